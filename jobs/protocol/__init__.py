@@ -1,0 +1,197 @@
+"""The control plane's messages: typed, versioned, and the only thing that `backend` knows of `jobs`.
+
+A topology has two Redis streams. The backend writes `control` messages, the job writes
+`events`. Each entry has one field, `message`, holding the JSON of one model below. Losing
+either stream loses no data: the job keeps its plan and position in its checkpoint, and the
+next snapshot event repeats what matters.
+
+Redis keys:
+    millrace:topology:{topology}:control    control messages, read by the job
+    millrace:topology:{topology}:events     events, read by the backend and, through it, pages
+    millrace:stream:{stream}                tuples of a stream, written by any producer
+    millrace:results:{topology}:{query}     newest results of a query, capped, for the live tail
+
+A stream entry holds either `json` (one JSON object, one tuple) or `arrow` (an Arrow IPC stream,
+any number of tuples). A result entry holds `json` (one object) and `batch`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+PROTOCOL_VERSION: Literal[1] = 1
+
+
+def control_key(topology: str) -> str:
+    return f"millrace:topology:{topology}:control"
+
+
+def events_key(topology: str) -> str:
+    return f"millrace:topology:{topology}:events"
+
+
+def stream_key(stream: str) -> str:
+    return f"millrace:stream:{stream}"
+
+
+def results_key(topology: str, query: str) -> str:
+    return f"millrace:results:{topology}:{query}"
+
+
+class Message(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: Literal[1] = PROTOCOL_VERSION
+
+
+# Control: backend -> job
+
+
+class Deploy(Message):
+    """Answer exactly these queries from the next batch boundary on."""
+
+    type: Literal["deploy"] = "deploy"
+    plan_id: str
+    graph: dict[str, Any]
+    """A `optimizer.graph.PhysicalGraph` document; validated by the job when it reads it."""
+
+
+class Stop(Message):
+    """`drain` finishes what has arrived; `now` ends after the running batch."""
+
+    type: Literal["stop"] = "stop"
+    mode: Literal["drain", "now"] = "now"
+
+
+Control = Annotated[Deploy | Stop, Field(discriminator="type")]
+CONTROL: TypeAdapter[Control] = TypeAdapter(Control)
+
+
+# Events: job -> backend and pages
+
+
+class Event(Message):
+    run: str
+    """The run's id, given by whoever launched the job."""
+    at: datetime
+    """UTC."""
+
+
+class JobStarted(Event):
+    type: Literal["job_started"] = "job_started"
+    pid: int
+    host: str
+    plan_id: str
+    batch: int
+    """The first batch that this process will work on."""
+
+
+class Heartbeat(Event):
+    """Every two seconds, whatever the batches do."""
+
+    type: Literal["heartbeat"] = "heartbeat"
+    state: Literal["starting", "running", "idle", "stopping"]
+    batch: int
+
+
+class StoreMetrics(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    tuples: int
+    bytes: int
+    inserted: int
+    """In this batch, like all of the following."""
+    evicted: int
+    probes: int
+    """Tuples that arrived to probe, copies counted."""
+    matches: int
+    per_task: list[int]
+    """Tuples held by each task."""
+
+
+class EdgeMetrics(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    tuples: int
+    """Before copies."""
+    messages: int
+    bytes: int
+
+
+class StreamMetrics(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    accepted: int
+    late: int
+    undecodable: int
+    watermark: datetime | None
+    """At the end of this batch; None before the first tuple."""
+    max_event_time: datetime | None
+
+
+class QueryMetrics(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    results: int
+    latency_ms_p50: float | None
+    """From a tuple's arrival at its source to the commit; None without results."""
+    latency_ms_p99: float | None
+    complete_since: datetime | None
+    """Since when results cover the whole window; None while it fills."""
+
+
+class BatchCompleted(Event):
+    type: Literal["batch"] = "batch"
+    batch: int
+    epoch: int
+    plan_id: str
+    seconds: float
+    tuples_in: int
+    backlog: int | None
+    """Tuples that wait at the sources; None if the source cannot tell."""
+    level_seconds: list[float]
+    """From 0 (ingestion) to the deepest level."""
+    streams: dict[str, StreamMetrics]
+    stores: dict[str, StoreMetrics]
+    edges: dict[str, EdgeMetrics]
+    queries: dict[str, QueryMetrics]
+
+
+class PlanSwitched(Event):
+    type: Literal["plan_switched"] = "plan_switched"
+    plan_id: str
+    epoch: int
+    batch: int
+    """The first batch that runs under the plan."""
+    cause: str
+
+
+class DeployRefused(Event):
+    """A deploy message that cannot be carried out; the running plan stays."""
+
+    type: Literal["deploy_refused"] = "deploy_refused"
+    plan_id: str
+    reason: str
+
+
+class JobStopped(Event):
+    type: Literal["job_stopped"] = "job_stopped"
+    reason: str
+
+
+class JobFailed(Event):
+    type: Literal["job_failed"] = "job_failed"
+    error: str
+    """One line."""
+    detail: str
+    """The traceback."""
+
+
+AnyEvent = Annotated[
+    JobStarted | Heartbeat | BatchCompleted | PlanSwitched | DeployRefused | JobStopped | JobFailed,
+    Field(discriminator="type"),
+]
+EVENTS: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)

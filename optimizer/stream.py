@@ -1,0 +1,51 @@
+"""Streams: the named, typed, event-timed sequences that queries read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+from optimizer.types import ColumnType
+
+LatePolicy = Literal["drop", "join"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A registered stream.
+
+    Raises `ValueError` when the event-time column is missing or no timestamp, when a
+    column name repeats, or when lateness, parallelism or rate are out of range.
+    """
+
+    name: str
+    columns: tuple[tuple[str, ColumnType], ...]
+    """Name and type in declaration order."""
+    event_time: str
+    lateness: timedelta = timedelta(0)
+    """A tuple this much older than the newest one seen is still in time (inclusive)."""
+    late: LatePolicy = "drop"
+    parallelism: int | None = None
+    """Tasks over which this stream's stores are spread; None lets the runtime choose."""
+    tuples_per_second: float | None = None
+    """Estimated event-time rate; None is unknown."""
+
+    def __post_init__(self) -> None:
+        names = [name for name, _ in self.columns]
+        if len(set(names)) != len(names):
+            raise ValueError(f"stream {self.name}: column names repeat: {', '.join(names)}")
+        if self.column_type(self.event_time) is not ColumnType.TIMESTAMP:
+            raise ValueError(
+                f"stream {self.name}: event_time {self.event_time} must be one of its timestamp columns"
+            )
+        if self.lateness < timedelta(0):
+            raise ValueError(f"stream {self.name}: lateness must not be negative")
+        if self.parallelism is not None and self.parallelism < 1:
+            raise ValueError(f"stream {self.name}: parallelism must be at least 1")
+        if self.tuples_per_second is not None and self.tuples_per_second < 0:
+            raise ValueError(f"stream {self.name}: rate must not be negative")
+
+    def column_type(self, name: str) -> ColumnType | None:
+        """The column's type, or None if there is no such column."""
+        return dict(self.columns).get(name)
