@@ -1,0 +1,68 @@
+"""What travels between levels: a table of partial results on one edge, for one task of its store.
+
+A message's body has the edge's columns, named `input.column`, and the position of the start
+tuple in the order of arrival, by which the receiver decides what the start tuple sees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from optimizer.expression import Column
+
+ARRIVAL = "@arrival"
+"""int64: the start tuple's arrival number."""
+ORDINAL = "@ordinal"
+"""int8: the ordinal of the start tuple's input, see `ordinal`."""
+LATE = "@late"
+"""bool, only under plans with a query that marks late results: true if any tuple in it was late."""
+TIES = "@ties"
+"""int64, only under plans that store a stream joined with itself: bit k is set if the input of
+the start's stream with ordinal k holds the start tuple itself."""
+
+EVERY_TASK = -1
+"""As a message's partition: for all tasks of the edge's target (`all` edges)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Tuples on `edge` for task `partition` of the edge's target store, or for `EVERY_TASK`."""
+
+    edge: str
+    partition: int
+    body: pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Answers of a query found by one task in one batch."""
+
+    query: str
+    table: pa.Table
+    """The projected columns under their output names, and `_late` if the query marks late results."""
+    arrivals: pa.ChunkedArray
+    """Per row the arrival number of the tuple that completed it, always one of this batch."""
+
+
+def column_name(column: Column) -> str:
+    """The name of a graph column inside a message, `input.column`.
+
+    >>> from optimizer.types import ColumnType
+    >>> column_name(Column("departures#2", "origin", ColumnType.STRING))
+    'departures#2.origin'
+    """
+    return f"{column.input}.{column.name}"
+
+
+def ordinal(canonical_input: str) -> int:
+    """Which occurrence of its stream an input is: 1 for `departures`, 2 for `departures#2`.
+
+    Among the inputs that hold one and the same tuple, a larger ordinal counts as newer.
+
+    >>> ordinal("departures"), ordinal("departures#12")
+    (1, 12)
+    """
+    stream, mark, number = canonical_input.rpartition("#")
+    return int(number) if mark and stream and number.isdigit() else 1

@@ -1,0 +1,89 @@
+"""Which task of a store a tuple belongs to.
+
+The hash is our own business and part of what a checkpoint means: it must not change with the
+version of a library, the process or the machine, and values that are equal in SQL must meet.
+Hence numbers are hashed as doubles (1 = 1.0, -0.0 = 0.0, every NaN is one value; bigints beyond
+2**53 merely collide), dates as timestamps, and strings by a keyed hash of their UTF-8 bytes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import polars as pl
+
+Tasks = npt.NDArray[np.int64]
+
+
+def hash_tasks(keys: pl.Series, tasks: int) -> Tasks:
+    """The task of each key, from 0 to `tasks` - 1; NULL goes to task 0.
+
+    >>> hash_tasks(pl.Series([7, 7]), 4).tolist() == hash_tasks(pl.Series([7.0, 7.0]), 4).tolist()
+    True
+    """
+    if tasks == 1:
+        return np.zeros(len(keys), dtype=np.int64)
+    hashes = _hashes(keys)
+    placed: Tasks = (hashes % np.uint64(tasks)).astype(np.int64)
+    if keys.null_count():
+        placed[keys.is_null().to_numpy()] = 0
+    return placed
+
+
+def spread_tasks(arrivals: pl.Series, tasks: int) -> Tasks:
+    """An even placement that only depends on arrival numbers, so that a repeated batch repeats it."""
+    numbers = arrivals.to_numpy()
+    return (numbers % tasks).astype(np.int64)
+
+
+def split(frame: pl.DataFrame, placed: Tasks, tasks: int) -> list[tuple[int, pl.DataFrame]]:
+    """The rows of each task that has any, in their order, by task."""
+    if frame.is_empty():
+        return []
+    if tasks == 1:
+        return [(0, frame)]
+    order = np.argsort(placed, kind="stable")
+    ends = np.cumsum(np.bincount(placed, minlength=tasks))
+    sorted_frame = frame[order]
+    parts = []
+    start = 0
+    for task, end in enumerate(ends.tolist()):
+        if end > start:
+            parts.append((task, sorted_frame.slice(start, end - start)))
+        start = end
+    return parts
+
+
+def _hashes(keys: pl.Series) -> npt.NDArray[np.uint64]:
+    dtype = keys.dtype
+    if dtype.is_numeric():
+        doubles = keys.cast(pl.Float64).fill_null(0.0).to_numpy() + 0.0
+        doubles = np.where(np.isnan(doubles), np.nan, doubles)
+        return _mix(doubles.view(np.uint64))
+    if dtype == pl.Boolean:
+        return _mix(keys.cast(pl.UInt64).fill_null(0).to_numpy())
+    if dtype == pl.Date or dtype == pl.Datetime:
+        moments = keys.cast(pl.Datetime("us")) if dtype == pl.Date else keys
+        return _mix(moments.cast(pl.Int64).fill_null(0).to_numpy().view(np.uint64))
+    if dtype in (pl.String, pl.Binary):
+        # Hashing each distinct value once keeps the one slow part proportional to their number.
+        distinct = keys.unique()
+        values = distinct.cast(pl.Binary).fill_null(b"").to_list()
+        digests = pd.util.hash_array(np.array(values, dtype=object), categorize=False)
+        table = pl.DataFrame({"key": distinct, "hash": digests})
+        joined = pl.DataFrame({"key": keys}).join(
+            table, on="key", how="left", nulls_equal=True, maintain_order="left"
+        )
+        hashed: npt.NDArray[np.uint64] = joined["hash"].to_numpy()
+        return hashed
+    raise TypeError(f"cannot place tuples by a key of type {dtype}")
+
+
+def _mix(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014, section 3): spreads every input bit."""
+    mixed = values ^ (values >> np.uint64(30))
+    mixed = mixed * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = mixed ^ (mixed >> np.uint64(27))
+    mixed = mixed * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))

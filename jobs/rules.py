@@ -1,0 +1,130 @@
+"""A physical graph, indexed by what the runtime asks of it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from itertools import permutations
+
+from jobs.message import column_name
+from optimizer.expression import Column
+from optimizer.graph import (
+    Edge,
+    GraphStore,
+    PhysicalGraph,
+    ProbeRule,
+    Rule,
+    SourceRule,
+    StoreRule,
+)
+from optimizer.types import ColumnType
+
+
+class RuleIndex:
+    """Look-ups over one graph. Build it through `index_of`, once per process and graph."""
+
+    def __init__(self, graph: PhysicalGraph) -> None:
+        self.graph = graph
+        self.streams = {stream.name: stream for stream in graph.streams}
+        self.stores = {store.id: store for store in graph.stores}
+        self.edges = {edge.id: edge for edge in graph.edges}
+        self.queries = {query.name: query for query in graph.queries}
+        self.rules: dict[str, Rule] = {rule.id: rule for rule in graph.rules}
+        self.sources: dict[str, list[SourceRule]] = defaultdict(list)
+        self.store_rules: dict[int, list[StoreRule]] = defaultdict(list)
+        self.probe_rules: dict[int, list[ProbeRule]] = defaultdict(list)
+        for rule in graph.rules:
+            match rule:
+                case SourceRule():
+                    self.sources[rule.stream].append(rule)
+                case StoreRule():
+                    self.store_rules[self.edges[rule.edge].level].append(rule)
+                case ProbeRule():
+                    self.probe_rules[self.edges[rule.edge].level].append(rule)
+        self.store_levels: dict[str, tuple[int, ...]] = {
+            store: tuple(
+                sorted(level for level, rules in self.store_rules.items() if any(r.store == store for r in rules))
+            )
+            for store in self.stores
+        }
+        self.probe_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, ProbeRule))
+        self.store_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, StoreRule))
+        self.input_streams = {
+            **{rule.input: rule.stream for rule in graph.rules if isinstance(rule, SourceRule)},
+            **{stored.input: stored.stream for store in graph.stores for stored in store.inputs},
+            **{i.input: i.stream for query in graph.queries for i in query.inputs},
+        }
+        self.marks_late = any(query.marks_late for query in graph.queries)
+        self.ties = any(
+            len({stored.stream for stored in store.inputs}) < len(store.inputs) for store in graph.stores
+        )
+
+    def time_column(self, canonical_input: str) -> Column:
+        """The event-time column of an input."""
+        stream = self.streams[self.stream_of(canonical_input)]
+        return Column(canonical_input, stream.event_time, ColumnType.TIMESTAMP)
+
+    def stream_of(self, canonical_input: str) -> str:
+        return self.input_streams[canonical_input]
+
+    def stored_times(self, store: GraphStore) -> tuple[str, ...]:
+        """The event-time column of each input of a store."""
+        return tuple(
+            f"{stored.input}.{self.streams[stored.stream].event_time}" for stored in store.inputs
+        )
+
+    def start_of(self, edge: Edge) -> str:
+        """The canonical input whose new tuples travel, joined or not, on an edge."""
+        rule = self.rules[edge.origin]
+        assert not isinstance(rule, StoreRule)
+        return rule.input if isinstance(rule, SourceRule) else rule.start
+
+    def unchecked_windows(self, rule: ProbeRule) -> tuple[tuple[str, str, int], ...]:
+        """The (newer, older, microseconds) window conditions that a probe has to check.
+
+        All ordered pairs of the rule's inputs, less those that the rules on the way have
+        checked with the same or a smaller window already.
+        """
+        windows = {bound.input: bound.window_us for bound in rule.windows}
+        checked = self._checked(self.edges[rule.edge])
+        needed = []
+        for newer, older in permutations(sorted(windows), 2):
+            window = windows[older]
+            if window is None:
+                continue
+            before = checked.get((newer, older))
+            if before is None or before > window:
+                needed.append((newer, older, window))
+        return tuple(needed)
+
+    def _checked(self, edge: Edge) -> dict[tuple[str, str], int]:
+        checked: dict[tuple[str, str], int] = {}
+        rule = self.rules[edge.origin]
+        while isinstance(rule, ProbeRule):
+            windows = {bound.input: bound.window_us for bound in rule.windows}
+            for newer, older in permutations(sorted(windows), 2):
+                window = windows[older]
+                if window is not None:
+                    checked[newer, older] = min(window, checked.get((newer, older), window))
+            rule = self.rules[self.edges[rule.edge].origin]
+        return checked
+
+
+def edge_columns(edge: Edge) -> tuple[str, ...]:
+    return tuple(column_name(column) for column in edge.columns)
+
+
+_INDEXES: OrderedDict[int, RuleIndex] = OrderedDict()
+
+
+def index_of(graph: PhysicalGraph) -> RuleIndex:
+    """The graph's index, built once: callers keep one graph object per plan.
+
+    Found by identity, because hashing a graph would cost more than a small batch. The index
+    holds its graph, so an identity in the table cannot be taken over by another graph.
+    """
+    index = _INDEXES.get(id(graph))
+    if index is None:
+        index = _INDEXES[id(graph)] = RuleIndex(graph)
+        while len(_INDEXES) > 8:
+            _INDEXES.popitem(last=False)
+    return index

@@ -1,0 +1,158 @@
+"""Runs: the immutable Arrow files that a store partition consists of.
+
+A run is an uncompressed Arrow IPC file, so that reading it is mapping it: state may be larger
+than memory, and the page cache is the cache. A run's figures (rows, time range per input,
+arrival range) travel in its `RunRef`, and a copy of them in the file's own metadata, by which a
+later level of the same batch finds a run that no manifest lists yet.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from urllib.parse import quote
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.fs as pafs
+from pydantic import TypeAdapter
+
+_FIGURES = b"millrace.run"
+_CACHED_RUNS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class RunRef:
+    """A run as a commit manifest lists it."""
+
+    store: str
+    partition: int
+    path: str
+    """Relative to the state's root: `store/partition/name.arrow`."""
+    rows: int
+    bytes: int
+    """Size of the file."""
+    min_times_us: tuple[int, ...]
+    """Oldest event time per input of the store, microseconds since 1970, inclusive."""
+    max_times_us: tuple[int, ...]
+    """Newest event time per input of the store, inclusive."""
+    min_arrival: int
+    max_arrival: int
+
+
+RUNS: TypeAdapter[tuple[RunRef, ...]] = TypeAdapter(tuple[RunRef, ...])
+"""Reads and writes lists of runs as JSON, for manifests and between processes."""
+
+
+class StateRoot:
+    """The directory under which all runs of a topology lie: a local path or a URL for pyarrow.
+
+    >>> StateRoot("hdfs://name/checkpoint/state")  # doctest: +SKIP
+
+    Raises `pyarrow.ArrowInvalid` for a URL that pyarrow does not know.
+    """
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        if "://" in root:
+            self.filesystem, base = pafs.FileSystem.from_uri(root)
+        else:
+            self.filesystem, base = pafs.LocalFileSystem(), os.path.abspath(root)
+        self.local = isinstance(self.filesystem, pafs.LocalFileSystem)
+        self._base = base
+        self._opened: OrderedDict[tuple[str, int, int], pl.DataFrame] = OrderedDict()
+
+    def locate(self, path: str) -> str:
+        """The full name of a run's file on the root's filesystem."""
+        return str(PurePosixPath(self._base) / path)
+
+    def exists(self, path: str) -> bool:
+        if self.local:
+            return os.path.exists(self.locate(path))
+        return bool(self.filesystem.get_file_info(self.locate(path)).type == pafs.FileType.File)
+
+    def write(self, run: RunRef, frame: pl.DataFrame) -> RunRef:
+        """Write a run's file and return `run` with the file's size.
+
+        The file appears under its name at once and whole; writing the same run again, as a
+        replayed batch does, replaces it.
+        """
+        table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+        table = table.replace_schema_metadata({_FIGURES: RUNS.dump_json((run,))})
+        final = self.locate(run.path)
+        unfinished = f"{final}.tmp"
+        self.filesystem.create_dir(str(PurePosixPath(final).parent), recursive=True)
+        with self.filesystem.open_output_stream(unfinished) as sink:
+            with pa.ipc.new_file(sink, table.schema) as writer:
+                writer.write_table(table.combine_chunks(), max_chunksize=2**31 - 1)
+            size = sink.tell()
+        self.filesystem.move(unfinished, final)
+        return RunRef(
+            run.store, run.partition, run.path, run.rows, size,
+            run.min_times_us, run.max_times_us, run.min_arrival, run.max_arrival,
+        )  # fmt: skip
+
+    def read(self, path: str) -> pl.DataFrame:
+        """The run's tuples; the file is mapped, not read, where the filesystem is local.
+
+        Recently read runs stay open, because worker processes live longer than a batch.
+        """
+        info = self.filesystem.get_file_info(self.locate(path))
+        key = (path, info.mtime_ns, info.size)
+        frame = self._opened.get(key)
+        if frame is None:
+            frame = pl.DataFrame(pl.from_arrow(self._open(path).read_all()))
+            self._opened[key] = frame
+            while len(self._opened) > _CACHED_RUNS:
+                self._opened.popitem(last=False)
+        else:
+            self._opened.move_to_end(key)
+        return frame
+
+    def figures(self, path: str) -> RunRef:
+        """A run's figures from its own file."""
+        info = self.filesystem.get_file_info(self.locate(path))
+        (run,) = RUNS.validate_json(self._open(path).schema.metadata[_FIGURES])
+        return RunRef(
+            run.store, run.partition, run.path, run.rows, info.size,
+            run.min_times_us, run.max_times_us, run.min_arrival, run.max_arrival,
+        )  # fmt: skip
+
+    def delete(self, paths: Iterable[str]) -> None:
+        """Delete runs that no manifest lists any more; those already gone are passed over."""
+        for path in paths:
+            try:
+                self.filesystem.delete_file(self.locate(path))
+            except FileNotFoundError:
+                continue
+
+    def delete_others(self, kept: Iterable[RunRef]) -> tuple[str, ...]:
+        """Delete every file that is not one of `kept` and return their paths, sorted.
+
+        To be called on start with the runs of the last manifest: what an uncommitted batch left
+        behind must not be taken for a run of the batch that is about to be repeated.
+        """
+        keep = {run.path for run in kept}
+        selector = pafs.FileSelector(self._base, allow_not_found=True, recursive=True)
+        found = [i.path for i in self.filesystem.get_file_info(selector) if i.type == pafs.FileType.File]
+        base = PurePosixPath(self._base)
+        stale = sorted(p for p in (str(PurePosixPath(f).relative_to(base)) for f in found) if p not in keep)
+        self.delete(stale)
+        return tuple(stale)
+
+    def _open(self, path: str) -> pa.ipc.RecordBatchFileReader:
+        name = self.locate(path)
+        source = pa.memory_map(name) if self.local else self.filesystem.open_input_file(name)
+        return pa.ipc.open_file(source)
+
+
+def run_path(store: str, partition: int, batch: int, level: int, kind: str = "new") -> str:
+    """Where a run lies: sorted names are in order of batches.
+
+    >>> run_path("store-1", 0, 7, 1)
+    'store-1/0/000000000007-01-new.arrow'
+    """
+    return f"{quote(store, safe='')}/{partition}/{batch:012d}-{level:02d}-{kind}.arrow"

@@ -1,0 +1,206 @@
+"""One partition of the stores: insert, scan, evict, compact.
+
+A partition is a list of immutable runs in the order of their batches. Nothing that happens here
+is visible to another batch before the driver lists it in a commit manifest: inserting and
+compacting write new files, evicting only names runs to leave out. So a batch can be repeated at
+any time, and files named in the manifest are never touched by the batch that replaces them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import polars as pl
+
+from jobs.message import ARRIVAL
+from jobs.runs import RunRef, StateRoot, run_path
+from optimizer.graph import GraphStore
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPolicy:
+    """When neighbouring runs become one.
+
+    Runs of at most `fan` times the size of the smallest are merged once there are `fan` of
+    them side by side (size-tiered), unless the result would span more than one
+    `spans_per_retention`-th of the store's retention: a run leaves the store as a whole, so a
+    run that spans much of the retention would keep much that nobody needs.
+    """
+
+    fan: int = 8
+    smallest_rows: int = 4096
+    most_rows: int = 4_000_000
+    spans_per_retention: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    """Runs that leave the store, and how many tuples expire with them."""
+
+    dropped: tuple[RunRef, ...]
+    tuples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """`added` replaces `dropped`; `expired` tuples were left out on the way."""
+
+    added: tuple[RunRef, ...]
+    dropped: tuple[RunRef, ...]
+    expired: int
+
+
+class PartitionState:
+    """The stores' runs that one task sees during one batch.
+
+    Arguments: the state's root; the task's number; the batch; the runs of the last commit by
+    store id, of all partitions or of this one.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        partition: int,
+        batch: int,
+        committed: Mapping[str, Sequence[RunRef]],
+        policy: CompactionPolicy | None = None,
+    ) -> None:
+        self.root = state_root(root)
+        self.partition = partition
+        self.batch = batch
+        self.policy = policy or CompactionPolicy()
+        self._runs = {
+            store: tuple(run for run in runs if run.partition == partition)
+            for store, runs in committed.items()
+        }
+
+    def runs(self, store: str, levels: Sequence[int] = ()) -> tuple[RunRef, ...]:
+        """The store's runs: committed ones, then those that `levels` of this batch have written."""
+        fresh = (run_path(store, self.partition, self.batch, level) for level in levels)
+        return (
+            *self._runs.get(store, ()),
+            *(self.root.figures(path) for path in fresh if self.root.exists(path)),
+        )
+
+    def insert(self, store: GraphStore, times: Sequence[str], level: int, frame: pl.DataFrame) -> RunRef:
+        """Write `frame`, which must not be empty, as this batch's run of the store at `level`.
+
+        `times` names the event-time column of each of the store's inputs. The run can be
+        scanned at once under `runs(store, (level, ...))`, also by another process.
+        """
+        return self.root.write(
+            _figures(store, times, self.partition, run_path(store.id, self.partition, self.batch, level), frame),
+            frame,
+        )
+
+    def scan(self, run: RunRef) -> pl.DataFrame:
+        return self.root.read(run.path)
+
+    def evict(self, store: GraphStore, watermark_us: int | None) -> Evicted:
+        """Runs none of whose tuples is needed any more.
+
+        A tuple is needed while event time + retention >= watermark for all its inputs: with a
+        retention of 60 s and the watermark at 12:01:00, a tuple of 12:00:00 is kept and one of
+        11:59:59.999999 is not.
+        """
+        dropped = tuple(
+            run
+            for run in self._runs.get(store.id, ())
+            if any(newest < keep for newest, keep in zip(run.max_times_us, _oldest(store, watermark_us), strict=True))
+        )
+        return Evicted(dropped, sum(run.rows for run in dropped))
+
+    def compact(
+        self, store: GraphStore, times: Sequence[str], watermark_us: int | None, level: int
+    ) -> Compacted:
+        """Merge at most one group of neighbouring committed runs, ordered by event time.
+
+        Tuples that have expired are left out. Runs that `evict` names are not merged.
+        """
+        gone = set(self.evict(store, watermark_us).dropped)
+        group = self._group(store, [run for run in self._runs.get(store.id, ()) if run not in gone])
+        if not group:
+            return Compacted((), (), 0)
+        merged = pl.concat([self.scan(run) for run in group], how="diagonal")
+        kept = merged
+        for time, keep in zip(times, _oldest(store, watermark_us), strict=True):
+            if keep > _NEVER:
+                kept = kept.filter(pl.col(time).to_physical() >= keep)
+        expired = merged.height - kept.height
+        if kept.is_empty():
+            return Compacted((), group, expired)
+        kept = kept.sort(times[0], maintain_order=True)
+        path = run_path(store.id, self.partition, self.batch, level, "merged")
+        run = self.root.write(_figures(store, times, self.partition, path, kept), kept)
+        return Compacted((run,), group, expired)
+
+    def _group(self, store: GraphStore, runs: Sequence[RunRef]) -> tuple[RunRef, ...]:
+        policy = self.policy
+        bounded = [r for r in store.retention_us if r is not None]
+        span_limit = min(bounded) // policy.spans_per_retention if bounded else None
+        largest = policy.smallest_rows
+        while largest <= policy.most_rows:
+            group: list[RunRef] = []
+            for run in (*runs, None):
+                if run is not None and run.rows <= largest and _fits(group, run, span_limit, policy.most_rows):
+                    group.append(run)
+                    continue
+                if len(group) >= policy.fan:
+                    return tuple(group)
+                group = [run] if run is not None and run.rows <= largest else []
+            largest *= policy.fan
+        return ()
+
+
+@cache
+def state_root(root: str) -> StateRoot:
+    """One `StateRoot` per process and root, so that opened runs are shared by its batches."""
+    return StateRoot(root)
+
+
+_NEVER = -(2**63)
+
+
+def _oldest(store: GraphStore, watermark_us: int | None) -> tuple[int, ...]:
+    """Per input the oldest event time that is still needed, inclusive."""
+    return tuple(
+        _NEVER if retention is None or watermark_us is None else watermark_us - retention
+        for retention in store.retention_us
+    )
+
+
+def _fits(group: Sequence[RunRef], run: RunRef, span_limit: int | None, most_rows: int) -> bool:
+    if sum(r.rows for r in group) + run.rows > most_rows:
+        return False
+    if span_limit is None:
+        return True
+    together = (*group, run)
+    span = max(r.max_times_us[0] for r in together) - min(r.min_times_us[0] for r in together)
+    widest = max(r.max_times_us[0] - r.min_times_us[0] for r in together)
+    # Runs that are wide in themselves, because tuples arrive out of order, may still be merged
+    # with others of the same time.
+    return span <= max(span_limit, widest + widest // 2)
+
+
+def _figures(
+    store: GraphStore, times: Sequence[str], partition: int, path: str, frame: pl.DataFrame
+) -> RunRef:
+    ranges = frame.select(
+        *(pl.col(time).to_physical().min().alias(f"min {i}") for i, time in enumerate(times)),
+        *(pl.col(time).to_physical().max().alias(f"max {i}") for i, time in enumerate(times)),
+        pl.col(ARRIVAL).min().alias("min arrival"),
+        pl.col(ARRIVAL).max().alias("max arrival"),
+    ).row(0, named=True)
+    return RunRef(
+        store=store.id,
+        partition=partition,
+        path=path,
+        rows=frame.height,
+        bytes=0,
+        min_times_us=tuple(ranges[f"min {i}"] for i in range(len(times))),
+        max_times_us=tuple(ranges[f"max {i}"] for i in range(len(times))),
+        min_arrival=ranges["min arrival"],
+        max_arrival=ranges["max arrival"],
+    )
