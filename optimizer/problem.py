@@ -150,6 +150,9 @@ class Options:
     solver: str = "highs"
     relative_gap: float = 0.0
     seed: int = 0
+    stay_discount: float = 0.02
+    """Fraction taken off the cost of what the running plan has already while methods choose, so
+    that a switch must earn its price; reported costs are without it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,103 @@
+"""What sending and storing costs: the rate- and window-based cost model.
+
+Sources: dissertation sections 5.3.1 and 6.2, with two corrections. The printed factor 1/j
+of equations 5.5 and 6.1 belongs to the number of relations already joined, not to the
+position of the next one; and windows of different lengths need no such factor at all,
+because the starting tuple is the newest of its result and every partner lies within its
+own window before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+
+from optimizer.problem import JoinPredicate, Problem, Relation
+
+SHORTEST_WINDOW_S = 1e-6
+"""Event times are microseconds: a window of zero still admits tuples of the same instant."""
+
+
+class CostModel:
+    """Rates and sizes of the sub-queries of one problem.
+
+    >>> from optimizer.problem import JoinPredicate, Problem, Relation
+    >>> r, s = (Relation(name, name, 100.0, 1.0) for name in "RS")
+    >>> p = JoinPredicate("p", frozenset("RS"), 0.0075)
+    >>> CostModel(Problem((r, s), (p,), ())).rate("R", frozenset("RS"), frozenset({"p"}))
+    75.0
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self._relations = {relation.id: relation for relation in problem.relations}
+        self._predicates = {predicate.id: predicate for predicate in problem.predicates}
+
+    def relation(self, relation: str) -> Relation:
+        return self._relations[relation]
+
+    def predicate(self, predicate: str) -> JoinPredicate:
+        return self._predicates[predicate]
+
+    def window_s(self, relation: str) -> float:
+        """The window in seconds; an unbounded one lasts for the planning horizon."""
+        window = self._relations[relation].window_s
+        return max(self.problem.horizon_s if window is None else window, SHORTEST_WINDOW_S)
+
+    def content(self, relation: str) -> float:
+        """Tuples of a base relation inside its window: rate times window."""
+        return self._relations[relation].tuples_per_second * self.window_s(relation)
+
+    def volume(self, relations: Iterable[str], predicates: Iterable[str]) -> float:
+        """Product of the windows' contents and the predicates' selectivities, in sorted order.
+
+        Divided by the window of a starting relation it is the rate of results that this
+        relation starts.
+        """
+        contents = prod(self.content(relation) for relation in sorted(relations))
+        return contents * prod(self._predicates[p].selectivity for p in sorted(predicates))
+
+    def rate(self, start: str, relations: frozenset[str], predicates: frozenset[str]) -> float:
+        """Partial results per second over `relations` whose newest tuple is of `start`."""
+        return self.volume(relations, predicates) / self.window_s(start)
+
+    def tasks(self, relations: Iterable[str]) -> int:
+        """N of a store: as many tasks as the most parallel of the relations it holds."""
+        return max(self._relations[relation].tasks for relation in relations)
+
+    def stored(self, relations: frozenset[str], predicates: frozenset[str]) -> float:
+        """Tuples that a store of this relation holds: the known size, or an estimate.
+
+        A base store holds a window's content; a materialized result its output rate times
+        the mean remaining life of a new result, W/k for k equal windows W (section 6.2.1).
+        """
+        known = self.problem.sizes.get(relations)
+        if known is not None:
+            return known
+        if len(relations) == 1:
+            return self.content(next(iter(relations)))
+        volume = self.volume(relations, predicates)
+        windows = {relation: self.window_s(relation) for relation in sorted(relations)}
+        return sum(
+            volume / windows[start] * mean_life_s(windows[start], [w for r, w in windows.items() if r != start])
+            for start in windows
+        )
+
+
+def mean_life_s(newest_window_s: float, other_windows_s: Iterable[float]) -> float:
+    """Mean time in seconds until a new result leaves the first of its windows.
+
+    The starting tuple is new, every other has an age evenly spread over its window W_i, so
+    the mean is the integral of prod(1 - s / W_i) from 0 to the shortest window.
+
+    >>> mean_life_s(60.0, [60.0, 60.0])
+    20.0
+    """
+    others = sorted(other_windows_s)
+    shortest = min([newest_window_s, *others])
+    coefficients = [1.0]
+    for window in others:
+        ratio = shortest / window
+        shifted = [0.0, *(-ratio * c for c in coefficients)]
+        coefficients = [a + b for a, b in zip([*coefficients, 0.0], shifted, strict=True)]
+    return shortest * sum(c / (power + 1) for power, c in enumerate(coefficients))

@@ -1,0 +1,204 @@
+"""The shape of a query: which of its sub-joins exist and how one grows into the next.
+
+A shape knows relations 0..n-1 as bits and predicates as bit masks, no rates and no names,
+so equal shapes of different queries are enumerated once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+STATE_LIMIT = 3000
+"""Connected sub-joins of one query beyond which only those on chosen sequences are looked at."""
+EXHAUSTIVE_RELATIONS = 10
+"""Up to this many relations all pairs of disjoint sub-joins are cheap to enumerate."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeStep:
+    """From a partial result over `source`, probing a store of `store` gives their union."""
+
+    source: int
+    store: int
+    starts: tuple[int, ...]
+    """Members of `source` whose tuples can arrive there."""
+
+    @property
+    def target(self) -> int:
+        return self.source | self.store
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """All states and steps of a query over relations 0..n-1, in increasing size."""
+
+    size: int
+    states: tuple[int, ...]
+    """Masks of the partial results that some probe order passes, single relations first."""
+    materializable: tuple[int, ...]
+    """Masks of two or more relations that are joined by predicates alone and can be fed."""
+    steps: tuple[ShapeStep, ...]
+
+
+def bits(mask: int) -> tuple[int, ...]:
+    """The positions of the one bits, ascending: `bits(0b101) == (0, 2)`."""
+    positions = []
+    while mask:
+        low = mask & -mask
+        positions.append(low.bit_length() - 1)
+        mask ^= low
+    return tuple(positions)
+
+
+def is_connected(mask: int, predicates: Iterable[int]) -> bool:
+    """True if the predicates inside `mask`, seen as hyperedges, join all of it."""
+    inside = [p for p in predicates if p & ~mask == 0]
+    reached = mask & -mask
+    grown = True
+    while grown:
+        grown = False
+        for predicate in inside:
+            if predicate & reached and predicate & ~reached:
+                reached |= predicate
+                grown = True
+    return reached == mask
+
+
+def artificial_links(size: int, predicates: tuple[int, ...]) -> tuple[int, ...]:
+    """Pairs of relations that must be combined without a predicate between the two.
+
+    Binary predicates that join everything need none, so cross products are never
+    candidates. Otherwise a predicate over three or more relations is preceded by cross
+    steps among its relations, and what no predicate joins is an explicit CROSS JOIN
+    (section 7.1: artificial true-join predicates).
+    """
+    everything = (1 << size) - 1
+    binary = [p for p in predicates if p.bit_count() == 2]
+    component = _components(size, binary)
+    if len(set(component)) == 1:
+        return ()
+    links = {
+        (1 << i) | (1 << j)
+        for p in predicates
+        if p.bit_count() > 2
+        for i in bits(p)
+        for j in bits(p)
+        if component[i] != component[j]
+    }
+    if not is_connected(everything, [*binary, *links]):
+        component = _components(size, [*binary, *links])
+        links |= {
+            (1 << i) | (1 << j) for i in range(size) for j in range(i) if component[i] != component[j]
+        }
+    return tuple(sorted(links))
+
+
+def _components(size: int, pairs: Iterable[int]) -> list[int]:
+    component = list(range(size))
+    for pair in pairs:
+        first, *rest = bits(pair)
+        for other in rest:
+            old, new = component[other], component[first]
+            component = [new if c == old else c for c in component]
+    return component
+
+
+def count_states(size: int, predicates: tuple[int, ...], limit: int) -> int:
+    """The number of linked sets of relations, or `limit + 1` if there are more."""
+    return len(_linked(size, predicates, limit))
+
+
+def _linked(size: int, predicates: tuple[int, ...], limit: int) -> set[int]:
+    """Sets of relations that grow one joinable relation at a time; stops beyond `limit`."""
+    links = (*predicates, *artificial_links(size, predicates))
+    found = {1 << i for i in range(size)}
+    frontier = sorted(found)
+    while frontier:
+        grown = set()
+        for mask in frontier:
+            for i in range(size):
+                wider = mask | 1 << i
+                if wider not in found and _joinable(mask, 1 << i, links):
+                    found.add(wider)
+                    grown.add(wider)
+                    if len(found) > limit:
+                        return found
+        frontier = sorted(grown)
+    return found
+
+
+def _joinable(source: int, store: int, links: Iterable[int]) -> bool:
+    union = source | store
+    return any(p & source and p & store and p & ~union == 0 for p in links)
+
+
+@lru_cache(maxsize=4096)
+def shape_of(
+    size: int, predicates: tuple[int, ...], mirs: bool, allowed: frozenset[int] | None = None
+) -> Shape:
+    """Enumerate a query's states and steps.
+
+    `predicates` are sorted, distinct masks. `allowed` limits the states to look at, for
+    queries with more than `STATE_LIMIT` of them. A materialized result is only a candidate
+    if predicates join it and each of its relations can start an order that produces it.
+    """
+    links = (*predicates, *artificial_links(size, predicates))
+    pairs = [p for p in links if p.bit_count() == 2]
+    hyperedges = tuple(p for p in links if p.bit_count() > 2)
+    neighbours: dict[int, int] = {}
+    for i in range(size):
+        neighbours[1 << i] = 0
+        for p in pairs:
+            if p >> i & 1:
+                neighbours[1 << i] |= p & ~(1 << i)
+    candidates = _linked(size, predicates, STATE_LIMIT) if allowed is None else set(allowed)
+    ordered = sorted(candidates, key=lambda m: (m.bit_count(), m))
+    for mask in ordered:
+        if mask not in neighbours:
+            low = mask & -mask
+            rest = neighbours.get(mask ^ low)
+            if rest is None:
+                rest = 0
+                for i in bits(mask ^ low):
+                    rest |= neighbours[1 << i]
+            neighbours[mask] = (neighbours[low] | rest) & ~mask
+
+    starts_of: dict[int, int] = {1 << i: 1 << i for i in range(size)}
+    stores = {1 << i for i in range(size)}
+    steps: list[ShapeStep] = []
+    for union in ordered:
+        if union.bit_count() == 1:
+            continue
+        reached = 0
+        for source in _splits(union, ordered, size):
+            starts = starts_of.get(source, 0)
+            store = union ^ source
+            if not starts or store not in stores:
+                continue
+            if neighbours[source] & store or (hyperedges and _joinable(source, store, hyperedges)):
+                steps.append(ShapeStep(source, store, bits(starts)))
+                reached |= starts
+        starts_of[union] = reached
+        full = union == (1 << size) - 1
+        if mirs and not full and reached == union and is_connected(union, predicates):
+            stores.add(union)
+    return Shape(
+        size=size,
+        states=tuple(m for m in ordered if starts_of[m]),
+        materializable=tuple(m for m in ordered if m in stores and m.bit_count() > 1),
+        steps=tuple(steps),
+    )
+
+
+def _splits(union: int, ordered: list[int], size: int) -> Iterable[int]:
+    """The nonempty proper subsets of `union` that may be sources, ascending by size and value."""
+    if size <= EXHAUSTIVE_RELATIONS:
+        subsets = []
+        subset = (union - 1) & union
+        while subset:
+            subsets.append(subset)
+            subset = (subset - 1) & union
+        return reversed(subsets)
+    return (mask for mask in ordered if mask & ~union == 0 and mask != union)

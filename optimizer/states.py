@@ -1,0 +1,370 @@
+"""The state graph: what every optimization method searches.
+
+A probe order matters only by what it has covered so far, so prefixes with the same start
+and the same coverage are one *state*, shared by all queries whose predicates on those
+relations agree. An *arc* is a step of one starting relation: tuples that started at r and
+have become `source` are sent to the store of `store` and become `target`. An arc's cost
+belongs to its receiving store, and so does the choice between routing and broadcasting:
+given the arcs in use, every store's partitioning can be chosen by itself.
+
+Relations, predicates, states and arcs are numbered in sorted order; sets are bit masks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from optimizer.costs import CostModel
+from optimizer.problem import Attribute, JoinQuery, Options, ProbeOrder, Problem, Solution
+from optimizer.shapes import STATE_LIMIT, Shape, bits, count_states, shape_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """A sub-query: relations with the predicates of some query on them."""
+
+    index: int
+    relations: int
+    predicates: int
+    members: tuple[int, ...]
+    volume: float
+    """`CostModel.volume`; divided by a start's window it is a rate."""
+
+    @property
+    def size(self) -> int:
+        return len(self.members)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoreSite:
+    """A relation that may be stored, with its candidate partitionings (Figure 6.7)."""
+
+    state: State
+    partitionings: tuple[Attribute | None, ...]
+    tasks: int
+    tuples: float
+    """Estimated stored tuples of one copy."""
+    weights: tuple[float, ...]
+    """Objective per installed copy of each partitioning; what runs already may be discounted."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """A sub-query that probe orders produce: a query's result or an MIR."""
+
+    state: State
+    queries: tuple[str, ...]
+    """Queries that it answers; empty for an MIR only."""
+    latency: tuple[float, ...]
+    """Objective per hop, per member: latency weight times that start's share of the results."""
+
+
+class StateGraph:
+    """Everything that the queries of a problem can be answered by.
+
+    Args:
+        problem: rates per second, windows in seconds.
+        options: weights, and whether MIRs are candidates.
+        mirs: overrides `options.mirs`.
+        running: the plan in use; what it has costs `options.stay_discount` less.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        options: Options,
+        mirs: bool | None = None,
+        running: Solution | None = None,
+    ) -> None:
+        self.problem = problem
+        self.options = options
+        self.model = CostModel(problem)
+        self.relations = tuple(sorted(problem.relations, key=lambda r: r.id))
+        self.predicates = tuple(sorted(problem.predicates, key=lambda p: p.id))
+        self._bit = {r.id: i for i, r in enumerate(self.relations)}
+        self._predicate_bit = {p.id: i for i, p in enumerate(self.predicates)}
+        self._masks = [sum(1 << self._bit[r] for r in p.relations) for p in self.predicates]
+        self._contents = [self.model.content(r.id) for r in self.relations]
+        self._windows = [self.model.window_s(r.id) for r in self.relations]
+        self._mirs = options.mirs if mirs is None else mirs
+        self._kept = _Running(running) if running and options.stay_discount > 0 else None
+
+        self.states: list[State] = []
+        self._state_of: dict[tuple[int, int], State] = {}
+        self._class_of: dict[int, dict[Attribute, tuple[Attribute, int]]] = {}
+        self.sites: dict[int, StoreSite] = {}
+        """By state index; base relations in use and candidate MIRs."""
+        self.targets: dict[int, Target] = {}
+        """By state index; queries first, then candidate MIRs."""
+        self.required: list[int] = []
+        """State indices of the distinct queries over two or more relations."""
+
+        self.start: list[int] = []
+        self.source: list[int] = []
+        self.store: list[int] = []
+        self.target: list[int] = []
+        self.cost: list[float] = []
+        """Objective if routed (chi = 1): weighted probe tuples per second."""
+        self.rate: list[float] = []
+        """Probe tuples per second, unweighted."""
+        self.known: list[int] = []
+        """Per arc: bit mask over the receiving site's partitionings that the sender knows."""
+        self._routes: dict[tuple[int, int], tuple[int, ...]] = {}
+        self._parents: dict[int, int] = {}
+        self._build()
+
+    # -- construction ---------------------------------------------------------------
+
+    def _build(self) -> None:
+        grouped: dict[tuple[int, int], list[JoinQuery]] = {}
+        for query in sorted(self.problem.queries, key=lambda q: q.id):
+            if len(query.relations) > 1:
+                relations = sum(1 << self._bit[r] for r in query.relations)
+                predicates = sum(1 << self._predicate_bit[p] for p in query.predicates)
+                grouped.setdefault((relations, predicates), []).append(query)
+        shapes = []
+        candidates: dict[int, set[Attribute]] = {}
+        for (relations, predicates), queries in sorted(grouped.items()):
+            shape, members, local = self._shape(relations, predicates)
+            states = {m: self._intern(m, members, local) for m in shape.states}
+            top = states[(1 << len(members)) - 1]
+            self.required.append(top.index)
+            self.targets[top.index] = self._query_target(top, queries)
+            stored = [states[1 << i] for i in range(len(members))]
+            stored += [states[m] for m in shape.materializable]
+            for state in stored:
+                self._parents.setdefault(state.index, top.index)
+                self._add_candidates(candidates.setdefault(state.index, set()), state, predicates)
+            shapes.append((shape, states, top))
+        for index in sorted(candidates):
+            state = self.states[index]
+            if state.size > 1 and index not in self.targets:
+                self.targets[index] = Target(state, (), (0.0,) * state.size)
+            self.sites[index] = self._site(state, tuple(sorted(candidates[index])))
+        arcs: dict[tuple[int, int, int, int], int] = {}
+        for shape, states, top in shapes:
+            self._add_arcs(arcs, shape, states, top)
+
+    def _shape(self, relations: int, predicates: int) -> tuple[Shape, tuple[int, ...], list[tuple[int, int]]]:
+        """The query's shape, its relations in local order, and (local mask, bit) per predicate."""
+        members = bits(relations)
+        position = {member: i for i, member in enumerate(members)}
+        local = [
+            (sum(1 << position[r] for r in bits(self._masks[p])), p)
+            for p in bits(predicates)
+            if self._masks[p].bit_count() > 1
+        ]
+        masks = tuple(sorted({mask for mask, _ in local}))
+        size = len(members)
+        allowed = None
+        if size > 8 and count_states(size, masks, STATE_LIMIT) > STATE_LIMIT:
+            allowed = self._sequences(members, local)
+        return shape_of(size, masks, self._mirs, allowed), members, local
+
+    def _sequences(self, members: tuple[int, ...], local: list[tuple[int, int]]) -> frozenset[int]:
+        """States on a greedy sequence from each start, for queries too dense to enumerate.
+
+        Extends by the relation that keeps the partial result smallest; Algorithm 1's look-ahead
+        would cost n^4 for queries that have thousands of states.
+        """
+        allowed = {1 << i for i in range(len(members))}
+        for start in range(len(members)):
+            mask = 1 << start
+            while mask.bit_count() < len(members):
+                options = [mask | 1 << i for i in range(len(members)) if not mask >> i & 1]
+                mask = min(options, key=lambda m: (self._volume(m, members, local), m))
+                allowed.add(mask)
+        return frozenset(allowed)
+
+    def _volume(self, mask: int, members: tuple[int, ...], local: list[tuple[int, int]]) -> float:
+        volume = 1.0
+        for i in bits(mask):
+            volume *= self._contents[members[i]]
+        for inside, predicate in local:
+            if inside & ~mask == 0:
+                volume *= self.predicates[predicate].selectivity
+        return volume
+
+    def _intern(self, mask: int, members: tuple[int, ...], local: list[tuple[int, int]]) -> State:
+        inside = tuple(members[i] for i in bits(mask))
+        relations = 0
+        for member in inside:
+            relations |= 1 << member
+        predicates = 0
+        for predicate_mask, predicate in local:
+            if predicate_mask & ~mask == 0:
+                predicates |= 1 << predicate
+        state = self._state_of.get((relations, predicates))
+        if state is None:
+            volume = self._volume(mask, members, local)
+            state = State(len(self.states), relations, predicates, inside, volume)
+            self.states.append(state)
+            self._state_of[relations, predicates] = state
+        return state
+
+    def _query_target(self, state: State, queries: list[JoinQuery]) -> Target:
+        weight = self.options.latency_weight * len(queries)
+        rates = [self.rate_at(member, state) for member in state.members]
+        total = sum(rates)
+        shares = [rate / total if total > 0 else 1 / len(rates) for rate in rates]
+        return Target(state, tuple(q.id for q in queries), tuple(weight * share for share in shares))
+
+    def _add_candidates(self, found: set[Attribute], state: State, predicates: int) -> None:
+        """Attributes of `state` in equalities that leave it; one per class of equal attributes."""
+        if not predicates & ~state.predicates:
+            return
+        classes = self._classes(state)
+        for p in bits(predicates & ~state.predicates):
+            equality = self.predicates[p].equality
+            if equality is None:
+                continue
+            inside = [a for a in equality if state.relations >> self._bit[a.relation] & 1]
+            if len(inside) == 1:
+                found.add(classes[inside[0]][0] if inside[0] in classes else inside[0])
+
+    def _classes(self, state: State) -> dict[Attribute, tuple[Attribute, int]]:
+        """Per attribute in an equality of the state: its class's least member and relation mask."""
+        known = self._class_of.get(state.index)
+        if known is not None:
+            return known
+        groups: dict[Attribute, set[Attribute]] = {}
+        for p in bits(state.predicates):
+            equality = self.predicates[p].equality
+            if equality is not None:
+                left, right = equality
+                merged = groups.get(left, {left}) | groups.get(right, {right})
+                for attribute in merged:
+                    groups[attribute] = merged
+        classes: dict[Attribute, tuple[Attribute, int]] = {}
+        for attribute, group in groups.items():
+            mask = 0
+            for member in group:
+                mask |= 1 << self._bit[member.relation]
+            classes[attribute] = (min(group), mask)
+        self._class_of[state.index] = classes
+        return classes
+
+    def _site(self, state: State, attributes: tuple[Attribute, ...]) -> StoreSite:
+        relations, predicates = self.names(state)
+        partitionings: tuple[Attribute | None, ...] = attributes or (None,)
+        tuples = self.model.stored(relations, predicates)
+        weight = self.options.storage_weight * tuples
+        stay = 1 - self.options.stay_discount
+        weights = tuple(
+            weight * stay if self._kept and self._kept.has_copy(relations, predicates, p) else weight
+            for p in partitionings
+        )
+        return StoreSite(state, partitionings, self.model.tasks(relations), tuples, weights)
+
+    def _add_arcs(
+        self,
+        arcs: dict[tuple[int, int, int, int], int],
+        shape: Shape,
+        states: dict[int, State],
+        top: State,
+    ) -> None:
+        routes: list[list[int]] = [[] for _ in range(shape.size)]
+        members = top.members
+        for step in shape.steps:
+            source, store, target = states[step.source], states[step.store], states[step.target]
+            known = -1
+            for local in step.starts:
+                key = (members[local], source.index, store.index, target.index)
+                arc = arcs.get(key)
+                if arc is None:
+                    if known < 0:
+                        known = self._known(source, store, target)
+                    arc = arcs[key] = len(self.start)
+                    self._add_arc(members[local], source, store, target, known)
+                routes[local].append(arc)
+        for local, route in enumerate(routes):
+            self._routes[top.index, members[local]] = tuple(route)
+
+    def _add_arc(self, start: int, source: State, store: State, target: State, known: int) -> None:
+        rate = source.volume / self._windows[start]
+        cost = self.options.probe_weight * rate
+        if self._kept and self._kept.has_arc(
+            self.relations[start].id, self.names(source)[0], self.names(store)
+        ):
+            cost *= 1 - self.options.stay_discount
+        self.start.append(start)
+        self.source.append(source.index)
+        self.store.append(store.index)
+        self.target.append(target.index)
+        self.cost.append(cost)
+        self.rate.append(rate)
+        self.known.append(known)
+
+    def _known(self, source: State, store: State, target: State) -> int:
+        """P1: partitionings of the store whose attribute equals one that the sender carries.
+
+        The closure is that of the target's own predicates: exactly those hold between a tuple
+        that is sent and the tuples that it has to find.
+        """
+        site = self.sites[store.index]
+        classes = self._classes(target)
+        known = 0
+        for i, partitioning in enumerate(site.partitionings):
+            if partitioning in classes and classes[partitioning][1] & source.relations:
+                known |= 1 << i
+        return known
+
+    # -- questions ------------------------------------------------------------------
+
+    def routes(self, target: int, start: int) -> tuple[int, ...]:
+        """Arcs on which tuples of relation `start` can become `target`, by growing coverage."""
+        found = self._routes.get((target, start))
+        if found is None:
+            inside = self.states[target].relations
+            wider = self._routes[self._parents[target], start]
+            found = tuple(a for a in wider if not self.states[self.target[a]].relations & ~inside)
+            self._routes[target, start] = found
+        return found
+
+    def states_of_start(self, start: int) -> int:
+        """The index of the state that holds new tuples of a relation and nothing else."""
+        return self._state_of[1 << start, 0].index
+
+    def rate_at(self, start: int, state: State) -> float:
+        return state.volume / self._windows[start]
+
+    def names(self, state: State) -> tuple[frozenset[str], frozenset[str]]:
+        """The state's relations and predicates by id."""
+        return (
+            frozenset(self.relations[i].id for i in state.members),
+            frozenset(self.predicates[i].id for i in bits(state.predicates)),
+        )
+
+    @property
+    def base_sites(self) -> list[int]:
+        return [i for i, site in self.sites.items() if site.state.size == 1]
+
+    @property
+    def mir_sites(self) -> list[int]:
+        return [i for i, site in self.sites.items() if site.state.size > 1]
+
+
+class _Running:
+    """What a running plan has, by names, so that it can be found again in another problem."""
+
+    def __init__(self, solution: Solution) -> None:
+        self._copies = {(s.relations, s.predicates, s.partitioning) for s in solution.stores}
+        self._arcs: set[tuple[str, frozenset[str], tuple[frozenset[str], frozenset[str]]]] = set()
+        for order in solution.orders:
+            self._note(order)
+
+    def _note(self, order: ProbeOrder) -> None:
+        covered = frozenset({order.start})
+        for step in order.steps:
+            self._arcs.add((order.start, covered, (step.store.relations, step.store.predicates)))
+            covered |= step.store.relations
+
+    def has_copy(
+        self, relations: frozenset[str], predicates: frozenset[str], partitioning: Attribute | None
+    ) -> bool:
+        return (relations, predicates, partitioning) in self._copies
+
+    def has_arc(
+        self, start: str, source: frozenset[str], store: tuple[frozenset[str], frozenset[str]]
+    ) -> bool:
+        return (start, source, store) in self._arcs
