@@ -1,0 +1,1 @@
+"""Who may do what, sign-in and the demo's set-up."""

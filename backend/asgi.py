@@ -1,0 +1,16 @@
+"""The ASGI application that uvicorn serves: `uvicorn backend.asgi:application`."""
+
+from __future__ import annotations
+
+import os
+
+from django.core.asgi import get_asgi_application
+from django.core.exceptions import ImproperlyConfigured
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.settings")
+application = get_asgi_application()
+
+from django.conf import settings  # noqa: E402  (settings exist once Django is set up)
+
+if not settings.REDIS_URL:
+    raise ImproperlyConfigured("REDIS_URL is not set: expected redis://host:port/0 (`make run` sets it)")

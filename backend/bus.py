@@ -1,0 +1,75 @@
+"""Connections to Redis, and the two streams of a topology's control plane."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import cast
+
+import redis
+import redis.asyncio
+from django.conf import settings
+
+from backend.errors import Unavailable
+from jobs.protocol import AnyEvent, Control, control_key, events_key
+
+CONTROL_KEPT = 1000
+"""Control messages kept; the job follows them within seconds."""
+EVENTS_KEPT = 20_000
+"""Events kept when the backend writes one, about an hour of a busy topology."""
+
+
+def connection() -> redis.Redis:
+    """The process' pool of connections. Raises `Unavailable` when no REDIS_URL is set."""
+    if not settings.REDIS_URL:
+        raise Unavailable("redis-unavailable", "REDIS_URL is not set")
+    return _connection(settings.REDIS_URL)
+
+
+def binary_connection() -> redis.Redis:
+    """Like `connection`, but replies are bytes: a stream's entries may hold Arrow data."""
+    if not settings.REDIS_URL:
+        raise Unavailable("redis-unavailable", "REDIS_URL is not set")
+    return _connection(settings.REDIS_URL, decode=False)
+
+
+@cache
+def _connection(url: str, decode: bool = True) -> redis.Redis:
+    return redis.Redis.from_url(url, socket_timeout=10, socket_connect_timeout=3, decode_responses=decode)
+
+
+def async_connection() -> redis.asyncio.Redis:
+    """A connection for one server-sent-events client; the caller closes it.
+
+    Not pooled: it blocks in XREAD for as long as the client stays.
+    """
+    if not settings.REDIS_URL:
+        raise Unavailable("redis-unavailable", "REDIS_URL is not set")
+    return redis.asyncio.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=3, decode_responses=True)
+
+
+def send_control(topology: str, message: Control) -> str:
+    """Append a control message; returns its Redis id."""
+    return _append(control_key(topology), message.model_dump_json(), CONTROL_KEPT)
+
+
+def send_event(topology: str, message: AnyEvent) -> str:
+    """Append an event on behalf of a run that cannot speak for itself: starting, or dead."""
+    return _append(events_key(topology), message.model_dump_json(), EVENTS_KEPT)
+
+
+def _append(key: str, text: str, kept: int) -> str:
+    return cast(str, connection().xadd(key, {"message": text}, maxlen=kept, approximate=True))
+
+
+def entry_order(entry: str) -> tuple[int, int]:
+    """A Redis stream id as something to compare. Raises `ValueError` if it is none.
+
+    >>> entry_order("1732-10") > entry_order("1732-9")
+    True
+    """
+    milliseconds, _, sequence = entry.partition("-")
+    if not (milliseconds.isascii() and milliseconds.isdigit() and len(milliseconds) <= 20):
+        raise ValueError(f"{entry!r} is not a Redis stream id")
+    if sequence and not (sequence.isascii() and sequence.isdigit() and len(sequence) <= 20):
+        raise ValueError(f"{entry!r} is not a Redis stream id")
+    return int(milliseconds), int(sequence or 0)

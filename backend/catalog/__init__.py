@@ -1,0 +1,1 @@
+"""Queries with immutable versions, and what the editor asks about SQL."""

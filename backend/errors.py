@@ -1,0 +1,87 @@
+"""What the backend refuses to do, as one hierarchy with one answer over HTTP.
+
+Bad input of the domain is `optimizer.errors.InputError`; everything here is about the
+state of the product. Both become answers in `answer`, nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import redis.exceptions
+from rest_framework.response import Response
+from rest_framework.views import exception_handler
+
+from optimizer.errors import Infeasible, InputError
+
+
+class MillraceError(Exception):
+    """A request that is well-formed but cannot be carried out; `code` is stable, `str` is for people."""
+
+    status = 500
+
+    def __init__(self, code: str, detail: str) -> None:
+        self.code = code
+        super().__init__(detail)
+
+
+class Conflict(MillraceError):
+    """Against the present state: a name that is taken, a stream in use."""
+
+    status = 409
+
+
+class Unavailable(MillraceError):
+    """Something that this needs (Redis, a worker) is out of reach; worth another try."""
+
+    status = 503
+
+
+class Forbidden(MillraceError):
+    """The account may see this but not change it."""
+
+    status = 403
+
+
+class TooLarge(MillraceError):
+    status = 413
+
+
+class InputErrors(ValueError):
+    """Several faults of one input, reported together."""
+
+    def __init__(self, errors: Sequence[InputError]) -> None:
+        self.errors = tuple(errors)
+        super().__init__("; ".join(str(error) for error in errors))
+
+
+def problem(error: InputError) -> dict[str, Any]:
+    """The error as the API shows it (docs/frontend-contract.md, Problem)."""
+    place = error.place
+    return {
+        "code": error.code,
+        "line": place.line,
+        "column": place.column,
+        "end_column": place.end_column,
+        "path": place.path,
+        "found": error.found,
+        "expected": error.expected,
+        "suggestion": error.suggestion,
+        "message": str(error),
+    }
+
+
+def answer(error: Exception, context: dict[str, Any]) -> Response | None:
+    """DRF's exception handler, extended by the domain's errors."""
+    if isinstance(error, InputError):
+        return Response({"errors": [problem(error)]}, status=400)
+    if isinstance(error, InputErrors):
+        return Response({"errors": [problem(one) for one in error.errors]}, status=400)
+    if isinstance(error, MillraceError):
+        return Response({"code": error.code, "detail": str(error)}, status=error.status)
+    if isinstance(error, Infeasible):
+        return Response({"code": "infeasible", "detail": str(error)}, status=409)
+    if isinstance(error, redis.exceptions.ConnectionError | redis.exceptions.TimeoutError):
+        return Response({"code": "redis-unavailable", "detail": "Redis does not answer; try again"}, status=503)
+    return exception_handler(error, context)

@@ -1,0 +1,159 @@
+"""What a topology does right now, as a pure fold of its events.
+
+    fold(fold(state, events[:k]), events[k:]) == fold(state, events)
+
+so a snapshot plus the events after it equals a fresh snapshot, wherever the cut is. The
+browser does the same fold; docs/frontend-contract.md holds its table.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from jobs.protocol import (
+    AnyEvent,
+    BatchCompleted,
+    DeployRefused,
+    Heartbeat,
+    JobFailed,
+    JobStarted,
+    JobStopped,
+    PlanSwitched,
+)
+
+HISTORY_KEPT = 300
+SWITCHES_KEPT = 50
+STATES = ("stopped", "starting", "running", "idle", "stopping", "failed")
+LIVE_STATE_CHOICES = [(state, state) for state in STATES]
+State = Literal["stopped", "starting", "running", "idle", "stopping", "failed"]
+
+
+class HistoryPoint(BaseModel):
+    """A batch in short, for the sparklines."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    batch: int
+    at: datetime
+    epoch: int
+    seconds: float
+    tuples_in: int
+    backlog: int | None
+    results: int
+    latency_ms_p50: float | None
+    latency_ms_p99: float | None
+    state_bytes: int
+    state_tuples: int
+
+
+class Switch(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    at: datetime
+    plan_id: str
+    epoch: int
+    batch: int
+    cause: str
+
+
+class LiveState(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: Literal[1] = 1
+    last_event_id: str = "0-0"
+    state: State = "stopped"
+    error: str | None = None
+    run: str | None = None
+    plan_id: str | None = None
+    epoch: int | None = None
+    heartbeat_at: datetime | None = None
+    batch: BatchCompleted | None = None
+    history: tuple[HistoryPoint, ...] = ()
+    """Oldest first."""
+    switches: tuple[Switch, ...] = ()
+    """Oldest first."""
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ("stopped", "failed")
+
+
+def concerns(state: LiveState, event: AnyEvent) -> bool:
+    """False for an event of a run that was followed by another one, or that has ended.
+
+    Run ids sort by launch. A process that was given up may still write; it must not count.
+    """
+    if state.run is None or event.run > state.run:
+        return True
+    return event.run == state.run and not state.ended
+
+
+def fold(state: LiveState, event_id: str, event: AnyEvent) -> LiveState:
+    """The state after one more event."""
+    if not concerns(state, event):
+        return state.model_copy(update={"last_event_id": event_id})
+    changed: dict[str, object] = {"last_event_id": event_id}
+    if state.run is None or event.run > state.run:
+        changed |= {"run": event.run, "state": "starting", "batch": None, "error": None, "heartbeat_at": None}
+    current = state.model_copy(update=changed)
+    return current.model_copy(update=_effect(current, event))
+
+
+def _effect(state: LiveState, event: AnyEvent) -> dict[str, object]:
+    match event:
+        case JobStarted():
+            return {"plan_id": event.plan_id, "state": "running", "heartbeat_at": event.at}
+        case Heartbeat():
+            return {"state": event.state, "heartbeat_at": event.at}
+        case BatchCompleted():
+            return {
+                "batch": event,
+                "history": _with_point(state.history, _point(event)),
+                "epoch": event.epoch,
+                "plan_id": event.plan_id,
+                "state": "stopping" if state.state == "stopping" else "running",
+                "heartbeat_at": event.at,
+            }
+        case PlanSwitched():
+            switch = Switch(
+                at=event.at, plan_id=event.plan_id, epoch=event.epoch, batch=event.batch, cause=event.cause
+            )
+            return {
+                "switches": (*state.switches, switch)[-SWITCHES_KEPT:],
+                "plan_id": event.plan_id,
+                "epoch": event.epoch,
+            }
+        case DeployRefused():
+            return {}
+        case JobStopped():
+            return {"state": "stopped"}
+        case JobFailed():
+            return {"state": "failed", "error": event.error}
+
+
+def _with_point(history: tuple[HistoryPoint, ...], point: HistoryPoint) -> tuple[HistoryPoint, ...]:
+    """A replayed batch takes the place of its first attempt."""
+    for index in range(len(history) - 1, -1, -1):
+        if history[index].batch == point.batch:
+            return (*history[:index], point, *history[index + 1 :])
+    return (*history, point)[-HISTORY_KEPT:]
+
+
+def _point(event: BatchCompleted) -> HistoryPoint:
+    queries = event.queries.values()
+    return HistoryPoint(
+        batch=event.batch,
+        at=event.at,
+        epoch=event.epoch,
+        seconds=event.seconds,
+        tuples_in=event.tuples_in,
+        backlog=event.backlog,
+        results=sum(query.results for query in queries),
+        latency_ms_p50=max((q.latency_ms_p50 for q in queries if q.latency_ms_p50 is not None), default=None),
+        latency_ms_p99=max((q.latency_ms_p99 for q in queries if q.latency_ms_p99 is not None), default=None),
+        state_bytes=sum(store.bytes for store in event.stores.values()),
+        state_tuples=sum(store.tuples for store in event.stores.values()),
+    )

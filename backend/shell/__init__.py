@@ -1,0 +1,1 @@
+"""The pages' frame: layout, navigation and the front end's assets."""

@@ -1,0 +1,1 @@
+"""The registry of streams, their samples and the ingest endpoint."""

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from django.conf import settings
+from django.core.validators import MinValueValidator, RegexValidator
+from django.db import models
+
+from optimizer.types import COLUMN_TYPES
+
+COLUMN_TYPE_CHOICES = [(t.value, t.value) for t in COLUMN_TYPES]
+NAME = RegexValidator(r"\A[a-z_][a-z0-9_]{0,62}\Z", "lower-case letters, digits and _, at most 63")
+
+
+class Stream(models.Model):
+    """A registered stream; the meaning of its fields is `optimizer.stream.Stream`'s."""
+
+    name = models.CharField(max_length=63, unique=True, validators=[NAME])
+    description = models.TextField(blank=True, default="")
+    event_time = models.CharField(max_length=255)
+    lateness_ms = models.BigIntegerField(default=0, validators=[MinValueValidator(0)])
+    late = models.CharField(max_length=4, choices=[("drop", "drop"), ("join", "join")], default="drop")
+    parallelism = models.PositiveIntegerField(null=True, blank=True)
+    tuples_per_second = models.FloatField(null=True, blank=True)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="streams")
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class StreamColumn(models.Model):
+    stream = models.ForeignKey(Stream, on_delete=models.CASCADE, related_name="columns")
+    position = models.PositiveIntegerField()
+    name = models.CharField(max_length=255)
+    type = models.CharField(max_length=16, choices=COLUMN_TYPE_CHOICES)
+
+    class Meta:
+        ordering = ("stream", "position")
+        constraints = [
+            models.UniqueConstraint(fields=("stream", "position"), name="column_position"),
+            models.UniqueConstraint(fields=("stream", "name"), name="column_name"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.stream_id}.{self.name}"
+
+
+class SelectivityEstimate(models.Model):
+    """What somebody knows about a predicate: the fraction of pairs (or tuples) for which it is true."""
+
+    predicate = models.TextField(unique=True)
+    """Names streams, not aliases: `departures.origin = weather.origin`."""
+    value = models.FloatField()
+
+    class Meta:
+        ordering = ("predicate",)
+
+    def __str__(self) -> str:
+        return f"{self.predicate}: {self.value:g}"

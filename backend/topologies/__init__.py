@@ -1,0 +1,1 @@
+"""Topologies: plans, runs of the streaming job and their supervision."""

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import secrets
+import time
+
+from django.conf import settings
+from django.core.validators import RegexValidator
+from django.db import models
+
+from backend.catalog.models import Query, QueryVersion
+
+NAME = RegexValidator(r"\A[a-z][a-z0-9_-]{0,62}\Z", "lower-case letters, digits, _ and -, at most 63")
+
+
+class Desired(models.TextChoices):
+    RUNNING = "running", "running"
+    STOPPED = "stopped", "stopped"
+
+
+class Topology(models.Model):
+    """A set of queries that one streaming job answers.
+
+    `revision` counts requests to change the set or the plan. A task plans the newest revision
+    (`claimed_revision` says that one is at it) and records success in `planned_revision` or
+    failure in `failed_revision`; the supervisor then makes the job run `plan`.
+    """
+
+    name = models.CharField(max_length=63, unique=True, validators=[NAME])
+    desired = models.CharField(max_length=7, choices=Desired.choices, default=Desired.STOPPED)
+    method = models.CharField(max_length=20)
+    trigger_ms = models.PositiveIntegerField()
+
+    revision = models.PositiveIntegerField(default=0)
+    revised_at = models.DateTimeField(null=True)
+    claimed_revision = models.PositiveIntegerField(default=0)
+    claimed_at = models.DateTimeField(null=True)
+    planned_revision = models.PositiveIntegerField(default=0)
+    failed_revision = models.PositiveIntegerField(default=0)
+    deployment_error = models.TextField(blank=True, default="")
+
+    plan = models.ForeignKey("Plan", on_delete=models.PROTECT, null=True, related_name="+")
+    """What should run."""
+    active_plan = models.ForeignKey("Plan", on_delete=models.PROTECT, null=True, related_name="+")
+    """What the job last said it runs."""
+    current_run = models.OneToOneField("Run", on_delete=models.PROTECT, null=True, related_name="+")
+    failures = models.PositiveIntegerField(default=0)
+    """Runs that failed in a row; sets the back-off."""
+    restart_at = models.DateTimeField(null=True)
+    """Earliest time of the next launch after a failure."""
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("name",)
+        verbose_name_plural = "topologies"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class TopologyQuery(models.Model):
+    """That a topology answers a query, in one of its versions."""
+
+    topology = models.ForeignKey(Topology, on_delete=models.CASCADE, related_name="deployed")
+    query = models.OneToOneField(Query, on_delete=models.PROTECT, related_name="deployment")
+    version = models.ForeignKey(QueryVersion, on_delete=models.PROTECT, related_name="+")
+    revision = models.PositiveIntegerField()
+    """The topology's revision that brought this version."""
+
+    class Meta:
+        ordering = ("topology", "query__name")
+
+
+class Plan(models.Model):
+    """A physical graph that was planned for a topology; never changed once written."""
+
+    topology = models.ForeignKey(Topology, on_delete=models.CASCADE, related_name="plans")
+    plan_id = models.CharField(max_length=100, unique=True)
+    revision = models.PositiveIntegerField()
+    graph = models.TextField()
+    """`optimizer.graph.PhysicalGraph.to_json`, read back through its schema."""
+    text = models.TextField()
+    """The explanation for people."""
+    method = models.CharField(max_length=20)
+    status = models.CharField(max_length=10)
+    probe = models.FloatField()
+    storage = models.FloatField()
+    latency = models.FloatField()
+    individual_cost = models.FloatField()
+    bound = models.FloatField(null=True)
+    build_seconds = models.FloatField()
+    solve_seconds = models.FloatField()
+    versions = models.ManyToManyField(QueryVersion, related_name="plans")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("-pk",)
+
+    def __str__(self) -> str:
+        return self.plan_id
+
+
+class RunState(models.TextChoices):
+    CREATED = "created", "created"
+    STARTING = "starting", "starting"
+    RUNNING = "running", "running"
+    IDLE = "idle", "idle"
+    STOPPING = "stopping", "stopping"
+    STOPPED = "stopped", "stopped"
+    FAILED = "failed", "failed"
+
+
+ENDED = (RunState.STOPPED, RunState.FAILED)
+
+
+def new_run_id() -> str:
+    """Ids sort as text by the time of launch: pages and the consumer order runs by it."""
+    return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(2)}"
+
+
+class Run(models.Model):
+    """One process of a topology's streaming job, from launch to end."""
+
+    id = models.CharField(primary_key=True, max_length=16, default=new_run_id, editable=False)
+    topology = models.ForeignKey(Topology, on_delete=models.CASCADE, related_name="runs")
+    state = models.CharField(max_length=8, choices=RunState.choices, default=RunState.CREATED)
+    attempt = models.PositiveIntegerField(default=1)
+    """1, or one more than the failures in a row before it."""
+    pid = models.PositiveIntegerField(null=True)
+    process_started_at = models.FloatField(null=True)
+    """Unix seconds by the kernel's account; with the pid it names one process for ever."""
+    host = models.CharField(max_length=255, blank=True, default="")
+    plan = models.ForeignKey(Plan, on_delete=models.PROTECT, null=True, related_name="runs")
+    """What the process was launched with."""
+    sent_plan = models.ForeignKey(Plan, on_delete=models.PROTECT, null=True, related_name="+")
+    """The last plan that it was told to run."""
+    batch = models.BigIntegerField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    heartbeat_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    stop_requested_at = models.DateTimeField(null=True)
+    stop_mode = models.CharField(max_length=5, choices=[("now", "now"), ("drain", "drain")], default="now")
+    error = models.TextField(blank=True, default="")
+    error_detail = models.TextField(blank=True, default="")
+
+    class Meta:
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return f"{self.topology} {self.id}"
+
+
+class PlanSwitch(models.Model):
+    """That a job went over to a plan, at a batch boundary."""
+
+    topology = models.ForeignKey(Topology, on_delete=models.CASCADE, related_name="switches")
+    run = models.ForeignKey(Run, on_delete=models.SET_NULL, null=True, related_name="switches")
+    event_id = models.CharField(max_length=42)
+    plan_id = models.CharField(max_length=100)
+    epoch = models.PositiveIntegerField()
+    batch = models.BigIntegerField()
+    cause = models.CharField(max_length=255)
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("-pk",)
+        constraints = [models.UniqueConstraint(fields=("topology", "event_id"), name="switch_event")]
+
+
+class AuditEntry(models.Model):
+    """Who asked for what of a topology."""
+
+    topology = models.ForeignKey(Topology, on_delete=models.CASCADE, related_name="audit")
+    account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True)
+    action = models.CharField(max_length=20)
+    detail = models.CharField(max_length=255, blank=True, default="")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("-pk",)
+        verbose_name_plural = "audit entries"
