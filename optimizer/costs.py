@@ -79,8 +79,8 @@ class CostModel:
         volume = self.volume(relations, predicates)
         windows = {relation: self.window_s(relation) for relation in sorted(relations)}
         return sum(
-            volume / windows[start] * mean_life_s(windows[start], [w for r, w in windows.items() if r != start])
-            for start in windows
+            volume / window * mean_life_s(window, [w for other, w in windows.items() if other != start])
+            for start, window in windows.items()
         )
 
 

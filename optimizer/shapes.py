@@ -89,9 +89,7 @@ def artificial_links(size: int, predicates: tuple[int, ...]) -> tuple[int, ...]:
     }
     if not is_connected(everything, [*binary, *links]):
         component = _components(size, [*binary, *links])
-        links |= {
-            (1 << i) | (1 << j) for i in range(size) for j in range(i) if component[i] != component[j]
-        }
+        links |= {(1 << i) | (1 << j) for i in range(size) for j in range(i) if component[i] != component[j]}
     return tuple(sorted(links))
 
 

@@ -1,0 +1,252 @@
+"""Joint greedy by marginal cost, then local search: an answer at once that keeps improving.
+
+The first plan routes one query after the other, counting only what is not sent already.
+Local search then re-routes single starts, adds and drops materialized results, and changes
+partitionings, as long as that lowers the total cost. It stops at a local optimum, after a
+fixed amount of work, or at the time limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from time import perf_counter
+
+from optimizer.errors import Infeasible
+from optimizer.methods.assemble import assemble, check_limits, empty, tidy
+from optimizer.methods.draft import Draft, Key
+from optimizer.methods.flat import route_flat
+from optimizer.problem import Options, Problem, Solution
+from optimizer.states import StateGraph
+
+ROUNDS = 12
+"""Sweeps over all moves; sweeps usually stop improving after three to five."""
+
+
+class Greedy:
+    name = "greedy"
+
+    def solve(self, problem: Problem, options: Options, running: Solution | None = None) -> Solution:
+        """A good plan without proof; see `Method.solve`."""
+        begun = perf_counter()
+        graph = StateGraph(problem, options, running=running)
+        built = perf_counter()
+        if not graph.required:
+            return empty(self.name)
+        draft = search(graph, built + options.time_limit_s)
+        solution = assemble(draft, self.name, built - begun, perf_counter() - built)
+        return check_limits(problem, options, solution)
+
+
+def first_plan(graph: StateGraph, price: float = 0.0) -> Draft:
+    """Route every query over base stores, one after the other, by marginal cost."""
+    draft = Draft(graph, price)
+    draft.settle()
+    for target in sorted(graph.required, key=lambda t: (graph.states[t].size, t)):
+        for start in graph.states[target].members:
+            _route(draft, (target, start))
+        draft.settle()
+    return draft
+
+
+def flat_plan(graph: StateGraph, price: float = 0.0) -> Draft:
+    """Every query's own best flat plan, equal prefixes merged."""
+    draft = Draft(graph, price)
+    draft.settle()
+    for target in graph.required:
+        route_flat(draft, target)
+    draft.settle()
+    return draft
+
+
+def search(graph: StateGraph, deadline: float) -> Draft:
+    """The best plan that local search finds from both first plans, within the storage budget.
+
+    `deadline` is on `perf_counter`'s clock. A budget is obeyed by a price on stored tuples,
+    doubled until the plan fits; one copy of every base store is the least that any plan needs.
+    """
+    budget = graph.options.storage_budget
+    draft = _search_priced(graph, deadline, 0.0)
+    if budget is None or stored_tuples(draft) <= budget:
+        return draft
+    least = sum(graph.sites[site].tuples for site in graph.base_sites)
+    if least > budget * (1 + 1e-9):
+        raise Infeasible("storage_budget", budget, least)
+    price = draft.total / max(stored_tuples(draft), 1e-9) / 8
+    best: Draft | None = None
+    for _ in range(24):
+        draft = _search_priced(graph, deadline, price)
+        if stored_tuples(draft) <= budget:
+            best = draft
+            break
+        price *= 2
+    if best is None:
+        best = flat_plan(graph)
+        for site in graph.base_sites:
+            least_bit = 1 << min(range(len(graph.sites[site].partitionings)), key=lambda i: i)
+            best.pin(site, least_bit)
+        best.settle()
+    return best
+
+
+def stored_tuples(draft: Draft) -> float:
+    return sum(draft.graph.sites[s].tuples * copies.bit_count() for s, copies in sorted(draft.copies.items()))
+
+
+def _search_priced(graph: StateGraph, deadline: float, price: float) -> Draft:
+    drafts = [first_plan(graph, price)]
+    if perf_counter() < deadline:
+        drafts.append(flat_plan(graph, price))
+    best = min(drafts, key=lambda draft: draft.total)
+    improve(best, deadline)
+    return best
+
+
+def improve(draft: Draft, deadline: float, rounds: int = ROUNDS) -> None:
+    """Apply improving moves until none is left; the draft is tidy afterwards."""
+    tidy(draft)
+    for _ in range(rounds):
+        before = draft.total
+        moves = Moves(draft, deadline)
+        moves.reroute(sorted(draft.paths))
+        moves.change_partitionings()
+        moves.add_mirs()
+        moves.drop_mirs()
+        tidy(draft)
+        if draft.total >= before * (1 - 1e-9) - 1e-12 or perf_counter() > deadline:
+            return
+
+
+class Moves:
+    """The neighbourhood of a draft. Every method keeps only changes that lower the total."""
+
+    def __init__(self, draft: Draft, deadline: float) -> None:
+        self.draft = draft
+        self.deadline = deadline
+        self._users = _users(draft.graph)
+
+    def _late(self) -> bool:
+        return perf_counter() > self.deadline
+
+    def _keep_if_better(self, before: float) -> bool:
+        draft = self.draft
+        if draft.settle() < before - 1e-9 * abs(before) - 1e-12:
+            draft.commit()
+            return True
+        draft.rollback()
+        return False
+
+    def reroute(self, keys: Iterable[Key]) -> None:
+        """Give each start of each target the cheapest path around all the others."""
+        draft = self.draft
+        for key in keys:
+            if self._late():
+                return
+            before, old = draft.total, draft.paths[key]
+            draft.begin()
+            draft.set_path(key, None)
+            _route(draft, key)
+            if draft.paths[key] == old:
+                draft.commit()
+                draft.settle()
+            else:
+                self._keep_if_better(before)
+
+    def add_mirs(self) -> None:
+        """Materialize each candidate in turn, if what it saves pays for it."""
+        draft = self.draft
+        for mir in draft.graph.mir_sites:
+            if self._late():
+                return
+            if mir in draft.mirs:
+                continue
+            before = draft.total
+            draft.begin()
+            if self._install(mir):
+                self._route_all(self._users.get(mir, ()))
+            self._keep_if_better(before)
+
+    def _install(self, mir: int) -> bool:
+        draft = self.draft
+        draft.add_mir(mir)
+        draft.settle()
+        for start in draft.graph.states[mir].members:
+            if (mir, start) not in draft.paths and not _route(draft, (mir, start)):
+                return False
+        return True
+
+    def drop_mirs(self) -> None:
+        """Do without each materialized result in turn, if that costs less than it saves."""
+        draft = self.draft
+        graph = draft.graph
+        for mir in sorted(draft.mirs):
+            if self._late():
+                return
+            before = draft.total
+            draft.begin()
+            if not graph.targets[mir].queries:
+                for start in graph.states[mir].members:
+                    draft.set_path((mir, start), None)
+            through = [
+                key
+                for key in self._users.get(mir, ())
+                if any(graph.store[arc] == mir for arc in draft.paths.get(key, ()))
+            ]
+            for key in through:
+                draft.set_path(key, None)
+            routed = all(_route(draft, key, banned=mir) for key in through)
+            draft.drop_mir(mir)
+            if routed:
+                self._keep_if_better(before)
+            else:
+                draft.rollback()
+
+    def change_partitionings(self) -> None:
+        """Try other copies of each store and let everybody who might use it choose again."""
+        draft = self.draft
+        graph = draft.graph
+        for site in sorted(draft.copies):
+            count = len(graph.sites[site].partitionings)
+            if count == 1 or graph.sites[site].tasks == 1:
+                continue
+            singles = {1 << i for i in range(count)}
+            if not graph.options.single_copy:
+                singles |= {draft.copies[site] ^ (1 << i) for i in range(count)} - {0}
+            for copies in sorted(singles - {draft.copies[site]}):
+                if self._late():
+                    return
+                if copies == draft.copies.get(site):
+                    continue
+                before = draft.total
+                draft.begin()
+                draft.pin(site, copies)
+                draft.settle()
+                self._route_all(self._users.get(site, ()))
+                draft.unpin(site)
+                self._keep_if_better(before)
+
+    def _route_all(self, keys: Iterable[Key]) -> None:
+        draft = self.draft
+        for key in keys:
+            old = draft.paths.get(key)
+            if old is not None:
+                draft.set_path(key, None)
+                if not _route(draft, key):
+                    draft.set_path(key, old)
+
+
+def _route(draft: Draft, key: Key, banned: int | None = None) -> bool:
+    found = draft.cheapest_path(key, banned=banned)
+    if found is None:
+        return False
+    draft.set_path(key, found[1])
+    return True
+
+
+def _users(graph: StateGraph) -> dict[int, tuple[Key, ...]]:
+    """For each store the targets and starts that have an arc into it, in sorted order."""
+    users: dict[int, dict[Key, None]] = {}
+    for target in sorted(graph.targets):
+        for start in graph.states[target].members:
+            for arc in graph.routes(target, start):
+                users.setdefault(graph.store[arc], {})[target, start] = None
+    return {store: tuple(keys) for store, keys in users.items()}
