@@ -1,0 +1,2 @@
+import type { Plugin } from "vite";
+export function recordedBackend(): Plugin { return { name: "recorded-backend" }; }

@@ -1,0 +1,22 @@
+/** The backend's documents, under the names that the pages use. Generated from its OpenAPI document. */
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+
+export type Problem = Schemas["Problem"];
+export type StreamDocument = Schemas["Stream"];
+export type QueryDocument = Schemas["Query"];
+export type QueryVersion = Schemas["QueryVersion"];
+export type QueryResults = Schemas["QueryResults"];
+export type SampleRows = Schemas["StreamSample"];
+export type Validation = Schemas["Validation"];
+export type Explanation = Schemas["Explanation"];
+export type Cost = Schemas["Cost"];
+export type Marginal = Schemas["Marginal"];
+export type TopologyDocument = Schemas["Topology"];
+export type PlanDocument = Schemas["Plan"];
+export type RunDocument = Schemas["Run"];
+export type RunLog = Schemas["RunLog"];
+export type DeployAnswer = Schemas["Deployed"];
+export type Me = Schemas["Me"];
+export type NamedColumn = Schemas["NamedColumn"];

@@ -1,0 +1,15 @@
+/** What every chart is: made once in an element, redrawn from data as often as wanted, taken away again. */
+export interface Chart<Data> {
+  /** Idempotent: drawing the same data twice leaves the same picture. */
+  update(data: Data): void;
+  dispose(): void;
+}
+
+export function prefersStillness(): boolean {
+  return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+/** 200 ms to explain a change, none for people who asked for none. */
+export function motionMs(): number {
+  return prefersStillness() ? 0 : 200;
+}

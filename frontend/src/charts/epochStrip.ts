@@ -1,0 +1,85 @@
+/** The newest batches in time: a bar for how long each took, a ring where a plan took over. */
+import { max, scaleLinear, scaleTime, select } from "d3";
+import { clock, count, milliseconds } from "../format/quantities";
+import type { HistoryPoint, Snapshot } from "../live/messages";
+import type { Chart } from "./chart";
+
+export interface EpochStripData {
+  readonly history: readonly HistoryPoint[];
+  readonly switches: Snapshot["switches"];
+}
+
+const HEIGHT = 54;
+const SIDE = 10;
+
+export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
+  const svg = select(element).append("svg").attr("class", "epochs").attr("height", HEIGHT).attr("role", "img");
+  const bars = svg.append("g").attr("class", "bars");
+  const axis = svg.append("line").attr("class", "axis");
+  const marks = svg.append("g").attr("class", "switches");
+  const labels = svg.append("g").attr("class", "ends");
+  let latest: EpochStripData = { history: [], switches: [] };
+
+  const draw = (): void => {
+    const width = Math.max(200, element.clientWidth);
+    const { history } = latest;
+    const times = history.map((point) => Date.parse(point.at));
+    const [first, last] = [times[0], times.at(-1)];
+    svg.attr("viewBox", `0 0 ${width} ${HEIGHT}`).attr("width", width);
+    const known = first !== undefined && last !== undefined;
+    svg.attr("aria-label", known ? `${history.length} batches, ${latest.switches.length} plan switches` : "no batches yet");
+    const x = scaleTime([new Date(first ?? 0), new Date(Math.max(last ?? 1, (first ?? 0) + 1))], [SIDE, width - SIDE]);
+    const y = scaleLinear([0, max(history, (point) => point.seconds) ?? 1], [0, 24]);
+    axis.attr("x1", 0).attr("x2", width).attr("y1", 36).attr("y2", 36);
+    bars
+      .selectAll<SVGRectElement, HistoryPoint>("rect")
+      .data(history, (point) => point.batch)
+      .join((enter) => {
+        const bar = enter.append("rect");
+        bar.append("title");
+        return bar;
+      })
+      .attr("x", (point) => x(new Date(point.at)) - 1)
+      .attr("width", 2)
+      .attr("y", (point) => 36 - Math.max(1, y(point.seconds)))
+      .attr("height", (point) => Math.max(1, y(point.seconds)))
+      .attr("class", (point) => (point.epoch % 2 === 0 ? "even" : "odd"))
+      .select("title")
+      .text((point) => `batch ${point.batch}, epoch ${point.epoch}, ${clock(point.at)}: ${count(point.tuples_in)} tuples in ${milliseconds(point.seconds * 1000)}`);
+    const visible = known ? latest.switches.filter((change) => Date.parse(change.at) >= first) : [];
+    marks
+      .selectAll<SVGCircleElement, Snapshot["switches"][number]>("circle")
+      .data(visible, (change) => `${change.epoch}-${change.batch}-${change.plan_id}`)
+      .join((enter) => {
+        const mark = enter.append("circle").attr("r", 5).attr("tabindex", 0);
+        mark.append("title");
+        return mark;
+      })
+      .attr("cx", (change) => Math.min(width - SIDE, x(new Date(change.at))))
+      .attr("cy", 36)
+      .attr("aria-label", (change) => `plan switch at ${clock(change.at)}: ${change.cause}`)
+      .select("title")
+      .text((change) => `${clock(change.at)}: plan ${change.plan_id} from batch ${change.batch} on, epoch ${change.epoch}\n${change.cause}`);
+    labels
+      .selectAll<SVGTextElement, string>("text")
+      .data(known ? [clock(history[0]?.at), `${clock(history.at(-1)?.at)} UTC`] : [])
+      .join("text")
+      .attr("x", (_, i) => (i === 0 ? 2 : width - 2))
+      .attr("y", 51)
+      .attr("text-anchor", (_, i) => (i === 0 ? "start" : "end"))
+      .text((text) => text);
+  };
+
+  const watch = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(draw);
+  watch?.observe(element);
+  return {
+    update(data) {
+      latest = data;
+      draw();
+    },
+    dispose() {
+      watch?.disconnect();
+      svg.remove();
+    },
+  };
+}

@@ -1,0 +1,194 @@
+/** Draws the probe trees: columns are levels, strokes are tuples per second, line styles the edge kinds. */
+import { select, zoom, zoomIdentity, type Selection, type ZoomBehavior } from "d3";
+import type { StreamColour } from "../colour/streams";
+import { NODE_WIDTH, type PlacedForest, type PlacedLink, type PlacedNode } from "../plan/forestLayout";
+import { motionMs, type Chart } from "./chart";
+
+export interface NodeText {
+  /** Second line under the label, for example "est 120/s · 131/s". */
+  readonly detail: string;
+  /** Everything, for the title and for screen readers. */
+  readonly title: string;
+}
+
+export interface ProbeForestData {
+  readonly placed: PlacedForest;
+  readonly colour: StreamColour;
+  readonly text: (node: PlacedNode) => NodeText;
+  /** Tuples per second along a link; null is unknown. */
+  readonly flow: (link: PlacedLink) => number | null;
+  /** Keys that stay in view; null keeps all. */
+  readonly kept: ReadonlySet<string> | null;
+  readonly selected: string | null;
+  readonly onHover: (key: string | null) => void;
+  readonly onSelect: (key: string) => void;
+}
+
+export interface ProbeForestChart extends Chart<ProbeForestData> {
+  fit(): void;
+  zoomBy(factor: number): void;
+}
+
+const NODE_HEIGHT = 36;
+const UNKNOWN_STROKE = 1.25;
+const FIT_LIMIT = 1.15;
+
+/** Stroke width grows with the logarithm: 0/s is a hairline, each factor of ten adds 1.4 px, at most 9 px. */
+export function strokeWidth(tuplesPerSecond: number | null): number {
+  if (tuplesPerSecond === null) return UNKNOWN_STROKE;
+  return Math.min(9, 1 + 1.4 * Math.log10(1 + tuplesPerSecond));
+}
+
+function linkPath(link: PlacedLink): string {
+  const [x0, y0] = [link.source.x + NODE_WIDTH, link.source.y];
+  const [x1, y1] = [link.target.x, link.target.y];
+  const bend = x0 + Math.min(56, (x1 - x0) / 2);
+  // Bend early and run straight to the target, so that links that skip levels stay on their own row.
+  return `M${x0},${y0}C${bend},${y0} ${bend - 8},${y1} ${Math.min(bend + 28, x1)},${y1}L${x1},${y1}`;
+}
+
+function clip(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+}
+
+export function createProbeForest(element: HTMLElement): ProbeForestChart {
+  const svg = select(element).append("svg").attr("class", "forest").attr("role", "tree").attr("aria-label", "Probe trees");
+  const scene = svg.append("g");
+  const columns = scene.append("g").attr("class", "forest-columns").attr("aria-hidden", "true");
+  const links = scene.append("g").attr("class", "forest-links").attr("aria-hidden", "true");
+  const nodes = scene.append("g").attr("class", "forest-nodes");
+  let latest: ProbeForestData | null = null;
+  let fitted = "";
+
+  const pan: ZoomBehavior<SVGSVGElement, unknown> = zoom<SVGSVGElement, unknown>()
+    .scaleExtent([0.2, 3])
+    // The wheel scrolls the page; it zooms only together with Ctrl, like a pinch.
+    .filter((event: Event) => (event.type === "wheel" ? (event as WheelEvent).ctrlKey : !(event as MouseEvent).button))
+    .on("zoom", (event: { transform: { toString(): string } }) => {
+      scene.attr("transform", event.transform.toString());
+    });
+  svg.call(pan).on("dblclick.zoom", null);
+
+  const fit = (): void => {
+    if (latest === null) return;
+    const { width, height } = latest.placed;
+    const room = { width: element.clientWidth || width, height: element.clientHeight || height };
+    const scale = Math.min(FIT_LIMIT, room.width / width, room.height / height);
+    const readable = Math.max(scale, Math.min(0.62, FIT_LIMIT));
+    const left = Math.max(0, (room.width - width * readable) / 2);
+    const top = Math.max(0, (room.height - height * readable) / 2);
+    svg.transition().duration(motionMs()).call(pan.transform, zoomIdentity.translate(left, top).scale(readable));
+  };
+
+  const neighbour = (key: string, direction: string): string | null => {
+    if (latest === null) return null;
+    const all = latest.placed.nodes;
+    const here = all.find((node) => node.key === key);
+    if (here === undefined) return null;
+    if (direction === "ArrowLeft") return here.parent;
+    if (direction === "ArrowRight") return all.find((node) => node.parent === key)?.key ?? null;
+    const column = all.filter((node) => node.x === here.x).sort((a, b) => a.y - b.y);
+    const place = column.indexOf(here) + (direction === "ArrowDown" ? 1 : -1);
+    return column[place]?.key ?? null;
+  };
+
+  const onKey = (event: KeyboardEvent, node: PlacedNode): void => {
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      latest?.onSelect(node.key);
+      return;
+    }
+    const target = event.key.startsWith("Arrow") ? neighbour(node.key, event.key) : null;
+    if (target === null) return;
+    event.preventDefault();
+    nodes
+      .selectAll<SVGGElement, PlacedNode>("g.node")
+      .filter((other) => other.key === target)
+      .node()
+      ?.focus();
+  };
+
+  const enterNode = (group: Selection<SVGGElement, PlacedNode, SVGGElement, unknown>): void => {
+    group
+      .attr("tabindex", 0)
+      .attr("role", "treeitem")
+      .on("pointerenter focus", (_event, node) => latest?.onHover(node.key))
+      .on("pointerleave blur", () => latest?.onHover(null))
+      .on("click", (_event, node) => latest?.onSelect(node.key))
+      .on("keydown", onKey);
+    group.append("title");
+    group.append("rect").attr("class", "box").attr("width", NODE_WIDTH).attr("height", NODE_HEIGHT).attr("y", -NODE_HEIGHT / 2).attr("rx", 5);
+    group.append("rect").attr("class", "stripe").attr("width", 5).attr("height", NODE_HEIGHT).attr("y", -NODE_HEIGHT / 2).attr("rx", 2);
+    group.append("text").attr("class", "label").attr("x", 13).attr("y", -2);
+    group.append("text").attr("class", "detail").attr("x", 13).attr("y", 12);
+  };
+
+  const update = (data: ProbeForestData): void => {
+    latest = data;
+    const { placed } = data;
+    const out = (key: string): boolean => data.kept !== null && !data.kept.has(key);
+
+    columns
+      .selectAll<SVGGElement, PlacedForest["columns"][number]>("g")
+      .data(placed.columns, (column) => column.label)
+      .join((enter) => {
+        const group = enter.append("g");
+        group.append("text").attr("y", 20).attr("x", 2);
+        group.append("line").attr("y1", 30).attr("y2", 30).attr("x1", 0).attr("x2", NODE_WIDTH);
+        return group;
+      })
+      .attr("transform", (column) => `translate(${column.x},0)`)
+      .select("text")
+      .text((column) => column.label);
+
+    links
+      .selectAll<SVGPathElement, PlacedLink>("path")
+      .data(placed.links, (link) => link.target.key)
+      .join((enter) => enter.append("path").attr("d", linkPath))
+      .attr("class", (link) => `link ${link.target.node.edge?.kind ?? "emit"}`)
+      .classed("unknown", (link) => data.flow(link) === null)
+      .classed("dimmed", (link) => out(link.target.key))
+      .transition()
+      .duration(motionMs())
+      .attr("d", linkPath)
+      .attr("stroke-width", (link) => strokeWidth(data.flow(link)));
+
+    const drawn = nodes
+      .selectAll<SVGGElement, PlacedNode>("g.node")
+      .data(placed.nodes, (node) => node.key)
+      .join((enter) => {
+        const group = enter.append("g").attr("transform", (node) => `translate(${node.x},${node.y})`);
+        enterNode(group);
+        return group;
+      })
+      .attr("class", (node) => `node ${node.node.kind}`)
+      .attr("data-key", (node) => node.key)
+      .attr("aria-label", (node) => data.text(node).title)
+      .attr("aria-level", (node) => node.node.level + 1)
+      .classed("dimmed", (node) => out(node.key))
+      .classed("selected", (node) => node.key === data.selected);
+    drawn.select("title").text((node) => data.text(node).title);
+    drawn.select("rect.stripe").attr("fill", (node) => (node.node.stream === null ? "var(--line-strong)" : data.colour(node.node.stream)));
+    drawn.select("text.label").text((node) => clip(node.hidden > 0 ? `${node.node.label} +${node.hidden}` : node.node.label, 22));
+    drawn.select("text.detail").text((node) => clip(data.text(node).detail, 28));
+    drawn.transition().duration(motionMs()).attr("transform", (node) => `translate(${node.x},${node.y})`);
+
+    const size = `${placed.width}x${placed.height}`;
+    if (size !== fitted) {
+      fitted = size;
+      fit();
+    }
+  };
+
+  return {
+    update,
+    fit,
+    zoomBy: (factor) => {
+      svg.transition().duration(motionMs()).call(pan.scaleBy, factor);
+    },
+    dispose: () => {
+      svg.on(".zoom", null);
+      svg.remove();
+    },
+  };
+}

@@ -1,0 +1,122 @@
+/** Live messages, checked at the socket: events of `jobs.protocol` and the backend's snapshot. */
+import { z } from "zod";
+
+const whole = z.number().int();
+
+const storeMetrics = z.object({
+  tuples: whole,
+  bytes: whole,
+  inserted: whole,
+  evicted: whole,
+  probes: whole,
+  matches: whole,
+  per_task: z.array(whole),
+});
+const edgeMetrics = z.object({ tuples: whole, messages: whole, bytes: whole });
+const streamMetrics = z.object({
+  accepted: whole,
+  late: whole,
+  undecodable: whole,
+  watermark: z.string().nullable(),
+  max_event_time: z.string().nullable(),
+});
+const queryMetrics = z.object({
+  results: whole,
+  latency_ms_p50: z.number().nullable(),
+  latency_ms_p99: z.number().nullable(),
+  complete_since: z.string().nullable(),
+});
+
+const shared = { version: z.literal(1), run: z.string(), at: z.string() };
+
+export const batchCompleted = z.object({
+  ...shared,
+  type: z.literal("batch"),
+  batch: whole,
+  epoch: whole,
+  plan_id: z.string(),
+  seconds: z.number(),
+  tuples_in: whole,
+  backlog: whole.nullable(),
+  level_seconds: z.array(z.number()),
+  streams: z.record(z.string(), streamMetrics),
+  stores: z.record(z.string(), storeMetrics),
+  edges: z.record(z.string(), edgeMetrics),
+  queries: z.record(z.string(), queryMetrics),
+});
+
+export const liveEvent = z.discriminatedUnion("type", [
+  z.object({
+    ...shared,
+    type: z.literal("job_started"),
+    pid: whole,
+    host: z.string(),
+    plan_id: z.string(),
+    batch: whole,
+  }),
+  z.object({
+    ...shared,
+    type: z.literal("heartbeat"),
+    state: z.enum(["starting", "running", "idle", "stopping"]),
+    batch: whole,
+  }),
+  batchCompleted,
+  z.object({
+    ...shared,
+    type: z.literal("plan_switched"),
+    plan_id: z.string(),
+    epoch: whole,
+    batch: whole,
+    cause: z.string(),
+  }),
+  z.object({ ...shared, type: z.literal("deploy_refused"), plan_id: z.string(), reason: z.string() }),
+  z.object({ ...shared, type: z.literal("job_stopped"), reason: z.string() }),
+  z.object({ ...shared, type: z.literal("job_failed"), error: z.string(), detail: z.string() }),
+]);
+
+/** The names under which the events arrive, `reset` apart. */
+export const EVENT_TYPES = [
+  "job_started",
+  "heartbeat",
+  "batch",
+  "plan_switched",
+  "deploy_refused",
+  "job_stopped",
+  "job_failed",
+] as const;
+
+const historyPoint = z.object({
+  batch: whole,
+  at: z.string(),
+  epoch: whole,
+  seconds: z.number(),
+  tuples_in: whole,
+  backlog: whole.nullable(),
+  results: whole,
+  latency_ms_p50: z.number().nullable(),
+  latency_ms_p99: z.number().nullable(),
+  state_bytes: z.number(),
+  state_tuples: z.number(),
+});
+
+export const snapshot = z.object({
+  last_event_id: z.string(),
+  state: z.enum(["stopped", "starting", "running", "idle", "stopping", "failed"]),
+  error: z.string().nullable(),
+  run: z.string().nullable(),
+  plan_id: z.string().nullable(),
+  epoch: whole.nullable(),
+  heartbeat_at: z.string().nullable(),
+  batch: batchCompleted.nullable(),
+  history: z.array(historyPoint),
+  switches: z.array(
+    z.object({ at: z.string(), plan_id: z.string(), epoch: whole, batch: whole, cause: z.string() }),
+  ),
+  queries: z.array(z.object({ id: whole, name: z.string(), version: whole })),
+});
+
+export type BatchCompleted = z.infer<typeof batchCompleted>;
+export type StoreMetrics = z.infer<typeof storeMetrics>;
+export type LiveEvent = z.infer<typeof liveEvent>;
+export type HistoryPoint = z.infer<typeof historyPoint>;
+export type Snapshot = z.infer<typeof snapshot>;

@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import { liveEvent, type BatchCompleted, type LiveEvent, type Snapshot } from "./messages";
+import { HISTORY_LENGTH, historyPoint, reduce } from "./reduce";
+
+const empty: Snapshot = {
+  last_event_id: "0-0", state: "stopped", error: null, run: null, plan_id: null, epoch: null, heartbeat_at: null,
+  batch: null, history: [], switches: [], queries: [],
+};
+const at = (second: number): string => new Date(Date.UTC(2026, 10, 21, 0, 0, second)).toISOString();
+
+function batch(number: number, run = "a1", results = 3): BatchCompleted {
+  return {
+    type: "batch", version: 1, run, at: at(number), batch: number, epoch: 1, plan_id: "P1", seconds: 0.2, tuples_in: 100,
+    backlog: null, level_seconds: [0.1, 0.1], streams: {},
+    stores: { S1: { tuples: 10, bytes: 100, inserted: 5, evicted: 0, probes: 4, matches: 2, per_task: [5, 5] },
+              S2: { tuples: 20, bytes: 200, inserted: 5, evicted: 1, probes: 4, matches: 2, per_task: [9, 11] } },
+    edges: {},
+    queries: { q1: { results, latency_ms_p50: 20, latency_ms_p99: 90, complete_since: null },
+               q2: { results: 0, latency_ms_p50: null, latency_ms_p99: null, complete_since: null } },
+  };
+}
+const started: LiveEvent = { type: "job_started", version: 1, run: "a1", at: at(0), pid: 1, host: "h", plan_id: "P1", batch: 0 };
+const heartbeat = (state: "idle" | "stopping", run = "a1"): LiveEvent => ({ type: "heartbeat", version: 1, run, at: at(9), state, batch: 2 });
+
+function play(from: Snapshot, events: readonly LiveEvent[]): Snapshot {
+  return events.reduce((state, event, i) => reduce(state, `${i + 1}-0`, event), from);
+}
+
+const story: LiveEvent[] = [
+  started, batch(0), batch(1),
+  { type: "plan_switched", version: 1, run: "a1", at: at(2), plan_id: "P2", epoch: 2, batch: 2, cause: "deploy" },
+  { ...batch(2), epoch: 2, plan_id: "P2" },
+  { type: "deploy_refused", version: 1, run: "a1", at: at(3), plan_id: "P3", reason: "no" },
+  heartbeat("idle"), batch(3), heartbeat("stopping"), batch(4),
+  { type: "job_stopped", version: 1, run: "a1", at: at(5), reason: "asked" },
+  heartbeat("idle"),
+  { ...started, run: "a2" }, batch(5, "a2"), batch(6, "a1"),
+  { type: "job_failed", version: 1, run: "a2", at: at(7), error: "boom", detail: "trace" },
+];
+
+describe("reduce", () => {
+  it("gives, from a snapshot taken anywhere, the state of the whole story", () => {
+    const whole = play(empty, story);
+    for (let cut = 0; cut <= story.length; cut += 1) {
+      const snapshot = structuredClone(play(empty, story.slice(0, cut)));
+      const rest = story.slice(cut).reduce((state, event, i) => reduce(state, `${cut + i + 1}-0`, event), snapshot);
+      expect(rest).toEqual(whole);
+    }
+    expect(whole).toMatchObject({ state: "failed", error: "boom", run: "a2", plan_id: "P1", last_event_id: "16-0" });
+  });
+
+  it("goes through the states of the contract's table", () => {
+    expect(play(empty, story.slice(0, 1)).state).toBe("running");
+    expect(play(empty, story.slice(0, 7)).state).toBe("idle");
+    expect(play(empty, story.slice(0, 10)).state).toBe("stopping");
+    expect(play(empty, story.slice(0, 12)).state).toBe("stopped");
+    expect(play(empty, story.slice(0, 13))).toMatchObject({ state: "running", batch: null, heartbeat_at: at(0) });
+  });
+
+  it("ignores what an older run still says, except for the id", () => {
+    const before = play(empty, story.slice(0, 14));
+    expect(reduce(before, "99-0", batch(6, "a1"))).toEqual({ ...before, last_event_id: "99-0" });
+  });
+
+  it("replaces a replayed batch where it stands", () => {
+    const state = play(empty, [started, batch(0), batch(1), batch(2), { ...batch(1), tuples_in: 7 }]);
+    expect(state.history.map((point) => [point.batch, point.tuples_in])).toEqual([[0, 100], [1, 7], [2, 100]]);
+  });
+
+  it("keeps a bounded history, newest last", () => {
+    const state = play(empty, [started, ...Array.from({ length: HISTORY_LENGTH + 5 }, (_, i) => batch(i))]);
+    expect(state.history.length).toBe(HISTORY_LENGTH);
+    expect(state.history.at(-1)?.batch).toBe(HISTORY_LENGTH + 4);
+  });
+
+  it("does not change its argument", () => {
+    const frozen = Object.freeze(structuredClone(empty));
+    expect(() => reduce(frozen, "1-0", batch(0))).not.toThrow();
+  });
+});
+
+describe("historyPoint", () => {
+  it("sums results and state, and takes the worst known latency", () => {
+    expect(historyPoint(batch(0))).toMatchObject({ results: 3, state_bytes: 300, state_tuples: 30, latency_ms_p50: 20, latency_ms_p99: 90 });
+    const silent = { ...batch(0), queries: {} };
+    expect(historyPoint(silent).latency_ms_p50).toBeNull();
+  });
+});
+
+describe("the socket's check", () => {
+  it("refuses a message of an unknown type or version", () => {
+    expect(liveEvent.safeParse({ ...started, type: "surprise" }).success).toBe(false);
+    expect(liveEvent.safeParse({ ...started, version: 2 }).success).toBe(false);
+    expect(liveEvent.safeParse(batch(1)).success).toBe(true);
+  });
+});

@@ -1,0 +1,79 @@
+/**
+ * Events applied to a snapshot give a fresh snapshot: the same rules as the backend's, from the table in
+ * `docs/frontend-contract.md`. Pure: neither argument is changed.
+ */
+import type { BatchCompleted, HistoryPoint, LiveEvent, Snapshot } from "./messages";
+
+export const HISTORY_LENGTH = 300;
+export const SWITCHES_LENGTH = 50;
+
+function largest(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : Math.max(...known);
+}
+
+/** What the history keeps of a batch. */
+export function historyPoint(batch: BatchCompleted): HistoryPoint {
+  const queries = Object.values(batch.queries);
+  const stores = Object.values(batch.stores);
+  return {
+    batch: batch.batch,
+    at: batch.at,
+    epoch: batch.epoch,
+    seconds: batch.seconds,
+    tuples_in: batch.tuples_in,
+    backlog: batch.backlog,
+    results: queries.reduce((sum, query) => sum + query.results, 0),
+    latency_ms_p50: largest(queries.map((query) => query.latency_ms_p50)),
+    latency_ms_p99: largest(queries.map((query) => query.latency_ms_p99)),
+    state_bytes: stores.reduce((sum, store) => sum + store.bytes, 0),
+    state_tuples: stores.reduce((sum, store) => sum + store.tuples, 0),
+  };
+}
+
+/** The history with one more point; a replayed batch replaces its first attempt where it stands. */
+export function withPoint(history: readonly HistoryPoint[], point: HistoryPoint): HistoryPoint[] {
+  const place = history.findIndex((entry) => entry.batch === point.batch);
+  if (place >= 0) return history.with(place, point);
+  return [...history, point].slice(-HISTORY_LENGTH);
+}
+
+export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot {
+  let state: Snapshot = { ...before, last_event_id: id };
+  const ended = state.state === "stopped" || state.state === "failed";
+  if (state.run !== null && (event.run < state.run || (event.run === state.run && ended))) return state;
+  if (state.run === null || event.run > state.run) {
+    state = { ...state, run: event.run, state: "starting", batch: null, error: null, heartbeat_at: null };
+  }
+  switch (event.type) {
+    case "job_started":
+      return { ...state, plan_id: event.plan_id, state: "running", heartbeat_at: event.at };
+    case "heartbeat":
+      return { ...state, state: event.state, heartbeat_at: event.at };
+    case "batch":
+      return {
+        ...state,
+        batch: event,
+        history: withPoint(state.history, historyPoint(event)),
+        epoch: event.epoch,
+        plan_id: event.plan_id,
+        state: state.state === "stopping" ? "stopping" : "running",
+        heartbeat_at: event.at,
+      };
+    case "plan_switched": {
+      const { at, plan_id, epoch, batch, cause } = event;
+      return {
+        ...state,
+        switches: [...state.switches, { at, plan_id, epoch, batch, cause }].slice(-SWITCHES_LENGTH),
+        plan_id,
+        epoch,
+      };
+    }
+    case "deploy_refused":
+      return state;
+    case "job_stopped":
+      return { ...state, state: "stopped" };
+    case "job_failed":
+      return { ...state, state: "failed", error: event.error };
+  }
+}

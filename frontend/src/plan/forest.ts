@@ -1,0 +1,179 @@
+/**
+ * The probe trees of a plan: one tree per starting rule, equal prefixes already shared by the optimizer.
+ *
+ * A pure reading of the physical graph. A node is a rule (source, probe or feed of a materialized store) or
+ * a query that a rule emits to; its key is the rule's plan id, so a node keeps its identity, and with it
+ * its metrics, over every redrawing.
+ */
+import { expressionText } from "./expressionText";
+import { streamOf, type Edge, type Emit, type PhysicalGraph, type ProbeRule, type Rule, type Store } from "./physicalGraph";
+
+export interface ForestNode {
+  /** The rule's id; for a query `rule>query`. */
+  readonly key: string;
+  readonly kind: "source" | "probe" | "feed" | "query";
+  readonly label: string;
+  /** Decides the colour; null for queries and stores of several streams. */
+  readonly stream: string | null;
+  /** The stage in which it works; 0 for sources. Queries stand behind the deepest level. */
+  readonly level: number;
+  /** The edge along which its tuples arrive; null for sources and queries. */
+  readonly edge: Edge | null;
+  readonly store: Store | null;
+  readonly rule: Rule | null;
+  readonly emit: Emit | null;
+  /** The stores that keep the tuples of a source. */
+  readonly keptIn: readonly Store[];
+  /** The queries that it contributes to, sorted. */
+  readonly queries: readonly string[];
+  readonly children: readonly ForestNode[];
+}
+
+export interface Forest {
+  readonly roots: readonly ForestNode[];
+  readonly depth: number;
+}
+
+/** Read the trees of a plan; roots in the order of their inputs, children in the order of the plan. */
+export function forestOf(graph: PhysicalGraph): Forest {
+  const edges = new Map(graph.edges.map((edge) => [edge.id, edge]));
+  const stores = new Map(graph.stores.map((store) => [store.id, store]));
+  const receivers = new Map<string, Rule[]>();
+  for (const rule of graph.rules) {
+    if (rule.kind === "source") continue;
+    receivers.set(rule.edge, [...(receivers.get(rule.edge) ?? []), rule]);
+  }
+  const depth = Math.max(0, ...graph.edges.map((edge) => edge.level));
+
+  const queryNode = (rule: Rule, emit: Emit): ForestNode => ({
+    key: `${rule.id}>${emit.query}`,
+    kind: "query",
+    label: emit.query,
+    stream: null,
+    level: depth + 1,
+    edge: null,
+    store: null,
+    rule: null,
+    emit,
+    keptIn: [],
+    queries: [emit.query],
+    children: [],
+  });
+
+  const below = (rule: Exclude<Rule, { kind: "store" }>, skipBase: boolean): ForestNode[] => [
+    ...rule.out.flatMap((id) => (receivers.get(id) ?? []).flatMap((next) => receiverNode(id, next, skipBase))),
+    ...rule.emits.map((emit) => queryNode(rule, emit)),
+  ];
+
+  const receiverNode = (edgeId: string, rule: Rule, skipBase: boolean): ForestNode[] => {
+    if (rule.kind === "source") return [];
+    const store = stores.get(rule.store) ?? null;
+    if (rule.kind === "store" && skipBase && store?.inputs.length === 1) return [];
+    const edge = edges.get(edgeId) ?? null;
+    const children = rule.kind === "probe" ? below(rule, false) : [];
+    const queries = [...new Set(children.flatMap((child) => child.queries))].sort();
+    const node: ForestNode = {
+      key: rule.id,
+      kind: rule.kind === "probe" ? "probe" : "feed",
+      label: store?.label ?? rule.store,
+      stream: store?.inputs.length === 1 ? (store.inputs[0]?.stream ?? null) : null,
+      level: edge?.level ?? 0,
+      edge,
+      store,
+      rule,
+      emit: null,
+      keptIn: [],
+      queries,
+      children,
+    };
+    return [node];
+  };
+
+  const roots = graph.rules.flatMap((rule): ForestNode[] => {
+    if (rule.kind !== "source") return [];
+    const children = below(rule, true);
+    const keptIn = rule.out
+      .flatMap((id) => receivers.get(id) ?? [])
+      .flatMap((next) => (next.kind === "store" ? [stores.get(next.store)] : []))
+      .filter((store): store is Store => store !== undefined);
+    return [
+      {
+        key: rule.id,
+        kind: "source",
+        label: rule.input,
+        stream: rule.stream,
+        level: 0,
+        edge: null,
+        store: null,
+        rule,
+        emit: null,
+        keptIn,
+        queries: [...new Set(children.flatMap((child) => child.queries))].sort(),
+        children,
+      },
+    ];
+  });
+  return { roots, depth };
+}
+
+/** Every node of the forest, parents before children. */
+export function nodesOf(forest: Forest): ForestNode[] {
+  const visit = (node: ForestNode): ForestNode[] => [node, ...node.children.flatMap(visit)];
+  return forest.roots.flatMap(visit);
+}
+
+export interface Focus {
+  readonly query: string | null;
+  readonly store: string | null;
+}
+
+export const NO_FOCUS: Focus = { query: null, store: null };
+
+/**
+ * The keys that stay in view: the paths of a query, or the paths that lead through a store.
+ * Null when nothing is focused, that is when everything stays.
+ */
+export function focusedKeys(forest: Forest, focus: Focus): ReadonlySet<string> | null {
+  if (focus.query === null && focus.store === null) return null;
+  const kept = new Set<string>();
+  const visit = (node: ForestNode): boolean => {
+    const wanted =
+      focus.query !== null
+        ? node.queries.includes(focus.query)
+        : node.store?.id === focus.store || node.keptIn.some((store) => store.id === focus.store);
+    const inChildren = node.children.map(visit).some(Boolean);
+    if (wanted || inChildren) kept.add(node.key);
+    return wanted || inChildren;
+  };
+  forest.roots.forEach(visit);
+  return kept;
+}
+
+/** What a probe checks, in SQL, one condition per entry. */
+export function conditionsOf(rule: ProbeRule): string[] {
+  return [
+    ...rule.equalities.map(({ probe, stored }) => `${expressionText(probe)} = ${expressionText(stored)}`),
+    ...rule.predicates.map((predicate) => expressionText(predicate)),
+  ];
+}
+
+/** The probe orders of the plan as texts: "departures → arrivals[tailnum] → weather". */
+export function probeOrders(forest: Forest): { start: ForestNode; steps: ForestNode[] }[] {
+  const paths = (node: ForestNode): ForestNode[][] => {
+    const next = node.children.filter((child) => child.kind === "probe");
+    const ends = node.children.some((child) => child.kind === "query" || child.kind === "feed");
+    const own = node.kind === "probe" ? [node] : [];
+    const longer = next.flatMap(paths).map((path) => [...own, ...path]);
+    return ends || next.length === 0 ? [own, ...longer] : longer;
+  };
+  return forest.roots.flatMap((start) =>
+    paths(start)
+      .filter((steps) => steps.length > 0)
+      .map((steps) => ({ start, steps })),
+  );
+}
+
+/** The streams of a plan, sorted. */
+export function streamsOf(graph: PhysicalGraph): string[] {
+  return [...new Set(graph.queries.flatMap((query) => query.inputs.map((input) => streamOf(input.stream))))].sort();
+}
