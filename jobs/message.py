@@ -1,7 +1,8 @@
 """What travels between levels: a table of partial results on one edge, for one task of its store.
 
-A message's body has the edge's columns, named `input.column`, and the position of the start
-tuple in the order of arrival, by which the receiver decides what the start tuple sees.
+A message's body has the edge's columns, named `input.column`, and the start tuple's arrival
+number, by which the receiver decides what the start tuple sees. The other half of the start's
+position, its input's ordinal, is the same for all tuples of an edge and therefore not sent.
 """
 
 from __future__ import annotations
@@ -15,12 +16,9 @@ from optimizer.expression import Column
 ARRIVAL = "@arrival"
 """int64: the start tuple's arrival number."""
 ORDINAL = "@ordinal"
-"""int8: the ordinal of the start tuple's input, see `ordinal`."""
+"""int8, only in stores of materialized results: the ordinal of the input whose tuple came last."""
 LATE = "@late"
 """bool, only under plans with a query that marks late results: true if any tuple in it was late."""
-TIES = "@ties"
-"""int64, only under plans that store a stream joined with itself: bit k is set if the input of
-the start's stream with ordinal k holds the start tuple itself."""
 
 EVERY_TASK = -1
 """As a message's partition: for all tasks of the edge's target (`all` edges)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from itertools import permutations
+from typing import TYPE_CHECKING
 
 from jobs.message import column_name
 from optimizer.expression import Column
@@ -17,6 +18,9 @@ from optimizer.graph import (
     StoreRule,
 )
 from optimizer.types import ColumnType
+
+if TYPE_CHECKING:
+    from jobs.probe import ProbePlan
 
 
 class RuleIndex:
@@ -42,10 +46,14 @@ class RuleIndex:
                     self.probe_rules[self.edges[rule.edge].level].append(rule)
         self.store_levels: dict[str, tuple[int, ...]] = {
             store: tuple(
-                sorted(level for level, rules in self.store_rules.items() if any(r.store == store for r in rules))
+                sorted(
+                    level for level, rules in self.store_rules.items() if any(r.store == store for r in rules)
+                )
             )
             for store in self.stores
         }
+        self.probe_plans: dict[str, ProbePlan] = {}
+        """Filled by `jobs.probe`, one by one, when a rule first gets work."""
         self.probe_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, ProbeRule))
         self.store_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, StoreRule))
         self.input_streams = {
@@ -54,9 +62,6 @@ class RuleIndex:
             **{i.input: i.stream for query in graph.queries for i in query.inputs},
         }
         self.marks_late = any(query.marks_late for query in graph.queries)
-        self.ties = any(
-            len({stored.stream for stored in store.inputs}) < len(store.inputs) for store in graph.stores
-        )
 
     def time_column(self, canonical_input: str) -> Column:
         """The event-time column of an input."""
@@ -68,9 +73,7 @@ class RuleIndex:
 
     def stored_times(self, store: GraphStore) -> tuple[str, ...]:
         """The event-time column of each input of a store."""
-        return tuple(
-            f"{stored.input}.{self.streams[stored.stream].event_time}" for stored in store.inputs
-        )
+        return tuple(f"{stored.input}.{self.streams[stored.stream].event_time}" for stored in store.inputs)
 
     def start_of(self, edge: Edge) -> str:
         """The canonical input whose new tuples travel, joined or not, on an edge."""

@@ -91,7 +91,9 @@ class PartitionState:
         scanned at once under `runs(store, (level, ...))`, also by another process.
         """
         return self.root.write(
-            _figures(store, times, self.partition, run_path(store.id, self.partition, self.batch, level), frame),
+            _figures(
+                store, times, self.partition, run_path(store.id, self.partition, self.batch, level), frame
+            ),
             frame,
         )
 
@@ -108,7 +110,10 @@ class PartitionState:
         dropped = tuple(
             run
             for run in self._runs.get(store.id, ())
-            if any(newest < keep for newest, keep in zip(run.max_times_us, _oldest(store, watermark_us), strict=True))
+            if any(
+                newest < keep
+                for newest, keep in zip(run.max_times_us, _oldest(store, watermark_us), strict=True)
+            )
         )
         return Evicted(dropped, sum(run.rows for run in dropped))
 
@@ -144,7 +149,11 @@ class PartitionState:
         while largest <= policy.most_rows:
             group: list[RunRef] = []
             for run in (*runs, None):
-                if run is not None and run.rows <= largest and _fits(group, run, span_limit, policy.most_rows):
+                if (
+                    run is not None
+                    and run.rows <= largest
+                    and _fits(group, run, span_limit, policy.most_rows)
+                ):
                     group.append(run)
                     continue
                 if len(group) >= policy.fan:

@@ -1,0 +1,78 @@
+"""Expression trees to Polars: DuckDB's meaning, evaluated in columns.
+
+Columns are looked up as `input.column`. Where DuckDB would raise (integer overflow, division of
+integers by zero, a cast of unreadable text) the value is NULL, as if each function stood inside
+DuckDB's `TRY(...)`: a running job must outlive a bad tuple, and NULL makes no predicate true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+from functools import lru_cache
+
+import polars as pl
+
+from jobs.expressions import arithmetic, logic, moments, text
+from jobs.expressions.casts import cast
+from jobs.expressions.dtypes import DTYPES
+from jobs.message import column_name
+from optimizer.expression import Call, Column, Expression, Literal
+from optimizer.types import ColumnType
+
+Implementation = Callable[[Call, Sequence[pl.Expr]], pl.Expr]
+
+IMPLEMENTATIONS: Mapping[str, Implementation] = {
+    **logic.IMPLEMENTATIONS,
+    **arithmetic.IMPLEMENTATIONS,
+    **text.IMPLEMENTATIONS,
+    **moments.IMPLEMENTATIONS,
+    "cast": cast,
+}
+"""By name in `optimizer.functions.FUNCTIONS`; a test holds the two sets together."""
+
+
+@lru_cache(maxsize=4096)
+def compile_expression(expression: Expression) -> pl.Expr:
+    """The Polars expression that computes `expression` over columns named `input.column`.
+
+    >>> from optimizer.expression import Call, Column
+    >>> a, b = (Column("r", name, ColumnType.BIGINT) for name in "ab")
+    >>> frame = pl.DataFrame({"r.a": [1, 2], "r.b": [1, None]})
+    >>> frame.select(compile_expression(Call("eq", (a, b), ColumnType.BOOLEAN)).alias("x"))["x"].to_list()
+    [True, None]
+
+    Arguments: a typed expression; its columns must have the dtypes of
+    `jobs.expressions.dtypes.DTYPES`. Returns an expression of the dtype of `expression.type`.
+    Raises `KeyError` for a function outside `optimizer.functions`.
+    """
+    match expression:
+        case Column():
+            return pl.col(column_name(expression))
+        case Literal():
+            return literal(expression)
+        case Call():
+            arguments = [compile_expression(argument) for argument in expression.arguments]
+            return IMPLEMENTATIONS[expression.function](expression, arguments)
+
+
+def literal(constant: Literal) -> pl.Expr:
+    """A constant of its type; NULL has its type too."""
+    value, dtype = constant.value, DTYPES[constant.type]
+    if value is None:
+        return pl.lit(None, dtype=dtype)
+    match constant.type:
+        case ColumnType.TIMESTAMP:
+            return (
+                pl.lit(datetime.fromisoformat(str(value)).replace(tzinfo=None))
+                .cast(pl.Datetime("us"))
+                .dt.replace_time_zone("UTC")
+            )
+        case ColumnType.DATE:
+            return pl.lit(date.fromisoformat(str(value)), dtype=dtype)
+        case ColumnType.BINARY:
+            return pl.lit(bytes.fromhex(str(value)), dtype=dtype)
+        case ColumnType.INTERVAL:
+            return pl.lit(value, dtype=pl.Int64).cast(dtype)
+        case _:
+            return pl.lit(value, dtype=dtype)

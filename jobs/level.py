@@ -1,0 +1,179 @@
+"""One batch's work at one level of one partition: store, then probe, then send on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from jobs.emission import emit
+from jobs.message import ARRIVAL, EVERY_TASK, LATE, ORDINAL, Message, Result, ordinal
+from jobs.probe import probe
+from jobs.rules import RuleIndex, index_of
+from jobs.runs import RunRef
+from jobs.sending import send
+from jobs.store import PartitionState
+from optimizer.graph import Edge, GraphStore, PhysicalGraph
+
+
+@dataclass(frozen=True, slots=True)
+class StoreWork:
+    """What happened in one partition of a store at one level of one batch."""
+
+    inserted: int = 0
+    evicted: int = 0
+    probes: int = 0
+    """Tuples that arrived to probe, copies counted."""
+    matches: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeWork:
+    """What one task received along an edge. Of an `all` edge, task 0's figures are those of what
+    was sent; every task receives the same."""
+
+    tuples: int
+    messages: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    messages: list[Message]
+    """For later levels: made here, and those handed in that are not for this level."""
+    results: list[Result]
+    added: tuple[RunRef, ...]
+    """Runs that the batch's manifest must list."""
+    dropped: tuple[RunRef, ...]
+    """Runs of the last manifest that this batch's must not list: evicted, or merged into others."""
+    stores: dict[str, StoreWork]
+    edges: dict[str, EdgeWork]
+    rule_tuples: dict[str, int]
+    """Tuples that each probe rule produced, by rule."""
+
+
+def work(
+    graph: PhysicalGraph,
+    level: int,
+    state: PartitionState,
+    messages: Sequence[Message],
+    watermark_us: int | None,
+) -> Worked:
+    """Do everything that `level` has to do in the partition of `state`.
+
+    All store rules run before all probe rules. At level 1 expired runs leave and small ones are
+    merged, so level 1 has to be worked in every partition, with or without messages.
+    `watermark_us` is the topology's watermark at the end of the previous batch.
+    """
+    index = index_of(graph)
+    arrived: dict[str, list[Message]] = defaultdict(list)
+    later: list[Message] = []
+    for message in messages:
+        if index.edges[message.edge].level == level:
+            arrived[message.edge].append(message)
+        else:
+            later.append(message)
+    frames = {edge: _frame(parts) for edge, parts in arrived.items()}
+    tally: dict[str, StoreWork] = {}
+    added: list[RunRef] = []
+    dropped: list[RunRef] = []
+    if level == 1:
+        for store in graph.stores:
+            _maintain(index, state, store, watermark_us, tally, added, dropped)
+    added.extend(_store(index, state, level, frames, tally))
+    results: list[Result] = []
+    produced: dict[str, int] = {}
+    for rule in index.probe_rules[level]:
+        frame = frames.get(rule.edge)
+        if frame is None:
+            continue
+        store = index.stores[rule.store]
+        levels = tuple(stored for stored in index.store_levels[rule.store] if stored <= level)
+        found = probe(index, rule, state, state.runs(rule.store, levels), frame)
+        _count(tally, store.id, StoreWork(probes=frame.height, matches=found.height))
+        produced[rule.id] = found.height
+        if found.height:
+            later.extend(send(index, rule.out, found))
+            inputs = tuple(bound.input for bound in rule.windows)
+            results.extend(emit(index, rule.emits, inputs, found))
+    edges = {edge: _edge_work(index.edges[edge], parts) for edge, parts in arrived.items()}
+    return Worked(later, results, tuple(added), tuple(dropped), tally, edges, produced)
+
+
+def _frame(messages: Sequence[Message]) -> pl.DataFrame:
+    parts = [pl.DataFrame(pl.from_arrow(message.body)) for message in messages]
+    return parts[0] if len(parts) == 1 else pl.concat(parts)
+
+
+def _maintain(
+    index: RuleIndex,
+    state: PartitionState,
+    store: GraphStore,
+    watermark_us: int | None,
+    tally: dict[str, StoreWork],
+    added: list[RunRef],
+    dropped: list[RunRef],
+) -> None:
+    evicted = state.evict(store, watermark_us)
+    compacted = state.compact(store, index.stored_times(store), watermark_us, level=1)
+    dropped.extend((*evicted.dropped, *compacted.dropped))
+    added.extend(compacted.added)
+    _count(tally, store.id, StoreWork(evicted=evicted.tuples + compacted.expired))
+
+
+def _store(
+    index: RuleIndex,
+    state: PartitionState,
+    level: int,
+    frames: dict[str, pl.DataFrame],
+    tally: dict[str, StoreWork],
+) -> list[RunRef]:
+    parts: dict[str, list[pl.DataFrame]] = defaultdict(list)
+    for rule in index.store_rules[level]:
+        frame = frames.get(rule.edge)
+        if frame is not None and frame.height:
+            parts[rule.store].append(_stored(index, index.edges[rule.edge], frame))
+    runs = []
+    for store_id, stored in parts.items():
+        store = index.stores[store_id]
+        frame = stored[0] if len(stored) == 1 else pl.concat(stored, how="diagonal")
+        runs.append(state.insert(store, index.stored_times(store), level, frame))
+        _count(tally, store_id, StoreWork(inserted=frame.height))
+    return runs
+
+
+def _stored(index: RuleIndex, edge: Edge, frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns that a store keeps of what arrives on an edge.
+
+    A tuple of a base store is its own start, so its ordinal depends on the name under which it
+    is probed and is not kept.
+    """
+    store = index.stores[edge.target]
+    columns = [pl.col(f"{stored.input}.{name}") for stored in store.inputs for name in stored.columns]
+    columns.append(pl.col(ARRIVAL))
+    if index.marks_late:
+        columns.append(pl.col(LATE))
+    if not store.is_base:
+        columns.append(pl.lit(ordinal(index.start_of(edge)), dtype=pl.Int8).alias(ORDINAL))
+    return frame.select(columns)
+
+
+def _edge_work(edge: Edge, messages: Sequence[Message]) -> EdgeWork:
+    assert edge.kind == "all" or all(message.partition != EVERY_TASK for message in messages)
+    return EdgeWork(
+        sum(message.body.num_rows for message in messages),
+        len(messages),
+        sum(message.body.nbytes for message in messages),
+    )
+
+
+def _count(tally: dict[str, StoreWork], store: str, more: StoreWork) -> None:
+    known = tally.get(store, StoreWork())
+    tally[store] = StoreWork(
+        known.inserted + more.inserted,
+        known.evicted + more.evicted,
+        known.probes + more.probes,
+        known.matches + more.matches,
+    )

@@ -1,0 +1,266 @@
+"""The local join: arriving tuples meet a store's runs.
+
+Runs that no window can reach are left out by their time range; the rest is one hash join on the
+equalities and one filter with everything else. Without equalities an inequality between the two
+sides drives a range join, and failing that, the pairs that the windows admit are formed in pieces
+of bounded size. There is never a loop over tuples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from jobs.emission import emit_columns
+from jobs.expressions import compile_expression
+from jobs.expressions.dtypes import DTYPES, common_type
+from jobs.message import ARRIVAL, LATE, ORDINAL, column_name, ordinal
+from jobs.rules import RuleIndex
+from jobs.runs import RunRef
+from jobs.store import PartitionState
+from optimizer.expression import Call, Expression, columns_of, inputs_of, rename_inputs
+from optimizer.graph import ProbeRule
+
+_STORED_ARRIVAL, _STORED_LATE, _STORED_ORDINAL = "@stored arrival", "@stored late", "@stored ordinal"
+_PROBE_KEY, _STORED_KEY = "@probe key", "@stored key"
+_PAIRS = 4_000_000
+"""Pairs formed at once where nothing but windows selects them; bounds memory."""
+_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Which event times of one stored input the windows admit, beside given arriving tuples."""
+
+    stored_time: str
+    """Under its name in the tree."""
+    position: int
+    """Of the input in the store."""
+    after: tuple[tuple[str, int], ...]
+    """(arriving time column, window): not older than the arriving time minus the window."""
+    before: tuple[tuple[str, int], ...]
+    """(arriving time column, window): not newer than the arriving time plus the window."""
+
+    def bounds(self, arriving: pl.DataFrame) -> tuple[int, int]:
+        """Oldest and newest event time in microseconds, inclusive, that any of the tuples can meet."""
+        oldest, newest = _FIRST, _LAST
+        for column, window in self.after:
+            oldest = max(oldest, arriving.select(pl.col(column).to_physical().min()).item() - window)
+        for column, window in self.before:
+            newest = min(newest, arriving.select(pl.col(column).to_physical().max()).item() + window)
+        return oldest, newest
+
+
+_FIRST, _LAST = -(2**63), 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ProbePlan:
+    """A probe rule made ready: what to read, join on, check and keep."""
+
+    arriving: tuple[str, ...]
+    """The columns of arriving tuples that are used."""
+    stored: tuple[tuple[str, str], ...]
+    """(column in the store, column in the tree) that are read."""
+    probe_keys: tuple[pl.Expr, ...]
+    stored_keys: tuple[pl.Expr, ...]
+    ranges: tuple[pl.Expr, ...]
+    """Inequalities between the two sides, for a range join where there are no keys."""
+    conditions: tuple[pl.Expr, ...]
+    """Everything to check of a pair besides the keys and the order; includes `ranges`."""
+    order: pl.Expr
+    """True where the start tuple is the newer one."""
+    outputs: tuple[pl.Expr, ...]
+    reaches: tuple[Reach, ...]
+
+
+def probe(
+    index: RuleIndex, rule: ProbeRule, state: PartitionState, runs: Sequence[RunRef], frame: pl.DataFrame
+) -> pl.DataFrame:
+    """All combinations of arriving tuples and stored ones that satisfy the rule.
+
+    `frame` holds what arrived on the rule's edge; `runs` is what the store may hold. Returns the
+    columns that the edges and leaves behind the rule read, with the start's arrival number.
+    """
+    plan = plan_of(index, rule)
+    arriving = frame.select(plan.arriving)
+    found: list[pl.DataFrame] = []
+    if arriving.height:
+        reachable = _reachable(plan, runs, arriving)
+        first = arriving.select(pl.col(ARRIVAL).min()).item()
+        # Runs of earlier batches hold smaller arrival numbers only: nothing to compare.
+        for group, conditions in (
+            ([run for run in reachable if run.max_arrival < first], plan.conditions),
+            ([run for run in reachable if run.max_arrival >= first], (*plan.conditions, plan.order)),
+        ):
+            if group:
+                stored = pl.concat([_stored(index, rule, plan, state.scan(run)) for run in group])
+                found.extend(_join(plan, arriving, stored, conditions))
+    if not found:
+        return pl.DataFrame(schema=[])
+    return found[0] if len(found) == 1 else pl.concat(found)
+
+
+def plan_of(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
+    """The rule made ready, once per graph and process."""
+    plan = index.probe_plans.get(rule.id)
+    if plan is None:
+        plan = index.probe_plans[rule.id] = _prepare(index, rule)
+    return plan
+
+
+def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
+    store = index.stores[rule.store]
+    in_store = {tree: stored for stored, tree in rule.renames}
+    bound = frozenset(rule.bound)
+    kept = {column for edge in rule.out for column in index.edges[edge].columns}
+    kept |= emit_columns(index, rule.emits, (*rule.bound, *in_store))
+    windows = index.unchecked_windows(rule)
+    times = {name: column_name(index.time_column(name)) for name in (*rule.bound, *in_store)}
+    expressions: list[Expression] = [*rule.predicates]
+    probe_keys, stored_keys = [], []
+    for equality in rule.equalities:
+        stored = equality.stored
+        if not inputs_of(stored) <= in_store.keys():
+            stored = rename_inputs(stored, dict(rule.renames))
+        common = DTYPES[common_type(equality.probe.type, stored.type)]
+        probe_keys.append(compile_expression(equality.probe).cast(common))
+        stored_keys.append(compile_expression(stored).cast(common))
+        expressions.extend((equality.probe, stored))
+    read = {column for expression in expressions for column in columns_of(expression)}
+    read |= {index.time_column(name) for newer, older, _ in windows for name in (newer, older)}
+    needed = {column_name(column): column for column in (*kept, *read)}
+    conditions = [_elapsed(times[newer], times[older]) <= window for newer, older, window in windows]
+    conditions.extend(compile_expression(predicate) for predicate in rule.predicates)
+    late = [(pl.col(LATE) | pl.col(_STORED_LATE)).alias(LATE)] if index.marks_late else []
+    return ProbePlan(
+        arriving=(
+            *(name for name in sorted(needed) if needed[name].input in bound),
+            ARRIVAL,
+            *((LATE,) if index.marks_late else ()),
+        ),
+        stored=tuple(
+            (f"{in_store[needed[name].input]}.{needed[name].name}", name)
+            for name in sorted(needed)
+            if needed[name].input in in_store
+        ),
+        probe_keys=tuple(probe_keys),
+        stored_keys=tuple(stored_keys),
+        ranges=tuple(
+            compiled for predicate in rule.predicates if (compiled := _range(predicate, bound)) is not None
+        ),
+        conditions=tuple(conditions),
+        order=_order(rule, store.is_base),
+        outputs=(
+            *(pl.col(name) for name in sorted({column_name(column) for column in kept})),
+            pl.col(ARRIVAL),
+            *late,
+        ),
+        reaches=tuple(
+            Reach(
+                times[tree],
+                position,
+                tuple(
+                    (times[newer], window)
+                    for newer, older, window in windows
+                    if older == tree and newer in bound
+                ),
+                tuple(
+                    (times[older], window)
+                    for newer, older, window in windows
+                    if newer == tree and older in bound
+                ),
+            )
+            for position, tree in enumerate(_tree_names(rule, [stored.input for stored in store.inputs]))
+        ),
+    )
+
+
+def _tree_names(rule: ProbeRule, inputs: Sequence[str]) -> list[str]:
+    names = dict(rule.renames)
+    return [names[name] for name in inputs]
+
+
+def _elapsed(newer: str, older: str) -> pl.Expr:
+    return pl.col(newer).to_physical() - pl.col(older).to_physical()
+
+
+def _order(rule: ProbeRule, base: bool) -> pl.Expr:
+    """(arrival, ordinal) of the stored tuple, under this tree's names, before that of the start."""
+    start = ordinal(rule.start)
+    if base:
+        (_, tree) = rule.renames[0]
+        if ordinal(tree) < start:
+            return pl.col(_STORED_ARRIVAL) <= pl.col(ARRIVAL)
+        return pl.col(_STORED_ARRIVAL) < pl.col(ARRIVAL)
+    earlier = sorted({ordinal(stored) for stored, tree in rule.renames if ordinal(tree) < start})
+    return (pl.col(_STORED_ARRIVAL) < pl.col(ARRIVAL)) | (
+        (pl.col(_STORED_ARRIVAL) == pl.col(ARRIVAL)) & pl.col(_STORED_ORDINAL).is_in(earlier)
+    )
+
+
+def _range(predicate: Expression, bound: frozenset[str]) -> pl.Expr | None:
+    """A predicate `arriving side < stored side` (or >, <=, >=), as a range join can use it."""
+    if not isinstance(predicate, Call) or predicate.function not in _MIRRORED:
+        return None
+    first, second = (inputs_of(argument) for argument in predicate.arguments)
+    if not first or not second or (first <= bound) == (second <= bound) or (first & bound and second & bound):
+        return None
+    if not (first <= bound or second <= bound):
+        return None
+    return compile_expression(predicate)
+
+
+def _reachable(plan: ProbePlan, runs: Sequence[RunRef], arriving: pl.DataFrame) -> list[RunRef]:
+    reachable = list(runs)
+    for reach in plan.reaches:
+        oldest, newest = reach.bounds(arriving)
+        reachable = [
+            run
+            for run in reachable
+            if run.max_times_us[reach.position] >= oldest and run.min_times_us[reach.position] <= newest
+        ]
+    return reachable
+
+
+def _stored(index: RuleIndex, rule: ProbeRule, plan: ProbePlan, run: pl.DataFrame) -> pl.DataFrame:
+    columns = [pl.col(name).alias(tree) for name, tree in plan.stored]
+    columns.append(pl.col(ARRIVAL).alias(_STORED_ARRIVAL))
+    if not index.stores[rule.store].is_base:
+        columns.append(pl.col(ORDINAL).alias(_STORED_ORDINAL))
+    if index.marks_late:
+        # Runs from before the first query that marks late results hold tuples that were in time.
+        late = pl.col(LATE) if LATE in run.columns else pl.lit(False)
+        columns.append(late.alias(_STORED_LATE))
+    return run.select(columns)
+
+
+def _join(
+    plan: ProbePlan, arriving: pl.DataFrame, stored: pl.DataFrame, conditions: Sequence[pl.Expr]
+) -> list[pl.DataFrame]:
+    if plan.probe_keys:
+        names = [f"{_PROBE_KEY} {i}" for i in range(len(plan.probe_keys))]
+        stored_names = [f"{_STORED_KEY} {i}" for i in range(len(plan.probe_keys))]
+        pairs = arriving.with_columns(
+            key.alias(name) for key, name in zip(plan.probe_keys, names, strict=True)
+        ).join(
+            stored.with_columns(
+                key.alias(name) for key, name in zip(plan.stored_keys, stored_names, strict=True)
+            ),
+            left_on=names,
+            right_on=stored_names,
+            how="inner",
+        )
+        return [_checked(plan, pairs, conditions)]
+    found = []
+    rows = max(1, _PAIRS // max(1, stored.height))
+    for start in range(0, arriving.height, rows):
+        pairs = arriving.slice(start, rows).join(stored, how="cross")
+        found.append(_checked(plan, pairs, conditions))
+    return found
+
+
+def _checked(plan: ProbePlan, pairs: pl.DataFrame, conditions: Sequence[pl.Expr]) -> pl.DataFrame:
+    return pairs.filter(*conditions).select(plan.outputs) if conditions else pairs.select(plan.outputs)

@@ -1,0 +1,58 @@
+"""From a table of tuples to messages: projection, placement, splitting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from jobs.message import ARRIVAL, EVERY_TASK, LATE, Message, column_name
+from jobs.routing import hash_tasks, split, spread_tasks
+from jobs.rules import RuleIndex, edge_columns
+from optimizer.expression import Column
+from optimizer.graph import Edge
+
+
+def send(index: RuleIndex, edge_ids: Sequence[str], frame: pl.DataFrame) -> list[Message]:
+    """Messages with the rows of `frame` for each of the edges.
+
+    `frame` has the columns of all the edges, named `input.column`, and the position columns.
+    Edges that place tuples alike share one split. Along a `group_by` edge that only leads to
+    probes a NULL key is not sent, because it equals nothing.
+    """
+    messages: list[Message] = []
+    splits: dict[tuple[str, Column | None, int, bool], list[Edge]] = {}
+    for edge_id in edge_ids:
+        edge = index.edges[edge_id]
+        tasks = index.stores[edge.target].tasks
+        only_probes = edge.id not in index.store_edges
+        key = edge.key if edge.kind == "group_by" else None
+        splits.setdefault((edge.kind, key, tasks, only_probes and key is not None), []).append(edge)
+    for (kind, key, tasks, drop_nulls), edges in splits.items():
+        wanted = dict.fromkeys(name for edge in edges for name in _columns(index, edge))
+        rows = frame
+        if key is not None and drop_nulls:
+            rows = rows.filter(pl.col(column_name(key)).is_not_null())
+        if kind == "all":
+            parts = [(EVERY_TASK, rows)] if rows.height else []
+        elif tasks == 1:
+            parts = [(0, rows)] if rows.height else []
+        else:
+            placed = (
+                hash_tasks(rows[column_name(key)], tasks)
+                if key is not None
+                else spread_tasks(rows[ARRIVAL], tasks)
+            )
+            parts = split(rows.select(wanted), placed, tasks)
+        for edge in edges:
+            columns = _columns(index, edge)
+            messages.extend(
+                Message(edge.id, task, part.select(columns).to_arrow(compat_level=pl.CompatLevel.oldest()))
+                for task, part in parts
+            )
+    return messages
+
+
+def _columns(index: RuleIndex, edge: Edge) -> tuple[str, ...]:
+    position = (ARRIVAL, *((LATE,) if index.marks_late else ()))
+    return (*edge_columns(edge), *position)
