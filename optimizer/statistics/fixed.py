@@ -1,0 +1,36 @@
+"""Statistics written down by somebody: in streams.yaml, or in a test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from optimizer.canonical import blank_ordinals
+from optimizer.expression import Expression
+from optimizer.statistics.interval import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class FixedStatistics:
+    """Known numbers, unknown everything else.
+
+    Predicates match modulo the order of their arguments and the ordinals of their inputs:
+    a selectivity of `r.a = s.a` is found for `s.a = r#2.a` too.
+    """
+
+    rates: Mapping[str, float] = field(default_factory=dict)
+    """Tuples per second by stream."""
+    selectivities: Mapping[Expression, float] = field(default_factory=dict)
+    """By predicate over stream names."""
+
+    def __post_init__(self) -> None:
+        normal = {blank_ordinals(predicate): value for predicate, value in self.selectivities.items()}
+        object.__setattr__(self, "selectivities", normal)
+
+    def rate(self, stream: str) -> Interval | None:
+        value = self.rates.get(stream)
+        return None if value is None else Interval.exactly(value)
+
+    def selectivity(self, predicate: Expression) -> Interval | None:
+        value = self.selectivities.get(blank_ordinals(predicate))
+        return None if value is None else Interval.exactly(value)

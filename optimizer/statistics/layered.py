@@ -1,0 +1,28 @@
+"""Several providers as one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from optimizer.expression import Expression
+from optimizer.statistics.interval import Interval
+from optimizer.statistics.provider import StatisticsProvider
+
+
+@dataclass(frozen=True, slots=True)
+class LayeredStatistics:
+    """The first provider that knows wins; put what is measured before what is assumed."""
+
+    layers: tuple[StatisticsProvider, ...]
+
+    def rate(self, stream: str) -> Interval | None:
+        for layer in self.layers:
+            if (known := layer.rate(stream)) is not None:
+                return known
+        return None
+
+    def selectivity(self, predicate: Expression) -> Interval | None:
+        for layer in self.layers:
+            if (known := layer.selectivity(predicate)) is not None:
+                return known
+        return None

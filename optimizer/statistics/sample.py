@@ -1,0 +1,71 @@
+"""Statistics measured on samples of the streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import sqrt
+
+import duckdb
+import polars as pl
+
+from optimizer.canonical import stream_of
+from optimizer.expression import Expression, inputs_of, rename_inputs
+from optimizer.expression_sql import quote, to_duckdb_sql
+from optimizer.statistics.interval import Interval
+
+_CONFIDENCE = 1.96
+"""Standard errors to either side: about 95 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleStatistics:
+    """Selectivities counted on one frame per stream (dissertation section 7.2.1, sampling).
+
+    A filter is evaluated on its stream's sample, a join predicate on the product of the samples
+    of its inputs: exact for the samples whatever the predicate. Streams of any rate may be
+    sampled at any factor, since only shares are counted. A predicate that nothing in the
+    sample fulfils gets half a hit, so that no plan is thought to be free. Predicates over
+    three or more inputs are unknown here.
+    """
+
+    frames: Mapping[str, pl.DataFrame]
+    """A sample by stream, with the stream's column names."""
+    rates: Mapping[str, float] = field(default_factory=dict)
+    """Tuples per second by stream, where the sampler measured them."""
+    rows_per_stream: int = 2000
+    """At most so many rows of each sample are joined; products stay below its square."""
+
+    def rate(self, stream: str) -> Interval | None:
+        value = self.rates.get(stream)
+        return None if value is None else Interval.exactly(value)
+
+    def selectivity(self, predicate: Expression) -> Interval | None:
+        inputs = sorted(inputs_of(predicate))
+        if not 1 <= len(inputs) <= 2 or any(self._sample(name) is None for name in inputs):
+            return None
+        hits, pairs, least = self._count(predicate, inputs)
+        expected = max(hits, 0.5) / pairs
+        # Pairs that share a tuple are not independent: the smaller sample bounds the evidence.
+        error = _CONFIDENCE * sqrt(expected * (1 - min(1.0, expected)) / least)
+        return Interval(max(0.0, expected - error), expected, min(1.0, expected + error))
+
+    def _sample(self, name: str) -> pl.DataFrame | None:
+        frame = self.frames.get(stream_of(name))
+        return None if frame is None or frame.is_empty() else frame.head(self.rows_per_stream)
+
+    def _count(self, predicate: Expression, inputs: list[str]) -> tuple[int, int, int]:
+        names = {name: f"sample{position}" for position, name in enumerate(inputs)}
+        pairs, least = 1, self.rows_per_stream
+        with duckdb.connect() as connection:
+            for name, table in names.items():
+                frame = self._sample(name)
+                assert frame is not None
+                connection.register(table, frame.to_arrow())
+                pairs *= len(frame)
+                least = min(least, len(frame))
+            condition = to_duckdb_sql(rename_inputs(predicate, names))
+            tables = ", ".join(quote(table) for table in names.values())
+            row = connection.execute(f"SELECT count(*) FROM {tables} WHERE {condition}").fetchone()
+        assert row is not None
+        return int(row[0]), pairs, least

@@ -1,0 +1,9 @@
+"""Queries to a combinatorial problem, and its solution to a physical graph."""
+
+from __future__ import annotations
+
+from optimizer.translate.graph import Retain, to_graph
+from optimizer.translate.model import Occurrence, QueryTerms, Translation, Variant, conditions_of
+from optimizer.translate.problem import to_problem
+
+__all__ = ["Occurrence", "QueryTerms", "Retain", "Translation", "Variant", "conditions_of", "to_graph", "to_problem"]

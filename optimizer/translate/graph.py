@@ -1,0 +1,335 @@
+"""A solution to the physical graph that the runtime executes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Literal
+
+from optimizer.canonical import sort_key
+from optimizer.costs import CostModel
+from optimizer.digest import digest
+from optimizer.expression import Column, Expression
+from optimizer.graph import (
+    Edge,
+    Emit,
+    Equality,
+    Estimate,
+    GraphQuery,
+    GraphStore,
+    GraphStream,
+    PhysicalGraph,
+    ProbeRule,
+    QueryInput,
+    SourceRule,
+    StoredInput,
+    StoreRule,
+    WindowBound,
+)
+from optimizer.problem import Solution
+from optimizer.stream import Stream
+from optimizer.translate.columns import Columns, rename, split_equality
+from optimizer.translate.forest import Forest, Node, StoreKey, grow
+from optimizer.translate.model import Occurrence, QueryTerms, Translation
+from optimizer.translate.text import query_text
+
+Retain = Literal["needed", "everything"]
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def to_graph(
+    solution: Solution,
+    translation: Translation,
+    retain: Retain = "needed",
+    *,
+    texts: Mapping[str, str] | None = None,
+    salt: str = "",
+) -> PhysicalGraph:
+    """The physical graph of a solution (dissertation sections 4.2, 7.1.2 and 8.3.1).
+
+    Args:
+        solution: of `translation.problem`.
+        retain: `needed` stores the columns and tuples that the queries read; `everything` stores
+            whole streams, so that queries added later find their past.
+        texts: SQL by query name, as a person wrote it; missing ones are rendered.
+        salt: makes identities differ from those of an equal graph, so that two can run side by
+            side without sharing; empty for a shared topology.
+
+    Returns:
+        A graph whose ids are digests of structure: equal for equal queries in every process,
+        whatever their names and order.
+
+    Raises:
+        ValueError: the solution does not answer what it claims to (see `forest.grow`).
+    """
+    return _Writer(translation, grow(solution, translation), retain, dict(texts or {}), salt).graph(solution)
+
+
+@dataclass(slots=True)
+class _Writer:
+    translation: Translation
+    forest: Forest
+    retain: Retain
+    texts: dict[str, str]
+    salt: str
+    columns: Columns = field(init=False)
+    model: CostModel = field(init=False)
+    rates: dict[str, float] = field(init=False)
+    feeders: dict[StoreKey, list[Node]] = field(init=False, default_factory=dict)
+    levels: dict[int, int] = field(init=False, default_factory=dict)
+    stores: dict[StoreKey, GraphStore] = field(init=False, default_factory=dict)
+    edges: dict[str, Edge] = field(init=False, default_factory=dict)
+    sources: dict[str, SourceRule] = field(init=False, default_factory=dict)
+    kept: dict[str, StoreRule] = field(init=False, default_factory=dict)
+    probes: dict[str, ProbeRule] = field(init=False, default_factory=dict)
+    estimates: dict[str, Estimate] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.columns = Columns(self.forest, self.retain == "everything")
+        self.model = CostModel(self.translation.problem)
+        self.rates = dict(self.translation.rates)
+        for node in self.forest.nodes():
+            for fed in node.feeds:
+                self.feeders.setdefault(fed, []).append(node)
+
+    def graph(self, solution: Solution) -> PhysicalGraph:
+        keys = {node.store for node in self.forest.nodes() if node.store is not None}
+        if self.retain == "everything":
+            stored = {key.stream for key in keys}
+            tasks = dict(self.translation.tasks)
+            joined = {v.own.stream for t in self.translation.queries if len(t.variants) > 1 for v in t.variants}
+            keys |= {
+                StoreKey(stream, frozenset(), frozenset(), None, tasks[stream]) for stream in joined - stored
+            }
+        for key in sorted(keys, key=lambda k: k.order):
+            self.stores[key] = self._store(key)
+        by_stream: dict[str, list[StoreKey]] = {}
+        for key in sorted(keys, key=lambda k: k.order):
+            if key.stream is not None:
+                by_stream.setdefault(key.stream, []).append(key)
+        for stream in sorted(by_stream):
+            self._store_stream(stream, by_stream[stream])
+        for root in self.forest.roots.values():
+            self._source(root)
+        levels = {edge.id: edge.level for edge in self.edges.values()}
+        return PhysicalGraph(
+            streams=tuple(_stream(stream) for stream in self.translation.streams),
+            stores=tuple(sorted(self.stores.values(), key=lambda s: (len(s.inputs), s.label, s.id))),
+            edges=tuple(sorted(self.edges.values(), key=lambda e: (e.level, e.id))),
+            rules=(
+                *sorted(self.sources.values(), key=lambda r: (r.stream, r.input, r.id)),
+                *sorted(self.kept.values(), key=lambda r: (levels[r.edge], r.id)),
+                *sorted(self.probes.values(), key=lambda r: (levels[r.edge], r.start, r.id)),
+            ),
+            queries=tuple(self._query(terms) for terms in self.translation.queries),
+            estimates=tuple(self.estimates[identity] for identity in sorted(self.estimates)),
+            method=solution.method,
+        )
+
+    # Stores
+
+    def _store(self, key: StoreKey) -> GraphStore:
+        columns = self.columns.stored(key)
+        names = sorted({column.input for column in columns})
+        inputs = tuple(
+            StoredInput(name, name.split("#", 1)[0], tuple(c.name for c in columns if c.input == name))
+            for name in names
+        )
+        partitioning = None if key.partitioning is None else self.columns.column(*key.partitioning)
+        retention = tuple(self._retention(key, name) for name in names)
+        kept = None if key.stream is None else self.columns.stream_filter(key.stream)
+        content: tuple[object, ...] = (key.stream, kept)
+        if key.stream is None:
+            relations = tuple(self.forest.occurrences[r] for r in sorted(key.relations))
+            predicates = frozenset(self.forest.expressions[p] for p in key.predicates)
+            content = (relations, predicates)
+        identity = self._id("S", content, partitioning, key.tasks, inputs)
+        mark = "" if partitioning is None else f"[{_column_text(partitioning, key)}]"
+        label = "*".join(names) + mark
+        self._estimate(identity, tuples=self._held(key))
+        return GraphStore(identity, label, inputs, partitioning, key.tasks, retention)
+
+    def _retention(self, key: StoreKey, name: str) -> int | None:
+        if key.stream is None:
+            return next(
+                self.forest.occurrences[r].window_us
+                for r in sorted(key.relations)
+                if self.forest.occurrences[r].input == name
+            )
+        windows = [
+            variant.served_by.window_us
+            for terms in self.translation.queries
+            for variant in terms.variants
+            if variant.own.stream == key.stream and len(terms.variants) > 1
+        ]
+        return None if None in windows else max(w for w in windows if w is not None)
+
+    def _held(self, key: StoreKey) -> float:
+        if key.stream is None:
+            return self.model.stored(key.relations, key.predicates)
+        retention = self._retention(key, key.stream)
+        seconds = self.translation.problem.horizon_s if retention is None else retention / 1e6
+        return self._stored_rate(key.stream) * seconds
+
+    def _stored_rate(self, stream: str) -> float:
+        if self.columns.stream_filter(stream) is None:
+            return self.rates[stream]
+        passing = {
+            rename(o.filter, o.input, stream): self.rates[o.id]
+            for o in self._joined(stream)
+            if o.filter is not None
+        }
+        return min(self.rates[stream], sum(passing[f] for f in sorted(passing, key=sort_key)))
+
+    def _joined(self, stream: str) -> list[Occurrence]:
+        return [o for o in self.forest.occurrences.values() if o.stream == stream]
+
+    def _store_stream(self, stream: str, keys: list[StoreKey]) -> None:
+        rule = self._source_rule(stream, stream, self.columns.stream_filter(stream))
+        for key in keys:
+            edge = self._store_edge(rule.id, 0, key)
+            self._estimate(edge.id, rate=self._stored_rate(stream))
+            rule = self._send(rule, edge.id)
+
+    def _store_edge(self, origin: str, level: int, key: StoreKey) -> Edge:
+        store = self.stores[key]
+        edge = Edge(
+            id=self._id("E", "store", origin, store.id),
+            origin=origin,
+            target=store.id,
+            kind="shuffle" if store.partitioning is None else "group_by",
+            key=store.partitioning,
+            level=level + 1,
+            columns=self.columns.stored(key),
+        )
+        self.edges[edge.id] = edge
+        rule = StoreRule(self._id("K", edge.id), edge.id, store.id)
+        self.kept[rule.id] = rule
+        return edge
+
+    # Trees
+
+    def _source_rule(self, stream: str, name: str, passes: Expression | None) -> SourceRule:
+        identity = self._id("R", stream, name, passes)
+        return self.sources.setdefault(identity, SourceRule(identity, stream, name, passes, ()))
+
+    def _send(self, rule: SourceRule, *edges: str) -> SourceRule:
+        out = tuple(sorted({*rule.out, *edges}))
+        grown = SourceRule(rule.id, rule.stream, rule.input, rule.filter, out, rule.emits)
+        self.sources[rule.id] = grown
+        return grown
+
+    def _source(self, root: Node) -> None:
+        occurrence = root.start
+        rule = self._source_rule(occurrence.stream, occurrence.input, occurrence.filter)
+        out = [self._probe(child, rule.id) for child in root.children.values()]
+        rule = self._send(self.sources[rule.id], *out)
+        emits = tuple(self._emit(name) for name in sorted(root.queries))
+        self.sources[rule.id] = SourceRule(rule.id, rule.stream, rule.input, rule.filter, rule.out, emits)
+        self._estimate(rule.id, rate=self.rates[occurrence.id])
+
+    def _probe(self, node: Node, origin: str) -> str:
+        """Write the probe of `node` and all behind it; returns the edge into it."""
+        if node.store is None or node.parent is None:
+            raise ValueError("a source cannot be probed")
+        store, level = self.stores[node.store], self._level(node)
+        bound, held = frozenset(node.bound), frozenset(name for _, name in node.renames)
+        equalities: list[Equality] = []
+        others: list[Expression] = []
+        for predicate in sorted(node.fresh, key=sort_key):
+            equality = split_equality(predicate, bound, held)
+            if equality is not None:
+                equalities.append(equality)
+            else:
+                others.append(predicate)
+        others += sorted(self.columns.checks(node), key=sort_key)
+        windows = tuple(WindowBound(name, window) for name, window in node.windows)
+        key = self.columns.key(node)
+        identity = self._id("P", origin, store.id, node.renames, equalities, others, windows)
+        edge = Edge(
+            id=self._id("E", "probe", identity),
+            origin=origin,
+            target=store.id,
+            kind="group_by" if key is not None else "all",
+            key=key,
+            level=level,
+            columns=tuple(sorted(self.columns.arriving(node), key=lambda c: (c.input, c.name))),
+        )
+        self.edges[edge.id] = edge
+        out = [self._probe(child, identity) for child in node.children.values()]
+        for fed in node.feeds:
+            feed = self._store_edge(identity, level, fed)
+            self._estimate(feed.id, rate=self._rate(node))
+            out.append(feed.id)
+        self.probes[identity] = ProbeRule(
+            id=identity,
+            edge=edge.id,
+            store=store.id,
+            start=node.start.input,
+            bound=node.bound,
+            renames=node.renames,
+            equalities=tuple(equalities),
+            predicates=tuple(others),
+            windows=windows,
+            out=tuple(sorted(out)),
+            emits=tuple(self._emit(name) for name in sorted(node.queries)),
+        )
+        sent = self._rate(node.parent, node)
+        cost = sent * (store.tasks if edge.kind == "all" else 1)
+        self._estimate(edge.id, rate=sent, cost=cost)
+        self._estimate(identity, rate=self._rate(node), cost=cost)
+        return edge.id
+
+    def _rate(self, node: Node, child: Node | None = None) -> float:
+        """Tuples per second that leave a node; relations are those of the order it was built from."""
+        if node.parent is None:
+            return self.rates[(child or node).start.id]
+        return self.model.rate(node.start.id, node.relations, node.predicates)
+
+    def _level(self, node: Node) -> int:
+        """The stage of a node: behind its sender, and not before its store is complete."""
+        if node.parent is None or node.store is None:
+            return 0
+        if id(node) not in self.levels:
+            # A result is fed by orders that probe only smaller ones, so this recursion ends.
+            complete = [self._level(feeder) + 1 for feeder in self.feeders.get(node.store, ())]
+            self.levels[id(node)] = max(self._level(node.parent) + 1, *complete, 1)
+        return self.levels[id(node)]
+
+    def _emit(self, query: str) -> Emit:
+        terms = next(t for t in self.translation.queries if t.query.name == query)
+        return Emit(query, terms.residuals, terms.windows, terms.outputs)
+
+    # Surroundings
+
+    def _query(self, terms: QueryTerms) -> GraphQuery:
+        by_alias = {variant.alias: variant for variant in terms.variants}
+        streams = {variant.own.stream for variant in terms.variants}
+        return GraphQuery(
+            name=terms.query.name,
+            sql=self.texts.get(terms.query.name) or query_text(terms.query),
+            inputs=tuple(
+                QueryInput(alias, by_alias[alias].own.input, by_alias[alias].own.stream, by_alias[alias].own.window_us)
+                for alias in sorted(by_alias)
+            ),
+            outputs=tuple((output.name, output.expression.type) for output in terms.query.outputs),
+            marks_late=any(s.late == "join" for s in self.translation.streams if s.name in streams),
+        )
+
+    def _estimate(
+        self, identity: str, rate: float | None = None, tuples: float | None = None, cost: float | None = None
+    ) -> None:
+        self.estimates[identity] = Estimate(identity, rate, tuples, cost)
+
+    def _id(self, prefix: str, *parts: object) -> str:
+        return digest(prefix, self.salt, *parts)
+
+
+def _stream(stream: Stream) -> GraphStream:
+    lateness_us = stream.lateness // _MICROSECOND
+    return GraphStream(stream.name, stream.event_time, stream.columns, lateness_us, stream.late)
+
+
+def _column_text(column: Column, key: StoreKey) -> str:
+    return column.name if key.stream is not None else f"{column.input}.{column.name}"

@@ -1,0 +1,209 @@
+"""Queries, a catalog and statistics to a `Problem`, with the way back."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+
+from optimizer.canonical import canonical_names
+from optimizer.catalog import Catalog
+from optimizer.digest import digest
+from optimizer.expression import Call, Column, Expression, inputs_of, rename_inputs
+from optimizer.graph import WindowBound
+from optimizer.problem import Attribute, JoinPredicate, JoinQuery, Problem, Relation
+from optimizer.query import Query
+from optimizer.statistics import DefaultStatistics, LayeredStatistics, StatisticsProvider
+from optimizer.translate.model import Conjunction, Occurrence, QueryTerms, Translation, Variant, over
+from optimizer.types import ColumnType
+
+_MICROSECOND = timedelta(microseconds=1)
+Widening = Mapping[Occurrence, Occurrence]
+"""A relation of a query -> the wider relation that serves it."""
+
+
+def to_problem(
+    queries: Sequence[Query],
+    catalog: Catalog,
+    statistics: StatisticsProvider,
+    *,
+    tasks: int = 1,
+    horizon_s: float = 3600.0,
+    widening: Widening | None = None,
+) -> Translation:
+    """The combinatorial problem of answering all queries together.
+
+    Aliases become canonical inputs; an input with its filter and window is a relation; equal
+    relations and predicates of different queries get equal ids, and this is all that the
+    methods need in order to share. Rates are those behind the filters, selectivities the
+    provider's expected values with `DefaultStatistics` for what it does not know.
+
+    Args:
+        queries: with distinct names, in any order.
+        catalog: knows every stream that the queries read.
+        statistics: asked for stream rates, filters and join predicates.
+        tasks: N of a stream that does not set its own parallelism.
+        horizon_s: seconds over which unbounded windows are taken to hold tuples.
+        widening: relations to be served by wider ones; the difference is left to the
+            residuals of each query's terms (AJoin, section 4).
+
+    Raises:
+        ValueError: two queries have the same name.
+    """
+    ordered = sorted(queries, key=lambda query: query.name)
+    if len({query.name for query in ordered}) != len(ordered):
+        raise ValueError("query names repeat")
+    known = LayeredStatistics((statistics, DefaultStatistics()))
+    names = canonical_names(ordered)
+    terms = tuple(_terms(query, n, widening or {}) for query, n in zip(ordered, names, strict=True))
+    streams = tuple(catalog[name] for name in sorted({i.stream for query in ordered for i in query.inputs}))
+    parallelism = {stream.name: stream.parallelism or tasks for stream in streams}
+    joins = tuple(term for term in terms if len(term.variants) > 1)
+    occurrences = {v.served_by.id: v.served_by for term in joins for v in term.variants}
+    relations = tuple(
+        _relation(occurrences[identity], known, parallelism[occurrences[identity].stream])
+        for identity in sorted(occurrences)
+    )
+    problem = Problem(
+        relations=relations,
+        predicates=_predicates(joins, known),
+        queries=tuple(
+            JoinQuery(t.query.name, t.relations, frozenset(identity for identity, _ in t.predicates))
+            for t in joins
+        ),
+        horizon_s=horizon_s,
+        sizes=_shared_sizes(relations, horizon_s),
+    )
+    rates = {stream.name: _rate(stream.name, known) for stream in streams}
+    for variant in (v for term in terms for v in term.variants):
+        served = variant.served_by
+        rates[served.id] = rates[served.stream] * filter_selectivity(served, known)
+    return Translation(problem, streams, terms, tuple(parallelism.items()), tuple(sorted(rates.items())))
+
+
+def occurrences_of(query: Query, names: Mapping[str, str]) -> dict[str, Occurrence]:
+    """The relation of each alias, not widened."""
+    found = {}
+    for item in query.inputs:
+        own: Conjunction = frozenset(over(p, names) for p in query.filters(item.alias))
+        window_us = None if item.window is None else item.window // _MICROSECOND
+        found[item.alias] = Occurrence(names[item.alias], item.stream, frozenset({own}), window_us)
+    return found
+
+
+def _terms(query: Query, names: Mapping[str, str], widening: Widening) -> QueryTerms:
+    own = occurrences_of(query, names)
+    variants = tuple(
+        sorted(
+            (Variant(alias, own[alias], widening.get(own[alias], own[alias])) for alias in own),
+            key=lambda variant: variant.own.input,
+        )
+    )
+    served = {variant.own.input: variant.served_by for variant in variants}
+    predicates = {over(p, names) for p in query.join_predicates()}
+    identified = sorted((_predicate_id(p, served), p) for p in predicates)
+    wider = any(v.served_by.window_us != v.own.window_us for v in variants)
+    residuals = {
+        expression
+        for v in variants
+        if v.served_by.alternatives != v.own.alternatives
+        for conjunction in v.own.alternatives
+        for expression in conjunction
+    }
+    return QueryTerms(
+        query=query,
+        variants=variants,
+        predicates=tuple(identified),
+        residuals=tuple(sorted(residuals, key=lambda r: digest("r", r))),
+        windows=tuple(WindowBound(v.own.input, v.own.window_us) for v in variants) if wider else (),
+        outputs=tuple((o.name, rename_inputs(o.expression, names)) for o in query.outputs),
+    )
+
+
+def _predicate_id(predicate: Expression, served: Mapping[str, Occurrence]) -> str:
+    return digest("J", predicate, [served[name].id for name in sorted(inputs_of(predicate))])
+
+
+def _relation(occurrence: Occurrence, known: LayeredStatistics, tasks: int) -> Relation:
+    return Relation(
+        id=occurrence.id,
+        stream=occurrence.stream,
+        tuples_per_second=_rate(occurrence.stream, known) * filter_selectivity(occurrence, known),
+        window_s=None if occurrence.window_us is None else occurrence.window_us / 1e6,
+        tasks=tasks,
+    )
+
+
+def _rate(stream: str, known: StatisticsProvider) -> float:
+    estimate = known.rate(stream)
+    if estimate is None:
+        raise ValueError("the statistics' bottom layer must know a default for every rate")
+    return estimate.expected
+
+
+def filter_selectivity(occurrence: Occurrence, known: StatisticsProvider) -> float:
+    """The share of the stream that passes; conjuncts and alternatives count as independent."""
+    missed = 1.0
+    for conjunction in sorted(occurrence.alternatives, key=lambda c: digest("c", c)):
+        passed = 1.0
+        for expression in sorted(conjunction, key=lambda e: digest("e", e)):
+            passed *= _expected(expression, known)
+        missed *= 1.0 - passed
+    return 1.0 - missed if len(occurrence.alternatives) > 1 else passed
+
+
+def _expected(predicate: Expression, known: StatisticsProvider) -> float:
+    estimate = known.selectivity(predicate)
+    if estimate is None:
+        raise ValueError("the statistics' bottom layer must know a default for every predicate")
+    return estimate.expected
+
+
+def _predicates(joins: Iterable[QueryTerms], known: StatisticsProvider) -> tuple[JoinPredicate, ...]:
+    found: dict[str, JoinPredicate] = {}
+    for terms in joins:
+        served = {variant.own.input: variant.served_by.id for variant in terms.variants}
+        for identity, expression in terms.predicates:
+            found[identity] = JoinPredicate(
+                id=identity,
+                relations=frozenset(served[name] for name in inputs_of(expression)),
+                selectivity=_expected(expression, known),
+                equality=_equality(expression, served),
+            )
+    return tuple(found[identity] for identity in sorted(found))
+
+
+def _equality(expression: Expression, served: Mapping[str, str]) -> tuple[Attribute, Attribute] | None:
+    """The two attributes of `column = column`, if equal values also have equal hashes."""
+    match expression:
+        case Call("eq", (Column() as left, Column() as right)) if hashes_agree(left.type, right.type):
+            return Attribute(served[left.input], left.name), Attribute(served[right.input], right.name)
+    return None
+
+
+def hashes_agree(left: ColumnType, right: ColumnType) -> bool:
+    """True if values of both types that SQL calls equal still are after a cast of one to the other.
+
+    Bigints compare with doubles as doubles, so different bigints can equal one double: such an
+    equality filters, but it cannot say which task holds a tuple.
+    """
+    return {left, right} != {ColumnType.BIGINT, ColumnType.DOUBLE}
+
+
+def _shared_sizes(relations: Iterable[Relation], horizon_s: float) -> dict[frozenset[str], float]:
+    """Stored tuples of base relations that share one store.
+
+    A stream is stored once, however many filters and windows read it; its tuples are spread
+    over the relations that share it, so that their sum is what the store really holds.
+    """
+    by_stream: dict[str, list[Relation]] = defaultdict(list)
+    for relation in relations:
+        by_stream[relation.stream].append(relation)
+    sizes = {}
+    for sharing in by_stream.values():
+        if len(sharing) > 1:
+            rate = max(r.tuples_per_second for r in sharing)
+            window_s = max(horizon_s if r.window_s is None else r.window_s for r in sharing)
+            for relation in sharing:
+                sizes[frozenset({relation.id})] = rate * window_s / len(sharing)
+    return sizes
