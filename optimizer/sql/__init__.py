@@ -1,0 +1,72 @@
+"""SQL in, queries out; the only package that knows sqlglot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from optimizer.catalog import Catalog
+from optimizer.errors import InputError
+from optimizer.expression import Expression
+from optimizer.expression_sql import to_sql
+from optimizer.query import Query
+from optimizer.sql.places import SourceText
+from optimizer.sql.queries import Reader
+from optimizer.sql.syntax import read_select
+
+_NO_VIEWS: Mapping[str, Query] = {}
+
+
+def parse_query(
+    text: str,
+    name: str,
+    catalog: Catalog,
+    views: Mapping[str, Query] = _NO_VIEWS,
+    source: str | None = None,
+) -> Query:
+    """The query that a text means.
+
+    `name` is the query's name, `views` the queries that it may read beside the catalog's
+    streams, `source` what errors call the text (default: the query's name).
+
+    Raises `InputError`, and nothing else, for a text that means no query; of several
+    errors the first in the text.
+    """
+    reader = Reader(SourceText(text, source or name), catalog, views)
+    query = reader.read(name)
+    if query is None:
+        raise reader.errors[0]
+    return query
+
+
+def check(text: str, catalog: Catalog, views: Mapping[str, Query] = _NO_VIEWS) -> list[InputError]:
+    """All errors of a text, in its order; empty if `parse_query` would accept it."""
+    reader = Reader(SourceText(text, "query"), catalog, views)
+    reader.read("query")
+    return reader.errors
+
+
+def parse_predicate(text: str, catalog: Catalog, source: str | None = None) -> Expression:
+    """A single predicate over streams that are called by their own names, such as `r.a = s.a`.
+
+    Raises `InputError`, also where the text is a conjunction of several predicates.
+    """
+    place = SourceText(text, source or "predicate")
+    predicates = Reader(place, catalog, {}).read_condition()
+    if len(predicates) != 1:
+        found = f"{len(predicates)} predicates"
+        raise place.error(None, "several-predicates", found, "one predicate, such as r.a = s.a")
+    return predicates[0]
+
+
+def streams_read(text: str) -> tuple[str, ...]:
+    """The names in FROM, in the text's order: streams and views; none if the text is no query."""
+    try:
+        select = read_select(SourceText(text, "query"))
+    except InputError:
+        return ()
+    return tuple(dict.fromkeys(table.name for table in select.find_all(exp.Table)))
+
+
+__all__ = ["check", "parse_predicate", "parse_query", "streams_read", "to_sql"]

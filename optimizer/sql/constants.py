@@ -1,0 +1,62 @@
+"""Values of constant expressions, computed by DuckDB: the engine whose meaning is ours."""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime, timedelta
+from functools import cache
+
+import duckdb
+
+from optimizer.expression import Call, Expression, Literal
+from optimizer.expression_sql import to_duckdb_sql
+from optimizer.types import ColumnType
+
+T = ColumnType
+
+
+class ConstantError(ValueError):
+    """A constant expression without a value, such as the root of -1."""
+
+
+@cache
+def _connection() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(config={"threads": 1, "enable_external_access": False})
+
+
+def fold(expression: Call) -> Expression:
+    """The literal that a call of literals equals; the call itself if no literal can say it.
+
+    >>> fold(Call("add", (Literal(1, T.INT), Literal(2, T.INT)), T.INT)).value
+    3
+
+    Raises `ConstantError` where evaluation fails, for example on overflow.
+    """
+    try:
+        row = _connection().cursor().execute(f"SELECT {to_duckdb_sql(expression)}").fetchone()
+    except duckdb.Error as error:
+        raise ConstantError(str(error).splitlines()[0]) from None
+    except (OverflowError, ValueError) as error:
+        raise ConstantError(str(error)) from None
+    value = row[0] if row else None
+    match expression.type, value:
+        case kind, None:
+            return Literal(None, kind)
+        case T.TIMESTAMP, datetime():
+            return Literal(value.isoformat(), T.TIMESTAMP)
+        case T.DATE, date():
+            return Literal(value.isoformat(), T.DATE)
+        case T.INTERVAL, timedelta():
+            return Literal(value // timedelta(microseconds=1), T.INTERVAL)
+        case T.BINARY, bytes():
+            return Literal(value.hex(), T.BINARY)
+        case T.DOUBLE, _:
+            number = float(value)
+            return Literal(number, T.DOUBLE) if math.isfinite(number) else expression
+        case T.BOOLEAN, _:
+            return Literal(bool(value), T.BOOLEAN)
+        case ((T.INT | T.BIGINT), _):
+            return Literal(int(value), expression.type)
+        case T.STRING, _:
+            return Literal(str(value), T.STRING)
+    return expression

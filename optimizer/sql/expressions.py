@@ -1,0 +1,485 @@
+"""A syntax tree's scalar expressions to typed `Expression`s."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from optimizer.errors import InputError
+from optimizer.expression import Call, Expression, Literal
+from optimizer.functions import FUNCTIONS
+from optimizer.naming import nearest
+from optimizer.sql.constants import ConstantError, fold
+from optimizer.sql.names import AGGREGATES, CALLS, PARTS, RANKINGS, SUGGESTED, VOLATILE
+from optimizer.sql.places import span_of
+from optimizer.sql.scope import Scope
+from optimizer.sql.windows import UNIT_NAMES, duration_us, parse_duration_us, unit_us
+from optimizer.types import ColumnType
+from optimizer.typing_rules import TypeMismatch, arity, call, cast, is_null, negation
+
+T = ColumnType
+MAX_DEPTH = 60
+"""Calls within calls."""
+
+_BINARY: dict[type[exp.Expr], str] = {
+    exp.EQ: "eq",
+    exp.NEQ: "ne",
+    exp.LT: "lt",
+    exp.LTE: "le",
+    exp.GT: "gt",
+    exp.GTE: "ge",
+    exp.Add: "add",
+    exp.Sub: "subtract",
+    exp.Mul: "multiply",
+    exp.Div: "divide",
+    exp.IntDiv: "integer_divide",
+    exp.Mod: "modulo",
+    exp.Pow: "power",
+    exp.Like: "like",
+    exp.ILike: "ilike",
+    exp.DPipe: "concat",
+}
+_TYPES: dict[exp.DType, ColumnType] = {
+    exp.DType.BIGINT: T.BIGINT,
+    exp.DType.INT: T.INT,
+    exp.DType.DOUBLE: T.DOUBLE,
+    exp.DType.TEXT: T.STRING,
+    exp.DType.VARCHAR: T.STRING,
+    exp.DType.CHAR: T.STRING,
+    exp.DType.BOOLEAN: T.BOOLEAN,
+    exp.DType.TIMESTAMP: T.TIMESTAMP,
+    exp.DType.TIMESTAMPNTZ: T.TIMESTAMP,
+    exp.DType.DATETIME: T.TIMESTAMP,
+    exp.DType.DATE: T.DATE,
+    exp.DType.BINARY: T.BINARY,
+    exp.DType.VARBINARY: T.BINARY,
+    exp.DType.BLOB: T.BINARY,
+}
+_READ = frozenset(
+    ["this", "expression", "expressions", "negate", "to", "ifs", "default", "low", "high", "symmetric", "unit", "start", "length", "zero_start", "table", "db", "quoted", "is_string", "query", "position", "collation", "typed", "safe", "coalesce", "alias", "over"]
+)
+"""Arguments of syntax nodes that are read, or that say nothing about the meaning."""
+_UNSUPPORTED: tuple[tuple[type[exp.Expr], str, str], ...] = (
+    (exp.Query, "a subquery", "a join, or a saved query that is read by its name"),
+    (exp.Exists, "EXISTS", "a join, or a saved query that is read by its name"),
+    (exp.Window, "a window function", "an expression over one combination of tuples"),
+    (exp.AggFunc, "an aggregate", "an expression over one combination of tuples"),
+    (exp.Placeholder, "a parameter", "a value"),
+    (exp.Parameter, "a parameter", "a value"),
+    (exp.TryCast, "TRY_CAST", "CAST"),
+    (exp.Escape, "ESCAPE", "a pattern of % and _ without an escape character"),
+    (exp.Alias, "an alias", "an expression without AS"),
+    (exp.Star, "*", "a column"),
+    (exp.Lambda, "a lambda", "an expression"),
+)
+
+
+class Translator:
+    """Translates expressions of one query. Every method raises `InputError` at the place of the fault."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._text = scope.text
+        self._depth = 0
+
+    def predicate(self, node: exp.Expr) -> Expression:
+        """A boolean expression."""
+        translated = self.expression(node)
+        if is_null(translated):
+            return Literal(None, T.BOOLEAN)
+        if translated.type is not T.BOOLEAN:
+            raise self._error(node, "type-mismatch", f"{translated.type}", "a condition, true or false")
+        return translated
+
+    def expression(self, node: exp.Expr) -> Expression:
+        """Any scalar expression."""
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            self._depth = 0
+            raise self._error(
+                node, "too-deep", "expressions nested too deeply", f"at most {MAX_DEPTH} levels"
+            )
+        translated = self._translate(node)
+        self._depth -= 1
+        return translated
+
+    def _translate(self, node: exp.Expr) -> Expression:
+        self._check_arguments(node)
+        if isinstance(node, (exp.And, exp.Or)):
+            return self._junction(node)
+        if isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ):
+            return self._distinct(node)
+        name = _BINARY.get(type(node))
+        if name is not None:
+            return self._binary(name, node)
+        handler = self._handlers.get(type(node))
+        if handler is not None:
+            return handler(self, node)
+        if isinstance(node, exp.Func) and not isinstance(node, exp.Anonymous):
+            words = node.sql_name().lower()
+            if words in VOLATILE:
+                raise self._volatile(node, words)
+        for kind, found, expected in _UNSUPPORTED:
+            if isinstance(node, kind):
+                raise self._error(node, "unsupported", found, expected)
+        raise self._error(
+            node, "unsupported", self._words(node), "a column, a constant, an operator or a function"
+        )
+
+    def _check_arguments(self, node: exp.Expr) -> None:
+        """No part of a node is silently left out: what we do not read, we refuse."""
+        for argument, value in node.args.items():
+            if value and argument not in _READ and not (isinstance(node, exp.Star)):
+                words = argument.strip("_").upper().replace("_", " ")
+                raise self._error(node, "unsupported", f"{self._words(node)} with {words}", "the plain form")
+
+    # Nodes
+
+    def _column(self, node: exp.Expr) -> Expression:
+        assert isinstance(node, exp.Column)
+        if isinstance(node.this, exp.Star):
+            raise self._error(node, "unsupported", "*", "a column")
+        name = node.name.lower()
+        if not node.table and name in VOLATILE and not node.this.args.get("quoted"):
+            try:
+                return self._scope.resolve(node)
+            except InputError:
+                raise self._volatile(node, name) from None
+        return self._scope.resolve(node)
+
+    def _literal(self, node: exp.Expr) -> Expression:
+        assert isinstance(node, exp.Literal)
+        text = str(node.this)
+        if node.is_string:
+            return Literal(text, T.STRING)
+        digits = text.replace("_", "")
+        if digits.isascii() and digits.isdigit():
+            value = int(digits) if len(digits) < 40 else 2**63
+            if value >= 2**63:
+                raise self._error(
+                    node, "out-of-range", text, "a number below 2^63, or one with a decimal point"
+                )
+            return Literal(value, T.INT if value < 2**31 else T.BIGINT)
+        try:
+            number = float(digits)
+        except ValueError:
+            raise self._error(node, "syntax", text, "a number") from None
+        if number in (float("inf"), float("-inf")):
+            raise self._error(node, "out-of-range", text, "a number below 1.8e308")
+        return Literal(number, T.DOUBLE)
+
+    def _boolean(self, node: exp.Expr) -> Expression:
+        return Literal(bool(node.this), T.BOOLEAN)
+
+    def _null(self, node: exp.Expr) -> Expression:
+        return Literal(None, T.BOOLEAN)
+
+    def _paren(self, node: exp.Expr) -> Expression:
+        return self.expression(node.this)
+
+    def _junction(self, node: exp.And | exp.Or) -> Expression:
+        """A chain of AND or OR, however long: no deeper than one level."""
+        kind = type(node)
+        parts: list[exp.Expr] = []
+        pending: list[exp.Expr] = [node]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, kind):
+                pending += [part.expression, part.this]
+            else:
+                parts.append(part)
+        translated = [self.predicate(part) for part in parts]
+        absorbing = kind is exp.Or
+        kept = []
+        for operand in translated:
+            if isinstance(operand, Literal) and operand.value is not None:
+                if operand.value is absorbing:
+                    return operand
+            else:
+                kept.append(operand)
+        if not kept:
+            return Literal(not absorbing, T.BOOLEAN)
+        name = "and" if kind is exp.And else "or"
+        return kept[0] if len(kept) == 1 else self._call(node, name, kept, parts)
+
+    def _binary(self, name: str, node: exp.Expr) -> Expression:
+        operands = [node.this, node.expression]
+        translated = self._call(node, name, [self.expression(operand) for operand in operands], operands)
+        return self._negated(translated) if node.args.get("negate") else translated
+
+    def _not(self, node: exp.Expr) -> Expression:
+        return self._negated(self.predicate(node.this))
+
+    def _negated(self, operand: Expression) -> Expression:
+        if isinstance(operand, Literal):
+            return Literal(None if operand.value is None else not operand.value, T.BOOLEAN)
+        return negation(operand)
+
+    def _negate(self, node: exp.Expr) -> Expression:
+        if isinstance(node.this, exp.Literal) and not node.this.is_string:
+            if str(node.this.this).replace("_", "") == str(2**63):
+                return Literal(-(2**63), T.BIGINT)
+            if str(node.this.this).replace("_", "") == str(2**31):
+                return Literal(-(2**31), T.INT)
+        return self._call(node, "negate", [self.expression(node.this)], [node.this])
+
+    def _is(self, node: exp.Expr) -> Expression:
+        right = node.expression
+        if isinstance(right, exp.Null):
+            tested = self._call(node, "is_null", [self.expression(node.this)], [node.this])
+            return self._negated(tested) if node.args.get("negate") else tested
+        if isinstance(right, exp.Boolean):
+            # x IS TRUE is never NULL.
+            operand = self.predicate(node.this)
+            wanted = operand if right.this else negation(operand)
+            return self._call(node, "coalesce", [wanted, Literal(False, T.BOOLEAN)], [node.this, right])
+        raise self._error(right, "syntax", self._words(right), "NULL, TRUE or FALSE")
+
+    def _distinct(self, node: exp.Expr) -> Expression:
+        """IS [NOT] DISTINCT FROM: a comparison for which NULL equals NULL."""
+        operands = [node.this, node.expression]
+        left, right = (self.expression(operand) for operand in operands)
+        equal = self._call(node, "eq", [left, right], operands)
+        both_null = call("and", call("is_null", left), call("is_null", right))
+        same = call("or", both_null, call("coalesce", equal, Literal(False, T.BOOLEAN)))
+        return same if isinstance(node, exp.NullSafeEQ) else negation(same)
+
+    def _between(self, node: exp.Expr) -> Expression:
+        low, high = node.args["low"], node.args["high"]
+        value = self.expression(node.this)
+        lower = self._call(node, "ge", [value, self.expression(low)], [node.this, low])
+        upper = self._call(node, "le", [value, self.expression(high)], [node.this, high])
+        if node.args.get("symmetric"):
+            raise self._error(node, "unsupported", "BETWEEN SYMMETRIC", "BETWEEN")
+        return self._call(node, "and", [lower, upper], [low, high])
+
+    def _in(self, node: exp.Expr) -> Expression:
+        members = node.expressions
+        if node.args.get("query") is not None:
+            raise self._error(node, "subquery", "a subquery", "a list of values, or a join")
+        if not members:
+            raise self._error(node, "syntax", "IN without values", "IN (value, ...)")
+        operands = [node.this, *members]
+        return self._call(node, "in", [self.expression(operand) for operand in operands], operands)
+
+    def _case(self, node: exp.Expr) -> Expression:
+        operands: list[exp.Expr] = []
+        arguments: list[Expression] = []
+        subject = node.args.get("this")
+        for branch in node.args["ifs"]:
+            if subject is None:
+                arguments.append(self.predicate(branch.this))
+            else:
+                pair = [subject, branch.this]
+                arguments.append(self._call(branch, "eq", [self.expression(p) for p in pair], pair))
+            arguments.append(self.expression(branch.args["true"]))
+            operands += [branch.this, branch.args["true"]]
+        otherwise = node.args.get("default")
+        arguments.append(self.expression(otherwise) if otherwise is not None else Literal(None, T.BOOLEAN))
+        operands.append(otherwise if otherwise is not None else node)
+        return self._call(node, "case", arguments, operands)
+
+    def _cast(self, node: exp.Expr) -> Expression:
+        kind = node.args["to"]
+        target = (
+            _TYPES.get(kind.this) if isinstance(kind, exp.DataType) and not kind.args.get("nested") else None
+        )
+        if target is None:
+            columns = ", ".join(str(t) for t in T if t is not T.INTERVAL)
+            raise self._error(node, "unknown-type", f"type {kind.sql('duckdb')}", f"one of {columns}")
+        operand = self.expression(node.this)
+        try:
+            return self._fold(node, cast(operand, target))
+        except TypeMismatch as error:
+            raise self._error(node.this, "type-mismatch", error.found, error.expected) from None
+
+    def _interval(self, node: exp.Expr) -> Expression:
+        text, unit = str(node.this.this), node.args.get("unit")
+        if unit is not None and not unit.name.lower().startswith("second") and "." in text:
+            # DuckDB cuts the fraction off here, though not within the quotes.
+            found, better = f"INTERVAL {text} {unit.name}", f"INTERVAL '{text} {unit.name.lower()}'"
+            raise self._error(node, "bad-interval", found, f"a whole number, or {better}")
+        try:
+            if unit is None:
+                return Literal(parse_duration_us(text), T.INTERVAL)
+            if unit_us(unit.name) is None:
+                suggestion = nearest(unit.name, UNIT_NAMES)
+                expected = f"one of {', '.join(UNIT_NAMES)}"
+                raise self._error(node, "bad-interval", f"unit {unit.name}", expected, suggestion)
+            return Literal(duration_us(text, unit.name), T.INTERVAL)
+        except InputError:
+            raise
+        except ValueError:
+            found = f"INTERVAL '{text}'{' ' + unit.name if unit is not None else ''}"
+            expected = "a number with a fixed unit, such as INTERVAL '90 minutes'"
+            raise self._error(node, "bad-interval", found, expected) from None
+
+    def _extract(self, node: exp.Expr) -> Expression:
+        return self._part(node, node.this, str(node.this.name), node.expression)
+
+    def _part(self, node: exp.Expr, unit_node: exp.Expr, unit: str, operand: exp.Expr) -> Expression:
+        name = PARTS.get(unit.lower())
+        if name is None:
+            expected = f"one of {', '.join(sorted(set(PARTS)))}"
+            place = unit_node if span_of(unit_node) else node
+            raise self._error(place, "unknown-part", f"part {unit}", expected, nearest(unit, PARTS))
+        return self._call(node, name, [self.expression(operand)], [operand])
+
+    def _substring(self, node: exp.Expr) -> Expression:
+        operands = [p for p in (node.this, node.args.get("start"), node.args.get("length")) if p is not None]
+        if node.args.get("zero_start") is not None or len(operands) < 2:
+            raise self._error(node, "wrong-arguments", "SUBSTRING", "SUBSTRING(text, start, length)")
+        return self._call(node, "substring", [self.expression(o) for o in operands], operands)
+
+    def _trim(self, node: exp.Expr) -> Expression:
+        if node.expression or node.args.get("position") or node.args.get("collation"):
+            raise self._error(node, "unsupported", "TRIM with characters or a side", "TRIM(text)")
+        return self._call(node, "trim", [self.expression(node.this)], [node.this])
+
+    def _concat_literals(self, node: exp.Expr) -> Expression:
+        """Adjacent string literals are one string."""
+        parts = [self.expression(part) for part in node.expressions]
+        return Literal("".join(str(part.value) for part in parts if isinstance(part, Literal)), T.STRING)
+
+    def _function(self, node: exp.Expr) -> Expression:
+        raw = node.this
+        written = raw.name if isinstance(raw, exp.Identifier) else str(raw)
+        name, operands = written.lower(), node.expressions
+        if name in VOLATILE:
+            raise self._volatile(node, name)
+        if name in AGGREGATES:
+            raise self._error(
+                node, "aggregate", f"aggregate {written}", "an expression over one combination of tuples"
+            )
+        if name in RANKINGS:
+            raise self._error(
+                node,
+                "unsupported",
+                f"window function {written}",
+                "an expression over one combination of tuples",
+            )
+        if name == "concat" and operands:
+            # Unlike ||, CONCAT reads NULL as empty text.
+            empty = Literal("", T.STRING)
+            parts = []
+            for operand in operands:
+                text = self._as_text(operand)
+                parts.append(
+                    text
+                    if isinstance(text, Literal) and text.value is not None
+                    else call("coalesce", text, empty)
+                )
+            return parts[0] if len(parts) == 1 else self._call(node, "concat", parts, operands)
+        if name == "if" and len(operands) in (2, 3):
+            arguments = [self.predicate(operands[0]), *(self.expression(o) for o in operands[1:])]
+            return self._call(node, "case", arguments, operands)
+        if name in ("date_part", "datepart") and len(operands) == 2:
+            unit = operands[0]
+            if not isinstance(unit, exp.Literal) or not unit.is_string:
+                raise self._error(
+                    unit, "type-mismatch", self._words(unit), "a part in quotes, such as 'hour'"
+                )
+            return self._part(node, unit, unit.name, operands[1])
+        known = CALLS.get(name)
+        if known is None:
+            raise self._error(
+                node, "unknown-function", f"function {written}", "a known function", nearest(name, SUGGESTED)
+            )
+        if name == "ifnull" and len(operands) != 2:
+            raise self._error(node, "wrong-arguments", f"{len(operands)} arguments of IFNULL", "2 arguments")
+        return self._call(node, known, [self.expression(operand) for operand in operands], operands)
+
+    def _as_text(self, operand: exp.Expr) -> Expression:
+        translated = self.expression(operand)
+        try:
+            return cast(translated, T.STRING)
+        except TypeMismatch as error:
+            raise self._error(operand, "type-mismatch", error.found, "string") from None
+
+    _handlers: dict[type[exp.Expr], Callable[[Translator, exp.Expr], Expression]] = {
+        exp.Column: _column,
+        exp.Literal: _literal,
+        exp.Boolean: _boolean,
+        exp.Null: _null,
+        exp.Paren: _paren,
+        exp.Not: _not,
+        exp.Neg: _negate,
+        exp.Is: _is,
+        exp.Between: _between,
+        exp.In: _in,
+        exp.Case: _case,
+        exp.Cast: _cast,
+        exp.Interval: _interval,
+        exp.Extract: _extract,
+        exp.Substring: _substring,
+        exp.Trim: _trim,
+        exp.Concat: _concat_literals,
+        exp.Anonymous: _function,
+    }
+
+    # Calls and errors
+
+    def _call(
+        self, node: exp.Expr, name: str, arguments: list[Expression], operands: list[exp.Expr]
+    ) -> Expression:
+        """A typed call; a type error is reported under the operand that is wrong."""
+        function = FUNCTIONS[name]
+        if len(arguments) < function.least or (function.most is not None and len(arguments) > function.most):
+            found = f"{len(arguments)} argument{'' if len(arguments) == 1 else 's'} of {function.sql}"
+            raise self._error(node, "wrong-arguments", found, arity(function))
+        try:
+            return self._fold(node, call(name, *arguments))
+        except TypeMismatch as error:
+            operand = operands[error.position] if error.position < len(operands) else node
+            place = operand if span_of(operand) else node
+            raise self._error(
+                place,
+                "type-mismatch",
+                f"{error.found} ({self._words(operand)})",
+                self._beside(error, name, arguments, operands),
+            ) from None
+
+    def _beside(
+        self, error: TypeMismatch, name: str, arguments: list[Expression], operands: list[exp.Expr]
+    ) -> str:
+        """What was expected, and why: the operand on the other side of a comparison."""
+        if (
+            len(arguments) == 2
+            and len(operands) == 2
+            and FUNCTIONS[name].rule in ("comparison", "arithmetic")
+        ):
+            return f"{error.expected} beside {self._words(operands[1 - error.position])}"
+        return f"{error.expected} in {FUNCTIONS[name].sql}"
+
+    def _fold(self, node: exp.Expr, expression: Expression) -> Expression:
+        """The value of a call of constants; other expressions unchanged."""
+        if not isinstance(expression, Call) or not all(isinstance(a, Literal) for a in expression.arguments):
+            return expression
+        try:
+            return fold(expression)
+        except ConstantError as error:
+            raise self._error(
+                node, "bad-constant", self._words(node), f"a constant that has a value ({error})"
+            ) from None
+
+    def _volatile(self, node: exp.Expr, name: str) -> InputError:
+        return self._error(
+            node,
+            "nondeterministic",
+            f"{name}, whose value changes",
+            "an expression over columns and constants",
+        )
+
+    def _error(
+        self, node: exp.Expr, code: str, found: str, expected: str, suggestion: str | None = None
+    ) -> InputError:
+        current: exp.Expr | None = node
+        while current is not None and (span := span_of(current)) is None:
+            current = current.parent
+        return self._text.error(span if current is not None else None, code, found, expected, suggestion)
+
+    def _words(self, node: exp.Expr) -> str:
+        """The user's own words for a node."""
+        span = span_of(node)
+        return self._text.text[slice(*span)] if span else node.key.upper()
