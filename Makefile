@@ -1,0 +1,38 @@
+# Millrace. `make help` lists what there is; every target does its own set-up first.
+
+PYTHON ?= $(firstword $(foreach p,python3.13 python3.12 python3.11 python3,$(if $(shell command -v $(p)),$(p))))
+VENV := .venv/bin
+BOOTSTRAP := $(PYTHON) -B docker/bootstrap
+export PATH := $(CURDIR)/$(VENV):$(PATH)
+export PYTHONUTF8 := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check bench lock schema
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## Install and build everything; leaves .venv/bin/python
+	@$(BOOTSTRAP) setup
+
+run: setup ## Run the product with its demo on http://localhost:8000 (PORT=, REDIS_URL=)
+	@exec $(VENV)/python -m backend.run
+
+test: setup ## Run every test: pytest (unit, api, runtime, oracle, browser) and vitest (ONLY= for one suite)
+	@$(BOOTSTRAP) browser
+	@MILLRACE_CHROMIUM="$$(cat .venv/chromium)" $(VENV)/python -m tests $(ONLY)
+
+check: setup ## Lint, types, and generated files up to date
+	$(VENV)/ruff check .
+	$(VENV)/mypy
+	npx --no-install tsc --noEmit
+	$(VENV)/python -m tests.generated --check
+
+schema: setup ## Write the generated files anew: plan schema, OpenAPI document, TypeScript types
+	$(VENV)/python -m tests.generated
+
+bench: setup ## Run the benchmarks (ONLY=linear3, SCALE=0.1); writes docs/benchmarks.md
+	@$(VENV)/python -m tests.bench $(if $(ONLY),--only $(ONLY)) $(if $(SCALE),--scale $(SCALE))
+
+lock: ## Resolve pyproject.toml anew into requirements.lock
+	@$(BOOTSTRAP) lock

@@ -1,0 +1,68 @@
+"""The virtual environment and the pinned Python packages in it."""
+
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+import stamps
+from console import ROOT, CannotInstall, apt_install, run, say
+
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+_LOCK = ROOT / "requirements.lock"
+
+
+def install() -> None:
+    """Makes `.venv` hold exactly what requirements.lock names."""
+    inputs = stamps.digest([_LOCK], sys.version)
+    if PYTHON.exists() and stamps.is_done("packages", inputs):
+        return
+    if not PYTHON.exists():
+        _create(VENV)
+    count = sum(1 for line in _LOCK.read_text().splitlines() if "==" in line)
+    say("python", f"installing {count} packages into .venv (a few minutes the first time)")
+    failed = run([PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", _LOCK])
+    if failed:
+        raise CannotInstall(
+            f"pip could not install requirements.lock:\n{failed}\n"
+            "check that this machine reaches its package index (pip config list), then call make again"
+        )
+    stamps.done("packages", inputs)
+
+
+def lock() -> None:
+    """Writes requirements.lock: pyproject.toml's packages and all that they need, pinned exactly."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    with tempfile.TemporaryDirectory() as folder:
+        clean = Path(folder) / "venv"
+        _create(clean)
+        python = clean / "bin" / "python"
+        say("lock", f"resolving {len(wanted)} requirements in a clean environment")
+        failed = run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *wanted])
+        if failed:
+            raise CannotInstall(f"pip could not install pyproject.toml's dependencies:\n{failed}")
+        frozen = subprocess.run([python, "-m", "pip", "freeze"], capture_output=True, text=True, check=True)
+    _LOCK.write_text(
+        "# Exact versions of everything that pyproject.toml needs; written by `make lock`.\n" + frozen.stdout
+    )
+    say("lock", f"requirements.lock pins {len(frozen.stdout.splitlines())} packages")
+
+
+def _create(folder: Path) -> None:
+    """A virtual environment with pip, even where Debian ships Python without `ensurepip`."""
+    say("python", f"creating {folder.name} with Python {sys.version.split()[0]}")
+    command = [sys.executable, "-m", "venv", "--clear", folder]
+    failed = run(command)
+    if not failed:
+        return
+    version = f"python3.{sys.version_info.minor}-venv"
+    why_not = apt_install(version)
+    failed = run(command) if why_not is None else failed
+    if failed:
+        raise CannotInstall(
+            f"cannot create a virtual environment: {failed.splitlines()[-1]}; install Python's venv module "
+            f"(Debian, Ubuntu: apt-get install {version}), then call make again"
+        )
