@@ -29,7 +29,7 @@ def send(index: RuleIndex, edge_ids: Sequence[str], frame: pl.DataFrame) -> list
         key = edge.key if edge.kind == "group_by" else None
         splits.setdefault((edge.kind, key, tasks, only_probes and key is not None), []).append(edge)
     for (kind, key, tasks, drop_nulls), edges in splits.items():
-        wanted = dict.fromkeys(name for edge in edges for name in _columns(index, edge))
+        wanted = list(dict.fromkeys(name for edge in edges for name in _columns(index, edge)))
         rows = frame
         if key is not None and drop_nulls:
             rows = rows.filter(pl.col(column_name(key)).is_not_null())
