@@ -1,0 +1,118 @@
+"""A topology in one thread, without Spark: batches through ingestion and every level of every task.
+
+It does what the streaming job does around the state logic (watermarks, hand-over of messages,
+commit of runs), so that the state logic can be tested as a whole and fast.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import polars as pl
+import pyarrow as pa
+
+from jobs.ingest import Ingested, ingest
+from jobs.level import Worked, work
+from jobs.message import EVERY_TASK, Message, Result
+from jobs.runs import RunRef
+from jobs.store import CompactionPolicy, PartitionState, state_root
+from optimizer.graph import PhysicalGraph
+
+
+@dataclass
+class Topology:
+    """Feeds batches and commits them; what is not committed is forgotten by `recover`."""
+
+    graph: PhysicalGraph
+    root: str
+    policy: CompactionPolicy = field(default_factory=CompactionPolicy)
+    batch: int = 0
+    runs: dict[str, tuple[RunRef, ...]] = field(default_factory=dict)
+    newest: dict[str, int] = field(default_factory=dict)
+    results: dict[str, list[pl.DataFrame]] = field(default_factory=lambda: defaultdict(list))
+    dead: list[pa.Table] = field(default_factory=list)
+
+    @property
+    def partitions(self) -> int:
+        return max((store.tasks for store in self.graph.stores), default=1)
+
+    def watermarks(self) -> tuple[dict[str, int], int | None]:
+        """Per stream that has tuples, and of the topology."""
+        own = {s.name: self.newest[s.name] - s.lateness_us for s in self.graph.streams if s.name in self.newest}
+        return own, min(own.values()) if len(own) == len(self.graph.streams) else None
+
+    def feed(self, tables: Mapping[str, pa.Table], *, commit: bool = True) -> list[Worked]:
+        """Work on one batch; without `commit` as if the process died just before it."""
+        own, lowest = self.watermarks()
+        ingested: list[Ingested] = [
+            ingest(
+                self.graph,
+                stream,
+                table,
+                None,
+                arrival_base=(self.batch << 36) + (task << 28),
+                watermark_us=own.get(stream),
+            )
+            for task, (stream, table) in enumerate(sorted(tables.items()))
+        ]
+        messages = [message for part in ingested for message in part.messages]
+        results = [result for part in ingested for result in part.results]
+        done: list[Worked] = []
+        for level in range(1, self.graph.depth + 1):
+            later: list[Message] = []
+            due = [m for m in messages if self._level(m) == level]
+            for partition in range(self.partitions):
+                state = PartitionState(self.root, partition, self.batch, self.runs, self.policy)
+                mine = [m for m in due if m.partition in (partition, EVERY_TASK) and self._has(m, partition)]
+                worked = work(self.graph, level, state, mine, lowest)
+                done.append(worked)
+                later.extend(worked.messages)
+                results.extend(worked.results)
+            messages = [m for m in messages if self._level(m) > level] + later
+        assert not messages
+        if commit:
+            self._commit(tables, ingested, done, results)
+        return done
+
+    def recover(self) -> tuple[str, ...]:
+        """Start again after the last commit."""
+        return state_root(self.root).delete_others([run for runs in self.runs.values() for run in runs])
+
+    def answers(self, query: str) -> pl.DataFrame:
+        return pl.concat(self.results[query]) if self.results[query] else pl.DataFrame()
+
+    def stored(self, store: str) -> int:
+        return sum(run.rows for run in self.runs.get(store, ()))
+
+    def _commit(
+        self,
+        tables: Mapping[str, pa.Table],
+        ingested: list[Ingested],
+        done: list[Worked],
+        results: list[Result],
+    ) -> None:
+        dropped = {run.path for worked in done for run in worked.dropped}
+        listed = [run for runs in self.runs.values() for run in runs if run.path not in dropped]
+        listed += [run for worked in done for run in worked.added]
+        runs: dict[str, list[RunRef]] = defaultdict(list)
+        for run in sorted(listed, key=lambda run: (run.max_arrival, run.path)):
+            runs[run.store].append(run)
+        self.runs = {store: tuple(parts) for store, parts in runs.items()}
+        state_root(self.root).delete(sorted(dropped))
+        for stream, part in zip(sorted(tables), ingested, strict=True):
+            if part.max_event_time_us is not None:
+                self.newest[stream] = max(part.max_event_time_us, self.newest.get(stream, part.max_event_time_us))
+            if part.dead is not None:
+                self.dead.append(part.dead)
+        for result in results:
+            self.results[result.query].append(pl.DataFrame(pl.from_arrow(result.table)))
+        self.batch += 1
+
+    def _level(self, message: Message) -> int:
+        return next(edge.level for edge in self.graph.edges if edge.id == message.edge)
+
+    def _has(self, message: Message, partition: int) -> bool:
+        edge = next(edge for edge in self.graph.edges if edge.id == message.edge)
+        return partition < next(store.tasks for store in self.graph.stores if store.id == edge.target)
