@@ -1,0 +1,130 @@
+import type { JSX } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { QueryDocument } from "../api/documents";
+import { listQueries, listStreams } from "../api/endpoints";
+import { streamColours, type StreamColour } from "../colour/streams";
+import { ago, instant, windowLength } from "../format/quantities";
+import type { IslandProps } from "../shell/islandProps";
+import { StatusBadge } from "../ui/StatusBadge";
+import { StreamChip } from "../ui/StreamChip";
+import { useLoaded } from "../ui/useLoaded";
+import { useNow } from "../ui/useNow";
+import { matches, parseSearch } from "./search";
+
+const REFRESH_MS = 5000;
+
+/** One window for all aliases, or a range. */
+export function windowsOf(query: Pick<QueryDocument, "inputs">): string {
+  const texts = [...new Set(query.inputs.map((input) => windowLength(input.window_ms)))];
+  return texts.length === 0 ? "–" : texts.join(", ");
+}
+
+export function CatalogIsland({ me }: IslandProps): JSX.Element {
+  const queries = useLoaded(() => listQueries(), REFRESH_MS);
+  const streams = useLoaded(listStreams);
+  const now = useNow();
+  const address = new URLSearchParams(window.location.search);
+  const [text, setText] = useState(address.get("search") ?? "");
+  const box = useRef<HTMLInputElement>(null);
+  const colour = useMemo(() => streamColours((streams.value ?? []).map((stream) => stream.name)), [streams.value]);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const typing = event.target instanceof HTMLElement && /INPUT|TEXTAREA|SELECT/.test(event.target.tagName);
+      if (event.key === "/" && !typing) {
+        event.preventDefault();
+        box.current?.focus();
+      }
+    };
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, []);
+  const search = (next: string): void => {
+    setText(next);
+    const url = next === "" ? window.location.pathname : `?search=${encodeURIComponent(next)}`;
+    window.history.replaceState(null, "", url);
+  };
+  const found = useMemo(
+    () => (queries.value ?? []).filter((query) => matches(query, parseSearch(text), me.username)),
+    [queries.value, text],
+  );
+  return (
+    <section class="catalog">
+      <div class="toolbar">
+        <input
+          ref={box}
+          type="search"
+          class="search"
+          value={text}
+          aria-label="Search queries"
+          placeholder="Search: words, stream:weather, owner:me, tag:wind, status:running   ( / )"
+          onInput={(event) => search(event.currentTarget.value)}
+        />
+        <span class="muted" role="status">
+          {queries.value === null ? "" : `${found.length} of ${queries.value.length}`}
+        </span>
+        <a class="button primary" href="/queries/new/">New query</a>
+      </div>
+      {queries.problem !== null && <p class="problem-line" role="alert">{queries.problem}</p>}
+      {queries.value?.length === 0 && (
+        <p class="empty">
+          No query yet. <a href="/queries/new/">Write the first one</a>: name the streams, give each a window, join them.
+        </p>
+      )}
+      {queries.value !== null && queries.value.length > 0 && found.length === 0 && (
+        <p class="empty">
+          No query fits. <button type="button" class="link" onClick={() => search("")}>Clear the search</button>
+        </p>
+      )}
+      {found.length > 0 && <QueryTable queries={found} colour={colour} now={now} onNarrow={(part) => search(`${text} ${part}`.trim())} />}
+    </section>
+  );
+}
+
+function QueryTable(props: { queries: readonly QueryDocument[]; colour: StreamColour; now: number; onNarrow: (part: string) => void }): JSX.Element {
+  return (
+    <div class="table-scroll">
+      <table class="list">
+        <thead>
+          <tr>
+            <th scope="col">Query</th>
+            <th scope="col">Streams</th>
+            <th scope="col" class="wide">Windows</th>
+            <th scope="col">Status</th>
+            <th scope="col" class="wide">Topology</th>
+            <th scope="col" class="wide">Owner</th>
+            <th scope="col" class="wide">Changed</th>
+          </tr>
+        </thead>
+        <tbody>
+          {props.queries.map((query) => (
+            <tr key={query.id}>
+              <td>
+                <a class="row-link" href={`/queries/${query.id}/`}>{query.name}</a>
+                <span class="muted"> v{query.version}</span>
+                <div class="muted clip">{query.description}</div>
+                {query.tags.map((tag) => (
+                  <button key={tag} type="button" class="tag" onClick={() => props.onNarrow(`tag:${tag}`)}>{tag}</button>
+                ))}
+              </td>
+              <td class="chips">
+                {query.streams.map((stream) => <StreamChip key={stream} stream={stream} colour={props.colour} />)}
+              </td>
+              <td class="wide">{windowsOf(query)}</td>
+              <td>
+                <StatusBadge state={query.status} />
+                {query.deployed_version !== null && query.deployed_version !== query.version && (
+                  <div class="muted">runs v{query.deployed_version}</div>
+                )}
+              </td>
+              <td class="wide">
+                {query.topology === null ? <span class="muted">–</span> : <a href={`/topologies/${encodeURIComponent(query.topology)}/`}>{query.topology}</a>}
+              </td>
+              <td class="wide">{query.owner}</td>
+              <td class="wide muted" title={`${instant(query.updated_at)} UTC`}>{ago(query.updated_at, props.now)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

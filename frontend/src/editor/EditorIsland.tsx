@@ -1,0 +1,26 @@
+import type { JSX } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { QueryDocument } from "../api/documents";
+import { listQueries, listStreams, readQuery } from "../api/endpoints";
+import { streamColours } from "../colour/streams";
+import type { IslandProps } from "../shell/islandProps";
+import { useLoaded } from "../ui/useLoaded";
+import { Editor } from "./Editor";
+
+/** Loads what the editor needs; the editor itself starts only when its query is known. */
+export function EditorIsland({ queryId }: IslandProps): JSX.Element {
+  const streams = useLoaded(listStreams);
+  const queries = useLoaded(() => listQueries());
+  const [query, setQuery] = useState<QueryDocument | null>(null);
+  const stored = useLoaded(async () => (queryId === null ? null : readQuery(queryId)));
+  useEffect(() => setQuery(stored.value), [stored.value]);
+  const colour = useMemo(() => streamColours((streams.value ?? []).map((stream) => stream.name)), [streams.value]);
+  if (queryId !== null && query === null) {
+    return stored.problem === null ? (
+      <p class="muted">Loading the query…</p>
+    ) : (
+      <p class="problem-line" role="alert">{stored.problem} <a href="/queries/">All queries</a></p>
+    );
+  }
+  return <Editor query={query} onQuery={setQuery} streams={streams.value} streamsProblem={streams.problem} queries={queries.value ?? []} colour={colour} />;
+}

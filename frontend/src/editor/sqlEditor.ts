@@ -1,0 +1,161 @@
+/** The SQL editor: CodeMirror with our completion, our problems and our keys. */
+import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, snippet, type Completion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { sql, StandardSQL } from "@codemirror/lang-sql";
+import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { lintGutter, lintKeymap, nextDiagnostic, setDiagnostics, type Diagnostic } from "@codemirror/lint";
+import { EditorState } from "@codemirror/state";
+import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, keymap, lineNumbers, placeholder } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+import type { Problem } from "../api/documents";
+import { offersAt, type Offer, type SchemaRelation } from "./completion";
+import { problemSpan } from "./problemSpan";
+
+export interface SqlEditorOptions {
+  readonly doc: string;
+  readonly schema: () => readonly SchemaRelation[];
+  readonly onChange: (sql: string) => void;
+  readonly onSave: () => void;
+  readonly onDeploy: () => void;
+  readonly onFormat: () => void;
+}
+
+export interface SqlEditor {
+  text(): string;
+  /** One undoable change of the whole text. */
+  replaceAll(sql: string): void;
+  insert(text: string): void;
+  show(problems: readonly Problem[]): void;
+  /** Apply a problem's suggestion where the problem is underlined now. */
+  fix(problem: Problem): void;
+  goTo(problem: Problem): void;
+  focus(): void;
+  dispose(): void;
+}
+
+const KINDS: Readonly<Record<Offer["kind"], string>> = {
+  stream: "class",
+  query: "interface",
+  column: "property",
+  alias: "variable",
+  function: "function",
+  keyword: "keyword",
+  window: "type",
+};
+
+function completionOf(offer: Offer): Completion {
+  return {
+    label: offer.label,
+    type: KINDS[offer.kind],
+    ...(offer.detail === undefined ? {} : { detail: offer.detail }),
+    ...(offer.boost === undefined ? {} : { boost: offer.boost }),
+    ...(offer.template === undefined ? {} : { apply: snippet(offer.template) }),
+  };
+}
+
+const colours = HighlightStyle.define([
+  { tag: tags.keyword, color: "var(--sql-keyword)", fontWeight: "600" },
+  { tag: [tags.string, tags.special(tags.string)], color: "var(--sql-string)" },
+  { tag: [tags.number, tags.bool, tags.null], color: "var(--sql-number)" },
+  { tag: tags.comment, color: "var(--muted)", fontStyle: "italic" },
+  { tag: [tags.operator, tags.punctuation], color: "var(--text)" },
+  { tag: [tags.typeName, tags.standard(tags.name)], color: "var(--sql-type)" },
+]);
+
+export function createSqlEditor(element: HTMLElement, options: SqlEditorOptions): SqlEditor {
+  const complete = (context: CompletionContext): CompletionResult | null => {
+    const before = context.state.sliceDoc(Math.max(0, context.pos - 1), context.pos);
+    // By itself only while a name is being written; after a space only when asked (Ctrl-Space) or behind FROM and JOIN.
+    const asked = context.explicit || /[\w.[]/.test(before) || context.matchBefore(/\b(?:from|join|where|and|on)\s+$/i) !== null;
+    if (!asked) return null;
+    const { from, offers } = offersAt(context.state.doc.toString(), context.pos, options.schema());
+    return offers.length === 0 ? null : { from, options: offers.map(completionOf), validFor: /^[\w$]*$/ };
+  };
+  const run = (action: () => void) => (): boolean => {
+    action();
+    return true;
+  };
+  let shown: readonly Problem[] = [];
+
+  const view = new EditorView({
+    parent: element,
+    state: EditorState.create({
+      doc: options.doc,
+      extensions: [
+        keymap.of([
+          { key: "Mod-Enter", run: run(options.onDeploy) },
+          { key: "Mod-s", run: run(options.onSave), preventDefault: true },
+          { key: "Shift-Alt-f", run: run(options.onFormat), preventDefault: true },
+          { key: "Mod-.", run: () => fixNearest() },
+          { key: "Tab", run: acceptCompletion },
+        ]),
+        lineNumbers(),
+        highlightActiveLineGutter(),
+        highlightSpecialChars(),
+        history(),
+        drawSelection(),
+        EditorState.allowMultipleSelections.of(true),
+        bracketMatching(),
+        closeBrackets(),
+        highlightActiveLine(),
+        autocompletion({ override: [complete], icons: false, activateOnTyping: true }),
+        sql({ dialect: StandardSQL }),
+        syntaxHighlighting(colours),
+        lintGutter(),
+        placeholder("SELECT d.flight, w.wind_speed\nFROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w\nWHERE d.origin = w.origin"),
+        EditorView.lineWrapping,
+        EditorView.contentAttributes.of({ "aria-label": "SQL", spellcheck: "false" }),
+        keymap.of([...closeBracketsKeymap, ...completionKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
+        EditorView.updateListener.of((change) => {
+          if (change.docChanged) options.onChange(change.state.doc.toString());
+        }),
+      ],
+    }),
+  });
+
+  const fix = (problem: Problem): void => {
+    if (problem.suggestion === null || problem.column === null) return;
+    const { from, to } = problemSpan(problem, view.state.doc);
+    view.dispatch({ changes: { from, to, insert: problem.suggestion }, selection: { anchor: from + problem.suggestion.length }, userEvent: "input.fix" });
+    view.focus();
+  };
+  const fixNearest = (): boolean => {
+    const here = view.state.selection.main.head;
+    const fixable = shown.filter((problem) => problem.suggestion !== null && problem.column !== null);
+    const nearest = fixable.sort((a, b) => Math.abs(problemSpan(a, view.state.doc).from - here) - Math.abs(problemSpan(b, view.state.doc).from - here))[0];
+    if (nearest === undefined) return nextDiagnostic(view);
+    fix(nearest);
+    return true;
+  };
+  const diagnostic = (problem: Problem): Diagnostic => ({
+    ...problemSpan(problem, view.state.doc),
+    severity: "error",
+    message: `found ${problem.found}, expected ${problem.expected}`,
+    ...(problem.suggestion === null || problem.column === null
+      ? {}
+      : { actions: [{ name: `Replace by ${problem.suggestion}`, apply: () => fix(problem) }] }),
+  });
+
+  return {
+    text: () => view.state.doc.toString(),
+    replaceAll: (text) => {
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, userEvent: "input.replace" });
+    },
+    insert: (text) => {
+      view.dispatch(view.state.replaceSelection(text), { userEvent: "input.insert" });
+      view.focus();
+    },
+    show: (problems) => {
+      shown = problems;
+      view.dispatch(setDiagnostics(view.state, problems.map(diagnostic)));
+    },
+    fix,
+    goTo: (problem) => {
+      const { from } = problemSpan(problem, view.state.doc);
+      view.dispatch({ selection: { anchor: from }, scrollIntoView: true });
+      view.focus();
+    },
+    focus: () => view.focus(),
+    dispose: () => view.destroy(),
+  };
+}

@@ -1,0 +1,25 @@
+/** Mounts every island that the page holds, and the two things that every page has: palette and theme. */
+import "./style/index.css";
+import { h, render, type ComponentType } from "preact";
+import { parseIslandProps, type IslandProps } from "./shell/islandProps";
+import { mountShell } from "./shell/mountShell";
+
+/** Each island is its own chunk, so that a page loads only what it shows. */
+const ISLANDS: Readonly<Record<string, () => Promise<ComponentType<IslandProps>>>> = {
+  editor: async () => (await import("./editor/EditorIsland")).EditorIsland,
+  catalog: async () => (await import("./catalog/CatalogIsland")).CatalogIsland,
+  topology: async () => (await import("./topology/TopologyIsland")).TopologyIsland,
+  streams: async () => (await import("./streams/StreamsIsland")).StreamsIsland,
+  jobs: async () => (await import("./jobs/JobsIsland")).JobsIsland,
+};
+
+async function mount(element: HTMLElement): Promise<void> {
+  const name = element.dataset["island"] ?? "";
+  const load = ISLANDS[name];
+  if (load === undefined) throw new Error(`no island is called ${name}; there are ${Object.keys(ISLANDS).join(", ")}`);
+  const props: IslandProps = parseIslandProps(element.dataset["props"] ?? "{}");
+  render(h(await load(), props), element);
+}
+
+mountShell();
+for (const element of document.querySelectorAll<HTMLElement>("[data-island]")) void mount(element);

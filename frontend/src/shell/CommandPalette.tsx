@@ -1,0 +1,139 @@
+import type { JSX } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { listQueries, listStreams, listTopologies, readPlan } from "../api/endpoints";
+import { explainError, Refusal } from "../api/request";
+import { parseGraph } from "../plan/physicalGraph";
+import { bestEntries, type Entry } from "./match";
+
+/** An event on `window` that opens the palette. */
+export const OPEN_PALETTE = "millrace:palette";
+
+const PAGES: readonly Entry[] = [
+  { kind: "page", name: "Queries", href: "/queries/" },
+  { kind: "page", name: "New query", href: "/queries/new/" },
+  { kind: "page", name: "Topologies", href: "/topologies/" },
+  { kind: "page", name: "Streams", href: "/streams/" },
+  { kind: "page", name: "Jobs", href: "/jobs/" },
+];
+
+async function storesOf(topology: string): Promise<Entry[]> {
+  try {
+    const plan = await readPlan(topology, null);
+    return parseGraph(plan.graph).stores.map((store) => ({
+      kind: "store",
+      name: store.label,
+      href: `/topologies/${encodeURIComponent(topology)}/#${encodeURIComponent(store.id)}`,
+    }));
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 404) return []; // A topology without a plan has no stores.
+    throw error;
+  }
+}
+
+async function loadEntries(): Promise<Entry[]> {
+  const [queries, topologies, streams] = await Promise.all([listQueries(), listTopologies(), listStreams()]);
+  const stores = await Promise.all(topologies.map((topology) => storesOf(topology.name)));
+  return [
+    ...queries.map((query): Entry => ({ kind: "query", name: query.name, href: `/queries/${query.id}/` })),
+    ...topologies.map((topology): Entry => ({ kind: "topology", name: topology.name, href: `/topologies/${encodeURIComponent(topology.name)}/` })),
+    ...streams.map((stream): Entry => ({ kind: "stream", name: stream.name, href: `/streams/${encodeURIComponent(stream.name)}/` })),
+    ...stores.flat(),
+  ];
+}
+
+/** Ctrl-K: jump to any query, stream, topology, store or page by a few letters of its name. */
+export function CommandPalette(): JSX.Element | null {
+  const [open, setOpen] = useState(false);
+  const [text, setText] = useState("");
+  const [entries, setEntries] = useState<readonly Entry[]>(PAGES);
+  const [place, setPlace] = useState(0);
+  const [problem, setProblem] = useState<string | null>(null);
+  const input = useRef<HTMLInputElement>(null);
+  const before = useRef<Element | null>(null);
+
+  const close = (): void => {
+    setOpen(false);
+    if (before.current instanceof HTMLElement) before.current.focus();
+  };
+  useEffect(() => {
+    const show = (): void => {
+      before.current = document.activeElement;
+      setText("");
+      setPlace(0);
+      setOpen(true);
+    };
+    const onKey = (event: KeyboardEvent): void => {
+      if ((event.ctrlKey || event.metaKey) && !event.shiftKey && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        show();
+      }
+    };
+    window.addEventListener(OPEN_PALETTE, show);
+    // Captured, so that it also works inside the editor.
+    window.addEventListener("keydown", onKey, true);
+    return () => {
+      window.removeEventListener(OPEN_PALETTE, show);
+      window.removeEventListener("keydown", onKey, true);
+    };
+  }, []);
+  useEffect(() => {
+    if (!open) return;
+    input.current?.focus();
+    loadEntries().then(
+      (found) => {
+        setEntries([...found, ...PAGES]);
+        setProblem(null);
+      },
+      (error: unknown) => setProblem(explainError(error)),
+    );
+  }, [open]);
+  const found = useMemo(() => bestEntries(entries, text, 12), [entries, text]);
+  if (!open) return null;
+
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.key === "Escape") close();
+    else if (event.key === "ArrowDown") setPlace(Math.min(place + 1, found.length - 1));
+    else if (event.key === "ArrowUp") setPlace(Math.max(place - 1, 0));
+    else if (event.key === "Enter") {
+      const chosen = found[place];
+      if (chosen !== undefined) {
+        setOpen(false);
+        window.location.assign(chosen.href);
+      }
+    } else if (event.key !== "Tab") return;
+    event.preventDefault();
+  };
+  return (
+    <div class="palette-backdrop" onMouseDown={(event) => event.target === event.currentTarget && close()}>
+      <div class="palette" role="dialog" aria-modal="true" aria-label="Find anything">
+        <input
+          ref={input}
+          type="text"
+          role="combobox"
+          aria-expanded="true"
+          aria-controls="palette-list"
+          aria-activedescendant={found[place] === undefined ? undefined : `palette-${place}`}
+          aria-label="Name of a query, stream, topology or store"
+          placeholder="Query, stream, topology, store…"
+          value={text}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            setPlace(0);
+          }}
+          onKeyDown={onKey}
+        />
+        <ul id="palette-list" role="listbox">
+          {found.map((entry, i) => (
+            <li key={`${entry.kind} ${entry.href}`} id={`palette-${i}`} role="option" aria-selected={i === place} onMouseEnter={() => setPlace(i)}>
+              <a href={entry.href} tabIndex={-1} onClick={() => setOpen(false)}>
+                <span class="palette-kind">{entry.kind}</span> {entry.name}
+              </a>
+            </li>
+          ))}
+        </ul>
+        {found.length === 0 && <p class="empty">Nothing is called that. Try fewer letters.</p>}
+        {problem !== null && <p class="problem-line">{problem}</p>}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,17 @@
+/** What the server hands to an island in `data-props`; every island reads the part that it needs. */
+import { z } from "zod";
+
+const islandProps = z.object({
+  queryId: z.number().int().nullable().default(null),
+  topology: z.string().nullable().default(null),
+  stream: z.string().nullable().default(null),
+  me: z
+    .object({ username: z.string(), is_operator: z.boolean(), is_staff: z.boolean() })
+    .default({ username: "", is_operator: false, is_staff: false }),
+});
+
+export type IslandProps = z.infer<typeof islandProps>;
+
+export function parseIslandProps(text: string): IslandProps {
+  return islandProps.parse(JSON.parse(text));
+}

@@ -1,0 +1,28 @@
+/** The parts of every page that belong to no island: theme, command palette, current entry of the rail. */
+import { h, render } from "preact";
+import { CommandPalette } from "./CommandPalette";
+import { applyTheme, chosenTheme } from "./theme";
+import { ThemeToggle } from "./ThemeToggle";
+
+function place(selector: string, id: string): HTMLElement {
+  const host = document.createElement("div");
+  host.id = id;
+  (document.querySelector(selector) ?? document.body).append(host);
+  return host;
+}
+
+function markCurrentPage(): void {
+  const here = window.location.pathname;
+  for (const link of document.querySelectorAll<HTMLAnchorElement>("nav.rail a[href]")) {
+    const path = new URL(link.href).pathname;
+    if (path !== "/" && here.startsWith(path) && !link.hasAttribute("aria-current")) link.setAttribute("aria-current", "page");
+  }
+}
+
+export function mountShell(): void {
+  applyTheme(chosenTheme());
+  markCurrentPage();
+  if (document.querySelector("nav.rail") === null) return;
+  render(h(ThemeToggle, {}), place("nav.rail", "theme-toggle"));
+  render(h(CommandPalette, {}), place("body", "command-palette"));
+}

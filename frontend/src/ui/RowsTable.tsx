@@ -1,0 +1,45 @@
+import type { JSX } from "preact";
+import { cell } from "../format/quantities";
+
+interface Props {
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+  readonly keys?: readonly string[];
+  readonly caption: string;
+}
+
+const NUMERIC = new Set(["bigint", "int", "double"]);
+
+/** Rows of a stream or a query, as they are. */
+export function RowsTable({ columns, rows, keys, caption }: Props): JSX.Element {
+  return (
+    <div class="table-scroll" tabIndex={0} role="region" aria-label={caption}>
+      <table class="rows">
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column.name} scope="col" class={NUMERIC.has(column.type) ? "number" : ""} title={column.type}>
+                {column.name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, i) => (
+            <tr key={keys?.[i] ?? i}>
+              {columns.map((column) => {
+                const value = row[column.name];
+                const missing = value === null || value === undefined;
+                return (
+                  <td key={column.name} class={`${NUMERIC.has(column.type) ? "number" : ""} ${missing ? "missing" : ""}`}>
+                    {cell(value)}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
