@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from optimizer.methods.flat import Flat
 from optimizer.methods.greedy import Greedy
+from optimizer.methods.ilp import Ilp
 from optimizer.methods.individual import Individual
 from optimizer.problem import Method
 
-_ALL: tuple[Method, ...] = (Individual(), Flat(), Greedy())
+_ALL: tuple[Method, ...] = (Individual(Ilp()), Flat(), Greedy(), Ilp())
 
 METHODS: dict[str, Method] = {method.name: method for method in _ALL}

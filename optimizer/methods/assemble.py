@@ -70,7 +70,7 @@ def _needed(draft: Draft) -> set[int]:
     """MIRs that queries use, directly or through other MIRs."""
     graph = draft.graph
     needed: set[int] = set()
-    pending = list(graph.required)
+    pending = list(draft.targets)
     while pending:
         target = pending.pop()
         for start in graph.states[target].members:
@@ -124,6 +124,8 @@ def parts(draft: Draft) -> tuple[tuple[ProbeOrder, ...], tuple[Store, ...]]:
         steps = []
         for arc in path:
             installed = copies[graph.store[arc]]
+            if arc in draft.assigned:
+                installed = [copy for copy in installed if copy[0] == 1 << draft.assigned[arc]]
             routed = [store for bit, store in installed if graph.known[arc] & bit]
             store = routed[0] if routed else installed[0][1]
             steps.append(ProbeStep(store, not routed, graph.rate[arc]))

@@ -8,6 +8,7 @@ path touches only the stores on it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 from math import inf
@@ -39,11 +40,19 @@ class Draft:
     """Paths of all active targets, the copies of all active stores, and their cost.
 
     `price` is added to the objective per stored tuple, which is how heuristics obey a storage
-    budget. `guide` replaces the arcs' costs while paths are searched, not in the total.
+    budget. `guide` replaces the arcs' costs while paths are searched, not in the total. `targets` limits
+    the plan to some of the required targets.
     """
 
-    def __init__(self, graph: StateGraph, price: float = 0.0, guide: list[float] | None = None) -> None:
+    def __init__(
+        self,
+        graph: StateGraph,
+        price: float = 0.0,
+        guide: list[float] | None = None,
+        targets: Iterable[int] | None = None,
+    ) -> None:
         self.graph = graph
+        self.targets = tuple(graph.required if targets is None else targets)
         self.guide = graph.cost if guide is None else guide
         self.paths: dict[Key, tuple[int, ...]] = {}
         self.use = [0] * len(graph.start)
@@ -53,15 +62,20 @@ class Draft:
         """Installed partitionings of active stores, as bit masks."""
         self.pinned: dict[int, int] = {}
         """Stores whose copies are fixed for the moment."""
+        self.assigned: dict[int, int] = {}
+        """Arcs whose copy of the receiving store is decided, as partitioning numbers."""
         self.total = 0.0
         self._journal: list[_PathChange | _MirChange] | None = None
         self._store_cost: dict[int, float] = {}
         self._dirty: set[int] = set()
-        self._weights = {
-            index: tuple(w + price * site.tuples for w in site.weights) for index, site in graph.sites.items()
-        }
-        for index in graph.base_sites:
-            self._activate(index)
+        self._price = price
+        for target in self.targets:
+            for start in graph.states[target].members:
+                self._activate(graph.states_of_start(start))
+
+    def _weights(self, index: int) -> tuple[float, ...]:
+        site = self.graph.sites[index]
+        return tuple(w + self._price * site.tuples for w in site.weights) if self._price else site.weights
 
     # -- changing -------------------------------------------------------------------
 
@@ -159,7 +173,7 @@ class Draft:
             by_known[graph.known[arc]] = by_known.get(graph.known[arc], 0.0) + graph.cost[arc]
         return best_copies(
             site,
-            self._weights[index],
+            self._weights(index),
             routed,
             by_known,
             single=graph.options.single_copy,
@@ -216,7 +230,7 @@ class Draft:
         broadcast = cost * site.tasks
         known = self.graph.known[arc]
         if known and store not in self.pinned and not self.graph.options.single_copy:
-            weights = self._weights[store]
+            weights = self._weights(store)
             least = min(w for i, w in enumerate(weights) if known >> i & 1)
             return min(broadcast, cost + least)
         return broadcast

@@ -8,7 +8,7 @@ fixed amount of work, or at the time limit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from time import perf_counter
 
 from optimizer.errors import Infeasible
@@ -37,22 +37,22 @@ class Greedy:
         return check_limits(problem, options, solution)
 
 
-def first_plan(graph: StateGraph, price: float = 0.0) -> Draft:
+def first_plan(graph: StateGraph, price: float = 0.0, targets: Sequence[int] | None = None) -> Draft:
     """Route every query over base stores, one after the other, by marginal cost."""
-    draft = Draft(graph, price)
+    draft = Draft(graph, price, targets=targets)
     draft.settle()
-    for target in sorted(graph.required, key=lambda t: (graph.states[t].size, t)):
+    for target in sorted(draft.targets, key=lambda t: (graph.states[t].size, t)):
         for start in graph.states[target].members:
             _route(draft, (target, start))
         draft.settle()
     return draft
 
 
-def flat_plan(graph: StateGraph, price: float = 0.0) -> Draft:
+def flat_plan(graph: StateGraph, price: float = 0.0, targets: Sequence[int] | None = None) -> Draft:
     """Every query's own best flat plan, equal prefixes merged."""
-    draft = Draft(graph, price)
+    draft = Draft(graph, price, targets=targets)
     draft.settle()
-    for target in graph.required:
+    for target in draft.targets:
         route_flat(draft, target)
     draft.settle()
     return draft
@@ -122,7 +122,7 @@ class Moves:
     def __init__(self, draft: Draft, deadline: float) -> None:
         self.draft = draft
         self.deadline = deadline
-        self._users = _users(draft.graph)
+        self._users = _users(draft.graph, draft.targets)
 
     def _late(self) -> bool:
         return perf_counter() > self.deadline
@@ -154,7 +154,7 @@ class Moves:
     def add_mirs(self) -> None:
         """Materialize each candidate in turn, if what it saves pays for it."""
         draft = self.draft
-        for mir in draft.graph.mir_sites:
+        for mir in sorted(site for site in self._users if draft.graph.states[site].size > 1):
             if self._late():
                 return
             if mir in draft.mirs:
@@ -242,11 +242,33 @@ def _route(draft: Draft, key: Key, banned: int | None = None) -> bool:
     return True
 
 
-def _users(graph: StateGraph) -> dict[int, tuple[Key, ...]]:
+def guided_plan(graph: StateGraph, guide: list[float], mirs: Iterable[int], targets: Sequence[int]) -> Draft:
+    """A plan that follows a relaxation: its MIRs first, then paths along discounted arcs."""
+    draft = Draft(graph, guide=guide, targets=targets)
+    draft.settle()
+    for mir in sorted(mirs, key=lambda m: (graph.states[m].size, m)):
+        draft.add_mir(mir)
+    draft.settle()
+    for target in [*sorted(draft.mirs - set(draft.targets)), *draft.targets]:
+        for start in graph.states[target].members:
+            _route(draft, (target, start))
+    draft.guide = graph.cost
+    draft.settle()
+    return draft
+
+
+def _users(graph: StateGraph, targets: Iterable[int]) -> dict[int, tuple[Key, ...]]:
     """For each store the targets and starts that have an arc into it, in sorted order."""
     users: dict[int, dict[Key, None]] = {}
-    for target in sorted(graph.targets):
+    pending = sorted(targets)
+    seen = set(pending)
+    while pending:
+        target = pending.pop()
         for start in graph.states[target].members:
             for arc in graph.routes(target, start):
-                users.setdefault(graph.store[arc], {})[target, start] = None
-    return {store: tuple(keys) for store, keys in users.items()}
+                store = graph.store[arc]
+                users.setdefault(store, {})[target, start] = None
+                if store not in seen and graph.states[store].size > 1:
+                    seen.add(store)
+                    pending.append(store)
+    return {store: tuple(sorted(users[store])) for store in sorted(users)}

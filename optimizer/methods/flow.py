@@ -1,0 +1,404 @@
+"""The joint plan as a flow problem on the state graph, a mixed-integer program.
+
+Sets      q: queries (distinct targets); r: starts; a = (r, t, m -> u): arcs of the state graph;
+          m: stores; p: candidate partitionings of a store; P1(a): those that a's sender knows.
+Data      c_a: weighted probe tuples per second of an arc when routed; N_m: tasks of a store;
+          s_mp: objective of an installed copy (storage weight times tuples).
+Variables y_a: the arc is used (shared by everything); w_m: an MIR is kept; z_mp: a copy is
+          installed; b_a: the arc is broadcast; f_qa: flow of query q along a.
+
+    min  sum c_a y_a + sum (N_m - 1) c_a b_a + sum s_mp z_mp + latency
+    (1)  unit flow of q from {r} to q's state, for each q and start r
+    (2)  f_qa <= y_a
+    (3)  sum of f_qa over arcs of (q, r) that probe MIR m <= w_m
+    (4)  y_a <= w_m for an MIR m;  y_a <= sum of y over arcs of the same start into t
+    (5)  w_m <= sum of y over arcs of start r into m's state, for each r in m
+    (6)  cut-sets: for each q and nonempty proper subset U, what leaves U towards q - U,
+         weighted by one over the sender's size, is at least 1
+    (7)  z_mp <= w_m <= sum_p z_mp;  y_a <= sum of z over P1(a) + b_a, and the same per
+         (q, r, m, P) for flows
+
+(6) and (7)'s flow form are implied for integers; they make the relaxation tight. A store
+with one task or one candidate needs no z: its copy costs what w costs, and broadcast is a
+property of the arc. With a task capacity every arc is assigned to one copy instead
+(`v`), because a copy's load then matters.
+
+Source: dissertation section 7.1, reformulated from choose-one probe orders to flows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+from optimizer.methods.draft import Draft, Key
+from optimizer.methods.program import Program
+from optimizer.states import StateGraph
+
+CUT_RELATIONS = 8
+"""Queries over more relations get cut-sets of at most two relations on one side."""
+
+
+class FlowProgram:
+    """The program of some targets of a graph, and the way back to a draft.
+
+    Args:
+        targets: required targets that share nothing with any other (one component).
+        budget: stored tuples that all copies together may hold.
+        capacity: tuples per second that one task may receive; `inf` makes the largest load
+            the objective instead, to find the smallest capacity that works.
+    """
+
+    def __init__(
+        self,
+        graph: StateGraph,
+        targets: Sequence[int],
+        *,
+        budget: float | None = None,
+        capacity: float | None = None,
+    ) -> None:
+        self.graph = graph
+        self.targets = tuple(targets)
+        self.program = Program()
+        self._budget = budget
+        self._capacity = capacity
+        self._arcs: list[int] = []
+        self._y: dict[int, int] = {}
+        self._w: dict[int, int] = {}
+        self._z: dict[tuple[int, int], int] = {}
+        self._b: dict[int, int] = {}
+        self._f: dict[tuple[int, int], int] = {}
+        self._v: dict[tuple[int, int], int] = {}
+        self._load: int | None = None
+        self._bases: dict[int, None] = {}
+        self._build()
+
+    # -- variables and rows ------------------------------------------------------------
+
+    def _build(self) -> None:
+        graph = self.graph
+        seen: dict[int, None] = {}
+        for target in self.targets:
+            for start in graph.states[target].members:
+                self._bases[graph.states_of_start(start)] = None
+                for arc in graph.routes(target, start):
+                    seen[arc] = None
+        self._arcs = list(seen)
+        sites = dict.fromkeys(graph.store[arc] for arc in self._arcs)
+        mirs = [site for site in sorted(sites) if graph.states[site].size > 1]
+        self._add_stores(mirs)
+        self._add_arcs()
+        for target in self.targets:
+            self._add_flows(target)
+            self._add_cuts(target)
+        self._add_production(mirs)
+        if self._budget is not None:
+            self._add_budget(self._budget)
+        if self._capacity is not None:
+            self._add_loads(self._capacity)
+
+    def has_choice(self, site: int) -> bool:
+        """True if which copies are installed is a decision of its own."""
+        if self._capacity is not None:
+            return True
+        found = self.graph.sites[site]
+        if len(found.partitionings) == 1 or found.tasks == 1:
+            return False
+        return not free_copies(self.graph)
+
+    def _add_stores(self, mirs: list[int]) -> None:
+        graph, program = self.graph, self.program
+        for site in mirs:
+            choice = self.has_choice(site)
+            cost = 0.0 if choice else min(graph.sites[site].weights)
+            self._w[site] = program.add_column(self._objective(cost), integer=True, name=f"w{site}")
+        for site in [*sorted(self._bases), *mirs]:
+            if not self.has_choice(site):
+                continue
+            columns = []
+            for p, weight in enumerate(graph.sites[site].weights):
+                column = program.add_column(self._objective(weight), integer=True, name=f"z{site}.{p}")
+                self._z[site, p] = column
+                columns.append(column)
+            kept = self._w.get(site)
+            if kept is None:
+                program.add_row(columns, [1.0] * len(columns), 1.0, inf)
+            else:
+                program.at_most_sum(kept, columns)
+                for column in columns:
+                    program.at_most_sum(column, [kept])
+            if graph.options.single_copy and len(columns) > 1:
+                program.add_row(columns, [1.0] * len(columns), -inf, 1.0)
+
+    def _objective(self, cost: float) -> float:
+        """Costs count, unless the smallest load is looked for."""
+        return 0.0 if self._capacity == inf else cost
+
+    def _add_arcs(self) -> None:
+        graph, program = self.graph, self.program
+        into: dict[tuple[int, int], list[int]] = {}
+        for arc in self._arcs:
+            site = graph.sites[graph.store[arc]]
+            tasks, known = site.tasks, graph.known[arc]
+            static = self._capacity is None and not known
+            cost = graph.cost[arc] * (tasks if static else 1)
+            y = program.add_column(self._objective(cost), integer=True, name=f"y{arc}")
+            self._y[arc] = y
+            into.setdefault((graph.start[arc], graph.target[arc]), []).append(y)
+            if self._capacity is not None:
+                self._assign(arc, y)
+            elif known and self.has_choice(graph.store[arc]):
+                knowing = [self._z[graph.store[arc], p] for p in _ones(known)]
+                if len(knowing) < len(site.partitionings):
+                    extra = self._objective(graph.cost[arc] * (tasks - 1))
+                    b = program.add_column(extra, integer=False, name=f"b{arc}")
+                    self._b[arc] = b
+                    program.at_most_sum(y, [*knowing, b])
+        for arc in self._arcs:
+            kept = self._w.get(graph.store[arc])
+            if kept is not None:
+                program.at_most_sum(self._y[arc], [kept])
+            if graph.states[graph.source[arc]].size > 1:
+                before = into.get((graph.start[arc], graph.source[arc]), [])
+                program.at_most_sum(self._y[arc], before)
+        self._into = into
+
+    def _assign(self, arc: int, y: int) -> None:
+        graph, program = self.graph, self.program
+        site = graph.sites[graph.store[arc]]
+        columns = []
+        for p in range(len(site.partitionings)):
+            known = graph.known[arc] >> p & 1
+            extra = 0.0 if known else self._objective(graph.cost[arc] * (site.tasks - 1))
+            column = program.add_column(extra, integer=True, name=f"v{arc}.{p}")
+            self._v[arc, p] = column
+            program.at_most_sum(column, [self._z[graph.store[arc], p]])
+            columns.append(column)
+        program.add_row([y, *columns], [1.0] + [-1.0] * len(columns), 0.0, 0.0)
+
+    def _add_flows(self, target: int) -> None:
+        graph, program = self.graph, self.program
+        state = graph.states[target]
+        for member, start in enumerate(state.members):
+            latency = self._objective(graph.targets[target].latency[member])
+            first = graph.states_of_start(start)
+            out: dict[int, list[int]] = {}
+            into: dict[int, list[int]] = {}
+            at_mir: dict[int, list[int]] = {}
+            by_known: dict[tuple[int, int], list[int]] = {}
+            for arc in graph.routes(target, start):
+                f = program.add_column(latency, integer=False, name=f"f{target}.{arc}")
+                self._f[target, arc] = f
+                program.at_most_sum(f, [self._y[arc]])
+                out.setdefault(graph.source[arc], []).append(f)
+                into.setdefault(graph.target[arc], []).append(f)
+                store = graph.store[arc]
+                if store in self._w:
+                    at_mir.setdefault(store, []).append(f)
+                if arc in self._b:
+                    by_known.setdefault((store, graph.known[arc]), []).append(arc)
+            program.add_row(out[first], [1.0] * len(out[first]), 1.0, 1.0)
+            for middle, arriving in into.items():
+                if middle != target:
+                    leaving = out.get(middle, [])
+                    signs = [1.0] * len(arriving) + [-1.0] * len(leaving)
+                    program.add_row(arriving + leaving, signs, 0.0, 0.0)
+            for mir, flows in at_mir.items():
+                if len(flows) > 1:
+                    program.add_row([*flows, self._w[mir]], [1.0] * len(flows) + [-1.0], -inf, 0.0)
+            for (store, known), arcs in by_known.items():
+                knowing = [self._z[store, p] for p in _ones(known)]
+                right = knowing + [self._b[arc] for arc in arcs]
+                flows = [self._f[target, arc] for arc in arcs]
+                signs = [1.0] * len(flows) + [-1.0] * len(right)
+                program.add_row(flows + right, signs, -inf, 0.0)
+        first_state = graph.states_of_start(state.members[0])
+        if first_state == target:
+            raise ValueError(f"target {target} has no join")
+
+    def _add_cuts(self, target: int) -> None:
+        graph = self.graph
+        state = graph.states[target]
+        arcs = [
+            (
+                graph.states[graph.source[arc]].relations,
+                graph.states[graph.store[arc]].relations,
+                self._y[arc],
+            )
+            for start in state.members
+            for arc in graph.routes(target, start)
+        ]
+        for inside in _subsets(state.members):
+            columns = []
+            values = []
+            for source, store, y in arcs:
+                if not source & ~inside and not store & inside:
+                    columns.append(y)
+                    values.append(1.0 / source.bit_count())
+            self.program.add_row(columns, values, 1.0, inf)
+
+    def _add_production(self, mirs: list[int]) -> None:
+        for mir in mirs:
+            for start in self.graph.states[mir].members:
+                self.program.at_most_sum(self._w[mir], self._into.get((start, mir), []))
+
+    def _add_budget(self, budget: float) -> None:
+        """Stored tuples of all copies, as a fraction of the budget."""
+        graph = self.graph
+        columns, values = [], []
+        fixed = 0.0
+        for site in [*sorted(self._bases), *sorted(self._w)]:
+            share = graph.sites[site].tuples / budget if budget > 0 else inf
+            if self.has_choice(site):
+                for p in range(len(graph.sites[site].partitionings)):
+                    columns.append(self._z[site, p])
+                    values.append(share)
+            elif site in self._w:
+                columns.append(self._w[site])
+                values.append(share)
+            else:
+                fixed += share
+        self.program.add_row(columns, values, -inf, 1.0 - fixed)
+
+    def _add_loads(self, capacity: float) -> None:
+        """What each task of a copy receives: new tuples and probes, against the capacity."""
+        graph, program = self.graph, self.program
+        if capacity == inf:
+            self._load = program.add_column(1.0, integer=False, name="load", upper=inf)
+        arcs_into: dict[int, list[int]] = {}
+        for arc in self._arcs:
+            arcs_into.setdefault(graph.store[arc], []).append(arc)
+        for site_index, p in self._z:
+            site = graph.sites[site_index]
+            inserted = sum(graph.rate_at(start, site.state) for start in site.state.members)
+            columns, values = [self._z[site_index, p]], [inserted / site.tasks]
+            for arc in arcs_into.get(site_index, []):
+                columns.append(self._v[arc, p])
+                known = graph.known[arc] >> p & 1
+                values.append(graph.rate[arc] / (site.tasks if known else 1))
+            if self._load is not None:
+                program.add_row([*columns, self._load], [*values, -1.0], -inf, 0.0)
+            else:
+                scale = max(capacity, 1e-12)
+                program.add_row(columns, [v / scale for v in values], -inf, 1.0)
+
+    # -- between points and drafts -----------------------------------------------------
+
+    def point(self, draft: Draft) -> list[float]:
+        """The draft as values of all variables, to start the solver from."""
+        graph = self.graph
+        values = [0.0] * len(self.program.cost)
+        for arc in self._arcs:
+            if draft.use[arc]:
+                values[self._y[arc]] = 1.0
+                installed = draft.copies[graph.store[arc]]
+                if arc in self._b and not graph.known[arc] & installed:
+                    values[self._b[arc]] = 1.0
+                if self._capacity is not None:
+                    values[self._v[arc, _copy_for(graph.known[arc], installed)]] = 1.0
+        for mir in draft.mirs:
+            if mir in self._w:
+                values[self._w[mir]] = 1.0
+        for (site, p), column in self._z.items():
+            values[column] = float(draft.copies.get(site, 0) >> p & 1)
+        for target in self.targets:
+            for start in graph.states[target].members:
+                for arc in draft.paths[target, start]:
+                    values[self._f[target, arc]] = 1.0
+        return values
+
+    def arc_values(self, values: Sequence[float]) -> dict[int, float]:
+        """y by arc, for example of the relaxation."""
+        return {arc: values[column] for arc, column in self._y.items()}
+
+    def mir_values(self, values: Sequence[float]) -> dict[int, float]:
+        """w by MIR."""
+        return {mir: values[column] for mir, column in self._w.items()}
+
+    def largest_load(self, values: Sequence[float]) -> float | None:
+        """Tuples per second at the busiest task, if that was the objective."""
+        return None if self._load is None else values[self._load]
+
+    def draft(self, values: Sequence[float]) -> Draft:
+        """The plan that rounded values describe. Raises `ValueError` if they describe none."""
+        graph = self.graph
+        used = {arc for arc, column in self._y.items() if values[column] > 0.5}
+        draft = Draft(graph, targets=self.targets)
+        kept = [mir for mir, column in sorted(self._w.items()) if values[column] > 0.5]
+        for mir in kept:
+            draft.add_mir(mir)
+        for target in dict.fromkeys([*self.targets, *kept]):
+            for start in graph.states[target].members:
+                draft.set_path((target, start), self._path(used, (target, start)))
+        if self._capacity is not None:
+            for (arc, p), column in self._v.items():
+                if arc in used and values[column] > 0.5:
+                    draft.assigned[arc] = p
+            for site in sorted({site for site, _ in self._z}):
+                chosen = sum(
+                    1 << p for (s, p), column in self._z.items() if s == site and values[column] > 0.5
+                )
+                if chosen:
+                    draft.pin(site, chosen)
+        elif self._budget is not None:
+            for site in sorted({site for site, _ in self._z}):
+                chosen = sum(
+                    1 << p for (s, p), column in self._z.items() if s == site and values[column] > 0.5
+                )
+                if chosen:
+                    draft.pin(site, chosen)
+        draft.settle()
+        return draft
+
+    def _path(self, used: set[int], key: Key) -> tuple[int, ...]:
+        graph = self.graph
+        target, start = key
+        first = graph.states_of_start(start)
+        via: dict[int, int] = {}
+        reached = {first}
+        for arc in graph.routes(target, start):
+            if arc in used and graph.source[arc] in reached and graph.target[arc] not in reached:
+                reached.add(graph.target[arc])
+                via[graph.target[arc]] = arc
+        if target not in reached:
+            raise ValueError(f"the solver's values leave target {target} unreached from {start}")
+        path = []
+        state = target
+        while state != first:
+            path.append(via[state])
+            state = graph.source[via[state]]
+        return tuple(reversed(path))
+
+
+def free_copies(graph: StateGraph) -> bool:
+    """True if nothing limits or prices copies, so that every useful one is installed."""
+    options = graph.options
+    return (
+        options.storage_weight == 0
+        and not options.single_copy
+        and options.storage_budget is None
+        and options.task_capacity is None
+    )
+
+
+def _ones(mask: int) -> list[int]:
+    return [i for i in range(mask.bit_length()) if mask >> i & 1]
+
+
+def _copy_for(known: int, installed: int) -> int:
+    """The copy that an arc goes to when nobody says which: a known one, else the first."""
+    usable = known & installed or installed
+    return (usable & -usable).bit_length() - 1
+
+
+def _subsets(members: Sequence[int]) -> list[int]:
+    """Nonempty proper subsets as masks; for large queries only those next to the ends."""
+    count = len(members)
+    everything = (1 << count) - 1
+    local: list[int] = []
+    if count <= CUT_RELATIONS:
+        local = list(range(1, everything))
+    else:
+        pairs = [1 << i | 1 << j for i in range(count) for j in range(i + 1)]
+        local = sorted({*pairs, *(everything ^ pair for pair in pairs)})
+    return [sum(1 << members[i] for i in _ones(mask)) for mask in local]

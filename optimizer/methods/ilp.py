@@ -1,0 +1,262 @@
+"""The joint optimum: components, a first plan, and the flow program for each.
+
+An answer exists before the first solver call: the greedy plan. Every component is then
+solved by itself, the smallest first, so that a time limit costs optimality only where the
+problem is hard. A point that a solver returns is rounded, turned into a plan and costed
+afresh; if it is worse than what was known, it is not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from time import perf_counter
+
+from optimizer.errors import Infeasible
+from optimizer.methods.assemble import assemble, check_limits, empty, tidy
+from optimizer.methods.draft import Draft
+from optimizer.methods.flow import FlowProgram
+from optimizer.methods.greedy import first_plan, flat_plan, guided_plan, improve, search, stored_tuples
+from optimizer.methods.solvers import relax, solve_program
+from optimizer.problem import Options, Problem, Solution, Status
+from optimizer.shapes import bits
+from optimizer.states import StateGraph
+
+LARGE_COMPONENT = 3000
+"""Columns from which a component's relaxation is solved first to guide the greedy."""
+SEARCH_SHARE = 0.15
+"""Part of the time limit that local search may use before the solver starts."""
+CLOSED = 1e-6
+"""Relative gap below which an answer counts as proven: the solver's own tolerance."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A component's plan and what is proven about it."""
+
+    draft: Draft
+    bound: float
+    proven: bool
+
+
+class Ilp:
+    """Joint optimization by integer programming; see `Method`."""
+
+    name = "ilp"
+
+    def solve(self, problem: Problem, options: Options, running: Solution | None = None) -> Solution:
+        """The optimum, or the best plan found within the time limit with bound and gap."""
+        begun = perf_counter()
+        graph = StateGraph(problem, options, running=running)
+        built = perf_counter()
+        if not graph.required:
+            return empty(self.name)
+        deadline = begun + options.time_limit_s
+        if options.task_capacity is not None:
+            parts = [_solve_capacity(graph, deadline)]
+        else:
+            parts = _solve_components(graph, deadline)
+            if options.storage_budget is not None:
+                parts = _within_budget(graph, parts, deadline)
+        draft = _merge(graph, parts)
+        tidy(draft)
+        bound = sum(part.bound for part in parts) + _fixed_storage(graph)
+        searched = draft.total
+        solution = assemble(draft, self.name, built - begun, perf_counter() - built)
+        return check_limits(problem, options, _proven(solution, bound, searched, parts))
+
+
+def _proven(solution: Solution, bound: float, searched: float, parts: Sequence[_Part]) -> Solution:
+    """The solution with its bound, in undiscounted cost.
+
+    With a stay discount the search minimizes a cost that is never larger than the reported
+    one, so its bound holds for the reported cost too, only not tightly.
+    """
+    bound = min(bound, solution.cost.total)
+    closed = all(part.proven for part in parts) or searched - bound <= CLOSED * max(abs(searched), 1e-9)
+    undiscounted = abs(searched - solution.cost.total) <= 1e-9 * max(abs(searched), 1.0)
+    if closed and undiscounted:
+        bound = solution.cost.total
+    return replace(solution, bound=bound, status=Status.OPTIMAL if closed else Status.FEASIBLE)
+
+
+def _fixed_storage(graph: StateGraph) -> float:
+    """Objective of base stores whose copies are no decision: no component's program has it."""
+    program = FlowProgram(graph, ())
+    return sum(
+        min(graph.sites[site].weights) for site in sorted(graph.base_sites) if not program.has_choice(site)
+    )
+
+
+# -- components -------------------------------------------------------------------------
+
+
+def components(graph: StateGraph) -> list[tuple[int, ...]]:
+    """Groups of required targets that share no decision, smallest first.
+
+    Queries share probe steps and MIRs only through a common state of two or more relations.
+    Copies of a base store that has several candidate partitionings are shared as well, unless
+    copies are free.
+    """
+    parent = {target: target for target in graph.required}
+
+    def find(target: int) -> int:
+        while parent[target] != target:
+            parent[target] = parent[parent[target]]
+            target = parent[target]
+        return target
+
+    program = FlowProgram(graph, ())
+    coupling = {site for site in graph.base_sites if program.has_choice(site)}
+    owner: dict[int, int] = {}
+    for target in graph.required:
+        touched = {graph.states_of_start(r) for r in bits(graph.states[target].relations)} & coupling
+        for start in graph.states[target].members:
+            touched |= {graph.target[arc] for arc in graph.routes(target, start)}
+        for state in sorted(touched):
+            other = owner.setdefault(state, target)
+            first, second = sorted((find(other), find(target)))
+            parent[second] = first
+    groups: dict[int, list[int]] = {}
+    for target in graph.required:
+        groups.setdefault(find(target), []).append(target)
+    return sorted((tuple(group) for group in groups.values()), key=lambda g: (len(g), g))
+
+
+def _solve_components(graph: StateGraph, deadline: float) -> list[_Part]:
+    groups = components(graph)
+    weights = [sum(graph.states[t].size ** 2 for t in group) for group in groups]
+    parts = []
+    for i, group in enumerate(groups):
+        now = perf_counter()
+        share = (deadline - now) * weights[i] / sum(weights[i:])
+        parts.append(_solve_component(graph, group, now + max(share, 0.0)))
+    return parts
+
+
+def _solve_component(graph: StateGraph, group: tuple[int, ...], deadline: float) -> _Part:
+    options = graph.options
+    flow = FlowProgram(graph, group)
+    incumbent = _first(graph, group)
+    left = deadline - perf_counter()
+    if left <= 0:
+        return _Part(incumbent, 0.0, False)
+    start = None
+    if len(flow.program.cost) >= LARGE_COMPONENT:
+        improve(incumbent, perf_counter() + SEARCH_SHARE * left)
+        relaxed = relax(flow.program, deadline - perf_counter())
+        if relaxed is not None:
+            guided = _guided(graph, flow, relaxed, perf_counter() + SEARCH_SHARE * left)
+            if guided.total < incumbent.total:
+                incumbent = guided
+    start = flow.point(incumbent)
+    answer = solve_program(
+        flow.program,
+        options.solver,
+        deadline - perf_counter(),
+        relative_gap=options.relative_gap,
+        seed=options.seed,
+        start=start,
+    )
+    best = incumbent
+    if answer.values is not None:
+        found = flow.draft(answer.values)
+        if found.total < incumbent.total * (1 - 1e-12):
+            best = found
+    if not answer.proven:
+        improve(best, perf_counter() + SEARCH_SHARE * left)
+    return _Part(best, max(answer.bound or 0.0, 0.0), answer.proven)
+
+
+def _first(graph: StateGraph, group: tuple[int, ...]) -> Draft:
+    drafts = [first_plan(graph, targets=group), flat_plan(graph, targets=group)]
+    best = min(drafts, key=lambda draft: draft.total)
+    tidy(best)
+    return best
+
+
+def _guided(graph: StateGraph, flow: FlowProgram, relaxed: list[float], deadline: float) -> Draft:
+    guide = list(graph.cost)
+    for arc, value in flow.arc_values(relaxed).items():
+        guide[arc] *= max(1.0 - value, 0.0)
+    mirs = [mir for mir, value in flow.mir_values(relaxed).items() if value > 0.5]
+    draft = guided_plan(graph, guide, mirs, flow.targets)
+    improve(draft, deadline)
+    return draft
+
+
+def _merge(graph: StateGraph, parts: Sequence[_Part]) -> Draft:
+    """One draft of all components."""
+    draft = Draft(graph)
+    for part in parts:
+        for mir in sorted(part.draft.mirs):
+            draft.add_mir(mir)
+        for key, path in sorted(part.draft.paths.items()):
+            draft.set_path(key, path)
+        for site, copies in sorted(part.draft.pinned.items()):
+            draft.pin(site, copies)
+        draft.assigned.update(part.draft.assigned)
+    draft.settle()
+    return draft
+
+
+# -- limits -------------------------------------------------------------------------------
+
+
+def _within_budget(graph: StateGraph, parts: list[_Part], deadline: float) -> list[_Part]:
+    """The components' plans if they fit together, else one joint program with the budget."""
+    budget = graph.options.storage_budget
+    least = sum(graph.sites[site].tuples for site in graph.base_sites)
+    if budget is None:
+        return parts
+    if least > budget * (1 + 1e-9):
+        raise Infeasible("storage_budget", budget, least)
+    merged = _merge(graph, parts)
+    tidy(merged)
+    if stored_tuples(merged) <= budget:
+        return parts
+    flow = FlowProgram(graph, graph.required, budget=budget)
+    incumbent = search(graph, perf_counter() + SEARCH_SHARE * (deadline - perf_counter()))
+    answer = solve_program(
+        flow.program,
+        graph.options.solver,
+        deadline - perf_counter(),
+        relative_gap=graph.options.relative_gap,
+        seed=graph.options.seed,
+        start=flow.point(incumbent),
+    )
+    best = incumbent
+    if answer.values is not None:
+        found = flow.draft(answer.values)
+        if found.total < best.total and stored_tuples(found) <= budget * (1 + 1e-9):
+            best = found
+    bound = max(answer.bound or 0.0, sum(part.bound for part in parts))
+    return [_Part(best, bound, answer.proven)]
+
+
+def _solve_capacity(graph: StateGraph, deadline: float) -> _Part:
+    """One joint program in which every arc goes to one copy, so that loads can be limited."""
+    options = graph.options
+    capacity = options.task_capacity
+    assert capacity is not None
+    flow = FlowProgram(graph, graph.required, budget=options.storage_budget, capacity=capacity)
+    answer = solve_program(
+        flow.program,
+        options.solver,
+        deadline - perf_counter(),
+        relative_gap=options.relative_gap,
+        seed=options.seed,
+    )
+    if answer.values is None:
+        raise Infeasible("task_capacity", capacity, _smallest_capacity(graph, options.time_limit_s))
+    return _Part(flow.draft(answer.values), answer.bound or 0.0, answer.proven)
+
+
+def _smallest_capacity(graph: StateGraph, time_limit_s: float) -> float | None:
+    """The load of the busiest task under the most even plan; None if the time limit came first."""
+    flow = FlowProgram(graph, graph.required, budget=graph.options.storage_budget, capacity=inf)
+    answer = solve_program(flow.program, graph.options.solver, time_limit_s, seed=graph.options.seed)
+    if answer.values is None:
+        return None
+    return flow.largest_load(answer.values)

@@ -1,0 +1,58 @@
+"""A mixed-integer program as plain arrays, and what a solver says about it.
+
+PuLP is the modelling interface; its objects and files cost several times what a small
+program takes to solve, so HiGHS also gets the arrays directly. Both paths solve the same
+`Program`, and tests compare them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+
+
+@dataclass(slots=True)
+class Program:
+    """Minimize cost @ x subject to lower <= A x <= upper and 0 <= x <= upper bound."""
+
+    cost: list[float] = field(default_factory=list)
+    upper: list[float] = field(default_factory=list)
+    integer: list[bool] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    row_lower: list[float] = field(default_factory=list)
+    row_upper: list[float] = field(default_factory=list)
+    row_start: list[int] = field(default_factory=lambda: [0])
+    indices: list[int] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+
+    def add_column(self, cost: float, *, integer: bool, name: str, upper: float = 1.0) -> int:
+        """A variable between 0 and `upper`; returns its index."""
+        self.cost.append(cost)
+        self.upper.append(upper)
+        self.integer.append(integer)
+        self.names.append(name)
+        return len(self.cost) - 1
+
+    def add_row(self, columns: list[int], values: list[float], lower: float, upper: float) -> None:
+        self.indices += columns
+        self.values += values
+        self.row_start.append(len(self.indices))
+        self.row_lower.append(lower)
+        self.row_upper.append(upper)
+
+    def at_most_sum(self, column: int, others: list[int]) -> None:
+        """x[column] <= sum of x[others]."""
+        self.add_row([column, *others], [1.0] + [-1.0] * len(others), -inf, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A solver's answer. `values` is None if it found no solution."""
+
+    values: list[float] | None
+    proven: bool
+    """True if the values are optimal within the asked gap, not merely the best at a limit."""
+    infeasible: bool
+    """True if it is proven that nothing satisfies the rows."""
+    bound: float | None
+    """Proven lower bound of the objective."""
