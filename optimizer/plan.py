@@ -106,7 +106,7 @@ def plan(
     began = perf_counter()
     chosen = METHODS[method]
     options = options or Options()
-    declared = statistics_of_workload(catalog, {})
+    declared = statistics_of_workload(catalog)
     known = declared if statistics is None else LayeredStatistics((statistics, declared))
     alone = {
         query.name: _solve_alone(query, catalog, known, method, options, tasks, horizon_s)

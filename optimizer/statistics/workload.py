@@ -1,22 +1,22 @@
-"""The statistics that a workload directory states in its streams.yaml."""
+"""The statistics that stream declarations and workload directories state."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from optimizer.expression import Expression
 from optimizer.statistics.fixed import FixedStatistics
 from optimizer.stream import Stream
+from optimizer.workload import SelectivityEstimate
 
 
 def statistics_of_workload(
-    streams: Iterable[Stream], selectivities: Mapping[Expression, float]
+    streams: Iterable[Stream], selectivities: Iterable[SelectivityEstimate] = ()
 ) -> FixedStatistics:
-    """Rates from the streams' declarations, selectivities from the file's list.
+    """Rates from the streams' declarations, selectivities from streams.yaml's list.
 
     Args:
         streams: those without a rate stay unknown.
-        selectivities: by predicate over stream names, as streams.yaml writes them.
+        selectivities: `Workload.selectivities`; of several for one predicate the last counts.
     """
     rates = {s.name: s.tuples_per_second for s in streams if s.tuples_per_second is not None}
-    return FixedStatistics(rates, dict(selectivities))
+    return FixedStatistics(rates, {estimate.predicate: estimate.value for estimate in selectivities})

@@ -1,0 +1,140 @@
+"""The optimizer's command line: `plan` a workload directory, print the graph's `schema`.
+
+Exit codes: 0 done, 2 bad input (one line on stderr with file, place and expectation), 1
+anything else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from optimizer.errors import InputError, Infeasible, Place
+from optimizer.explain import explain, to_json, to_text
+from optimizer.graph import graph_schema
+from optimizer.methods import METHODS
+from optimizer.naming import nearest
+from optimizer.plan import plan
+from optimizer.problem import Options
+from optimizer.statistics import statistics_of_workload
+from optimizer.workload import load_workload
+
+_SOLVERS = ("highs", "cbc")
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse, with its complaints on one line and in our words' order."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError("bad-option", Place("command line"), message, f"see {self.prog} --help")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command; returns the exit code."""
+    try:
+        options = _parser().parse_args(arguments)
+        if options.command == "schema":
+            print(json.dumps(graph_schema(), indent=1, sort_keys=True))
+        else:
+            _plan(options)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except Infeasible as error:
+        print(f"command line: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _plan(given: argparse.Namespace) -> None:
+    if given.method not in METHODS:
+        raise InputError(
+            "bad-option",
+            Place("command line", path="--method"),
+            repr(given.method),
+            f"one of {', '.join(METHODS)}",
+            nearest(given.method, METHODS),
+        )
+    workload = load_workload(given.workload)
+    made = plan(
+        workload.queries,
+        workload.catalog,
+        statistics_of_workload(workload.catalog, workload.selectivities),
+        given.method,
+        Options(
+            mirs=not given.no_mir,
+            single_copy=given.single_copy,
+            storage_weight=given.storage_weight,
+            time_limit_s=given.time_limit,
+            solver=given.solver,
+        ),
+        retain=given.retain,
+        tasks=given.parallelism,
+        texts=dict(workload.sql),
+    )
+    if given.out is not None:
+        try:
+            given.out.write_text(made.graph.to_json(), encoding="utf-8")
+        except OSError as error:
+            raise InputError(
+                "unwritable-file", Place(str(given.out)), error.strerror or type(error).__name__, "a writable file"
+            ) from error
+    explanation = explain(made)
+    print(to_json(explanation) if given.json else to_text(explanation).rstrip("\n"))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m optimizer", description="Plan stream-join queries together.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    planning = commands.add_parser("plan", help="plan a workload directory and explain the plan")
+    planning.add_argument("workload", type=Path, help="directory with streams.yaml and queries/*.sql")
+    planning.add_argument("--method", default="ilp", help=f"one of {', '.join(METHODS)} (default: ilp)")
+    planning.add_argument("--solver", choices=_SOLVERS, default="highs", help="for ilp (default: highs)")
+    planning.add_argument("--time-limit", type=_positive, default=10.0, metavar="S", help="seconds for solving")
+    planning.add_argument(
+        "--storage-weight", type=_not_negative, default=1.0, metavar="W", help="cost of one stored tuple"
+    )
+    planning.add_argument("--no-mir", action="store_true", help="no materialized intermediate results")
+    planning.add_argument("--single-copy", action="store_true", help="one partitioning per store")
+    planning.add_argument("--parallelism", type=_count, default=1, metavar="N", help="tasks per store")
+    planning.add_argument(
+        "--retain", choices=("needed", "everything"), default="needed", help="what base stores keep"
+    )
+    planning.add_argument("--out", type=Path, metavar="plan.json", help="write the physical graph")
+    planning.add_argument("--json", action="store_true", help="explain as one JSON object")
+    commands.add_parser("schema", help="print the JSON Schema of physical graphs")
+    return parser
+
+
+def _positive(text: str) -> float:
+    value = _finite(text)
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"found {text}, expected a number above 0")
+    return value
+
+
+def _not_negative(text: str) -> float:
+    value = _finite(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"found {text}, expected a number of at least 0")
+    return value
+
+
+def _finite(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a number") from None
+    if value != value or value in (float("inf"), float("-inf")):
+        raise argparse.ArgumentTypeError(f"found {text}, expected a finite number")
+    return value
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 10_000:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number from 1 to 10000")
+    return int(text)

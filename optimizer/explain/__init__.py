@@ -1,0 +1,9 @@
+"""Why a plan is what it is: as a typed document, as text, and for one more query."""
+
+from __future__ import annotations
+
+from optimizer.explain.document import Explanation, explain, to_json
+from optimizer.explain.marginal import MarginalCost, marginal_cost
+from optimizer.explain.text import to_text
+
+__all__ = ["Explanation", "MarginalCost", "explain", "marginal_cost", "to_json", "to_text"]

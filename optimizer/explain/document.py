@@ -1,0 +1,262 @@
+"""An explanation of a plan as a typed, serializable document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import TypeAdapter
+
+from optimizer.canonical import sort_key
+from optimizer.expression import Call
+from optimizer.expression_sql import to_sql
+from optimizer.graph import Edge, Equality, PhysicalGraph, ProbeRule, SourceRule, StoreRule
+from optimizer.plan import Plan
+from optimizer.types import ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class CostByKind:
+    """Probe: tuples per second sent. Storage and latency: weighted into the same unit."""
+
+    probe: float
+    storage: float
+    latency: float
+    total: float
+
+
+@dataclass(frozen=True, slots=True)
+class Seconds:
+    build: float
+    solve: float
+    total: float
+    """All of planning: parsing excluded, every query alone, the joint plan and its check included."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedStore:
+    id: str
+    label: str
+    relation: tuple[str, ...]
+    """Canonical inputs; two or more for a materialized intermediate result."""
+    partitioning: str | None
+    tasks: int
+    tuples: float
+    """Expected content."""
+    storage_cost: float
+    retention_us: tuple[int | None, ...]
+    probe_cost: float
+    """Of all steps that probe it."""
+    queries: tuple[str, ...]
+    """Those that need it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedStep:
+    """A probe and what follows it."""
+
+    id: str
+    store: str
+    label: str
+    level: int
+    routing: str
+    """`by column`, or `to all N tasks`."""
+    conditions: tuple[str, ...]
+    arriving_tuples_per_second: float
+    leaving_tuples_per_second: float
+    probe_cost: float
+    queries: tuple[str, ...]
+    """All queries that need this step."""
+    emits: tuple[str, ...]
+    """Queries that are answered here."""
+    feeds: tuple[str, ...]
+    """Stores of materialized results that are fed from here."""
+    steps: tuple[ExplainedStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedTree:
+    """What new tuples of one input go through."""
+
+    id: str
+    start: str
+    stream: str
+    filter: str | None
+    tuples_per_second: float
+    queries: tuple[str, ...]
+    emits: tuple[str, ...]
+    stores: tuple[str, ...]
+    """Base stores that keep these tuples."""
+    steps: tuple[ExplainedStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedQuery:
+    name: str
+    inputs: tuple[tuple[str, str], ...]
+    """(alias, canonical input)."""
+    alone_cost: float
+    alone_proven: bool
+    shares_steps: int
+    """Steps of its trees that other queries need too."""
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    method: str
+    status: str
+    cost: CostByKind
+    individual_cost: float
+    bound: float | None
+    gap: float | None
+    seconds: Seconds
+    queries: tuple[ExplainedQuery, ...]
+    stores: tuple[ExplainedStore, ...]
+    trees: tuple[ExplainedTree, ...]
+
+
+def explain(plan: Plan) -> Explanation:
+    """Cost by kind per store and step, who shares each, and what planning alone would cost."""
+    return _Writer(plan).explanation()
+
+
+def to_json(explanation: Explanation) -> str:
+    """The explanation as one line of JSON."""
+    return TypeAdapter(Explanation).dump_json(explanation).decode()
+
+
+class _Writer:
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        graph: PhysicalGraph = plan.graph
+        self.edges = {edge.id: edge for edge in graph.edges}
+        self.stores = {store.id: store for store in graph.stores}
+        self.probes = {rule.edge: rule for rule in graph.rules if isinstance(rule, ProbeRule)}
+        self.keeps = {rule.edge: rule for rule in graph.rules if isinstance(rule, StoreRule)}
+        self.estimates = {estimate.id: estimate for estimate in graph.estimates}
+        self.users: dict[str, frozenset[str]] = {}
+        self.by_store: dict[str, list[ProbeRule]] = {}
+        for rule in self.probes.values():
+            self.by_store.setdefault(rule.store, []).append(rule)
+
+    def explanation(self) -> Explanation:
+        plan, solution = self.plan, self.plan.solution
+        cost = solution.cost
+        sources = [rule for rule in plan.graph.rules if isinstance(rule, SourceRule)]
+        return Explanation(
+            method=plan.method,
+            status=str(solution.status.value),
+            cost=CostByKind(cost.probe, cost.storage, cost.latency, cost.total),
+            individual_cost=plan.individual_cost,
+            bound=solution.bound,
+            gap=solution.gap,
+            seconds=Seconds(solution.build_seconds, solution.solve_seconds, plan.seconds),
+            queries=self._queries(),
+            stores=tuple(self._store(identity) for identity in self.stores),
+            trees=tuple(self._tree(rule) for rule in sources),
+        )
+
+    def _rate(self, identity: str) -> float:
+        estimate = self.estimates.get(identity)
+        return 0.0 if estimate is None or estimate.tuples_per_second is None else estimate.tuples_per_second
+
+    def _cost(self, identity: str) -> float:
+        estimate = self.estimates.get(identity)
+        return 0.0 if estimate is None or estimate.cost is None else estimate.cost
+
+    def needed_by(self, rule: SourceRule | ProbeRule) -> frozenset[str]:
+        """Queries that are answered here, behind here, or from a result that is fed from here."""
+        if rule.id not in self.users:
+            found = {emit.query for emit in rule.emits}
+            for edge in rule.out:
+                if edge in self.probes:
+                    found |= self.needed_by(self.probes[edge])
+                elif not self.stores[self.edges[edge].target].is_base:
+                    found |= self.users_of(self.edges[edge].target)
+            self.users[rule.id] = frozenset(found)
+        return self.users[rule.id]
+
+    def users_of(self, store: str) -> frozenset[str]:
+        return frozenset(q for rule in self.by_store.get(store, ()) for q in self.needed_by(rule))
+
+    def _store(self, identity: str) -> ExplainedStore:
+        store = self.stores[identity]
+        estimate = self.estimates.get(identity)
+        tuples = 0.0 if estimate is None or estimate.tuples is None else estimate.tuples
+        column = store.partitioning
+        return ExplainedStore(
+            id=identity,
+            label=store.label,
+            relation=tuple(item.input for item in store.inputs),
+            partitioning=None if column is None else f"{column.input}.{column.name}",
+            tasks=store.tasks,
+            tuples=tuples,
+            storage_cost=tuples * self.plan.options.storage_weight,
+            retention_us=store.retention_us,
+            probe_cost=sum(self._cost(rule.edge) for rule in self.by_store.get(identity, ())),
+            queries=tuple(sorted(self.users_of(identity))),
+        )
+
+    def _tree(self, rule: SourceRule) -> ExplainedTree:
+        return ExplainedTree(
+            id=rule.id,
+            start=rule.input,
+            stream=rule.stream,
+            filter=None if rule.filter is None else to_sql(rule.filter),
+            tuples_per_second=self._rate(rule.id),
+            queries=tuple(sorted(self.needed_by(rule))),
+            emits=tuple(emit.query for emit in rule.emits),
+            stores=self._kept(rule.out),
+            steps=self._steps(rule.out),
+        )
+
+    def _kept(self, out: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(sorted(self.keeps[edge].store for edge in out if edge in self.keeps))
+
+    def _steps(self, out: tuple[str, ...]) -> tuple[ExplainedStep, ...]:
+        steps = [self._step(self.probes[edge], self.edges[edge]) for edge in out if edge in self.probes]
+        return tuple(sorted(steps, key=lambda step: (step.level, step.label, step.id)))
+
+    def _step(self, rule: ProbeRule, edge: Edge) -> ExplainedStep:
+        store = self.stores[rule.store]
+        key = f"by {edge.key.input}.{edge.key.name}" if edge.key is not None else f"to all {store.tasks} tasks"
+        conditions = [_equality(equality) for equality in rule.equalities]
+        conditions += [to_sql(predicate) for predicate in rule.predicates]
+        return ExplainedStep(
+            id=rule.id,
+            store=store.id,
+            label=store.label,
+            level=edge.level,
+            routing=key,
+            conditions=tuple(conditions),
+            arriving_tuples_per_second=self._rate(edge.id),
+            leaving_tuples_per_second=self._rate(rule.id),
+            probe_cost=self._cost(edge.id),
+            queries=tuple(sorted(self.needed_by(rule))),
+            emits=tuple(emit.query for emit in rule.emits),
+            feeds=self._kept(rule.out),
+            steps=self._steps(rule.out),
+        )
+
+    def _queries(self) -> tuple[ExplainedQuery, ...]:
+        explained = []
+        for alone in self.plan.alone:
+            query = next(q for q in self.plan.graph.queries if q.name == alone.query)
+            steps = [self.needed_by(rule) for rule in self.probes.values()]
+            mine = [users for users in steps if alone.query in users]
+            explained.append(
+                ExplainedQuery(
+                    name=alone.query,
+                    inputs=tuple((item.alias, item.input) for item in query.inputs),
+                    alone_cost=alone.cost.total,
+                    alone_proven=alone.proven,
+                    shares_steps=sum(len(users) > 1 for users in mine),
+                    steps=len(mine),
+                )
+            )
+        return tuple(explained)
+
+
+def _equality(equality: Equality) -> str:
+    sides = sorted((equality.probe, equality.stored), key=sort_key)
+    return to_sql(Call("eq", tuple(sides), ColumnType.BOOLEAN))

@@ -1,0 +1,92 @@
+"""An explanation for a terminal: costs, stores, and probe trees drawn with indentation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from optimizer.explain.document import ExplainedStep, ExplainedStore, Explanation
+from optimizer.translate.model import window_text
+
+
+def to_text(explanation: Explanation, *, timings: bool = True) -> str:
+    """The plan as readable text, the same bytes for the same plan.
+
+    Args:
+        timings: False leaves out the seconds, which differ from run to run.
+    """
+    return "\n".join(_lines(explanation, timings)) + "\n"
+
+
+def _lines(explanation: Explanation, timings: bool) -> Iterator[str]:
+    cost = explanation.cost
+    yield (
+        f"{explanation.method}: {explanation.status}, cost {_number(cost.total)} = "
+        f"probe {_number(cost.probe)} + storage {_number(cost.storage)} + latency {_number(cost.latency)}"
+    )
+    if explanation.bound is not None and explanation.gap is not None:
+        yield f"bound {_number(explanation.bound)}, gap {100 * explanation.gap:.2f} %"
+    else:
+        yield "bound unknown: this method proves nothing"
+    saved = explanation.individual_cost - cost.total
+    share = f"{100 * saved / explanation.individual_cost:.1f} %" if explanation.individual_cost else "nothing"
+    yield f"each query alone {_number(explanation.individual_cost)}; together saves {share}"
+    if timings:
+        seconds = explanation.seconds
+        yield f"built in {seconds.build:.3f} s, solved in {seconds.solve:.3f} s, all in {seconds.total:.3f} s"
+    yield ""
+    yield "queries"
+    for query in explanation.queries:
+        inputs = ", ".join(a if a == i else f"{a} = {i}" for a, i in query.inputs)
+        proven = "" if query.alone_proven else " or less"
+        yield (
+            f"  {query.name}: {inputs}; alone {_number(query.alone_cost)}{proven}; "
+            f"shares {query.shares_steps} of {query.steps} steps"
+        )
+    yield ""
+    yield "stores"
+    for store in explanation.stores:
+        yield f"  {_store(store)}"
+    labels = {store.id: store.label for store in explanation.stores}
+    for tree in explanation.trees:
+        if not tree.steps and not tree.emits:
+            continue
+        yield ""
+        passing = f" where {tree.filter}" if tree.filter else ""
+        answers = f" => {', '.join(tree.emits)}" if tree.emits else ""
+        yield f"{tree.start}{passing}: {_number(tree.tuples_per_second)}/s{answers}"
+        yield from _steps(tree.steps, "", labels)
+
+
+def _store(store: ExplainedStore) -> str:
+    kept = ", ".join(sorted({"for ever" if r is None else window_text(r) for r in store.retention_us}))
+    tasks = "1 task" if store.tasks == 1 else f"{store.tasks} tasks"
+    place = "at random" if store.partitioning is None else f"by {store.partitioning}"
+    users = ", ".join(store.queries) or "no query"
+    return (
+        f"{store.label}: {tasks} {place}, kept {kept}, {_number(store.tuples)} tuples, "
+        f"storage {_number(store.storage_cost)}, probes {_number(store.probe_cost)}, for {users}  ({store.id})"
+    )
+
+
+def _steps(steps: Sequence[ExplainedStep], indent: str, labels: dict[str, str]) -> Iterator[str]:
+    for position, step in enumerate(steps):
+        last = position == len(steps) - 1
+        conditions = " and ".join(step.conditions) or "no condition"
+        shared = f", shared by {', '.join(step.queries)}" if len(step.queries) > 1 else ""
+        feeds = "".join(f" -> {labels[store]}" for store in step.feeds)
+        answers = f" => {', '.join(step.emits)}" if step.emits else ""
+        yield (
+            f"{indent}{'└─' if last else '├─'} {step.label} {step.routing} on {conditions}: "
+            f"{_number(step.arriving_tuples_per_second)}/s to {_number(step.leaving_tuples_per_second)}/s, "
+            f"cost {_number(step.probe_cost)}, level {step.level}{shared}{feeds}{answers}"
+        )
+        yield from _steps(step.steps, indent + ("   " if last else "│  "), labels)
+
+
+def _number(value: float) -> str:
+    """Four significant digits at least, thousands grouped: 0.01235, 12.5, 1,234,567."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
