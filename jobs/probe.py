@@ -15,7 +15,7 @@ import polars as pl
 
 from jobs.emission import emit_columns
 from jobs.expressions import compile_expression
-from jobs.expressions.dtypes import DTYPES, common_type
+from jobs.expressions.dtypes import common_type, convert
 from jobs.message import ARRIVAL, LATE, ORDINAL, column_name, ordinal
 from jobs.rules import RuleIndex
 from jobs.runs import RunRef
@@ -24,7 +24,6 @@ from optimizer.expression import Call, Expression, columns_of, inputs_of, rename
 from optimizer.graph import ProbeRule
 
 _STORED_ARRIVAL, _STORED_LATE, _STORED_ORDINAL = "@stored arrival", "@stored late", "@stored ordinal"
-_PROBE_KEY, _STORED_KEY = "@probe key", "@stored key"
 _PAIRS = 4_000_000
 """Pairs formed at once where nothing but windows selects them; bounds memory."""
 _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
@@ -47,9 +46,9 @@ class Reach:
         """Oldest and newest event time in microseconds, inclusive, that any of the tuples can meet."""
         oldest, newest = _FIRST, _LAST
         for column, window in self.after:
-            oldest = max(oldest, arriving.select(pl.col(column).to_physical().min()).item() - window)
+            oldest = max(oldest, int(arriving[column].cast(pl.Int64).min()) - window)  # type: ignore[arg-type]
         for column, window in self.before:
-            newest = min(newest, arriving.select(pl.col(column).to_physical().max()).item() + window)
+            newest = min(newest, int(arriving[column].cast(pl.Int64).max()) + window)  # type: ignore[arg-type]
         return oldest, newest
 
 
@@ -60,7 +59,7 @@ _FIRST, _LAST = -(2**63), 2**63 - 1
 class ProbePlan:
     """A probe rule made ready: what to read, join on, check and keep."""
 
-    arriving: tuple[str, ...]
+    arriving: list[str]
     """The columns of arriving tuples that are used."""
     stored: tuple[tuple[str, str], ...]
     """(column in the store, column in the tree) that are read."""
@@ -85,22 +84,15 @@ def probe(
     columns that the edges and leaves behind the rule read, with the start's arrival number.
     """
     plan = plan_of(index, rule)
-    arriving = frame.select(plan.arriving)
-    found: list[pl.DataFrame] = []
-    if arriving.height:
-        reachable = _reachable(plan, runs, arriving)
-        first = arriving.select(pl.col(ARRIVAL).min()).item()
-        # Runs of earlier batches hold smaller arrival numbers only: nothing to compare.
-        for group, conditions in (
-            ([run for run in reachable if run.max_arrival < first], plan.conditions),
-            ([run for run in reachable if run.max_arrival >= first], (*plan.conditions, plan.order)),
-        ):
-            if group:
-                stored = pl.concat([_stored(index, rule, plan, state.scan(run)) for run in group])
-                found.extend(_join(plan, arriving, stored, conditions))
-    if not found:
-        return pl.DataFrame(schema=[])
-    return found[0] if len(found) == 1 else pl.concat(found)
+    arriving = frame[plan.arriving]
+    reachable = _reachable(plan, runs, arriving) if arriving.height else []
+    if not reachable:
+        return pl.DataFrame()
+    stored = pl.concat([_stored(index, rule, plan, state.scan(run)) for run in reachable])
+    # Runs of earlier batches hold smaller arrival numbers only: nothing to compare.
+    first: int = arriving[ARRIVAL].min()  # type: ignore[assignment]
+    fresh = any(run.max_arrival >= first for run in reachable)
+    return _join(plan, arriving, stored, (*plan.conditions, plan.order) if fresh else plan.conditions)
 
 
 def plan_of(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
@@ -125,9 +117,9 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
         stored = equality.stored
         if not inputs_of(stored) <= in_store.keys():
             stored = rename_inputs(stored, dict(rule.renames))
-        common = DTYPES[common_type(equality.probe.type, stored.type)]
-        probe_keys.append(compile_expression(equality.probe).cast(common))
-        stored_keys.append(compile_expression(stored).cast(common))
+        common = common_type(equality.probe.type, stored.type)
+        probe_keys.append(convert(compile_expression(equality.probe), equality.probe.type, common))
+        stored_keys.append(convert(compile_expression(stored), stored.type, common))
         expressions.extend((equality.probe, stored))
     read = {column for expression in expressions for column in columns_of(expression)}
     read |= {index.time_column(name) for newer, older, _ in windows for name in (newer, older)}
@@ -136,11 +128,11 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
     conditions.extend(compile_expression(predicate) for predicate in rule.predicates)
     late = [(pl.col(LATE) | pl.col(_STORED_LATE)).alias(LATE)] if index.marks_late else []
     return ProbePlan(
-        arriving=(
+        arriving=[
             *(name for name in sorted(needed) if needed[name].input in bound),
             ARRIVAL,
             *((LATE,) if index.marks_late else ()),
-        ),
+        ],
         stored=tuple(
             (f"{in_store[needed[name].input]}.{needed[name].name}", name)
             for name in sorted(needed)
@@ -226,41 +218,38 @@ def _reachable(plan: ProbePlan, runs: Sequence[RunRef], arriving: pl.DataFrame) 
 
 
 def _stored(index: RuleIndex, rule: ProbeRule, plan: ProbePlan, run: pl.DataFrame) -> pl.DataFrame:
-    columns = [pl.col(name).alias(tree) for name, tree in plan.stored]
-    columns.append(pl.col(ARRIVAL).alias(_STORED_ARRIVAL))
+    columns = [run[name].alias(tree) for name, tree in plan.stored]
+    columns.append(run[ARRIVAL].alias(_STORED_ARRIVAL))
     if not index.stores[rule.store].is_base:
-        columns.append(pl.col(ORDINAL).alias(_STORED_ORDINAL))
+        columns.append(run[ORDINAL].alias(_STORED_ORDINAL))
     if index.marks_late:
         # Runs from before the first query that marks late results hold tuples that were in time.
-        late = pl.col(LATE) if LATE in run.columns else pl.lit(False)
+        late = run[LATE] if LATE in run.columns else pl.repeat(False, run.height, eager=True)
         columns.append(late.alias(_STORED_LATE))
-    return run.select(columns)
+    return pl.DataFrame(columns)
 
 
 def _join(
     plan: ProbePlan, arriving: pl.DataFrame, stored: pl.DataFrame, conditions: Sequence[pl.Expr]
-) -> list[pl.DataFrame]:
+) -> pl.DataFrame:
+    small = arriving.height * stored.height <= _PAIRS
     if plan.probe_keys:
-        names = [f"{_PROBE_KEY} {i}" for i in range(len(plan.probe_keys))]
-        stored_names = [f"{_STORED_KEY} {i}" for i in range(len(plan.probe_keys))]
-        pairs = arriving.with_columns(
-            key.alias(name) for key, name in zip(plan.probe_keys, names, strict=True)
-        ).join(
-            stored.with_columns(
-                key.alias(name) for key, name in zip(plan.stored_keys, stored_names, strict=True)
-            ),
-            left_on=names,
-            right_on=stored_names,
+        pairs = arriving.lazy().join(
+            stored.lazy(),
+            left_on=plan.probe_keys,
+            right_on=plan.stored_keys,
             how="inner",
+            coalesce=False,
         )
-        return [_checked(plan, pairs, conditions)]
-    found = []
-    rows = max(1, _PAIRS // max(1, stored.height))
-    for start in range(0, arriving.height, rows):
-        pairs = arriving.slice(start, rows).join(stored, how="cross")
-        found.append(_checked(plan, pairs, conditions))
-    return found
+        # Streaming checks pairs as it forms them, so that a frequent key does not fill the memory.
+        return _checked(plan, pairs, conditions).collect(engine="in-memory" if small else "streaming")
+    rows = max(1, _PAIRS // stored.height)
+    found = [
+        _checked(plan, arriving.slice(start, rows).lazy().join(stored.lazy(), how="cross"), conditions).collect()
+        for start in range(0, arriving.height, rows)
+    ]
+    return found[0] if len(found) == 1 else pl.concat(found)
 
 
-def _checked(plan: ProbePlan, pairs: pl.DataFrame, conditions: Sequence[pl.Expr]) -> pl.DataFrame:
-    return pairs.filter(*conditions).select(plan.outputs) if conditions else pairs.select(plan.outputs)
+def _checked(plan: ProbePlan, pairs: pl.LazyFrame, conditions: Sequence[pl.Expr]) -> pl.LazyFrame:
+    return (pairs.filter(*conditions) if conditions else pairs).select(plan.outputs)

@@ -43,7 +43,8 @@ def split(frame: pl.DataFrame, placed: Tasks, tasks: int) -> list[tuple[int, pl.
         return []
     if tasks == 1:
         return [(0, frame)]
-    order = np.argsort(placed, kind="stable")
+    # Radix sort: numpy's for small integers is linear.
+    order = np.argsort(placed.astype(np.uint16), kind="stable")
     ends = np.cumsum(np.bincount(placed, minlength=tasks))
     sorted_frame = frame[order]
     parts = []
@@ -58,8 +59,10 @@ def split(frame: pl.DataFrame, placed: Tasks, tasks: int) -> list[tuple[int, pl.
 def _hashes(keys: pl.Series) -> npt.NDArray[np.uint64]:
     dtype = keys.dtype
     if dtype.is_numeric():
+        # Adding zero turns -0.0 into 0.0.
         doubles = keys.cast(pl.Float64).fill_null(0.0).to_numpy() + 0.0
-        doubles = np.where(np.isnan(doubles), np.nan, doubles)
+        if dtype.is_float():
+            doubles[np.isnan(doubles)] = np.nan
         return _mix(doubles.view(np.uint64))
     if dtype == pl.Boolean:
         return _mix(keys.cast(pl.UInt64).fill_null(0).to_numpy())

@@ -43,16 +43,16 @@ def send(index: RuleIndex, edge_ids: Sequence[str], frame: pl.DataFrame) -> list
                 if key is not None
                 else spread_tasks(rows[ARRIVAL], tasks)
             )
-            parts = split(rows.select(wanted), placed, tasks)
+            parts = split(rows[wanted], placed, tasks)
         for edge in edges:
             columns = _columns(index, edge)
             messages.extend(
-                Message(edge.id, task, part.select(columns).to_arrow(compat_level=pl.CompatLevel.oldest()))
+                Message(edge.id, task, part[columns].to_arrow(compat_level=pl.CompatLevel.oldest()))
                 for task, part in parts
             )
     return messages
 
 
-def _columns(index: RuleIndex, edge: Edge) -> tuple[str, ...]:
+def _columns(index: RuleIndex, edge: Edge) -> list[str]:
     position = (ARRIVAL, *((LATE,) if index.marks_late else ()))
-    return (*edge_columns(edge), *position)
+    return [*edge_columns(edge), *position]
