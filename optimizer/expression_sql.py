@@ -121,12 +121,12 @@ class _Writer:
             case "and" | "or" | "concat":
                 return f" {sql} ".join(self._at(a, level + 1) for a in arguments)
             case "not":
+                inner = arguments[0]
+                if isinstance(inner, Call) and inner.function in ("is_null", "in", "like", "ilike"):
+                    return self._negatable(inner, "NOT ")
                 return f"NOT {self._at(arguments[0], level + 1)}"
-            case "is_null":
-                return f"{self._at(arguments[0], level + 1)} IS NULL"
-            case "in":
-                members = ", ".join(self.write(a)[0] for a in arguments[1:])
-                return f"{self._at(arguments[0], level + 1)} IN ({members})"
+            case "is_null" | "in" | "like" | "ilike":
+                return self._negatable(call, "")
             case "negate":
                 return f"-{self._at(arguments[0], _ATOM)}"
             case "cast":
@@ -143,3 +143,14 @@ class _Writer:
             return f"{left} {sql} {self._at(arguments[1], level + 1)}"
         function = _DUCKDB_NAMES.get(name, sql) if self._exact else sql
         return f"{function}({', '.join(self.write(a)[0] for a in arguments)})"
+
+    def _negatable(self, call: Call, negation: str) -> str:
+        """A predicate that takes its NOT inside: `x IS NOT NULL`, `x NOT IN (1, 2)`."""
+        subject = self._at(call.arguments[0], _LEVEL["eq"] + 1)
+        if call.function == "is_null":
+            return f"{subject} IS {negation}NULL"
+        if call.function == "in":
+            members = ", ".join(self.write(a)[0] for a in call.arguments[1:])
+            return f"{subject} {negation}IN ({members})"
+        pattern = self._at(call.arguments[1], _LEVEL["eq"] + 1)
+        return f"{subject} {negation}{FUNCTIONS[call.function].sql} {pattern}"

@@ -57,6 +57,9 @@ def call(name: str, *arguments: Expression) -> Expression:
     function = FUNCTIONS[name]
     if len(arguments) < function.least or (function.most is not None and len(arguments) > function.most):
         raise ValueError(f"{function.sql} takes {arity(function)}, not {len(arguments)}")
+    by_days = _days(name, arguments)
+    if by_days is not None:
+        return by_days
     typed, result = _TYPED[function.rule](function, arguments)
     return _canonical(name, tuple(typed), result)
 
@@ -82,6 +85,8 @@ def cast(expression: Expression, target: ColumnType) -> Expression:
     source = expression.type
     if isinstance(expression, Literal) and source is T.STRING and target in _MOMENTS:
         return Literal(_moment(str(expression.value), target), target)
+    if isinstance(expression, Literal) and source is T.DATE and target is T.TIMESTAMP:
+        return Literal(f"{expression.value}T00:00:00", target)
     allowed = (
         (source is T.STRING and target is not T.INTERVAL)
         or (target is T.STRING and source is not T.INTERVAL)
@@ -115,6 +120,17 @@ def conjuncts(expression: Expression) -> tuple[Expression, ...]:
     if isinstance(expression, Call) and expression.function == "and":
         return expression.arguments
     return (expression,)
+
+
+def canonical(expression: Expression) -> Expression:
+    """The expression with every call in canonical order, as `call` makes it.
+
+    Needed after renaming inputs, because the order of arguments goes by their names.
+    """
+    if not isinstance(expression, Call):
+        return expression
+    arguments = tuple(canonical(argument) for argument in expression.arguments)
+    return _canonical(expression.function, arguments, expression.type)
 
 
 def sort_key(expression: Expression) -> tuple[int, str]:
@@ -221,7 +237,7 @@ def _first(function: Function, arguments: Sequence[Expression]) -> Typed:
 
 def _case(function: Function, arguments: Sequence[Expression]) -> Typed:
     """WHEN conditions at even positions, values at odd ones and last."""
-    conditions = [i for i in range(0, len(arguments) - 1, 2)]
+    conditions = range(0, len(arguments) - 1, 2)
     if len(arguments) % 2 == 0:
         arguments = (*arguments, Literal(None, T.BOOLEAN))
     values = [i for i in range(len(arguments)) if i not in conditions]
@@ -284,6 +300,22 @@ def _moments(name: str, arguments: Sequence[Expression], types: Sequence[ColumnT
         raise TypeMismatch(position, str(factor or "NULL"), "an integer")
     wrong = next(i for i, t in enumerate(types) if t in _MOMENTS or t is T.INTERVAL)
     raise TypeMismatch(wrong, str(types[wrong]), "a number")
+
+
+def _days(name: str, arguments: Sequence[Expression]) -> Expression | None:
+    """Dates count in days, as in DuckDB: date - date is a bigint, date + 1 the next date."""
+    if name not in ("add", "subtract") or any(is_null(argument) for argument in arguments):
+        return None
+    left, right = arguments
+    if name == "subtract" and left.type is T.DATE and right.type is T.DATE:
+        difference = call("subtract", cast(left, T.TIMESTAMP), cast(right, T.TIMESTAMP))
+        return cast(call("divide", call("epoch", difference), Literal(86400.0, T.DOUBLE)), T.BIGINT)
+    if name == "add" and left.type in _INTEGERS and right.type is T.DATE:
+        left, right = right, left
+    if left.type is T.DATE and right.type in _INTEGERS:
+        days = call("multiply", Literal(86_400_000_000, T.INTERVAL), right)
+        return cast(call(name, cast(left, T.TIMESTAMP), days), T.DATE)
+    return None
 
 
 def _double(function: Function, arguments: Sequence[Expression]) -> Typed:

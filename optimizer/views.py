@@ -14,6 +14,7 @@ from datetime import timedelta
 
 from optimizer.expression import Expression, rename_inputs
 from optimizer.query import Input, Query
+from optimizer.typing_rules import canonical
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def inline(view: Query, alias: str, window: timedelta | None, taken: Collection[
         names[item.alias] = candidate
     return Inlined(
         tuple(Input(names[i.alias], i.stream, narrower(i.window, window)) for i in view.inputs),
-        tuple(rename_inputs(predicate, names) for predicate in view.predicates),
-        tuple((output.name, rename_inputs(output.expression, names)) for output in view.outputs),
+        tuple(canonical(rename_inputs(predicate, names)) for predicate in view.predicates),
+        tuple((output.name, canonical(rename_inputs(output.expression, names))) for output in view.outputs),
         view.cross_join,
     )

@@ -9,11 +9,14 @@ from sqlglot import exp
 from optimizer.catalog import Catalog
 from optimizer.errors import InputError
 from optimizer.expression import Expression
-from optimizer.expression_sql import to_sql
+from optimizer.expression_sql import quote, to_sql
 from optimizer.query import Query
+from optimizer.sql.duckdb import to_duckdb
+from optimizer.sql.format import format_query
+from optimizer.sql.inference import inferred_catalog
 from optimizer.sql.places import SourceText
 from optimizer.sql.queries import Reader
-from optimizer.sql.syntax import read_select
+from optimizer.sql.syntax import is_plain_identifier, read_condition, read_select
 
 _NO_VIEWS: Mapping[str, Query] = {}
 
@@ -21,19 +24,22 @@ _NO_VIEWS: Mapping[str, Query] = {}
 def parse_query(
     text: str,
     name: str,
-    catalog: Catalog,
+    catalog: Catalog | None,
     views: Mapping[str, Query] = _NO_VIEWS,
     source: str | None = None,
 ) -> Query:
     """The query that a text means.
 
     `name` is the query's name, `views` the queries that it may read beside the catalog's
-    streams, `source` what errors call the text (default: the query's name).
+    streams, `source` what errors call the text (default: the query's name). Without a
+    catalog every stream exists with the columns that the text names, typed by their use
+    as `optimizer.sql.inference` says.
 
     Raises `InputError`, and nothing else, for a text that means no query; of several
     errors the first in the text.
     """
-    reader = Reader(SourceText(text, source or name), catalog, views)
+    place = SourceText(text, source or name)
+    reader = Reader(place, catalog if catalog is not None else inferred_catalog(place, views), views)
     query = reader.read(name)
     if query is None:
         raise reader.errors[0]
@@ -69,4 +75,24 @@ def streams_read(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(table.name for table in select.find_all(exp.Table)))
 
 
-__all__ = ["check", "parse_predicate", "parse_query", "streams_read", "to_sql"]
+def check_condition(text: str, source: str = "condition") -> None:
+    """Raise `InputError` unless a text is one condition by its syntax; names are not looked up."""
+    read_condition(SourceText(text, source))
+
+
+def identifier(name: str) -> str:
+    """A name as SQL text that means it: unquoted, and so regardless of case, where that is possible."""
+    return name if is_plain_identifier(name) else quote(name)
+
+
+__all__ = [
+    "check",
+    "check_condition",
+    "format_query",
+    "identifier",
+    "parse_predicate",
+    "parse_query",
+    "streams_read",
+    "to_duckdb",
+    "to_sql",
+]

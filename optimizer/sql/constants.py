@@ -20,7 +20,8 @@ class ConstantError(ValueError):
 
 
 @cache
-def _connection() -> duckdb.DuckDBPyConnection:
+def connection() -> duckdb.DuckDBPyConnection:
+    """An in-memory database without access to files; callers take a cursor each."""
     return duckdb.connect(config={"threads": 1, "enable_external_access": False})
 
 
@@ -33,7 +34,7 @@ def fold(expression: Call) -> Expression:
     Raises `ConstantError` where evaluation fails, for example on overflow.
     """
     try:
-        row = _connection().cursor().execute(f"SELECT {to_duckdb_sql(expression)}").fetchone()
+        row = connection().cursor().execute(f"SELECT {to_duckdb_sql(expression)}").fetchone()
     except duckdb.Error as error:
         raise ConstantError(str(error).splitlines()[0]) from None
     except (OverflowError, ValueError) as error:

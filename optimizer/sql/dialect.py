@@ -74,7 +74,7 @@ class WindowedParser(DuckDBParser):
         token = self._curr
         return SyntaxFault((token.start, token.end + 1) if token else None, expected, code)
 
-    def _parse_table(
+    def _parse_table(  # noqa: PLR0917 - sqlglot's signature
         self,
         schema: bool = False,
         joins: bool = False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from sqlglot import exp
 
@@ -57,7 +58,34 @@ _TYPES: dict[exp.DType, ColumnType] = {
     exp.DType.BLOB: T.BINARY,
 }
 _READ = frozenset(
-    ["this", "expression", "expressions", "negate", "to", "ifs", "default", "low", "high", "symmetric", "unit", "start", "length", "zero_start", "table", "db", "quoted", "is_string", "query", "position", "collation", "typed", "safe", "coalesce", "alias", "over"]
+    [
+        "this",
+        "expression",
+        "expressions",
+        "negate",
+        "to",
+        "ifs",
+        "default",
+        "low",
+        "high",
+        "symmetric",
+        "unit",
+        "start",
+        "length",
+        "zero_start",
+        "table",
+        "db",
+        "quoted",
+        "is_string",
+        "query",
+        "position",
+        "collation",
+        "typed",
+        "safe",
+        "coalesce",
+        "alias",
+        "over",
+    ]
 )
 """Arguments of syntax nodes that are read, or that say nothing about the meaning."""
 _UNSUPPORTED: tuple[tuple[type[exp.Expr], str, str], ...] = (
@@ -95,14 +123,13 @@ class Translator:
     def expression(self, node: exp.Expr) -> Expression:
         """Any scalar expression."""
         self._depth += 1
-        if self._depth > MAX_DEPTH:
-            self._depth = 0
-            raise self._error(
-                node, "too-deep", "expressions nested too deeply", f"at most {MAX_DEPTH} levels"
-            )
-        translated = self._translate(node)
-        self._depth -= 1
-        return translated
+        try:
+            if self._depth > MAX_DEPTH:
+                expected = f"at most {MAX_DEPTH} levels"
+                raise self._error(node, "too-deep", "expressions nested too deeply", expected)
+            return self._translate(node)
+        finally:
+            self._depth -= 1
 
     def _translate(self, node: exp.Expr) -> Expression:
         self._check_arguments(node)
@@ -205,7 +232,10 @@ class Translator:
 
     def _binary(self, name: str, node: exp.Expr) -> Expression:
         operands = [node.this, node.expression]
-        translated = self._call(node, name, [self.expression(operand) for operand in operands], operands)
+        arguments = [self.expression(operand) for operand in operands]
+        translated = self._call(node, name, arguments, operands)
+        if FUNCTIONS[name].rule == "comparison" and any(is_null(argument) for argument in arguments):
+            return Literal(None, T.BOOLEAN)
         return self._negated(translated) if node.args.get("negate") else translated
 
     def _not(self, node: exp.Expr) -> Expression:
@@ -397,7 +427,7 @@ class Translator:
         except TypeMismatch as error:
             raise self._error(operand, "type-mismatch", error.found, "string") from None
 
-    _handlers: dict[type[exp.Expr], Callable[[Translator, exp.Expr], Expression]] = {
+    _handlers: ClassVar[dict[type[exp.Expr], Callable[[Translator, exp.Expr], Expression]]] = {
         exp.Column: _column,
         exp.Literal: _literal,
         exp.Boolean: _boolean,

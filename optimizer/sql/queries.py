@@ -17,6 +17,7 @@ from optimizer.query import Input, Output, Query
 from optimizer.relations import components
 from optimizer.sql.dialect import WindowText
 from optimizer.sql.expressions import Translator
+from optimizer.sql.output_names import output_name
 from optimizer.sql.places import SourceText, span_of
 from optimizer.sql.scope import Scope, Source
 from optimizer.sql.syntax import keyword_span, read_condition, read_select
@@ -260,10 +261,17 @@ class Reader:
             return
         if not inputs_of(predicate):
             value = "NULL" if isinstance(predicate, Literal) and predicate.value is None else "FALSE"
+            suggestion = _null_test(node)
             words = self._text.text[slice(*span)] if (span := span_of(node)) else to_sql(predicate)
             self.errors.append(
                 self._text.error(
-                    span, "never-true", f"the condition {words}, which is {value}", "one that can be true"
+                    span,
+                    "never-true",
+                    f"the condition {words}, which is {value}",
+                    "one that can be true",
+                    f"{self._text.text[slice(*known)]} {suggestion}"
+                    if suggestion and (known := span_of(node.this))
+                    else None,
                 )
             )
             return
@@ -346,7 +354,8 @@ class Reader:
         expression = self._typed(item, self._translator.expression(item))
         if isinstance(item, exp.Column):
             return [(self._declared(item), expression, False)]
-        return [(to_sql(expression), expression, False)]
+        name = output_name(item, self._scope.sources) or to_sql(expression)
+        return [(name, expression, False)]
 
     def _typed(self, item: exp.Expr, expression: Expression) -> Expression:
         if expression.type is ColumnType.INTERVAL:
@@ -397,6 +406,13 @@ def _conjunct_nodes(node: exp.Expr) -> list[exp.Expr]:
         else:
             parts.append(part)
     return parts
+
+
+def _null_test(node: exp.Expr) -> str | None:
+    """What a comparison with NULL was meant to be."""
+    if isinstance(node, exp.EQ | exp.NEQ) and isinstance(node.expression, exp.Null):
+        return "IS NULL" if isinstance(node, exp.EQ) else "IS NOT NULL"
+    return None
 
 
 def _qualified(alias: str, identifier: exp.Expr) -> exp.Column:

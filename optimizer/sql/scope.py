@@ -22,7 +22,7 @@ class Source:
     columns: tuple[tuple[str, Expression], ...]
     inputs: frozenset[str]
     """The aliases of the flattened query that it brings in: itself, or the view's inputs."""
-    node: exp.Expression
+    node: exp.Expr
 
     def find(self, name: str, quoted: bool) -> Expression | None:
         found = [value for column, value in self.columns if matches(column, name, quoted)]

@@ -175,6 +175,14 @@ def _check_nesting(text: SourceText, tokens: list[Token]) -> None:
             opened.pop()
 
 
+def is_plain_identifier(name: str) -> bool:
+    """True if a name is an identifier without quotes: a word that is no keyword."""
+    if not (name.isidentifier() and name.isascii()):
+        return False
+    tokens = _DIALECT.tokenize(name)
+    return len(tokens) == 1 and tokens[0].token_type is TokenType.VAR
+
+
 def keyword_span(text: SourceText, kinds: frozenset[TokenType]) -> tuple[int, int] | None:
     """Where the first of some keywords stands outside parentheses."""
     depth = 0

@@ -1,0 +1,35 @@
+"""Queries as DuckDB's SQL: the oracle that says what a query's results are."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from optimizer.catalog import Catalog
+from optimizer.expression_sql import quote, to_duckdb_sql
+from optimizer.query import Query
+
+
+def to_duckdb(query: Query, catalog: Catalog) -> str:
+    """SQL that gives the query's results over relations that are named like the streams.
+
+    A window is the pairwise condition that no tuple of the combination is more than it
+    behind another (DESIGN section 1): for a over 1 s and b unbounded,
+    `epoch_us(b.at) - epoch_us(a.at) <= 1000000`.
+
+    Raises `KeyError` when the catalog lacks one of the query's streams.
+    """
+    moments = {i.alias: f"{quote(i.alias)}.{quote(catalog[i.stream].event_time)}" for i in query.inputs}
+    conditions = [to_duckdb_sql(predicate) for predicate in query.predicates]
+    for old in query.inputs:
+        if old.window is None:
+            continue
+        limit = old.window // timedelta(microseconds=1)
+        conditions += [
+            f"epoch_us({moments[new.alias]}) - epoch_us({moments[old.alias]}) <= {limit}"
+            for new in query.inputs
+            if new.alias != old.alias
+        ]
+    outputs = ", ".join(f"{to_duckdb_sql(o.expression)} AS {quote(o.name)}" for o in query.outputs)
+    sources = ", ".join(f"{quote(i.stream)} AS {quote(i.alias)}" for i in query.inputs)
+    where = "".join(f"\n  {'AND' if n else 'WHERE'} ({c})" for n, c in enumerate(conditions))
+    return f"SELECT {outputs}\nFROM {sources}{where}"
