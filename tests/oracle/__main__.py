@@ -1,0 +1,49 @@
+"""`python -m tests.oracle`: random workloads through `jobs replay`, compared with DuckDB.
+
+    python -m tests.oracle --seed 7
+    python -m tests.oracle --seed 100 --count 20 --queries 12 --streams 5 --method ilp --kill
+
+Prints one line per case and exits with 1 at the first that differs; its files stay in --keep.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.oracle.case import run_case
+from tests.oracle.replay import ReplayFailed, Run
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.oracle")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=1, help="further seeds, one after the other")
+    parser.add_argument("--streams", type=int, default=3)
+    parser.add_argument("--queries", type=int, default=3)
+    parser.add_argument("--tuples", type=int, default=240, help="per stream, about")
+    parser.add_argument("--method", help="ilp, greedy, individual, flat, left-deep or tree")
+    parser.add_argument("--batch-rows", type=int)
+    parser.add_argument("--parallelism", type=int)
+    parser.add_argument("--kill", action="store_true", help="kill -9 twice on the way and continue")
+    parser.add_argument("--keep", type=Path, help="a folder for the cases' files")
+    parser.add_argument("--option", action="append", default=[], help="passed to replay, as --option=--adaptive")
+    a = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        for seed in range(a.seed, a.seed + a.count):
+            folder = (a.keep or Path(scratch)) / f"seed-{seed}"
+            run = Run(a.method, a.batch_rows, a.parallelism, tuple(a.option))
+            try:
+                done = run_case(seed, folder, run, a.streams, a.queries, a.tuples, a.kill)
+            except (AssertionError, ReplayFailed) as failure:
+                sys.stderr.write(f"seed {seed}: {failure}\n")
+                return 1
+            sys.stdout.write(f"seed {seed}: equal, {done}\n")
+            sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

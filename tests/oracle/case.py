@@ -1,0 +1,57 @@
+"""One case: generate, replay (and kill), compare."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from tests.oracle.generate import generate
+from tests.oracle.reference import check
+from tests.oracle.replay import Run, replay, replay_until_killed
+
+
+def run_case(
+    seed: int,
+    folder: Path,
+    run: Run,
+    streams: int = 3,
+    queries: int = 3,
+    tuples: int = 240,
+    kill: bool = False,
+) -> str:
+    """Replays the workload of a seed and compares every query with DuckDB.
+
+    What `run` leaves open (batch size, parallelism) is drawn from the seed too.
+
+    Args:
+        folder: where workload, data and output go; must not exist yet.
+        kill: kill the process with SIGKILL at two random batches, and continue each time.
+    Returns:
+        A line that says what was compared.
+    Raises:
+        AssertionError: a query's multiset of results differs, or the replay failed.
+    """
+    chance = random.Random(f"run {seed}")
+    workload = generate(seed, streams, queries, tuples)
+    workload.write(folder / "workload", folder / "data")
+    rows = sum(s.tuples.num_rows for s in workload.streams)
+    drawn = Run(
+        run.method,
+        run.batch_rows or (max(20, rows // 12) if kill else chance.choice((37, 100, 300, 5000))),
+        run.parallelism or chance.choice((1, 2, 3)),
+        run.options,
+    )
+    where = (folder / "workload", folder / "data", folder / "out", drawn)
+    kills = 0
+    if kill:
+        for _ in range(2):
+            kills += replay_until_killed(*where, chance.randint(1, 4), chance.random() < 0.5)
+        assert kills, "the run ended before it could be killed; give it more tuples or smaller batches"
+    replay(*where)
+    counts = check(workload, folder / "out")
+    results = ", ".join(f"{name} {count}" for name, count in counts.items())
+    killed = f", killed {kills} times" if kill else ""
+    return (
+        f"{rows} tuples in batches of {drawn.batch_rows}, parallelism {drawn.parallelism}, "
+        f"method {drawn.method or 'default'}{killed}: {results} results"
+    )

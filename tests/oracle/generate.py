@@ -1,0 +1,314 @@
+"""Random workloads from a seed: the same seed always gives the same case.
+
+The streams have ties in event time, NULLs, duplicates, tuples out of order within the allowed
+lateness, some beyond it, some without an event time, and at times no tuple at all. The queries
+have equalities, inequalities, bands, arithmetic, LIKE, predicates over three and more aliases,
+filters, self-joins, unbounded and zero windows, in all the ways in which SQL writes them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import duckdb
+import pyarrow as pa
+
+from tests.oracle.workload import (
+    ID,
+    TIME,
+    GeneratedInput,
+    GeneratedQuery,
+    GeneratedStream,
+    GeneratedWorkload,
+)
+
+START = datetime(2024, 2, 28, 23, 55, tzinfo=UTC)
+MOST_RESULTS = 30_000
+"""Per query; a query with more is drawn again."""
+
+_TYPES = {
+    "bigint": pa.int64(),
+    "int": pa.int32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "boolean": pa.bool_(),
+    "timestamp": pa.timestamp("us", "UTC"),
+}
+_WORDS = ("ab", "abc", "b", "bcd", "a_c", "Ab", "ü")
+_COLUMNS = (
+    (TIME, "timestamp"),
+    (ID, "bigint"),
+    ("k", "int"),
+    ("g", "bigint"),
+    ("x", "double"),
+    ("s", "string"),
+    ("f", "boolean"),
+)
+
+
+def generate(seed: int, streams: int = 3, queries: int = 3, tuples: int = 240) -> GeneratedWorkload:
+    """A random workload.
+
+    Args:
+        seed: determines everything.
+        streams, queries: how many.
+        tuples: about how many each stream has; a tenth of the streams has none.
+    """
+    chance = random.Random(seed)
+    span_s = chance.choice((60, 200, 600))
+    ordered = chance.random() < 0.3
+    made = [_stream(chance, f"s{number}", tuples, span_s) for number in range(streams)]
+    if ordered:
+        made = _with_arrival_order(chance, made)
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'; SET threads = 1")
+        for stream in made:
+            connection.register(stream.name, stream.tuples)
+        drawn = [_bounded_query(chance, f"q{number}", made, span_s, connection) for number in range(queries)]
+    return GeneratedWorkload(seed, tuple(made), tuple(drawn))
+
+
+# Streams
+
+
+def _stream(chance: random.Random, name: str, tuples: int, span_s: int) -> GeneratedStream:
+    lateness_s = chance.choice((0, 0, 5, 30))
+    count = 0 if chance.random() < 0.1 else chance.randint(tuples // 2, tuples + tuples // 2)
+    keys = chance.choice((4, 12, 40))
+    rows: list[tuple[float, dict[str, object]]] = []
+    for number in range(count):
+        if rows and chance.random() < 0.04:
+            rows.append(chance.choice(rows))
+            continue
+        second = chance.randint(0, span_s)
+        # Sorted by event time plus a delay of at most the lateness, every tuple is in time;
+        # a few are delayed for longer and may be late, depending on where batches end.
+        delay = chance.uniform(0, lateness_s) * (3 if chance.random() < 0.02 else 1)
+        rows.append((second + delay, _row(chance, number, second, keys)))
+    rows.sort(key=lambda row: row[0])
+    schema = pa.schema([(column, _TYPES[kind]) for column, kind in _COLUMNS])
+    return GeneratedStream(
+        name,
+        _COLUMNS,
+        pa.Table.from_pylist([row for _, row in rows], schema=schema),
+        timedelta(seconds=lateness_s),
+        chance.choice((None, None, 1, 2, 3)),
+        chance.randint(1, 3),
+        "csv" if chance.random() < 0.15 else "parquet",
+    )
+
+
+def _row(chance: random.Random, number: int, second: int, keys: int) -> dict[str, object]:
+    def maybe(value: object, null: float = 0.08) -> object:
+        return None if chance.random() < null else value
+
+    return {
+        TIME: maybe(START + timedelta(seconds=second), 0.005),
+        ID: number,
+        "k": maybe(chance.randint(0, keys - 1)),
+        "g": maybe(chance.randint(-keys, keys) * chance.choice((1, 1, 1, 3_000_000_000))),
+        "x": maybe(chance.choice((0.0, -0.0, float(chance.randint(0, keys)), chance.uniform(-10, 10)))),
+        "s": maybe(chance.choice(_WORDS)),
+        "f": maybe(chance.random() < 0.5),
+    }
+
+
+def _with_arrival_order(chance: random.Random, streams: Sequence[GeneratedStream]) -> list[GeneratedStream]:
+    """Interleaves the streams at random; each keeps its own order."""
+    turns = [index for index, stream in enumerate(streams) for _ in range(stream.tuples.num_rows)]
+    chance.shuffle(turns)
+    numbers: list[list[int]] = [[] for _ in streams]
+    for position, index in enumerate(turns):
+        numbers[index].append(position)
+    return [
+        GeneratedStream(
+            s.name,
+            s.columns,
+            s.tuples.append_column("_arrival", pa.array(own, pa.int64())),
+            # Streams that drift apart must not lose each other's tuples to eviction, and do not:
+            # the topology's watermark is the slowest stream's.
+            s.lateness,
+            s.parallelism,
+            s.files,
+            s.format,
+        )
+        for s, own in zip(streams, numbers, strict=True)
+    ]
+
+
+# Queries
+
+
+def _bounded_query(
+    chance: random.Random,
+    name: str,
+    streams: Sequence[GeneratedStream],
+    span_s: int,
+    connection: duckdb.DuckDBPyConnection,
+) -> GeneratedQuery:
+    """A query whose result is small enough to compare; empty results are drawn again a few times."""
+    for attempt in range(60):
+        query = _query(chance, name, streams, span_s)
+        limited = f"SELECT count(*) FROM ({query.reference()} LIMIT {MOST_RESULTS + 1})"
+        row = connection.execute(limited).fetchone()
+        assert row is not None
+        if row[0] <= MOST_RESULTS and (row[0] > 0 or attempt >= 8):
+            return query
+    raise AssertionError(f"no query of at most {MOST_RESULTS} results in 60 draws")
+
+
+def _query(
+    chance: random.Random, name: str, streams: Sequence[GeneratedStream], span_s: int
+) -> GeneratedQuery:
+    size = chance.choices((1, 2, 3, 4), (1, 5, 6, 2))[0]
+    inputs = tuple(
+        GeneratedInput(alias, chance.choice(streams).name, _window(chance, span_s, size))
+        for alias in ("a", "b", "c", "d")[:size]
+    )
+    aliases = [i.alias for i in inputs]
+    joins = _joins(chance, aliases)
+    filters = [_filter(chance, alias) for alias in aliases if chance.random() < (1.0 if size == 1 else 0.4)]
+    predicates = [*joins, *filters]
+    chance.shuffle(predicates)
+    outputs = _outputs(chance, aliases)
+    text = _text(chance, inputs, predicates, outputs)
+    return GeneratedQuery(name, inputs, tuple(predicates), tuple(outputs), text)
+
+
+def _window(chance: random.Random, span_s: int, size: int) -> timedelta | None:
+    drawn = chance.random()
+    if drawn < 0.1 and size < 4:
+        return None
+    if drawn < 0.15:
+        return timedelta(0)
+    return timedelta(seconds=chance.choice((1, 5, 10, 30, span_s // 4, span_s // 2)))
+
+
+def _joins(chance: random.Random, aliases: Sequence[str]) -> list[str]:
+    """Predicates that connect every alias to an earlier one, and perhaps more."""
+    found = []
+    thetas = 0
+    for position in range(1, len(aliases)):
+        new, old = aliases[position], chance.choice(aliases[:position])
+        if chance.random() < 0.7 or thetas:
+            found.append(_equality(chance, new, old))
+        else:
+            thetas += 1
+            found.append(_theta(chance, new, old))
+    if len(aliases) >= 2 and chance.random() < 0.4:
+        found.append(_theta(chance, *chance.sample(list(aliases), 2)))
+    if len(aliases) >= 3 and chance.random() < 0.4:
+        found.append(_n_ary(chance, chance.sample(list(aliases), 3)))
+    if len(aliases) >= 3 and chance.random() < 0.3:
+        found.append(_equality(chance, *chance.sample(list(aliases), 2)))
+    return found
+
+
+def _equality(chance: random.Random, new: str, old: str) -> str:
+    return chance.choice(
+        (
+            f"{new}.k = {old}.k",
+            f"{new}.k = {old}.k",
+            f"{new}.g = {old}.g",
+            f"{new}.k = {old}.g",
+            f"{new}.x = {old}.k",
+            f"{new}.x = {old}.x",
+            f"{new}.s = {old}.s",
+            f"{old}.s = {new}.s",
+            f"{new}.k + 1 = {old}.k",
+        )
+    )
+
+
+def _theta(chance: random.Random, new: str, old: str) -> str:
+    return chance.choice(
+        (
+            f"{new}.x < {old}.x - 5",
+            f"{new}.k BETWEEN {old}.k - 1 AND {old}.k + 1",
+            f"ABS({new}.x - {old}.x) <= 0.5",
+            f"{new}.{TIME} < {old}.{TIME}",
+            f"{new}.{TIME} >= {old}.{TIME} + INTERVAL '3' SECOND",
+            f"{new}.g <> {old}.g AND {new}.k = {old}.k",
+            f"{new}.s LIKE {old}.s || '%'",
+            f"({new}.k + {old}.k) % 5 = 2",
+            f"({new}.f OR {old}.x > 8)",
+            f"COALESCE({new}.k, -1) = COALESCE({old}.k, -1)",
+        )
+    )
+
+
+def _n_ary(chance: random.Random, three: Sequence[str]) -> str:
+    p, q, r = three
+    return chance.choice(
+        (
+            f"{p}.k + {q}.k = {r}.k",
+            f"{p}.x + {q}.x > {r}.x",
+            f"({p}.f OR {q}.f OR {r}.f)",
+            f"{p}.k BETWEEN {q}.k AND {r}.k",
+            f"CASE WHEN {p}.f THEN {q}.k ELSE {r}.k END > 1",
+        )
+    )
+
+
+def _filter(chance: random.Random, alias: str) -> str:
+    return chance.choice(
+        (
+            f"{alias}.x > {chance.randint(-5, 5)}",
+            f"{alias}.k IN (0, 1, 2, 5)",
+            f"{alias}.s LIKE 'a%'",
+            f"{alias}.s IS NOT NULL",
+            f"{alias}.g IS NULL",
+            f"NOT {alias}.f",
+            f"({alias}.f OR {alias}.k > 2)",
+            f"{alias}.k <> 1",
+            f"LENGTH({alias}.s) >= 2",
+            f"{alias}.x BETWEEN -4 AND 6.5",
+        )
+    )
+
+
+def _outputs(chance: random.Random, aliases: Sequence[str]) -> list[str]:
+    columns = [f"{alias}.{name}" for alias in aliases for name, _ in _COLUMNS]
+    chosen = chance.sample(columns, min(len(columns), chance.randint(1, 5)))
+    computed = [
+        f"{chance.choice(aliases)}.k + {chance.choice(aliases)}.k",
+        f"{chance.choice(aliases)}.x * 2",
+        f"UPPER({chance.choice(aliases)}.s)",
+        f"COALESCE({chance.choice(aliases)}.s, 'none')",
+        f"{chance.choice(aliases)}.k / 2",
+        f"{chance.choice(aliases)}.f AND {chance.choice(aliases)}.x > 0",
+    ]
+    if chance.random() < 0.5:
+        chosen.append(chance.choice(computed))
+    return [f"{expression} AS o{number}" for number, expression in enumerate(chosen)]
+
+
+def _text(
+    chance: random.Random,
+    inputs: Sequence[GeneratedInput],
+    predicates: Sequence[str],
+    outputs: Sequence[str],
+) -> str:
+    """One of the ways in which a person may write the query."""
+    sources = [_source(chance, i) for i in inputs]
+    shuffled = chance.sample(sources, len(sources))
+    head = f"SELECT {', '.join(outputs)}\nFROM "
+    where = "\n  AND ".join(predicates)
+    if len(inputs) == 1 or chance.random() < 0.5:
+        return f"{head}{', '.join(shuffled)}" + (f"\nWHERE {where}" if predicates else "")
+    # ON may only read aliases that stand before it, so everything goes to the last one.
+    joined = " CROSS JOIN ".join(shuffled[:-1]) if len(shuffled) > 2 else shuffled[0]
+    return f"{head}{joined} JOIN {shuffled[-1]} ON {where}"
+
+
+def _source(chance: random.Random, source: GeneratedInput) -> str:
+    stream = source.stream if chance.random() < 0.8 else source.stream.upper()
+    alias = f" AS {source.alias}" if chance.random() < 0.8 else f" {source.alias}"
+    if source.window is None:
+        return f"{stream}{alias}"
+    seconds = source.window // timedelta(seconds=1)
+    if chance.random() < 0.5:
+        return f"{stream} [RANGE {seconds} SECONDS]{alias}"
+    return f"{stream}('sliding', '{seconds}', 'seconds'){alias}"

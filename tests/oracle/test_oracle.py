@@ -1,0 +1,39 @@
+"""Random workloads through the whole runtime, as a process, against DuckDB.
+
+Every case is a new Spark session of a few seconds, so there are few here, each of which covers
+much; `python -m tests.oracle --seed N --count K` runs as many others as one likes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.oracle.case import run_case
+from tests.oracle.replay import Run
+
+
+@pytest.mark.parametrize(
+    ("seed", "run", "queries", "streams"),
+    [
+        (1, Run("ilp"), 4, 3),
+        (2, Run("greedy"), 4, 3),
+        (3, Run("individual", batch_rows=60), 3, 2),
+        (4, Run("flat", batch_rows=90, parallelism=3), 5, 4),
+        (5, Run("left-deep"), 3, 3),
+        (6, Run("tree"), 3, 3),
+    ],
+    ids=lambda value: value.method if isinstance(value, Run) else str(value),
+)
+def test_answers_equal_duckdb(seed: int, run: Run, queries: int, streams: int, tmp_path: Path) -> None:
+    run_case(seed, tmp_path / "case", run, streams, queries)
+
+
+def test_many_queries_share_one_topology(tmp_path: Path) -> None:
+    run_case(20, tmp_path / "case", Run(batch_rows=400), streams=5, queries=12)
+
+
+@pytest.mark.parametrize("seed", [30, 31])
+def test_killed_and_continued_equals_duckdb(seed: int, tmp_path: Path) -> None:
+    run_case(seed, tmp_path / "case", Run(), kill=True)
