@@ -44,7 +44,9 @@ def async_connection() -> redis.asyncio.Redis:
     """
     if not settings.REDIS_URL:
         raise Unavailable("redis-unavailable", "REDIS_URL is not set")
-    return redis.asyncio.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=3, decode_responses=True)
+    return redis.asyncio.Redis.from_url(
+        settings.REDIS_URL, socket_connect_timeout=3, socket_timeout=60, decode_responses=True
+    )
 
 
 def send_control(topology: str, message: Control) -> str:

@@ -83,5 +83,7 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, Infeasible):
         return Response({"code": "infeasible", "detail": str(error)}, status=409)
     if isinstance(error, redis.exceptions.ConnectionError | redis.exceptions.TimeoutError):
-        return Response({"code": "redis-unavailable", "detail": "Redis does not answer; try again"}, status=503)
+        return Response(
+            {"code": "redis-unavailable", "detail": "Redis does not answer; try again"}, status=503
+        )
     return exception_handler(error, context)

@@ -1,26 +1,27 @@
 """Settings, all of them from the environment; `backend.shell.checks` says what is wrong with them.
 
-    MILLRACE_HOME               where everything lives that the product writes (.millrace)
-    DATABASE_URL                sqlite:///<MILLRACE_HOME>/millrace.sqlite3
-    REDIS_URL                   required: broker, control plane and ingestion
-    SECRET_KEY                  generated once into MILLRACE_HOME/secret_key
-    MILLRACE_DEBUG              1 turns Django's debug pages on
-    MILLRACE_HOSTS              comma-separated host names that the site answers to (localhost)
-    MILLRACE_ORIGINS            comma-separated origins trusted for CSRF behind a proxy (none)
-    MILLRACE_SECURE             1 behind TLS: cookies are sent over TLS only
-    MILLRACE_METHOD             the optimization method of new topologies (ilp)
-    MILLRACE_PLAN_SECONDS       the solver's time limit for a topology (5)
-    MILLRACE_HEARTBEAT_SECONDS  a job silent for longer is dead (10)
-    MILLRACE_START_SECONDS      a job may take this long from launch to its first heartbeat (120)
-    MILLRACE_TRIGGER_MS         trigger interval of new topologies (500)
-    MILLRACE_PARALLELISM        tasks per store of launched jobs (the runtime's choice)
-    MILLRACE_DEMO_PASSWORD      password of the demo account (millrace)
+MILLRACE_HOME               where everything lives that the product writes (.millrace)
+DATABASE_URL                sqlite:///<MILLRACE_HOME>/millrace.sqlite3
+REDIS_URL                   required: broker, control plane and ingestion
+SECRET_KEY                  generated once into MILLRACE_HOME/secret_key
+MILLRACE_DEBUG              1 turns Django's debug pages on
+MILLRACE_HOSTS              comma-separated host names that the site answers to (localhost)
+MILLRACE_ORIGINS            comma-separated origins trusted for CSRF behind a proxy (none)
+MILLRACE_SECURE             1 behind TLS: cookies are sent over TLS only
+MILLRACE_METHOD             the optimization method of new topologies (ilp)
+MILLRACE_PLAN_SECONDS       the solver's time limit for a topology (5)
+MILLRACE_HEARTBEAT_SECONDS  a job silent for longer is dead (10)
+MILLRACE_START_SECONDS      a job may take this long from launch to its first heartbeat (120)
+MILLRACE_TRIGGER_MS         trigger interval of new topologies (500)
+MILLRACE_PARALLELISM        tasks of the stores whose stream sets none (the processors, at most 4)
+MILLRACE_DEMO_PASSWORD      password of the demo account (millrace)
 """
 
 from __future__ import annotations
 
 import os
 import secrets
+import sys
 from pathlib import Path
 
 import dj_database_url
@@ -72,7 +73,8 @@ MILLRACE_PLAN_SECONDS = _number("MILLRACE_PLAN_SECONDS", 5.0)
 MILLRACE_HEARTBEAT_SECONDS = _number("MILLRACE_HEARTBEAT_SECONDS", 10.0)
 MILLRACE_START_SECONDS = _number("MILLRACE_START_SECONDS", 120.0)
 MILLRACE_TRIGGER_MS = _number("MILLRACE_TRIGGER_MS", 500.0)
-MILLRACE_PARALLELISM = _number("MILLRACE_PARALLELISM", 0.0)
+MILLRACE_PARALLELISM = _number("MILLRACE_PARALLELISM", float(min(4, os.cpu_count() or 1)))
+MILLRACE_JOB_COMMAND = [sys.executable, "-m", "jobs", "run"]
 MILLRACE_DEMO_PASSWORD = os.environ.get("MILLRACE_DEMO_PASSWORD", "millrace")
 
 INSTALLED_APPS = [
@@ -191,9 +193,9 @@ SPECTACULAR_SETTINGS = {
         "ColumnTypeEnum": "backend.streams.models.COLUMN_TYPE_CHOICES",
         "RunStateEnum": "backend.topologies.models.RunState",
         "LiveStateEnum": "backend.live.state.LIVE_STATE_CHOICES",
-        "QueryStatusEnum": "backend.catalog.queries.STATUS_CHOICES",
+        "QueryStatusEnum": "backend.topologies.status.STATUS_CHOICES",
         "DesiredEnum": "backend.topologies.models.Desired",
-        "DeploymentStateEnum": "backend.topologies.queries.DEPLOYMENT_CHOICES",
+        "DeploymentStateEnum": "backend.topologies.status.DEPLOYMENT_CHOICES",
     },
 }
 

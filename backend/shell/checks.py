@@ -15,7 +15,7 @@ _NUMBERS = {
     "MILLRACE_HEARTBEAT_SECONDS": 3.0,
     "MILLRACE_START_SECONDS": 5.0,
     "MILLRACE_TRIGGER_MS": 1.0,
-    "MILLRACE_PARALLELISM": 0.0,
+    "MILLRACE_PARALLELISM": 1.0,
 }
 
 
@@ -48,7 +48,9 @@ def check_numbers(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMess
     for name, least in _NUMBERS.items():
         value = getattr(settings, name)
         if not isinstance(value, float) or not least <= value < float("inf"):
-            faults.append(Error(f"{name} is {value!r}", hint=f"expected at least {least:g}", id="millrace.E002"))
+            faults.append(
+                Error(f"{name} is {value!r}", hint=f"expected at least {least:g}", id="millrace.E002")
+            )
     return faults
 
 

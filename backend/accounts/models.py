@@ -1,0 +1,1 @@
+"""Accounts are Django's; there is no model of our own."""

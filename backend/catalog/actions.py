@@ -1,0 +1,131 @@
+"""Changing the catalog of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, cast
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import IntegrityError, transaction
+
+from backend.accounts.queries import may_edit
+from backend.catalog.language import Draft, read_draft
+from backend.catalog.models import Query, QueryVersion, Tag, VersionInput, VersionOutput
+from backend.errors import Conflict, Forbidden, InputErrors
+from backend.streams.models import Stream
+
+
+def create_query(
+    owner: AbstractBaseUser, name: str, sql: str, description: str = "", tags: Sequence[str] = ()
+) -> Query:
+    """A new query with its first version.
+
+    Raises `InputErrors` for a text without meaning, `Conflict` when the name is taken.
+    """
+    if Stream.objects.filter(name=name).exists():
+        raise Conflict("name-taken", f"a stream is called {name}; streams and queries share their names")
+    draft = _checked(sql, name)
+    try:
+        with transaction.atomic():
+            record = Query.objects.create(name=name, description=description, owner=cast(Any, owner))
+            _write_tags(record, tags)
+            _write_version(record, owner, sql, draft, number=1)
+    except IntegrityError as error:
+        raise Conflict("name-taken", f"there is a query {name} already") from error
+    return record
+
+
+def add_version(account: AbstractBaseUser, record: Query, sql: str) -> bool:
+    """Give the query a new text; False if it is the one that it has.
+
+    Raises `InputErrors`; `Conflict` when somebody else wrote a version meanwhile.
+    """
+    _refuse_others(account, record)
+    present = record.current
+    assert present is not None  # only a query that is being created has none
+    if present.sql == sql:
+        return False
+    draft = _checked(sql, record.name)
+    try:
+        with transaction.atomic():
+            _write_version(record, account, sql, draft, number=present.number + 1)
+    except IntegrityError as error:
+        raise Conflict(
+            "version-written", f"somebody wrote {record.name} v{present.number + 1}; reload"
+        ) from error
+    return True
+
+
+def describe_query(
+    account: AbstractBaseUser,
+    record: Query,
+    description: str | None = None,
+    tags: Sequence[str] | None = None,
+) -> None:
+    """Change the description or the tags; None leaves them."""
+    _refuse_others(account, record)
+    with transaction.atomic():
+        if description is not None:
+            record.description = description
+        if tags is not None:
+            _write_tags(record, tags)
+        record.save()
+
+
+def delete_query(account: AbstractBaseUser, record: Query) -> None:
+    """Forget a query and its versions, unless it is deployed or another query reads it."""
+    _refuse_others(account, record)
+    with transaction.atomic():
+        deployment = getattr(record, "deployment", None)
+        if deployment is not None:
+            raise Conflict(
+                "query-deployed", f"{deployment.topology} answers {record.name}; undeploy it first"
+            )
+        readers = QueryVersion.objects.filter(reads__query=record).exclude(query=record)
+        names = sorted(set(readers.values_list("query__name", flat=True)))
+        if names:
+            raise Conflict("query-in-use", f"{', '.join(names)} read {record.name}")
+        Query.objects.filter(pk=record.pk).update(current=None)
+        Query.objects.get(pk=record.pk).delete()
+
+
+def _checked(sql: str, name: str) -> Draft:
+    draft = read_draft(sql, name)
+    if draft.query is None:
+        raise InputErrors(draft.errors)
+    return draft
+
+
+def _refuse_others(account: AbstractBaseUser, record: Query) -> None:
+    if not may_edit(account, record.owner_id):
+        raise Forbidden("not-yours", f"{record.owner} owns {record.name}; save yours under another name")
+
+
+def _write_tags(record: Query, names: Sequence[str]) -> None:
+    record.tags.set([Tag.objects.get_or_create(name=name)[0] for name in sorted(set(names))])
+
+
+def _write_version(record: Query, author: AbstractBaseUser, sql: str, draft: Draft, number: int) -> None:
+    query = draft.query
+    assert query is not None  # `_checked` raised otherwise
+    version = QueryVersion.objects.create(query=record, number=number, sql=sql, created_by=cast(Any, author))
+    version.reads.set(draft.reads)
+    streams = {
+        stream.name: stream for stream in Stream.objects.filter(name__in={i.stream for i in query.inputs})
+    }
+    VersionInput.objects.bulk_create(
+        VersionInput(
+            version=version,
+            alias=source.alias,
+            stream=streams[source.stream],
+            window_ms=None if source.window is None else source.window / timedelta(milliseconds=1),
+        )
+        for source in query.inputs
+    )
+    VersionOutput.objects.bulk_create(
+        VersionOutput(version=version, position=position, name=output.name, type=output.expression.type.value)
+        for position, output in enumerate(query.outputs)
+    )
+    record.current = version
+    record.save()

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+from typing import Any, cast
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from backend.catalog.models import Query, QueryVersion
+from backend.catalog.queries import deployment_of
+from backend.streams.api.serializers import NamedColumnSerializer
+from backend.topologies.status import STATUS_CHOICES, query_status
+
+NAME_PATTERN = r"\A[a-z][a-z0-9_-]{0,62}\Z"
+NAME_MESSAGE = "lower-case letters, digits, _ and -, starting with a letter, at most 63"
+
+
+class SqlField(serializers.CharField):
+    """SQL text: kept as it is written; its length is a matter of `read_draft`."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(trim_whitespace=False, allow_blank=True, **options)
+
+
+class QueryInputSerializer(serializers.Serializer[Any]):
+    alias = serializers.CharField()
+    stream = serializers.CharField()
+    window_ms = serializers.FloatField(allow_null=True, help_text="null is unbounded")
+
+
+class ProblemSerializer(serializers.Serializer[Any]):
+    """One fault of an input: where it is, what was found there and what was expected."""
+
+    code = serializers.CharField()
+    line = serializers.IntegerField(allow_null=True)
+    column = serializers.IntegerField(allow_null=True)
+    end_column = serializers.IntegerField(allow_null=True)
+    path = serializers.CharField(allow_null=True)
+    found = serializers.CharField()
+    expected = serializers.CharField()
+    suggestion = serializers.CharField(allow_null=True)
+    message = serializers.CharField()
+
+
+class ProblemsSerializer(serializers.Serializer[Any]):
+    errors = ProblemSerializer(many=True)  # type: ignore[assignment]
+
+
+class TagsField(serializers.ListField):
+    child = serializers.RegexField(
+        r"\A[^\s:,]{1,40}\Z",
+        error_messages={"invalid": "at most 40 characters without blanks, colons and commas"},
+    )
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=20, **options)
+
+
+class QueryWriteSerializer(serializers.Serializer[Any]):
+    name = serializers.RegexField(NAME_PATTERN, error_messages={"invalid": NAME_MESSAGE})
+    sql = SqlField()
+    description = serializers.CharField(allow_blank=True, default="", max_length=10_000)
+    tags = TagsField(default=list)
+
+
+class QueryPatchSerializer(serializers.Serializer[Any]):
+    description = serializers.CharField(allow_blank=True, max_length=10_000, required=False)
+    tags = TagsField(required=False)
+
+
+class QuerySerializer(serializers.ModelSerializer[Query]):
+    tags = serializers.SerializerMethodField()
+    owner = serializers.CharField(source="owner.username")
+    sql = serializers.CharField(source="current.sql")
+    version = serializers.IntegerField(source="current.number")
+    streams = serializers.SerializerMethodField()
+    inputs = serializers.SerializerMethodField()
+    outputs = NamedColumnSerializer(source="current.outputs", many=True)
+    status = serializers.SerializerMethodField()
+    topology = serializers.SerializerMethodField()
+    deployed_version = serializers.SerializerMethodField()
+    can_edit = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Query
+        fields = (
+            "id",
+            "name",
+            "description",
+            "tags",
+            "owner",
+            "sql",
+            "version",
+            "streams",
+            "inputs",
+            "outputs",
+            "status",
+            "topology",
+            "deployed_version",
+            "can_edit",
+            "created_at",
+            "updated_at",
+        )
+
+    def get_tags(self, record: Query) -> list[str]:
+        return [tag.name for tag in record.tags.all()]
+
+    def get_streams(self, record: Query) -> list[str]:
+        return sorted({source.stream.name for source in cast(QueryVersion, record.current).inputs.all()})
+
+    @extend_schema_field(QueryInputSerializer(many=True))
+    def get_inputs(self, record: Query) -> list[dict[str, Any]]:
+        return [
+            {"alias": source.alias, "stream": source.stream.name, "window_ms": source.window_ms}
+            for source in cast(QueryVersion, record.current).inputs.all()
+        ]
+
+    @extend_schema_field(serializers.ChoiceField(choices=STATUS_CHOICES))
+    def get_status(self, record: Query) -> str:
+        return query_status(deployment_of(record))
+
+    def get_topology(self, record: Query) -> str | None:
+        deployment = deployment_of(record)
+        return None if deployment is None else deployment.topology.name
+
+    def get_deployed_version(self, record: Query) -> int | None:
+        deployment = deployment_of(record)
+        return None if deployment is None else deployment.version.number
+
+    def get_can_edit(self, record: Query) -> bool:
+        account = self.context["account"]
+        return record.owner_id == account.pk or bool(self.context["is_operator"])
+
+
+class QueryVersionSerializer(serializers.ModelSerializer[QueryVersion]):
+    created_by = serializers.CharField(source="created_by.username")
+
+    class Meta:
+        model = QueryVersion
+        fields = ("number", "sql", "created_by", "created_at")
+
+
+class VersionWriteSerializer(serializers.Serializer[Any]):
+    sql = SqlField()
+
+
+class SearchSerializer(serializers.Serializer[Any]):
+    search = serializers.CharField(allow_blank=True, default="", max_length=500)
+
+
+class QueryResultsSerializer(serializers.Serializer[Any]):
+    """The newest results, newest first; `ids` and `batches` go with `rows`."""
+
+    columns = NamedColumnSerializer(many=True)
+    rows = serializers.ListField(child=serializers.DictField(child=serializers.JSONField(allow_null=True)))
+    ids = serializers.ListField(child=serializers.CharField())
+    batches = serializers.ListField(child=serializers.IntegerField())
+
+
+class DraftSerializer(serializers.Serializer[Any]):
+    sql = SqlField()
+    name = serializers.CharField(allow_blank=True, default="", max_length=63)
+
+
+class ExplainRequestSerializer(DraftSerializer):
+    topology = serializers.CharField(allow_null=True, default=None, max_length=63)
+
+
+class SqlSerializer(serializers.Serializer[Any]):
+    sql = SqlField()
+
+
+class ValidationSerializer(serializers.Serializer[Any]):
+    ok = serializers.BooleanField()
+    errors = ProblemSerializer(many=True)  # type: ignore[assignment]
+    inputs = QueryInputSerializer(many=True)
+    outputs = NamedColumnSerializer(many=True)

@@ -1,0 +1,15 @@
+from django.urls import path
+
+from backend.catalog.api import views
+
+urlpatterns = [
+    path("queries/", views.QueryList.as_view()),
+    path("queries/<key:pk>/", views.QueryDetail.as_view()),
+    path("queries/<key:pk>/versions/", views.QueryVersions.as_view()),
+    path("queries/<key:pk>/deploy/", views.QueryDeploy.as_view()),
+    path("queries/<key:pk>/undeploy/", views.QueryUndeploy.as_view()),
+    path("queries/<key:pk>/results/", views.QueryResults.as_view()),
+    path("sql/validate/", views.SqlValidate.as_view()),
+    path("sql/format/", views.SqlFormat.as_view()),
+    path("sql/explain/", views.SqlExplain.as_view()),
+]

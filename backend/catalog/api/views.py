@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from backend.accounts.queries import is_operator
+from backend.catalog import actions, language, queries
+from backend.catalog.api.serializers import (
+    DraftSerializer,
+    ExplainRequestSerializer,
+    ProblemsSerializer,
+    QueryPatchSerializer,
+    QueryResultsSerializer,
+    QuerySerializer,
+    QueryVersionSerializer,
+    QueryWriteSerializer,
+    SearchSerializer,
+    SqlSerializer,
+    ValidationSerializer,
+    VersionWriteSerializer,
+)
+from backend.errors import InputErrors, problem
+from backend.streams.api.serializers import SampleLimitSerializer
+from backend.topologies import actions as topology_actions
+from backend.topologies import planning
+from backend.topologies.api.serializers import (
+    DeployedSerializer,
+    DeployRequestSerializer,
+    ExplanationSerializer,
+)
+from optimizer.sql import format_query
+
+BAD = OpenApiResponse(ProblemsSerializer, "The text has no meaning.")
+
+
+def _shown(request: Request, records: Any, many: bool = False) -> Any:
+    context = {"account": request.user, "is_operator": is_operator(request.user)}
+    return QuerySerializer(records, many=many, context=context).data
+
+
+class QueryList(APIView):
+    @extend_schema(
+        operation_id="queries_list", parameters=[SearchSerializer], responses=QuerySerializer(many=True)
+    )
+    def get(self, request: Request) -> Response:
+        form = SearchSerializer(data=request.query_params)
+        form.is_valid(raise_exception=True)
+        return Response(_shown(request, queries.search(form.validated_data["search"]), many=True))
+
+    @extend_schema(request=QueryWriteSerializer, responses={201: QuerySerializer, 400: BAD})
+    def post(self, request: Request) -> Response:
+        form = QueryWriteSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        record = actions.create_query(request.user, **form.validated_data)
+        return Response(_shown(request, queries.queries().get(pk=record.pk)), status=201)
+
+
+class QueryDetail(APIView):
+    @extend_schema(responses=QuerySerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(_shown(request, get_object_or_404(queries.queries(), pk=pk)))
+
+    @extend_schema(request=QueryPatchSerializer, responses=QuerySerializer)
+    def patch(self, request: Request, pk: int) -> Response:
+        record = get_object_or_404(queries.queries(), pk=pk)
+        form = QueryPatchSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        actions.describe_query(request.user, record, **form.validated_data)
+        return Response(_shown(request, queries.queries().get(pk=pk)))
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, pk: int) -> Response:
+        actions.delete_query(request.user, get_object_or_404(queries.queries(), pk=pk))
+        return Response(status=204)
+
+
+class QueryVersions(APIView):
+    @extend_schema(responses=QueryVersionSerializer(many=True))
+    def get(self, request: Request, pk: int) -> Response:
+        record = get_object_or_404(queries.queries(), pk=pk)
+        versions = record.versions.select_related("created_by")
+        return Response(QueryVersionSerializer(versions, many=True).data)
+
+    @extend_schema(
+        request=VersionWriteSerializer, responses={201: QuerySerializer, 200: QuerySerializer, 400: BAD}
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        record = get_object_or_404(queries.queries(), pk=pk)
+        form = VersionWriteSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        written = actions.add_version(request.user, record, form.validated_data["sql"])
+        return Response(_shown(request, queries.queries().get(pk=pk)), status=201 if written else 200)
+
+
+class QueryDeploy(APIView):
+    """Let a topology answer the query; what it returns is only the request's number."""
+
+    @extend_schema(request=DeployRequestSerializer, responses={202: DeployedSerializer})
+    def post(self, request: Request, pk: int) -> Response:
+        record = get_object_or_404(queries.queries(), pk=pk)
+        form = DeployRequestSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        deployed = topology_actions.deploy_query(request.user, record, **form.validated_data)
+        return Response(DeployedSerializer(deployed).data, status=202)
+
+
+class QueryUndeploy(APIView):
+    @extend_schema(request=None, responses={202: DeployedSerializer})
+    def post(self, request: Request, pk: int) -> Response:
+        record = get_object_or_404(queries.queries(), pk=pk)
+        return Response(
+            DeployedSerializer(topology_actions.undeploy_query(request.user, record)).data, status=202
+        )
+
+
+class QueryResults(APIView):
+    """The newest results of a deployed query."""
+
+    @extend_schema(parameters=[SampleLimitSerializer], responses=QueryResultsSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        form = SampleLimitSerializer(data=request.query_params)
+        form.is_valid(raise_exception=True)
+        record = get_object_or_404(queries.queries(), pk=pk)
+        found = queries.newest_results(record, form.validated_data["limit"])
+        document = {
+            "columns": [{"name": name, "type": kind} for name, kind in found.columns],
+            "rows": found.rows,
+            "ids": found.ids,
+            "batches": found.batches,
+        }
+        return Response(QueryResultsSerializer(document).data)
+
+
+class SqlValidate(APIView):
+    """Everything that is wrong with a text, or what it reads and returns."""
+
+    @extend_schema(request=DraftSerializer, responses=ValidationSerializer)
+    def post(self, request: Request) -> Response:
+        form = DraftSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        draft = language.read_draft(form.validated_data["sql"], form.validated_data["name"] or "query")
+        inputs = draft.query.inputs if draft.query else ()
+        outputs = draft.query.outputs if draft.query else ()
+        document = {
+            "ok": draft.query is not None,
+            "errors": [problem(error) for error in draft.errors],
+            "inputs": [
+                {
+                    "alias": source.alias,
+                    "stream": source.stream,
+                    "window_ms": None if source.window is None else source.window / timedelta(milliseconds=1),
+                }
+                for source in inputs
+            ],
+            "outputs": [{"name": one.name, "type": one.expression.type.value} for one in outputs],
+        }
+        return Response(ValidationSerializer(document).data)
+
+
+class SqlFormat(APIView):
+    @extend_schema(request=SqlSerializer, responses={200: SqlSerializer, 400: BAD})
+    def post(self, request: Request) -> Response:
+        form = SqlSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        text = form.validated_data["sql"]
+        language.refuse_too_long(text, "query")
+        return Response(SqlSerializer({"sql": format_query(text)}).data)
+
+
+class SqlExplain(APIView):
+    """How a text would be answered: alone, and what it would add to a topology."""
+
+    @extend_schema(request=ExplainRequestSerializer, responses={200: ExplanationSerializer, 400: BAD})
+    def post(self, request: Request) -> Response:
+        form = ExplainRequestSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        values = form.validated_data
+        draft = language.read_draft(values["sql"], values["name"] or "query")
+        if draft.query is None:
+            raise InputErrors(draft.errors)
+        explanation = planning.explain(draft.query, values["sql"], draft.catalog, values["topology"])
+        return Response(ExplanationSerializer(explanation).data)

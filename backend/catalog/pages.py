@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.views.decorators.csrf import ensure_csrf_cookie
+
+from backend.catalog.models import Query
+from backend.shell.pages import island
+
+
+@login_required
+@ensure_csrf_cookie
+def catalog(request: HttpRequest) -> HttpResponse:
+    return island(request, "catalog/catalog.html", "catalog", "Queries", "queries")
+
+
+@login_required
+@ensure_csrf_cookie
+def new_query(request: HttpRequest) -> HttpResponse:
+    return island(request, "catalog/editor.html", "editor", "New query", "queries", {"queryId": None})
+
+
+@login_required
+@ensure_csrf_cookie
+def query(request: HttpRequest, pk: int) -> HttpResponse:
+    record = get_object_or_404(Query, pk=pk)
+    return island(request, "catalog/editor.html", "editor", record.name, "queries", {"queryId": record.pk})

@@ -1,0 +1,94 @@
+"""Finding queries, and their newest results."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django.db.models import Prefetch, Q, QuerySet
+
+from backend.bus import connection
+from backend.catalog.models import Query, QueryVersion
+from backend.topologies.models import TopologyQuery
+from backend.topologies.status import query_status
+from jobs.protocol import results_key
+
+
+def deployment_of(record: Query) -> TopologyQuery | None:
+    return cast("TopologyQuery | None", getattr(record, "deployment", None))
+
+
+def queries() -> QuerySet[Query]:
+    """Every query with all that its API document needs, in a fixed number of database queries."""
+    return (
+        Query.objects.exclude(current=None)
+        .select_related(
+            "owner",
+            "current",
+            "deployment__version",
+            "deployment__topology__active_plan",
+            "deployment__topology__current_run",
+        )
+        .prefetch_related(
+            "tags",
+            Prefetch("current__inputs"),
+            Prefetch("current__inputs__stream"),
+            Prefetch("current__outputs"),
+        )
+    )
+
+
+def search(text: str) -> list[Query]:
+    """Queries that match every part of the text: words, and `stream: owner: tag: status:` filters."""
+    found = queries()
+    status: str | None = None
+    for part in text.split():
+        key, colon, value = part.partition(":")
+        if not colon or not value:
+            found = found.filter(
+                Q(name__icontains=part)
+                | Q(description__icontains=part)
+                | Q(current__sql__icontains=part)
+                | Q(tags__name__icontains=part)
+            )
+        elif key == "stream":
+            found = found.filter(current__inputs__stream__name__iexact=value)
+        elif key == "owner":
+            found = found.filter(owner__username__iexact=value)
+        elif key == "tag":
+            found = found.filter(tags__name__iexact=value)
+        elif key == "status":
+            status = value
+        else:
+            found = found.filter(current__sql__icontains=part)
+    records = list(found.distinct())
+    if status is not None:
+        records = [record for record in records if query_status(deployment_of(record)) == status]
+    return records
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The newest results of a query, newest first."""
+
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[dict[str, Any], ...]
+    ids: tuple[str, ...]
+    batches: tuple[int, ...]
+
+
+def newest_results(record: Query, limit: int) -> Results:
+    """The tail that the job keeps in Redis; empty for a query that is not deployed."""
+    deployment = deployment_of(record)
+    version = cast(QueryVersion, record.current if deployment is None else deployment.version)
+    columns = tuple((output.name, output.type) for output in version.outputs.all())
+    if deployment is None:
+        return Results(columns, (), (), ())
+    entries = connection().xrevrange(results_key(deployment.topology.name, record.name), count=limit)
+    rows, ids, batches = [], [], []
+    for entry, fields in entries:
+        rows.append(json.loads(fields["json"], parse_constant=str))
+        ids.append(entry)
+        batches.append(int(fields["batch"]))
+    return Results(columns, tuple(rows), tuple(ids), tuple(batches))

@@ -1,0 +1,34 @@
+"""/healthz: whether this process can do its work."""
+
+from __future__ import annotations
+
+import redis.exceptions
+from django.db import connection as database
+from django.db.utils import Error as DatabaseError
+from django.http import HttpRequest, JsonResponse
+
+from backend.bus import connection
+from backend.errors import Unavailable
+
+
+def healthz(request: HttpRequest) -> JsonResponse:
+    """200 if database and Redis answer, else 503; says which."""
+    found = {"database": _database(), "redis": _redis()}
+    return JsonResponse(found, status=200 if set(found.values()) == {"ok"} else 503)
+
+
+def _database() -> str:
+    try:
+        with database.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return "unreachable"
+    return "ok"
+
+
+def _redis() -> str:
+    try:
+        connection().ping()
+    except (redis.exceptions.RedisError, Unavailable):
+        return "unreachable"
+    return "ok"

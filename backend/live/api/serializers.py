@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from backend.live.state import LIVE_STATE_CHOICES
+from backend.topologies.api.serializers import TopologyQuerySerializer
+
+
+class HistoryPointSerializer(serializers.Serializer[Any]):
+    batch = serializers.IntegerField()
+    at = serializers.DateTimeField()
+    epoch = serializers.IntegerField()
+    seconds = serializers.FloatField()
+    tuples_in = serializers.IntegerField()
+    backlog = serializers.IntegerField(allow_null=True)
+    results = serializers.IntegerField()
+    latency_ms_p50 = serializers.FloatField(allow_null=True)
+    latency_ms_p99 = serializers.FloatField(allow_null=True)
+    state_bytes = serializers.IntegerField()
+    state_tuples = serializers.IntegerField()
+
+
+class SwitchSerializer(serializers.Serializer[Any]):
+    at = serializers.DateTimeField()
+    plan_id = serializers.CharField()
+    epoch = serializers.IntegerField()
+    batch = serializers.IntegerField()
+    cause = serializers.CharField()
+
+
+class SnapshotSerializer(serializers.Serializer[Any]):
+    """What a topology does now; apply the events after `last_event_id` to keep it fresh."""
+
+    last_event_id = serializers.CharField()
+    state = serializers.ChoiceField(choices=LIVE_STATE_CHOICES)
+    error = serializers.CharField(allow_null=True)
+    run = serializers.CharField(allow_null=True)
+    plan_id = serializers.CharField(allow_null=True)
+    epoch = serializers.IntegerField(allow_null=True)
+    heartbeat_at = serializers.DateTimeField(allow_null=True)
+    batch = serializers.DictField(allow_null=True, help_text="the newest BatchCompleted of jobs.protocol")
+    history = HistoryPointSerializer(many=True)
+    switches = SwitchSerializer(many=True)
+    queries = TopologyQuerySerializer(many=True)

@@ -1,0 +1,157 @@
+"""Changing the stream registry, and ingesting events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, cast
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import IntegrityError, transaction
+
+from backend.accounts.queries import may_edit
+from backend.bus import connection
+from backend.errors import Conflict, Forbidden, InputErrors
+from backend.streams.models import Stream, StreamColumn
+from backend.streams.queries import to_domain
+from backend.streams.values import normalize
+from jobs.protocol import stream_key
+from optimizer import stream as domain
+from optimizer.errors import InputError, Place
+from optimizer.naming import nearest
+from optimizer.types import ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSpec:
+    """A stream as somebody describes it, before it is checked."""
+
+    name: str
+    columns: tuple[tuple[str, ColumnType], ...]
+    event_time: str
+    description: str = ""
+    lateness_ms: int = 0
+    late: domain.LatePolicy = "drop"
+    parallelism: int | None = None
+    tuples_per_second: float | None = None
+
+    def check(self) -> None:
+        """Raises `InputErrors` with the path of everything that cannot be."""
+        faults: list[InputError] = []
+        source = f"stream {self.name}"
+        seen: set[str] = set()
+        for position, (name, _) in enumerate(self.columns):
+            if name.casefold() in seen:
+                place = Place(source, path=f"columns.{position}.name")
+                faults.append(InputError("duplicate-column", place, f"column {name} again", "another name"))
+            seen.add(name.casefold())
+        timestamps = [name for name, kind in self.columns if kind is ColumnType.TIMESTAMP]
+        if self.event_time not in timestamps:
+            faults.append(
+                InputError(
+                    "bad-event-time",
+                    Place(source, path="event_time"),
+                    self.event_time or "nothing",
+                    f"one of the timestamp columns: {', '.join(timestamps) or 'there is none yet'}",
+                    nearest(self.event_time, timestamps),
+                )
+            )
+        if faults:
+            raise InputErrors(faults)
+        domain.Stream(
+            name=self.name,
+            columns=self.columns,
+            event_time=self.event_time,
+            lateness=timedelta(milliseconds=self.lateness_ms),
+            late=self.late,
+            parallelism=self.parallelism,
+            tuples_per_second=self.tuples_per_second,
+        )
+
+
+def create_stream(owner: AbstractBaseUser, spec: StreamSpec) -> Stream:
+    """Register a stream. Raises `InputErrors`, or `Conflict` when a stream or query has the name."""
+    from backend.catalog.models import Query  # catalog builds on streams; only names must differ
+
+    spec.check()
+    if Query.objects.filter(name=spec.name).exists():
+        raise Conflict("name-taken", f"a query is called {spec.name}; streams and queries share their names")
+    try:
+        with transaction.atomic():
+            record = Stream.objects.create(
+                name=spec.name,
+                description=spec.description,
+                event_time=spec.event_time,
+                lateness_ms=spec.lateness_ms,
+                late=spec.late,
+                parallelism=spec.parallelism,
+                tuples_per_second=spec.tuples_per_second,
+                owner=cast(Any, owner),
+            )
+            _write_columns(record, spec)
+    except IntegrityError as error:
+        raise Conflict("name-taken", f"there is a stream {spec.name} already") from error
+    return record
+
+
+def change_stream(account: AbstractBaseUser, record: Stream, spec: StreamSpec) -> Stream:
+    """Make the stream as `spec` says; its columns only while no query reads it."""
+    if not may_edit(account, record.owner_id):
+        raise Forbidden("not-yours", f"{record.owner} owns {record.name}; only its owner or an operator may")
+    spec.check()
+    present = to_domain(record)
+    with transaction.atomic():
+        if (spec.columns, spec.event_time) != (present.columns, present.event_time):
+            _refuse_if_used(record, "its columns cannot change")
+            record.columns.all().delete()
+            _write_columns(record, spec)
+        record.description = spec.description
+        record.event_time = spec.event_time
+        record.lateness_ms = spec.lateness_ms
+        record.late = spec.late
+        record.parallelism = spec.parallelism
+        record.tuples_per_second = spec.tuples_per_second
+        record.save()
+    return record
+
+
+def delete_stream(account: AbstractBaseUser, record: Stream) -> None:
+    """Forget the stream, and drop what lies in Redis for it. Only while no query reads it."""
+    if not may_edit(account, record.owner_id):
+        raise Forbidden("not-yours", f"{record.owner} owns {record.name}; only its owner or an operator may")
+    name = record.name
+    with transaction.atomic():
+        _refuse_if_used(record, "it cannot be deleted")
+        record.delete()
+        transaction.on_commit(lambda: connection().delete(stream_key(name)))
+
+
+def _refuse_if_used(record: Stream, consequence: str) -> None:
+    readers = sorted(set(record.readers.values_list("version__query__name", flat=True)))
+    if readers:
+        raise Conflict("stream-in-use", f"{', '.join(readers)} read {record.name}: {consequence}")
+
+
+def _write_columns(record: Stream, spec: StreamSpec) -> None:
+    StreamColumn.objects.bulk_create(
+        StreamColumn(stream=record, position=position, name=name, type=kind.value)
+        for position, (name, kind) in enumerate(spec.columns)
+    )
+
+
+def ingest(record: Stream, events: Sequence[object], single: bool) -> str | None:
+    """Append the events to the stream, all or none; returns the last Redis id, None without events.
+
+    Raises `InputError` whose path names the event (its index unless `single`) and the column.
+    """
+    stream = to_domain(record)
+    rows = [normalize(event, stream, "" if single else str(index)) for index, event in enumerate(events)]
+    if not rows:
+        return None
+    pipeline = connection().pipeline(transaction=True)
+    for row in rows:
+        text = json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        pipeline.xadd(stream_key(stream.name), {"json": text})
+    return cast(str, pipeline.execute()[-1])

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from typing import Any, cast
+
+from rest_framework import serializers
+
+from backend.streams.actions import StreamSpec
+from backend.streams.models import COLUMN_TYPE_CHOICES, NAME, Stream
+from optimizer.types import ColumnType
+
+BIGGEST = 2**53 - 1
+"""The largest integer that every JSON reader keeps exactly."""
+
+
+class StreamColumnSerializer(serializers.Serializer[Any]):
+    name = serializers.RegexField(
+        r"\A[A-Za-z_][A-Za-z0-9_]*\Z", max_length=255, error_messages={"invalid": "letters, digits and _"}
+    )
+    type = serializers.ChoiceField(choices=COLUMN_TYPE_CHOICES)
+
+
+class NamedColumnSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    type = serializers.CharField()
+
+
+class StreamWriteSerializer(serializers.Serializer[Any]):
+    """What somebody may say about a stream."""
+
+    name = serializers.RegexField(r"\A[a-z_][a-z0-9_]{0,62}\Z", error_messages={"invalid": str(NAME.message)})
+    description = serializers.CharField(allow_blank=True, default="", max_length=10_000)
+    event_time = serializers.CharField(max_length=255)
+    lateness_ms = serializers.IntegerField(min_value=0, max_value=BIGGEST // 1000, default=0)
+    late = serializers.ChoiceField(choices=["drop", "join"], default="drop")
+    parallelism = serializers.IntegerField(min_value=1, max_value=1024, allow_null=True, default=None)
+    tuples_per_second = serializers.FloatField(min_value=0, max_value=1e12, allow_null=True, default=None)
+    columns = StreamColumnSerializer(many=True, allow_empty=False, max_length=500)
+
+    def spec(self, present: StreamSpec | None = None) -> StreamSpec:
+        """The description, completed by what is there already when this is a partial one."""
+        values = dict(self.validated_data)
+        if "columns" in values:
+            values["columns"] = tuple((c["name"], ColumnType(c["type"])) for c in values["columns"])
+        if present is not None:
+            names = StreamSpec.__slots__
+            values = {name: values.get(name, getattr(present, name)) for name in names}
+        return StreamSpec(**values)
+
+
+class StreamPatchSerializer(StreamWriteSerializer):
+    """A change of a stream; its name stays."""
+
+    name = None  # type: ignore[assignment]
+
+
+class StreamSerializer(serializers.ModelSerializer[Stream]):
+    columns = StreamColumnSerializer(many=True)
+    owner = serializers.CharField(source="owner.username")
+    entries = serializers.SerializerMethodField(help_text="Entries in Redis; null when it is out of reach.")
+    query_count = serializers.IntegerField()
+
+    class Meta:
+        model = Stream
+        fields = (
+            "name",
+            "description",
+            "event_time",
+            "lateness_ms",
+            "late",
+            "parallelism",
+            "tuples_per_second",
+            "columns",
+            "entries",
+            "query_count",
+            "owner",
+            "created_at",
+        )
+
+    def get_entries(self, record: Stream) -> int | None:
+        return cast("int | None", self.context["entries"][record.name])
+
+
+class StreamSampleSerializer(serializers.Serializer[Any]):
+    columns = NamedColumnSerializer(many=True)
+    rows = serializers.ListField(child=serializers.DictField(child=serializers.JSONField(allow_null=True)))
+
+
+class IngestedSerializer(serializers.Serializer[Any]):
+    accepted = serializers.IntegerField()
+    last_id = serializers.CharField(allow_null=True)
+
+
+class SampleLimitSerializer(serializers.Serializer[Any]):
+    limit = serializers.IntegerField(min_value=1, max_value=1000, default=20)

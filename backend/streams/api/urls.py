@@ -1,0 +1,10 @@
+from django.urls import path
+
+from backend.streams.api import views
+
+urlpatterns = [
+    path("streams/", views.StreamList.as_view()),
+    path("streams/<name:name>/", views.StreamDetail.as_view()),
+    path("streams/<name:name>/sample/", views.StreamSample.as_view()),
+    path("streams/<name:name>/events/", views.StreamEvents.as_view()),
+]

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import OpenApiResponse, OpenApiTypes, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from backend.parsers import BoundedJSONParser, NDJSONParser
+from backend.streams import actions, queries
+from backend.streams.api.serializers import (
+    IngestedSerializer,
+    SampleLimitSerializer,
+    StreamPatchSerializer,
+    StreamSampleSerializer,
+    StreamSerializer,
+    StreamWriteSerializer,
+)
+from backend.streams.models import Stream
+
+
+def _shown(records: list[Stream], many: bool) -> Any:
+    entries = queries.entry_counts([record.name for record in records])
+    context = {"entries": entries}
+    return StreamSerializer(records if many else records[0], many=many, context=context).data
+
+
+class StreamList(APIView):
+    @extend_schema(operation_id="streams_list", responses=StreamSerializer(many=True))
+    def get(self, request: Request) -> Response:
+        return Response(_shown(list(queries.streams()), many=True))
+
+    @extend_schema(request=StreamWriteSerializer, responses={201: StreamSerializer})
+    def post(self, request: Request) -> Response:
+        form = StreamWriteSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        record = actions.create_stream(request.user, form.spec())
+        return Response(_shown([queries.streams().get(pk=record.pk)], many=False), status=201)
+
+
+class StreamDetail(APIView):
+    @extend_schema(responses=StreamSerializer)
+    def get(self, request: Request, name: str) -> Response:
+        return Response(_shown([get_object_or_404(queries.streams(), name=name)], many=False))
+
+    @extend_schema(request=StreamPatchSerializer, responses=StreamSerializer)
+    def patch(self, request: Request, name: str) -> Response:
+        record = get_object_or_404(queries.streams(), name=name)
+        form = StreamPatchSerializer(data=request.data, partial=True)
+        form.is_valid(raise_exception=True)
+        present = queries.to_domain(record)
+        spec = actions.StreamSpec(
+            name=record.name,
+            columns=present.columns,
+            event_time=record.event_time,
+            description=record.description,
+            lateness_ms=record.lateness_ms,
+            late=present.late,
+            parallelism=record.parallelism,
+            tuples_per_second=record.tuples_per_second,
+        )
+        actions.change_stream(request.user, record, form.spec(spec))
+        return Response(_shown([queries.streams().get(pk=record.pk)], many=False))
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, name: str) -> Response:
+        actions.delete_stream(request.user, get_object_or_404(queries.streams(), name=name))
+        return Response(status=204)
+
+
+class StreamSample(APIView):
+    """The newest tuples of a stream, newest first."""
+
+    @extend_schema(parameters=[SampleLimitSerializer], responses=StreamSampleSerializer)
+    def get(self, request: Request, name: str) -> Response:
+        form = SampleLimitSerializer(data=request.query_params)
+        form.is_valid(raise_exception=True)
+        record = get_object_or_404(queries.streams(), name=name)
+        found = queries.sample(record, form.validated_data["limit"])
+        columns = [{"name": column, "type": kind} for column, kind in found.columns]
+        return Response(StreamSampleSerializer({"columns": columns, "rows": found.rows}).data)
+
+
+class StreamEvents(APIView):
+    """Ingest events: one JSON object, an array of them, or newline-delimited JSON."""
+
+    parser_classes = (BoundedJSONParser, NDJSONParser)
+
+    @extend_schema(
+        request={"application/json": OpenApiTypes.OBJECT, "application/x-ndjson": OpenApiTypes.STR},
+        responses={202: IngestedSerializer, 400: OpenApiResponse(description="{errors: [Problem]}")},
+    )
+    def post(self, request: Request, name: str) -> Response:
+        record = get_object_or_404(queries.streams(), name=name)
+        single = not isinstance(request.data, list)
+        events = [request.data] if single else request.data
+        last_id = actions.ingest(record, events, single)
+        return Response(IngestedSerializer({"accepted": len(events), "last_id": last_id}).data, status=202)

@@ -1,0 +1,100 @@
+"""Reading the stream registry and what lies in the streams."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, cast
+
+import pyarrow as pa
+import redis.exceptions
+from django.db.models import Count, QuerySet
+
+from backend.bus import binary_connection, connection
+from backend.errors import Unavailable
+from backend.streams.models import SelectivityEstimate, Stream
+from backend.streams.values import shown
+from jobs.protocol import stream_key
+from optimizer import stream as domain
+from optimizer.catalog import Catalog
+from optimizer.types import ColumnType
+
+
+def streams() -> QuerySet[Stream]:
+    """Every stream with its columns, and `query_count`: the queries that have a version reading it."""
+    return (
+        Stream.objects.select_related("owner")
+        .prefetch_related("columns")
+        .annotate(query_count=Count("readers__version__query", distinct=True))
+    )
+
+
+def to_domain(record: Stream) -> domain.Stream:
+    return domain.Stream(
+        name=record.name,
+        columns=tuple((column.name, ColumnType(column.type)) for column in record.columns.all()),
+        event_time=record.event_time,
+        lateness=timedelta(milliseconds=record.lateness_ms),
+        late=cast(domain.LatePolicy, record.late),
+        parallelism=record.parallelism,
+        tuples_per_second=record.tuples_per_second,
+    )
+
+
+def load_catalog() -> Catalog:
+    """All registered streams, as the optimizer reads them."""
+    return Catalog.of(to_domain(record) for record in Stream.objects.prefetch_related("columns"))
+
+
+def selectivities() -> tuple[tuple[str, float], ...]:
+    """Known selectivities, by predicate over stream names, in a fixed order."""
+    return tuple(SelectivityEstimate.objects.values_list("predicate", "value"))
+
+
+def entry_counts(names: list[str]) -> dict[str, int | None]:
+    """Entries that lie in Redis, by stream; None when Redis is out of reach."""
+    try:
+        pipeline = connection().pipeline(transaction=False)
+        for name in names:
+            pipeline.xlen(stream_key(name))
+        return dict(zip(names, pipeline.execute(), strict=True))
+    except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, Unavailable):
+        return dict.fromkeys(names)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[dict[str, Any], ...]
+    """Newest first; values as JSON."""
+
+
+def sample(record: Stream, limit: int) -> Sample:
+    """The newest tuples of a stream. An entry that cannot be decoded is left out, as the job would."""
+    stream = to_domain(record)
+    rows: list[dict[str, Any]] = []
+    for _, fields in binary_connection().xrevrange(stream_key(stream.name), count=limit):
+        for row in reversed(_decode(fields, limit)):
+            rows.append({name: shown(row.get(name)) for name, _ in stream.columns})
+        if len(rows) >= limit:
+            break
+    return Sample(tuple((name, kind.value) for name, kind in stream.columns), tuple(rows[:limit]))
+
+
+def _decode(fields: dict[bytes, bytes], limit: int) -> list[dict[str, Any]]:
+    """The tuples of one entry, at most the last `limit`; none if they cannot be read."""
+    if b"json" in fields:
+        try:
+            row = json.loads(fields[b"json"])
+        except ValueError:
+            return []
+        return [row] if isinstance(row, dict) else []
+    if b"arrow" in fields:
+        try:
+            with pa.ipc.open_stream(fields[b"arrow"]) as reader:
+                table = reader.read_all()
+        except (pa.ArrowInvalid, OSError):
+            return []
+        return cast(list[dict[str, Any]], table.slice(max(0, table.num_rows - limit)).to_pylist())
+    return []

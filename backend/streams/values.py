@@ -1,0 +1,120 @@
+"""Tuples as JSON: what the ingest endpoint takes, and how stored values are shown.
+
+bigint and int are JSON integers, double any JSON number, boolean true or false, timestamp an
+ISO 8601 text (UTC unless it says otherwise), date `YYYY-MM-DD`, binary base64. A missing
+column is NULL.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from typing import Any
+
+from optimizer.errors import InputError, Place
+from optimizer.naming import nearest
+from optimizer.stream import Stream
+from optimizer.types import ColumnType
+
+_BITS = {ColumnType.BIGINT: 63, ColumnType.INT: 31}
+_EXPECTED = {
+    ColumnType.BIGINT: "a 64-bit integer",
+    ColumnType.INT: "a 32-bit integer",
+    ColumnType.DOUBLE: "a number",
+    ColumnType.STRING: "a text",
+    ColumnType.BOOLEAN: "true or false",
+    ColumnType.TIMESTAMP: "an ISO 8601 timestamp such as 2013-01-01T10:00:00Z",
+    ColumnType.DATE: "a date such as 2013-01-01",
+    ColumnType.BINARY: "base64 text",
+}
+
+
+def normalize(event: object, stream: Stream, path: str = "") -> dict[str, Any]:
+    """The event with every column of the stream, its values in their one JSON form.
+
+    Raises `InputError` whose place has the event's path (`3.delay`) when the event is no object,
+    has a column that the stream does not, a value of another type, or no event time.
+    """
+    source = f"events of {stream.name}"
+    if not isinstance(event, Mapping):
+        raise InputError("bad-event", Place(source, path=path or None), _shown(event), "a JSON object")
+    names = [name for name, _ in stream.columns]
+    prefix = f"{path}." if path else ""
+    for name in event:
+        if name not in names:
+            raise InputError(
+                "unknown-column",
+                Place(source, path=f"{prefix}{name[:80]}"),
+                f"column {name[:80]}",
+                f"a column of {stream.name}",
+                nearest(name[:80], names),
+            )
+    row: dict[str, Any] = {}
+    for name, kind in stream.columns:
+        value = event.get(name)
+        try:
+            row[name] = None if value is None else _normalize_value(value, kind)
+        except (ValueError, OverflowError) as error:
+            place = Place(source, path=f"{prefix}{name}")
+            raise InputError("bad-value", place, _shown(value), _EXPECTED[kind]) from error
+    if row[stream.event_time] is None:
+        place = Place(source, path=f"{prefix}{stream.event_time}")
+        raise InputError("no-event-time", place, "null", _EXPECTED[ColumnType.TIMESTAMP])
+    return row
+
+
+def _normalize_value(value: object, kind: ColumnType) -> Any:
+    """Raises `ValueError` or `OverflowError` when the value is none of the type."""
+    match kind, value:
+        case ((ColumnType.BIGINT | ColumnType.INT), int()) if not isinstance(value, bool):
+            if -(1 << _BITS[kind]) <= value < 1 << _BITS[kind]:
+                return value
+        case ColumnType.DOUBLE, (int() | float()) if not isinstance(value, bool):
+            number = float(value)
+            if math.isfinite(number):
+                return number
+        case ColumnType.STRING, str():
+            # A lone surrogate is no text: it cannot be encoded.
+            value.encode()
+            return value
+        case ColumnType.BOOLEAN, bool():
+            return value
+        case ColumnType.TIMESTAMP, str():
+            moment = datetime.fromisoformat(value)
+            moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+            return moment.isoformat().replace("+00:00", "Z")
+        case ColumnType.DATE, str():
+            return date.fromisoformat(value).isoformat()
+        case ColumnType.BINARY, str():
+            try:
+                return base64.b64encode(base64.b64decode(value, validate=True)).decode()
+            except binascii.Error as error:
+                raise ValueError(str(error)) from error
+    raise ValueError(f"{value!r} is no {kind}")
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def shown(value: object) -> Any:
+    """A stored value as JSON can carry it; what JSON has no number for becomes text."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case datetime():
+            moment = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+            return moment.isoformat().replace("+00:00", "Z")
+        case date():
+            return value.isoformat()
+        case bytes():
+            return base64.b64encode(value).decode()
+        case _:
+            return str(value)

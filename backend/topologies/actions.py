@@ -1,0 +1,185 @@
+"""What people ask of topologies. Each action writes what is wanted and wakes the tasks on commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import IntegrityError, transaction
+from django.db.models import Count, F
+from django.utils import timezone
+
+from backend.accounts.queries import is_operator, may_edit
+from backend.catalog.models import Query, QueryVersion
+from backend.errors import Conflict, Forbidden
+from backend.topologies import tasks
+from backend.topologies.models import ENDED, AuditEntry, Desired, Run, Topology, TopologyQuery
+
+DEFAULT_TOPOLOGY = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A change of a topology's queries that was accepted and is being planned."""
+
+    topology: str
+    revision: int
+    query: str
+    version: int
+
+
+def create_topology(name: str) -> Topology:
+    """The topology of this name, made if it is not there."""
+    topology, _ = Topology.objects.get_or_create(
+        name=name,
+        defaults={"method": settings.MILLRACE_METHOD, "trigger_ms": int(settings.MILLRACE_TRIGGER_MS)},
+    )
+    return topology
+
+
+def deploy_query(
+    account: AbstractBaseUser, query: Query, topology: str | None = None, version: int | None = None
+) -> Deployment:
+    """Let a topology answer the query (its current version unless told) and start the topology.
+
+    Raises `Conflict` when another topology answers it already, or when there is no such version.
+    """
+    if not may_edit(account, query.owner_id):
+        raise Forbidden(
+            "not-yours", f"{query.owner} owns {query.name}; only its owner or an operator deploys it"
+        )
+    wanted = query.current
+    if version is not None:
+        wanted = query.versions.filter(number=version).first()
+    if wanted is None:
+        raise Conflict("no-such-version", f"{query.name} has no version {version}")
+    with transaction.atomic():
+        target = _target(query, wanted, topology)
+        present = TopologyQuery.objects.filter(query=query).select_related("topology").first()
+        if present is not None and present.topology_id != target.pk:
+            raise Conflict(
+                "deployed-elsewhere",
+                f"{present.topology} answers {query.name} already; undeploy it there first",
+            )
+        revision = _revise(target)
+        try:
+            TopologyQuery.objects.update_or_create(
+                query=query, defaults={"topology": target, "version": wanted, "revision": revision}
+            )
+        except IntegrityError as error:
+            raise Conflict(
+                "deployed-elsewhere", f"{query.name} is being deployed by somebody else"
+            ) from error
+        Topology.objects.filter(pk=target.pk).update(desired=Desired.RUNNING, restart_at=None)
+        _note(target, account, "deploy", f"{query.name} v{wanted.number}")
+    return Deployment(target.name, revision, query.name, wanted.number)
+
+
+def undeploy_query(account: AbstractBaseUser, query: Query) -> Deployment:
+    """Take the query out of its topology; a topology without queries stops."""
+    if not may_edit(account, query.owner_id):
+        raise Forbidden(
+            "not-yours", f"{query.owner} owns {query.name}; only its owner or an operator undeploys it"
+        )
+    with transaction.atomic():
+        present = TopologyQuery.objects.filter(query=query).select_related("topology", "version").first()
+        if present is None:
+            raise Conflict("not-deployed", f"no topology answers {query.name}")
+        topology = present.topology
+        present.delete()
+        revision = _revise(topology)
+        _note(topology, account, "undeploy", f"{query.name} v{present.version.number}")
+        if not topology.deployed.exists():
+            _stop(topology, "now")
+    return Deployment(topology.name, revision, query.name, present.version.number)
+
+
+def replan(account: AbstractBaseUser, topology: Topology) -> None:
+    """Plan the topology's queries again, with what is known now."""
+    _operators_only(account, topology)
+    with transaction.atomic():
+        if not topology.deployed.exists():
+            raise Conflict("no-queries", f"{topology} has no queries; deploy one first")
+        _revise(topology)
+        _note(topology, account, "optimize")
+
+
+def start_topology(account: AbstractBaseUser, topology: Topology) -> None:
+    """Want the topology's job to run. Also tries a failed one again at once."""
+    _operators_only(account, topology)
+    with transaction.atomic():
+        if not topology.deployed.exists():
+            raise Conflict("no-queries", f"{topology} has no queries; deploy one first")
+        _start(topology)
+        _note(topology, account, "start")
+
+
+def stop_topology(account: AbstractBaseUser, topology: Topology, mode: str) -> None:
+    """Want the topology's job to end: after its running batch (`now`) or with nothing left (`drain`)."""
+    _operators_only(account, topology)
+    with transaction.atomic():
+        _stop(topology, mode)
+        _note(topology, account, "stop", mode)
+
+
+def restart_topology(account: AbstractBaseUser, topology: Topology) -> None:
+    """End the job after its running batch and launch it again, on the same checkpoint."""
+    _operators_only(account, topology)
+    with transaction.atomic():
+        if not topology.deployed.exists():
+            raise Conflict("no-queries", f"{topology} has no queries; deploy one first")
+        _request_stop(topology, "now")
+        _start(topology)
+        _note(topology, account, "restart")
+
+
+def _operators_only(account: AbstractBaseUser, topology: Topology) -> None:
+    if not is_operator(account):
+        raise Forbidden("operators-only", f"only operators start, stop and plan {topology}")
+
+
+def _start(topology: Topology) -> None:
+    Topology.objects.filter(pk=topology.pk).update(desired=Desired.RUNNING, restart_at=None, failures=0)
+    transaction.on_commit(lambda: tasks.reconcile.delay(topology.pk))
+
+
+def _stop(topology: Topology, mode: str) -> None:
+    Topology.objects.filter(pk=topology.pk).update(desired=Desired.STOPPED, restart_at=None)
+    _request_stop(topology, mode)
+
+
+def _request_stop(topology: Topology, mode: str) -> None:
+    runs = Run.objects.filter(topology=topology).exclude(state__in=ENDED)
+    runs.update(stop_requested_at=timezone.now(), stop_mode=mode)
+    ids = list(runs.values_list("pk", flat=True))
+    transaction.on_commit(lambda: [tasks.stop.delay(run_id) for run_id in ids])
+
+
+def _revise(topology: Topology) -> int:
+    Topology.objects.filter(pk=topology.pk).update(revision=F("revision") + 1, revised_at=timezone.now())
+    revision = Topology.objects.values_list("revision", flat=True).get(pk=topology.pk)
+    transaction.on_commit(lambda: tasks.optimize.delay(topology.pk))
+    return revision
+
+
+def _target(query: Query, version: QueryVersion, name: str | None) -> Topology:
+    """The topology named, else the query's own, else the one that shares most streams, else `main`."""
+    if name is not None:
+        return create_topology(name)
+    present = TopologyQuery.objects.filter(query=query).select_related("topology").first()
+    if present is not None:
+        return present.topology
+    streams = version.inputs.values_list("stream", flat=True)
+    sharing = (
+        Topology.objects.filter(deployed__version__inputs__stream__in=streams)
+        .annotate(shared=Count("deployed__version__inputs__stream", distinct=True))
+        .order_by("-shared", "name")
+        .first()
+    )
+    return sharing or create_topology(DEFAULT_TOPOLOGY)
+
+
+def _note(topology: Topology, account: AbstractBaseUser, action: str, detail: str = "") -> None:
+    AuditEntry.objects.create(topology=topology, account=cast(Any, account), action=action, detail=detail)

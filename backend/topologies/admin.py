@@ -1,0 +1,45 @@
+from django.contrib import admin
+
+from backend.topologies.models import AuditEntry, Plan, PlanSwitch, Run, Topology
+
+
+class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]
+    """What the product writes is looked at here, never edited: every change has its action."""
+
+    def has_add_permission(self, request: object) -> bool:
+        return False
+
+    def has_change_permission(self, request: object, obj: object | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: object, obj: object | None = None) -> bool:
+        return False
+
+
+@admin.register(Topology)
+class TopologyAdmin(ReadOnly):
+    list_display = ("name", "desired", "method", "revision", "planned_revision", "failures", "restart_at")
+
+
+@admin.register(Plan)
+class PlanAdmin(ReadOnly):
+    list_display = ("plan_id", "topology", "method", "status", "probe", "storage", "created_at")
+    list_filter = ("topology",)
+
+
+@admin.register(Run)
+class RunAdmin(ReadOnly):
+    list_display = ("id", "topology", "state", "attempt", "pid", "created_at", "ended_at", "error")
+    list_filter = ("topology", "state")
+
+
+@admin.register(PlanSwitch)
+class PlanSwitchAdmin(ReadOnly):
+    list_display = ("topology", "plan_id", "epoch", "batch", "cause", "at")
+    list_filter = ("topology",)
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ReadOnly):
+    list_display = ("at", "topology", "account", "action", "detail")
+    list_filter = ("topology", "action")

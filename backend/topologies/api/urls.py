@@ -1,0 +1,16 @@
+from django.urls import path
+
+from backend.topologies.api import views
+
+urlpatterns = [
+    path("topologies/", views.TopologyList.as_view()),
+    path("topologies/<name:name>/", views.TopologyDetail.as_view()),
+    path("topologies/<name:name>/graph/", views.TopologyGraph.as_view()),
+    path("topologies/<name:name>/start/", views.TopologyStart.as_view()),
+    path("topologies/<name:name>/stop/", views.TopologyStop.as_view()),
+    path("topologies/<name:name>/restart/", views.TopologyRestart.as_view()),
+    path("topologies/<name:name>/optimize/", views.TopologyOptimize.as_view()),
+    path("runs/", views.RunList.as_view()),
+    path("runs/<run:pk>/", views.RunDetail.as_view()),
+    path("runs/<run:pk>/log/", views.RunLog.as_view()),
+]

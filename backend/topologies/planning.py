@@ -1,0 +1,219 @@
+"""From a topology's queries to a plan in the database, and what the editor shows before that."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from backend.catalog.language import parse_versions
+from backend.streams.queries import load_catalog, selectivities
+from backend.topologies.models import Plan as PlanRecord
+from backend.topologies.models import Topology, TopologyQuery
+from optimizer.catalog import Catalog
+from optimizer.errors import Infeasible, InputError
+from optimizer.explain import explain as explain_plan
+from optimizer.explain import marginal_cost, to_text
+from optimizer.expression import Expression
+from optimizer.plan import Plan, plan
+from optimizer.problem import Options
+from optimizer.query import Query
+from optimizer.sql import parse_predicate
+from optimizer.statistics import StatisticsProvider, statistics_of_workload
+
+DRAFT_METHOD = "greedy"
+"""Answers at once: an explanation is read while somebody types."""
+DRAFT_SECONDS = 1.0
+
+
+def _statistics(catalog: Catalog, estimates: tuple[tuple[str, float], ...]) -> StatisticsProvider:
+    """Declared rates and selectivities; an estimate over a stream that is gone is left out."""
+    known: dict[Expression, float] = {}
+    for predicate, value in estimates:
+        try:
+            known[parse_predicate(predicate, catalog)] = value
+        except InputError:
+            continue
+    return statistics_of_workload(catalog, known)
+
+
+def plan_newest(topology_id: int) -> bool:
+    """Plan the newest revision of a topology and store the plan; True if this call did.
+
+    Of several calls for one revision the first one plans. A revision that cannot be planned
+    is marked so, with the reason; the plan before it stays.
+    """
+    topology = Topology.objects.filter(pk=topology_id).first()
+    if topology is None:
+        return False
+    revision = topology.revision
+    claimed = Topology.objects.filter(pk=topology_id, claimed_revision__lt=revision).update(
+        claimed_revision=revision, claimed_at=timezone.now()
+    )
+    if not claimed:
+        return False
+    deployed = list(TopologyQuery.objects.filter(topology_id=topology_id).select_related("version__query"))
+    if not deployed:
+        # Nothing to run: the topology was stopped when its last query left.
+        Topology.objects.filter(pk=topology_id, planned_revision__lt=revision).update(
+            planned_revision=revision, plan=None, deployment_error=""
+        )
+        return True
+    try:
+        made, texts = _plan(topology, deployed)
+    except (InputError, Infeasible) as error:
+        _refuse(topology_id, revision, str(error))
+        return True
+    except Exception as error:
+        _refuse(topology_id, revision, f"the optimizer failed: {type(error).__name__}: {error}")
+        raise
+    _store(topology, revision, deployed, made)
+    return True
+
+
+def _plan(topology: Topology, deployed: list[TopologyQuery]) -> tuple[Plan, Mapping[str, str]]:
+    catalog = load_catalog()
+    versions = [one.version for one in deployed]
+    parsed = parse_versions(versions, catalog)
+    texts = {version.query.name: version.sql for version in versions}
+    made = plan(
+        [parsed[version.pk] for version in versions],
+        catalog,
+        _statistics(catalog, selectivities()),
+        topology.method,
+        Options(time_limit_s=settings.MILLRACE_PLAN_SECONDS),
+        # Stores keep every column and tuple, so that a query over stored streams answers at once.
+        "everything",
+        tasks=int(settings.MILLRACE_PARALLELISM),
+        texts=texts,
+    )
+    return made, texts
+
+
+def _refuse(topology_id: int, revision: int, reason: str) -> None:
+    Topology.objects.filter(pk=topology_id, failed_revision__lt=revision).update(
+        failed_revision=revision, deployment_error=reason
+    )
+
+
+def _store(topology: Topology, revision: int, deployed: list[TopologyQuery], made: Plan) -> None:
+    graph = made.graph.to_json()
+    with transaction.atomic():
+        newest = PlanRecord.objects.filter(topology=topology).first()
+        if newest is not None and newest.graph == graph:
+            record = newest
+        else:
+            cost, solution = made.solution.cost, made.solution
+            record, _ = PlanRecord.objects.get_or_create(
+                plan_id=f"{topology.name}.{revision}",
+                defaults={
+                    "topology": topology,
+                    "revision": revision,
+                    "graph": graph,
+                    "text": to_text(explain_plan(made)),
+                    "method": made.method,
+                    "status": made.status.value,
+                    "probe": cost.probe,
+                    "storage": cost.storage,
+                    "latency": cost.latency,
+                    "individual_cost": made.individual_cost,
+                    "bound": solution.bound,
+                    "build_seconds": solution.build_seconds,
+                    "solve_seconds": solution.solve_seconds,
+                },
+            )
+            record.versions.set(one.version for one in deployed)
+        # A newer revision may have been planned meanwhile: the newest wins.
+        Topology.objects.filter(pk=topology.pk, planned_revision__lt=revision).update(
+            planned_revision=revision, plan=record, deployment_error=""
+        )
+
+
+def explain(query: Query, sql: str, catalog: Catalog, topology: str | None) -> dict[str, Any]:
+    """How a query would be answered alone, and what it would add to a topology's plan.
+
+    The document is the API's (docs/frontend-contract.md). Raises `Infeasible`.
+    """
+    made = _quickly([query], catalog, _statistics(catalog, selectivities()), {query.name: sql})
+    explanation = explain_plan(made)
+    return {
+        "text": to_text(explanation),
+        "cost": asdict(explanation.cost),
+        "individual_cost": explanation.individual_cost,
+        "method": explanation.method,
+        "status": explanation.status,
+        "bound": explanation.bound,
+        "gap": explanation.gap,
+        "graph": json.loads(made.graph.to_json()),
+        "marginal": _marginal(query, catalog, topology),
+    }
+
+
+def _quickly(
+    queries: Sequence[Query], catalog: Catalog, statistics: StatisticsProvider, texts: Mapping[str, str]
+) -> Plan:
+    return plan(
+        queries,
+        catalog,
+        statistics,
+        DRAFT_METHOD,
+        Options(time_limit_s=DRAFT_SECONDS),
+        "everything",
+        tasks=int(settings.MILLRACE_PARALLELISM),
+        texts=texts,
+    )
+
+
+@lru_cache(maxsize=32)
+def _base(queries: tuple[Query, ...], catalog: Catalog, known: tuple[tuple[str, float], ...]) -> Plan:
+    """The plan that one more query is compared with; the same while somebody types."""
+    return _quickly(queries, catalog, _statistics(catalog, known), {})
+
+
+def _marginal(query: Query, catalog: Catalog, name: str | None) -> dict[str, Any] | None:
+    """What the query adds to the topology named, or else to the one that shares most streams with it."""
+    target = _comparable(query, name)
+    if target is None:
+        return None
+    others = [one for one in target.deployed.select_related("version__query") if one.query.name != query.name]
+    if not others:
+        return None
+    parsed = parse_versions([one.version for one in others], catalog)
+    base = _base(tuple(parsed[one.version.pk] for one in others), catalog, selectivities())
+    added = marginal_cost(base, query)
+    streams = {source.stream for source in query.inputs}
+    return {
+        "topology": target.name,
+        "text": str(added),
+        "cost": {
+            "probe": added.probe,
+            "storage": added.storage,
+            "latency": 0.0,
+            "total": added.probe + added.storage,
+        },
+        "stores_new": len(added.new_stores),
+        "stores_shared": len(streams - set(added.new_stores)),
+        "probes_new": added.steps - added.reused_steps,
+        "probes_shared": added.reused_steps,
+        "probe_percent": None if added.probe_share is None else 100 * added.probe_share,
+    }
+
+
+def _comparable(query: Query, name: str | None) -> Topology | None:
+    if name is not None:
+        return Topology.objects.filter(name=name).first()
+    streams = {source.stream for source in query.inputs}
+    sharing: dict[int, int] = {}
+    rows = TopologyQuery.objects.filter(version__inputs__stream__name__in=streams)
+    for topology_id, _ in rows.values_list("topology_id", "version__inputs__stream__name").distinct():
+        sharing[topology_id] = sharing.get(topology_id, 0) + 1
+    if not sharing:
+        return None
+    best = min(sharing, key=lambda pk: (-sharing[pk], pk))
+    return Topology.objects.get(pk=best)

@@ -1,0 +1,162 @@
+"""The streaming job as an operating-system process: launching, finding and ending it.
+
+A process is named by its pid together with the time at which it started: pids are used again.
+It leads a session of its own, so it outlives the worker that launched it, and its whole group
+(the driver, its Java virtual machine, Python workers) can be ended together.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from django.conf import settings
+
+from backend.topologies.models import Plan, Run
+
+TAIL_BYTES = 512 * 1024
+END_SECONDS = 5.0
+"""A group that was told to end has this long before it is killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    pid: int
+    started_at: float
+    """Unix seconds, by the kernel's account."""
+    host: str
+
+
+def directory(topology: str) -> Path:
+    """Where a topology's checkpoint, plans and logs live."""
+    return Path(settings.MILLRACE_HOME) / "topologies" / topology
+
+
+def log_file(run: Run) -> Path:
+    return directory(run.topology.name) / "logs" / f"{run.pk}.log"
+
+
+def launch(run: Run, plan: Plan) -> Launched:
+    """Start the run's process. Raises `OSError` when that is impossible."""
+    topology = run.topology
+    home = directory(topology.name)
+    plan_file = home / "plans" / f"{plan.plan_id}.json"
+    log = log_file(run)
+    for folder in (plan_file.parent, log.parent, home / "checkpoint"):
+        folder.mkdir(parents=True, exist_ok=True)
+    plan_file.write_text(plan.graph)
+    command = [
+        *settings.MILLRACE_JOB_COMMAND,
+        *("--topology", topology.name),
+        *("--run", run.pk),
+        *("--redis", settings.REDIS_URL),
+        *("--checkpoint", str(home / "checkpoint")),
+        *("--plan", str(plan_file)),
+        *("--trigger-ms", str(topology.trigger_ms)),
+    ]
+    with log.open("ab") as output:
+        # Not waited for here: `is_alive` reaps it, or init does once this worker is gone.
+        process = subprocess.Popen(
+            command,
+            cwd=settings.BASE_DIR,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        started_at = psutil.Process(process.pid).create_time()
+    except psutil.NoSuchProcess as error:
+        raise ChildProcessError(f"the job ended at once, with exit code {process.wait()}") from error
+    return Launched(process.pid, started_at, socket.gethostname())
+
+
+def is_alive(run: Run) -> bool | None:
+    """Whether the run's process lives; None if that cannot be seen from here (another host)."""
+    if run.host and run.host != socket.gethostname():
+        return None
+    return _find(run) is not None
+
+
+def _find(run: Run) -> psutil.Process | None:
+    if run.pid is None:
+        # Its launcher died between starting it and writing that down.
+        return next(
+            (p for p in psutil.process_iter(["cmdline"]) if run.pk in (p.info["cmdline"] or ())), None
+        )
+    try:
+        process = psutil.Process(run.pid)
+        if run.process_started_at is not None and abs(process.create_time() - run.process_started_at) > 1.0:
+            return None
+        if run.process_started_at is None and run.pk not in process.cmdline():
+            return None
+        if process.status() == psutil.STATUS_ZOMBIE:
+            # A child of another process of this worker is reaped there.
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(run.pid, os.WNOHANG)
+            return None
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return None
+    return process
+
+
+def terminate(run: Run) -> None:
+    """Ask the run's process to end after its running batch."""
+    process = _find(run)
+    if process is not None:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.terminate()
+
+
+def end(run: Run) -> bool:
+    """End the run's process and everything that it started; True if there was something to end.
+
+    It is asked first and killed after END_SECONDS. Nothing of it lives when this returns, so
+    another run may use its checkpoint.
+    """
+    process = _find(run)
+    group = _group(run)
+    if process is not None:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            group |= set(process.children(recursive=True)) | {process}
+            process.terminate()
+    elif not group:
+        return False
+    psutil.wait_procs(group, timeout=END_SECONDS)
+    for member in sorted(group, key=lambda p: p.pid):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if member.is_running():
+                member.send_signal(signal.SIGKILL)
+    psutil.wait_procs(group, timeout=END_SECONDS)
+    return True
+
+
+def _group(run: Run) -> set[psutil.Process]:
+    """What still lives of the session that the run led: its leader may be gone already."""
+    if run.pid is None or run.process_started_at is None or (run.host and run.host != socket.gethostname()):
+        return set()
+    members = set()
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError, PermissionError):
+            if os.getsid(process.pid) == run.pid and process.create_time() >= run.process_started_at - 1.0:
+                members.add(process)
+    return members
+
+
+def log_tail(run: Run, lines: int) -> tuple[list[str], bool]:
+    """The last lines that the run's process printed, and whether there were more."""
+    try:
+        with log_file(run).open("rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, size - TAIL_BYTES))
+            text = stream.read().decode("utf-8", errors="replace")
+    except FileNotFoundError:
+        return [], False
+    found = text.splitlines()
+    return found[-lines:], size > TAIL_BYTES or len(found) > lines

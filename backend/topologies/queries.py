@@ -1,0 +1,57 @@
+"""Reading topologies, plans and runs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.db.models import Prefetch, QuerySet
+
+from backend.topologies.models import Plan, Run, Topology, TopologyQuery
+
+
+def topologies() -> QuerySet[Topology]:
+    """Every topology with all that its API document needs, in a fixed number of database queries."""
+    deployed = TopologyQuery.objects.select_related("query", "version").prefetch_related(
+        "version__inputs__stream"
+    )
+    return Topology.objects.select_related(
+        "plan", "active_plan", "current_run__plan", "current_run__topology"
+    ).prefetch_related(Prefetch("deployed", deployed))
+
+
+def find_plan(topology: Topology, plan_id: str) -> Plan | None:
+    """The plan of this id, or, without one, the plan that runs, or else the newest."""
+    plans = Plan.objects.filter(topology=topology)
+    if plan_id:
+        return plans.filter(plan_id=plan_id).first()
+    return topology.active_plan or topology.plan or plans.first()
+
+
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """The plan as the API shows it (docs/frontend-contract.md)."""
+    total = plan.probe + plan.storage + plan.latency
+    gap = None
+    if plan.bound is not None:
+        gap = max(0.0, (total - plan.bound) / total) if total > 0 else 0.0
+    return {
+        "plan_id": plan.plan_id,
+        "graph": json.loads(plan.graph),
+        "cost": {"probe": plan.probe, "storage": plan.storage, "latency": plan.latency, "total": total},
+        "individual_cost": plan.individual_cost,
+        "method": plan.method,
+        "status": plan.status,
+        "bound": plan.bound,
+        "gap": gap,
+        "seconds": {"build": plan.build_seconds, "solve": plan.solve_seconds},
+        "text": plan.text,
+        "created_at": plan.created_at,
+    }
+
+
+def runs(topology: str, limit: int) -> list[Run]:
+    """Newest first; of all topologies if none is named."""
+    found = Run.objects.select_related("topology", "plan")
+    if topology:
+        found = found.filter(topology__name=topology)
+    return list(found[:limit])

@@ -1,0 +1,56 @@
+"""The Celery tasks. They take ids, and each calls one function."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from celery import shared_task
+from celery.utils.log import get_task_logger
+from django.db.models import F
+from django.utils import timezone
+
+from backend.topologies import planning, supervision
+from backend.topologies.models import Topology
+
+log = get_task_logger(__name__)
+
+ABANDONED = timedelta(seconds=90)
+"""A revision that nobody has planned for this long lost its task."""
+
+
+@shared_task(name="topologies.optimize")
+def optimize(topology_id: int) -> None:
+    """Plan the newest revision of a topology, unless somebody is at it; then deploy it."""
+    if planning.plan_newest(topology_id):
+        supervision.reconcile(topology_id, timezone.now())
+
+
+@shared_task(name="topologies.reconcile")
+def reconcile(topology_id: int) -> None:
+    supervision.reconcile(topology_id, timezone.now())
+
+
+@shared_task(name="topologies.stop")
+def stop(run_id: str) -> None:
+    supervision.request_stop(run_id, timezone.now())
+
+
+@shared_task(name="topologies.supervise")
+def supervise() -> None:
+    """Look after every topology; a fault of one does not keep the others waiting."""
+    now = timezone.now()
+    first: Exception | None = None
+    for topology_id in Topology.objects.values_list("pk", flat=True):
+        try:
+            supervision.reconcile(topology_id, timezone.now())
+        except Exception as error:
+            log.exception("topology %s cannot be supervised", topology_id)
+            first = first or error
+    unplanned = Topology.objects.filter(revision__gt=F("planned_revision")).filter(
+        revision__gt=F("failed_revision"), revised_at__lt=now - ABANDONED
+    )
+    for topology_id in unplanned.exclude(claimed_at__gt=now - ABANDONED).values_list("pk", flat=True):
+        Topology.objects.filter(pk=topology_id).update(claimed_revision=F("planned_revision"))
+        optimize.delay(topology_id)
+    if first is not None:
+        raise first

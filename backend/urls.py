@@ -1,0 +1,39 @@
+from django.contrib import admin
+from django.contrib.auth.views import LogoutView
+from django.urls import include, path, register_converter
+from django.views.generic import RedirectView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+from backend import converters
+from backend.accounts.pages import Login
+from backend.catalog import pages as catalog_pages
+from backend.health import healthz
+from backend.streams import pages as stream_pages
+from backend.topologies import pages as topology_pages
+
+register_converter(converters.NameConverter, "name")
+register_converter(converters.KeyConverter, "key")
+register_converter(converters.RunConverter, "run")
+
+urlpatterns = [
+    path("", RedirectView.as_view(url="/queries/")),
+    path("login/", Login.as_view(), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+    path("queries/", catalog_pages.catalog, name="queries"),
+    path("queries/new/", catalog_pages.new_query, name="new-query"),
+    path("queries/<key:pk>/", catalog_pages.query, name="query"),
+    path("topologies/", topology_pages.topologies, name="topologies"),
+    path("topologies/<name:name>/", topology_pages.topology, name="topology"),
+    path("streams/", stream_pages.streams, name="streams"),
+    path("streams/<name:name>/", stream_pages.stream, name="stream"),
+    path("jobs/", topology_pages.jobs, name="jobs"),
+    path("healthz", healthz, name="healthz"),
+    path("admin/", admin.site.urls),
+    path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("api/docs/", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+    path("api/", include("backend.accounts.api.urls")),
+    path("api/", include("backend.streams.api.urls")),
+    path("api/", include("backend.catalog.api.urls")),
+    path("api/", include("backend.topologies.api.urls")),
+    path("api/", include("backend.live.api.urls")),
+]
