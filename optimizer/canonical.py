@@ -159,5 +159,3 @@ def blank_ordinals(expression: Expression) -> Expression:
     """
     names = {name: stream_of(name) for name in inputs_of(expression)}
     return canonical_expression(rename_inputs(expression, names))
-
-

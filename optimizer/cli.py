@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from optimizer.errors import InputError, Infeasible, Place
+from optimizer.errors import Infeasible, InputError, Place
 from optimizer.explain import explain, to_json, to_text
 from optimizer.graph import graph_schema
 from optimizer.methods import METHODS
@@ -64,8 +65,8 @@ def _plan(given: argparse.Namespace) -> None:
         workload.queries,
         workload.catalog,
         statistics_of_workload(workload.catalog, workload.selectivities),
-        given.method,
-        Options(
+        method=given.method,
+        options=Options(
             mirs=not given.no_mir,
             single_copy=given.single_copy,
             storage_weight=given.storage_weight,
@@ -81,7 +82,10 @@ def _plan(given: argparse.Namespace) -> None:
             given.out.write_text(made.graph.to_json(), encoding="utf-8")
         except OSError as error:
             raise InputError(
-                "unwritable-file", Place(str(given.out)), error.strerror or type(error).__name__, "a writable file"
+                "unwritable-file",
+                Place(str(given.out)),
+                error.strerror or type(error).__name__,
+                "a writable file",
             ) from error
     explanation = explain(made)
     print(to_json(explanation) if given.json else to_text(explanation).rstrip("\n"))
@@ -94,7 +98,9 @@ def _parser() -> argparse.ArgumentParser:
     planning.add_argument("workload", type=Path, help="directory with streams.yaml and queries/*.sql")
     planning.add_argument("--method", default="ilp", help=f"one of {', '.join(METHODS)} (default: ilp)")
     planning.add_argument("--solver", choices=_SOLVERS, default="highs", help="for ilp (default: highs)")
-    planning.add_argument("--time-limit", type=_positive, default=10.0, metavar="S", help="seconds for solving")
+    planning.add_argument(
+        "--time-limit", type=_positive, default=10.0, metavar="S", help="seconds for solving"
+    )
     planning.add_argument(
         "--storage-weight", type=_not_negative, default=1.0, metavar="W", help="cost of one stored tuple"
     )
@@ -129,7 +135,7 @@ def _finite(text: str) -> float:
         value = float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"found {text!r}, expected a number") from None
-    if value != value or value in (float("inf"), float("-inf")):
+    if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"found {text}, expected a finite number")
     return value
 

@@ -13,7 +13,7 @@ from enum import Enum
 from hashlib import blake2b
 from typing import TypeAlias
 
-Plain: TypeAlias = "None | bool | int | float | str | list[Plain]"
+Plain: TypeAlias = "bool | int | float | str | list[Plain] | None"
 
 
 def digest(prefix: str, *parts: object) -> str:

@@ -12,7 +12,8 @@ from optimizer.methods import METHODS
 from optimizer.problem import Cost, Options, Solution, Status
 from optimizer.query import Query
 from optimizer.statistics import LayeredStatistics, StatisticsProvider, statistics_of_workload
-from optimizer.translate import Retain, Translation, conditions_of, to_graph, to_problem
+from optimizer.translate import Retain, Translation, conditions_of, grow, settle, to_graph, to_problem
+from optimizer.translate.forest import Forest
 from optimizer.translate.individual import together
 from optimizer.validate import validate
 
@@ -67,10 +68,10 @@ def plan(
     queries: Sequence[Query],
     catalog: Catalog,
     statistics: StatisticsProvider | None = None,
+    *,
     method: str = "ilp",
     options: Options | None = None,
     retain: Retain = "needed",
-    *,
     tasks: int = 1,
     horizon_s: float = 3600.0,
     running: Plan | None = None,
@@ -83,7 +84,8 @@ def plan(
     >>> from optimizer.types import ColumnType
     >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
     >>> catalog = Catalog((Stream("r", columns, "at"), Stream("s", columns, "at")))
-    >>> q = parse_query("SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a", "q", catalog)
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> q = parse_query(text, "q", catalog)
     >>> made = plan([q], catalog, method="flat")
     >>> len(made.graph.stores), made.graph.depth
     (2, 1)
@@ -104,40 +106,33 @@ def plan(
         optimizer.errors.Infeasible: the options admit no plan.
     """
     began = perf_counter()
-    chosen = METHODS[method]
     options = options or Options()
     declared = statistics_of_workload(catalog)
     known = declared if statistics is None else LayeredStatistics((statistics, declared))
-    alone = {
-        query.name: _solve_alone(query, catalog, known, method, options, tasks, horizon_s)
-        for query in sorted(queries, key=lambda q: q.name)
-    }
-    translation = to_problem(queries, catalog, known, tasks=tasks, horizon_s=horizon_s)
+    setting = _Setting(catalog, known, method, options, retain, tasks, horizon_s)
+    alone = {query.name: setting.solve([query]) for query in sorted(queries, key=lambda q: q.name)}
     if method == "individual":
         # Nothing is shared, not even stores: every query's topology stands beside the others.
+        translation = setting.translate(queries)
         solution = _side_by_side([solution for _, solution in alone.values()])
         graph = together(
-            [
-                to_graph(own, separate, retain, texts=texts, salt=name)
-                for name, (separate, own) in alone.items()
-            ],
+            [to_graph(forest, method=method, texts=texts, salt=name) for name, (forest, _) in alone.items()],
             method,
         )
-    elif len(queries) == 1:
-        ((translation, solution),) = alone.values()
-        graph = to_graph(solution, translation, retain, texts=texts)
     else:
-        solution = chosen.solve(translation.problem, options, running.solution if running else None)
-        graph = to_graph(solution, translation, retain, texts=texts)
+        if len(alone) == 1:
+            ((forest, solution),) = alone.values()
+        else:
+            forest, solution = setting.solve(queries, running.solution if running else None)
+        translation = forest.translation
+        graph = to_graph(forest, method=method, texts=texts)
     validate(graph, {terms.query.name: conditions_of(terms) for terms in translation.queries})
     return Plan(
         method=method,
         solution=solution,
         graph=graph,
         translation=translation,
-        alone=tuple(
-            Alone(name, own.cost, own.status is Status.OPTIMAL) for name, (_, own) in alone.items()
-        ),
+        alone=tuple(Alone(name, own.cost, own.status is Status.OPTIMAL) for name, (_, own) in alone.items()),
         catalog=catalog,
         statistics=known,
         options=options,
@@ -147,17 +142,34 @@ def plan(
     )
 
 
-def _solve_alone(
-    query: Query,
-    catalog: Catalog,
-    known: StatisticsProvider,
-    method: str,
-    options: Options,
-    tasks: int,
-    horizon_s: float,
-) -> tuple[Translation, Solution]:
-    translation = to_problem([query], catalog, known, tasks=tasks, horizon_s=horizon_s)
-    return translation, METHODS[method].solve(translation.problem, options)
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """Everything that stays the same while sets of queries are planned and compared."""
+
+    catalog: Catalog
+    known: StatisticsProvider
+    method: str
+    options: Options
+    retain: Retain
+    tasks: int
+    horizon_s: float
+
+    def translate(self, queries: Sequence[Query]) -> Translation:
+        return to_problem(
+            queries,
+            self.catalog,
+            self.known,
+            retain=self.retain,
+            tasks=self.tasks,
+            horizon_s=self.horizon_s,
+        )
+
+    def solve(self, queries: Sequence[Query], running: Solution | None = None) -> tuple[Forest, Solution]:
+        """Queries translated, solved and grown into probe trees."""
+        translation = self.translate(queries)
+        solution = METHODS[self.method].solve(translation.problem, self.options, running)
+        forest = grow(solution, translation)
+        return forest, settle(forest, solution, self.options)
 
 
 def _side_by_side(solutions: Sequence[Solution]) -> Solution:
@@ -178,6 +190,3 @@ def _side_by_side(solutions: Sequence[Solution]) -> Solution:
         build_seconds=sum(s.build_seconds for s in solutions),
         solve_seconds=sum(s.solve_seconds for s in solutions),
     )
-
-
-

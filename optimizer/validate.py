@@ -16,7 +16,7 @@ from typing import NoReturn
 from optimizer.canonical import canonical_expression, stream_of
 from optimizer.expression import Call, Column, Expression, columns_of, rename_inputs
 from optimizer.graph import Edge, Emit, GraphStore, PhysicalGraph, ProbeRule, SourceRule, StoreRule
-from optimizer.translate.columns import equality_class
+from optimizer.translate.equalities import equality_class
 from optimizer.types import ColumnType
 
 
@@ -201,9 +201,7 @@ class _Checker:
         if edge.key is None or store.partitioning is None or edge.key not in edge.columns:
             _fault(edge.id, "groups by a key that it does not carry, or into a store without partitioning")
         names = dict(rule.renames)
-        target = Column(
-            names[store.partitioning.input], store.partitioning.name, store.partitioning.type
-        )
+        target = Column(names[store.partitioning.input], store.partitioning.name, store.partitioning.type)
         if target not in equality_class(edge.key, conditions):
             _fault(edge.id, f"groups by {edge.key.input}.{edge.key.name}, not equal to {store.label}")
 
@@ -229,8 +227,11 @@ class _Checker:
             self.held[store.id] = Established(first.conditions, first.windows, columns, level)
         held = self.held[store.id]
         if self.edges[rule.edge].level < held.level:
-            _fault(rule.id, f"probes {store.label} at level {self.edges[rule.edge].level}, "
-                            f"before it is complete at level {held.level}")
+            _fault(
+                rule.id,
+                f"probes {store.label} at level {self.edges[rule.edge].level}, "
+                f"before it is complete at level {held.level}",
+            )
         return held
 
     # Messages and stores
@@ -258,7 +259,9 @@ class _Checker:
         starts = Counter(self._start(edge.origin) for edge in self.feeders[store.id])
         expected = Counter(item.input for item in store.inputs)
         if starts != expected:
-            _fault(store.id, f"is fed from {_counted(starts)}, expected once from each of {_counted(expected)}")
+            _fault(
+                store.id, f"is fed from {_counted(starts)}, expected once from each of {_counted(expected)}"
+            )
         probed = any(isinstance(r, ProbeRule) and r.store == store.id for r in self.graph.rules)
         if not store.is_base and not probed:
             _fault(store.id, "is materialized but never probed")
@@ -285,8 +288,10 @@ class _Checker:
             starts = Counter(self._start(rule_id) for rule_id, _, _ in leaves[query.name])
             expected = Counter(item.input for item in query.inputs)
             if starts != expected:
-                _fault(query.name, f"is answered from {_counted(starts)}, expected once from each "
-                                   f"of {_counted(expected)}")
+                _fault(
+                    query.name,
+                    f"is answered from {_counted(starts)}, expected once from each of {_counted(expected)}",
+                )
             wanted = None if self.predicates is None else self.predicates.get(query.name)
             totals = [self._total(rule_id, got, emit) for rule_id, got, emit in leaves[query.name]]
             wanted = totals[0] if wanted is None else frozenset(c for p in wanted for c in conjuncts(p))
@@ -336,7 +341,8 @@ def conjuncts(expression: Expression) -> frozenset[Expression]:
         return frozenset(c for argument in expression.arguments for c in conjuncts(argument))
     if isinstance(expression, Call) and expression.function == "eq":
         bare = tuple(
-            a.arguments[0] if isinstance(a, Call) and a.function == "cast" else a for a in expression.arguments
+            a.arguments[0] if isinstance(a, Call) and a.function == "cast" else a
+            for a in expression.arguments
         )
         return frozenset({canonical_expression(Call("eq", bare, expression.type))})
     return frozenset({canonical_expression(expression)})

@@ -219,7 +219,9 @@ class _Writer:
 
     def _step(self, rule: ProbeRule, edge: Edge) -> ExplainedStep:
         store = self.stores[rule.store]
-        key = f"by {edge.key.input}.{edge.key.name}" if edge.key is not None else f"to all {store.tasks} tasks"
+        key = (
+            f"by {edge.key.input}.{edge.key.name}" if edge.key is not None else f"to all {store.tasks} tasks"
+        )
         conditions = [_equality(equality) for equality in rule.equalities]
         conditions += [to_sql(predicate) for predicate in rule.predicates]
         return ExplainedStep(

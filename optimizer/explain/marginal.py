@@ -14,7 +14,7 @@ from optimizer.plan import Plan
 from optimizer.problem import JoinQuery
 from optimizer.query import Query
 from optimizer.translate import Translation, to_problem
-from optimizer.translate.columns import equality_class
+from optimizer.translate.equalities import equality_class
 
 Sub = tuple[frozenset[str], frozenset[str]]
 """A sub-query: its relations and predicates, by structural identity."""
@@ -170,7 +170,9 @@ class _Search:
         (relation,) = relations
         columns = self.copies.get(stream_of(self.inputs[relation]))
         # A stream that is not stored yet will be partitioned by what its first probes know.
-        known = columns is None or any(self._knows(query, step, relation, c) for c in columns if c is not None)
+        known = columns is None or any(
+            self._knows(query, step, relation, c) for c in columns if c is not None
+        )
         return sent if known else sent * tasks
 
     def _knows_result(self, query: JoinQuery, step: _Step) -> bool:
@@ -205,6 +207,8 @@ def _installed_steps(plan: Plan) -> dict[_Step, frozenset[str]]:
             state = frozenset({order.start})
             for step in order.steps:
                 held = frozenset(p for p in predicates if reads[p] <= state)
-                owners[_Step(order.start, (state, held), (step.store.relations, step.store.predicates))] |= names
+                owners[_Step(order.start, (state, held), (step.store.relations, step.store.predicates))] |= (
+                    names
+                )
                 state |= step.store.relations
     return {step: frozenset(names) for step, names in owners.items()}

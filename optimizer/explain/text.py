@@ -64,7 +64,7 @@ def _store(store: ExplainedStore) -> str:
     users = ", ".join(store.queries) or "no query"
     return (
         f"{store.label}: {tasks} {place}, kept {kept}, {_number(store.tuples)} tuples, "
-        f"storage {_number(store.storage_cost)}, probes {_number(store.probe_cost)}, for {users}  ({store.id})"
+        f"storage {_number(store.storage_cost)}, probes {_number(store.probe_cost)}, for {users} ({store.id})"
     )
 
 

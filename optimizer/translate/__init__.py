@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
-from optimizer.translate.graph import Retain, to_graph
-from optimizer.translate.model import Occurrence, QueryTerms, Translation, Variant, conditions_of
+from optimizer.translate.copies import settle
+from optimizer.translate.forest import grow
+from optimizer.translate.graph import to_graph
+from optimizer.translate.model import Occurrence, QueryTerms, Retain, Translation, Variant, conditions_of
 from optimizer.translate.problem import to_problem
 
-__all__ = ["Occurrence", "QueryTerms", "Retain", "Translation", "Variant", "conditions_of", "to_graph", "to_problem"]
+__all__ = [
+    "Occurrence",
+    "QueryTerms",
+    "Retain",
+    "Translation",
+    "Variant",
+    "conditions_of",
+    "grow",
+    "settle",
+    "to_graph",
+    "to_problem",
+]

@@ -11,22 +11,19 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from optimizer.expression import Call, Column, Expression, columns_of
-from optimizer.graph import Equality
+from optimizer.expression import Column, Expression, columns_of
+from optimizer.translate.equalities import equality_class
 from optimizer.translate.forest import Forest, Node, StoreKey
 from optimizer.translate.model import QueryTerms, Translation, any_of, over
-from optimizer.translate.problem import hashes_agree
 from optimizer.types import ColumnType
-
-_WIDTH = {ColumnType.INT: 0, ColumnType.BIGINT: 1, ColumnType.DOUBLE: 2, ColumnType.DATE: 0, ColumnType.TIMESTAMP: 1}
 
 
 @dataclass(slots=True)
 class Columns:
-    """Column needs of a forest. `retain_everything` keeps whole streams in base stores."""
+    """Column needs of a forest."""
 
     forest: Forest
-    retain_everything: bool
+    retain_everything: bool = field(init=False)
     _terms: dict[str, QueryTerms] = field(init=False)
     _probes: dict[StoreKey, list[Node]] = field(init=False)
     _leaving: dict[int, frozenset[Column]] = field(init=False, default_factory=dict)
@@ -37,6 +34,7 @@ class Columns:
 
     def __post_init__(self) -> None:
         translation = self.forest.translation
+        self.retain_everything = translation.retain == "everything"
         self._terms = {terms.query.name: terms for terms in translation.queries}
         self._types = {(s.name, name): kind for s in translation.streams for name, kind in s.columns}
         self._event_times = {s.name: s.event_time for s in translation.streams}
@@ -108,7 +106,8 @@ class Columns:
         target = self.column(dict(node.renames)[name], column)
         equal = equality_class(target, node.known)
         candidates = sorted(
-            (c for c in equal if c.input in node.bound), key=lambda c: (c.type != target.type, c.input, c.name)
+            (c for c in equal if c.input in node.bound),
+            key=lambda c: (c.type != target.type, c.input, c.name),
         )
         return candidates[0] if candidates else None
 
@@ -182,47 +181,3 @@ def _union_filter(stream: str, translation: Translation) -> Expression | None:
                 return None
             filters.add(rename(variant.served_by.filter, variant.served_by.input, stream))
     return any_of(filters) if filters else None
-
-
-def equality_class(column: Column, predicates: Iterable[Expression]) -> frozenset[Column]:
-    """The columns that equal `column` wherever all predicates hold, itself included."""
-    pairs = [
-        (p.arguments[0], p.arguments[1])
-        for p in predicates
-        if isinstance(p, Call) and p.function == "eq" and hashes_agree(p.arguments[0].type, p.arguments[1].type)
-    ]
-    reached: set[Expression] = {column}
-    grown = True
-    while grown:
-        grown = False
-        for left, right in pairs:
-            if isinstance(left, Column) and isinstance(right, Column) and (left in reached) != (right in reached):
-                reached |= {left, right}
-                grown = True
-    return frozenset(c for c in reached if isinstance(c, Column))
-
-
-def split_equality(predicate: Expression, bound: frozenset[str], stored: frozenset[str]) -> Equality | None:
-    """The predicate as `probe = stored`, if each of its sides lies on one side of the probe.
-
-    Sides of different types are cast to their common one, which is how SQL compares them.
-    """
-    if not (isinstance(predicate, Call) and predicate.function == "eq"):
-        return None
-    left, right = predicate.arguments
-    for probe, kept in ((left, right), (right, left)):
-        probe_inputs = {c.input for c in columns_of(probe)}
-        kept_inputs = {c.input for c in columns_of(kept)}
-        if probe_inputs and kept_inputs and probe_inputs <= bound and kept_inputs <= stored:
-            common = common_type(probe.type, kept.type)
-            return Equality(cast(probe, common), cast(kept, common))
-    return None
-
-
-def common_type(left: ColumnType, right: ColumnType) -> ColumnType:
-    """The type in which values of two comparable types are compared."""
-    return left if left == right or _WIDTH[left] >= _WIDTH[right] else right
-
-
-def cast(expression: Expression, to: ColumnType) -> Expression:
-    return expression if expression.type == to else Call("cast", (expression,), to)

@@ -8,9 +8,11 @@ where tuples meet and not where they enter.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from optimizer.costs import CostModel
 from optimizer.expression import Expression
 from optimizer.problem import ProbeOrder, Solution, Store
 from optimizer.translate.model import Occurrence, Translation
@@ -85,20 +87,47 @@ class Forest:
     """All probe trees of a solution."""
 
     translation: Translation
+    undecided: frozenset[str] = frozenset()
+    """Streams whose stores' partitionings are still to be chosen."""
     roots: dict[object, Node] = field(default_factory=dict)
     occurrences: dict[str, Occurrence] = field(init=False)
     expressions: dict[str, Expression] = field(init=False)
     relations_of: dict[str, frozenset[str]] = field(init=False)
     """The relations that each predicate reads."""
+    _model: CostModel = field(init=False)
+    _rates: dict[str, float] = field(init=False)
+    _stored: dict[str, float] = field(init=False)
 
     def __post_init__(self) -> None:
         self.occurrences = self.translation.occurrences
         self.expressions = self.translation.predicates
         self.relations_of = {p.id: p.relations for p in self.translation.problem.predicates}
+        self._model = CostModel(self.translation.problem)
+        self._rates = dict(self.translation.rates)
+        self._stored = dict(self.translation.stored)
+
+    def leaving_rate(self, node: Node) -> float:
+        """Tuples per second that leave a node, by the relations of the order it was built from."""
+        if node.parent is None:
+            return self._rates[node.start.id]
+        return self._model.rate(node.start.id, node.relations, node.predicates)
+
+    def arriving_rate(self, node: Node) -> float:
+        """Tuples per second that a probe receives, before copies."""
+        if node.parent is None or node.parent.parent is None:
+            # Relations that differ only in window begin in one root: the same tuples for all.
+            return self._rates[node.start.id]
+        return self.leaving_rate(node.parent)
 
     def nodes(self) -> Iterator[Node]:
         for root in self.roots.values():
             yield from root.walk()
+
+    def stored(self, key: StoreKey) -> float:
+        """Expected tuples of a store."""
+        if key.stream is not None:
+            return self._stored[key.stream]
+        return self._model.stored(key.relations, key.predicates)
 
     def root(self, occurrence: Occurrence) -> Node:
         """The source of new tuples that pass this relation's filter."""
@@ -120,6 +149,10 @@ class Forest:
         return self.roots[key]
 
 
+UNDECIDED = "*"
+"""Column of base stores whose partitioning `copies.settle` chooses."""
+
+
 def grow(solution: Solution, translation: Translation) -> Forest:
     """The probe trees of a solution; every order ends in its queries' and feeds' leaves.
 
@@ -130,7 +163,7 @@ def grow(solution: Solution, translation: Translation) -> Forest:
         ValueError: an order does not cover what it claims to answer or to feed, or uses a
             materialized result that enforces more than its target does.
     """
-    forest = Forest(translation)
+    forest = Forest(translation, _shared_streams(translation))
     queries = {query.id: query for query in translation.problem.queries}
     for order in solution.orders:
         for name in order.queries:
@@ -150,12 +183,16 @@ def grow(solution: Solution, translation: Translation) -> Forest:
     return forest
 
 
-def store_key(store: Store, occurrences: Mapping[str, Occurrence]) -> StoreKey:
-    """The topology's store for an installed copy of a solution."""
+def store_key(
+    store: Store, occurrences: Mapping[str, Occurrence], undecided: frozenset[str] = frozenset()
+) -> StoreKey:
+    """The topology's store for an installed copy of a solution; `undecided` are streams."""
     attribute = store.partitioning
     if store.is_base:
         stream = occurrences[next(iter(store.relations))].stream
         column = (stream, attribute.name) if attribute else None
+        if stream in undecided:
+            column = (stream, UNDECIDED)
         return StoreKey(stream, frozenset(), frozenset(), column, store.tasks)
     column = (occurrences[attribute.relation].input, attribute.name) if attribute else None
     return StoreKey(None, store.relations, store.predicates, column, store.tasks)
@@ -177,7 +214,14 @@ def _plant(
         for relation in step.store.relations:
             windows[forest.occurrences[relation].input] = forest.occurrences[relation].window_us
         node = _step(
-            forest, node, start, step.store, now - held - step.store.predicates, now, covered, dict(windows)
+            forest,
+            node,
+            start,
+            step.store,
+            fresh=now - held - step.store.predicates,
+            now=now,
+            reached=covered,
+            windows=windows,
         )
         held = now
     if covered != relations or held != predicates:
@@ -190,12 +234,13 @@ def _step(
     node: Node,
     start: Occurrence,
     store: Store,
+    *,
     fresh: frozenset[str],
     now: frozenset[str],
     reached: frozenset[str],
     windows: Mapping[str, int | None],
 ) -> Node:
-    key = store_key(store, forest.occurrences)
+    key = store_key(store, forest.occurrences, forest.undecided)
     held = sorted((forest.occurrences[r] for r in store.relations), key=lambda o: o.input)
     renames = tuple((o.stream if store.is_base else o.input, o.input) for o in held)
     passed = held[0].filter if store.is_base else None
@@ -218,6 +263,17 @@ def _step(
             predicates=now,
         )
     return node.children[identity]
+
+
+def _shared_streams(translation: Translation) -> frozenset[str]:
+    """Streams whose store serves several relations of the problem, or lies in one task.
+
+    A problem chooses partitionings by relation, as if each had its own store. Where they share
+    one, or where nothing depends on it, `copies.settle` chooses for all users together.
+    """
+    relations = translation.problem.relations
+    users = Counter(relation.stream for relation in relations)
+    return frozenset(r.stream for r in relations if users[r.stream] > 1 or r.tasks == 1)
 
 
 def _prune(forest: Forest) -> bool:

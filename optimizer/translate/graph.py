@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Literal
 
 from optimizer.canonical import sort_key
-from optimizer.costs import CostModel
 from optimizer.digest import digest
 from optimizer.expression import Column, Expression
 from optimizer.graph import (
@@ -27,31 +25,24 @@ from optimizer.graph import (
     StoreRule,
     WindowBound,
 )
-from optimizer.problem import Solution
 from optimizer.stream import Stream
-from optimizer.translate.columns import Columns, rename, split_equality
-from optimizer.translate.forest import Forest, Node, StoreKey, grow
+from optimizer.translate.columns import Columns, rename
+from optimizer.translate.equalities import split_equality
+from optimizer.translate.forest import Forest, Node, StoreKey
 from optimizer.translate.model import Occurrence, QueryTerms, Translation
 from optimizer.translate.text import query_text
 
-Retain = Literal["needed", "everything"]
 _MICROSECOND = timedelta(microseconds=1)
 
 
 def to_graph(
-    solution: Solution,
-    translation: Translation,
-    retain: Retain = "needed",
-    *,
-    texts: Mapping[str, str] | None = None,
-    salt: str = "",
+    forest: Forest, *, method: str, texts: Mapping[str, str] | None = None, salt: str = ""
 ) -> PhysicalGraph:
-    """The physical graph of a solution (dissertation sections 4.2, 7.1.2 and 8.3.1).
+    """The physical graph of probe trees (dissertation sections 4.2, 7.1.2 and 8.3.1).
 
     Args:
-        solution: of `translation.problem`.
-        retain: `needed` stores the columns and tuples that the queries read; `everything` stores
-            whole streams, so that queries added later find their past.
+        forest: of a solution, with all partitionings decided (`copies.settle`).
+        method: the name of the method that found the solution.
         texts: SQL by query name, as a person wrote it; missing ones are rendered.
         salt: makes identities differ from those of an equal graph, so that two can run side by
             side without sharing; empty for a shared topology.
@@ -59,22 +50,17 @@ def to_graph(
     Returns:
         A graph whose ids are digests of structure: equal for equal queries in every process,
         whatever their names and order.
-
-    Raises:
-        ValueError: the solution does not answer what it claims to (see `forest.grow`).
     """
-    return _Writer(translation, grow(solution, translation), retain, dict(texts or {}), salt).graph(solution)
+    return _Writer(forest.translation, forest, dict(texts or {}), salt).graph(method)
 
 
 @dataclass(slots=True)
 class _Writer:
     translation: Translation
     forest: Forest
-    retain: Retain
     texts: dict[str, str]
     salt: str
     columns: Columns = field(init=False)
-    model: CostModel = field(init=False)
     rates: dict[str, float] = field(init=False)
     feeders: dict[StoreKey, list[Node]] = field(init=False, default_factory=dict)
     levels: dict[int, int] = field(init=False, default_factory=dict)
@@ -86,19 +72,18 @@ class _Writer:
     estimates: dict[str, Estimate] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.columns = Columns(self.forest, self.retain == "everything")
-        self.model = CostModel(self.translation.problem)
+        self.columns = Columns(self.forest)
         self.rates = dict(self.translation.rates)
         for node in self.forest.nodes():
             for fed in node.feeds:
                 self.feeders.setdefault(fed, []).append(node)
 
-    def graph(self, solution: Solution) -> PhysicalGraph:
+    def graph(self, method: str) -> PhysicalGraph:
         keys = {node.store for node in self.forest.nodes() if node.store is not None}
-        if self.retain == "everything":
+        if self.translation.retain == "everything":
             stored = {key.stream for key in keys}
             tasks = dict(self.translation.tasks)
-            joined = {v.own.stream for t in self.translation.queries if len(t.variants) > 1 for v in t.variants}
+            joined = {occurrence.stream for occurrence in self._occurrences()}
             keys |= {
                 StoreKey(stream, frozenset(), frozenset(), None, tasks[stream]) for stream in joined - stored
             }
@@ -124,7 +109,7 @@ class _Writer:
             ),
             queries=tuple(self._query(terms) for terms in self.translation.queries),
             estimates=tuple(self.estimates[identity] for identity in sorted(self.estimates)),
-            method=solution.method,
+            method=method,
         )
 
     # Stores
@@ -147,7 +132,7 @@ class _Writer:
         identity = self._id("S", content, partitioning, key.tasks, inputs)
         mark = "" if partitioning is None else f"[{_column_text(partitioning, key)}]"
         label = "*".join(names) + mark
-        self._estimate(identity, tuples=self._held(key))
+        self._estimate(identity, tuples=self.forest.stored(key))
         return GraphStore(identity, label, inputs, partitioning, key.tasks, retention)
 
     def _retention(self, key: StoreKey, name: str) -> int | None:
@@ -165,25 +150,19 @@ class _Writer:
         ]
         return None if None in windows else max(w for w in windows if w is not None)
 
-    def _held(self, key: StoreKey) -> float:
-        if key.stream is None:
-            return self.model.stored(key.relations, key.predicates)
-        retention = self._retention(key, key.stream)
-        seconds = self.translation.problem.horizon_s if retention is None else retention / 1e6
-        return self._stored_rate(key.stream) * seconds
-
     def _stored_rate(self, stream: str) -> float:
         if self.columns.stream_filter(stream) is None:
             return self.rates[stream]
         passing = {
             rename(o.filter, o.input, stream): self.rates[o.id]
-            for o in self._joined(stream)
-            if o.filter is not None
+            for o in self._occurrences()
+            if o.stream == stream and o.filter is not None
         }
         return min(self.rates[stream], sum(passing[f] for f in sorted(passing, key=sort_key)))
 
-    def _joined(self, stream: str) -> list[Occurrence]:
-        return [o for o in self.forest.occurrences.values() if o.stream == stream]
+    def _occurrences(self) -> list[Occurrence]:
+        """Relations that some join reads."""
+        return [self.forest.occurrences[r.id] for r in self.translation.problem.relations]
 
     def _store_stream(self, stream: str, keys: list[StoreKey]) -> None:
         rule = self._source_rule(stream, stream, self.columns.stream_filter(stream))
@@ -260,7 +239,7 @@ class _Writer:
         out = [self._probe(child, identity) for child in node.children.values()]
         for fed in node.feeds:
             feed = self._store_edge(identity, level, fed)
-            self._estimate(feed.id, rate=self._rate(node))
+            self._estimate(feed.id, rate=self.forest.leaving_rate(node))
             out.append(feed.id)
         self.probes[identity] = ProbeRule(
             id=identity,
@@ -275,17 +254,11 @@ class _Writer:
             out=tuple(sorted(out)),
             emits=tuple(self._emit(name) for name in sorted(node.queries)),
         )
-        sent = self._rate(node.parent, node)
+        sent = self.forest.arriving_rate(node)
         cost = sent * (store.tasks if edge.kind == "all" else 1)
         self._estimate(edge.id, rate=sent, cost=cost)
-        self._estimate(identity, rate=self._rate(node), cost=cost)
+        self._estimate(identity, rate=self.forest.leaving_rate(node), cost=cost)
         return edge.id
-
-    def _rate(self, node: Node, child: Node | None = None) -> float:
-        """Tuples per second that leave a node; relations are those of the order it was built from."""
-        if node.parent is None:
-            return self.rates[(child or node).start.id]
-        return self.model.rate(node.start.id, node.relations, node.predicates)
 
     def _level(self, node: Node) -> int:
         """The stage of a node: behind its sender, and not before its store is complete."""
@@ -310,8 +283,8 @@ class _Writer:
             name=terms.query.name,
             sql=self.texts.get(terms.query.name) or query_text(terms.query),
             inputs=tuple(
-                QueryInput(alias, by_alias[alias].own.input, by_alias[alias].own.stream, by_alias[alias].own.window_us)
-                for alias in sorted(by_alias)
+                QueryInput(alias, v.own.input, v.own.stream, v.own.window_us)
+                for alias, v in sorted(by_alias.items(), key=lambda item: item[0])
             ),
             outputs=tuple((output.name, output.expression.type) for output in terms.query.outputs),
             marks_late=any(s.late == "join" for s in self.translation.streams if s.name in streams),

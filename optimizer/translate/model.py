@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from optimizer.canonical import canonical_expression, sort_key
 from optimizer.digest import digest
@@ -16,6 +16,8 @@ from optimizer.stream import Stream
 from optimizer.types import ColumnType
 
 Conjunction: TypeAlias = frozenset[Expression]
+Retain = Literal["needed", "everything"]
+"""What base stores keep: what the queries read, or whole streams for queries still to come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +136,11 @@ class Translation:
     """All queries, also those over a single input, which the problem does not contain."""
     tasks: tuple[tuple[str, int], ...]
     """N of each stream's stores."""
+    retain: Retain
     rates: tuple[tuple[str, float], ...]
     """Tuples per second of each stream, by its name, and of each relation, by its id."""
+    stored: tuple[tuple[str, float], ...]
+    """Expected tuples in one copy of each joined stream's store."""
 
     @property
     def occurrences(self) -> dict[str, Occurrence]:

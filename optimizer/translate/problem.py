@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 
@@ -14,8 +14,8 @@ from optimizer.graph import WindowBound
 from optimizer.problem import Attribute, JoinPredicate, JoinQuery, Problem, Relation
 from optimizer.query import Query
 from optimizer.statistics import DefaultStatistics, LayeredStatistics, StatisticsProvider
-from optimizer.translate.model import Conjunction, Occurrence, QueryTerms, Translation, Variant, over
-from optimizer.types import ColumnType
+from optimizer.translate.equalities import hashes_agree
+from optimizer.translate.model import Conjunction, Occurrence, QueryTerms, Retain, Translation, Variant, over
 
 _MICROSECOND = timedelta(microseconds=1)
 Widening = Mapping[Occurrence, Occurrence]
@@ -27,6 +27,7 @@ def to_problem(
     catalog: Catalog,
     statistics: StatisticsProvider,
     *,
+    retain: Retain = "needed",
     tasks: int = 1,
     horizon_s: float = 3600.0,
     widening: Widening | None = None,
@@ -42,6 +43,8 @@ def to_problem(
         queries: with distinct names, in any order.
         catalog: knows every stream that the queries read.
         statistics: asked for stream rates, filters and join predicates.
+        retain: `needed` stores the columns and tuples that the queries read; `everything` stores
+            whole streams, so that queries added later find their past.
         tasks: N of a stream that does not set its own parallelism.
         horizon_s: seconds over which unbounded windows are taken to hold tuples.
         widening: relations to be served by wider ones; the difference is left to the
@@ -64,6 +67,11 @@ def to_problem(
         _relation(occurrences[identity], known, parallelism[occurrences[identity].stream])
         for identity in sorted(occurrences)
     )
+    rates = {stream.name: _rate(stream.name, known) for stream in streams}
+    for variant in (v for term in terms for v in term.variants):
+        served = variant.served_by
+        rates[served.id] = rates[served.stream] * filter_selectivity(served, known)
+    stored = _stored(relations, occurrences, rates, retain == "everything", horizon_s)
     problem = Problem(
         relations=relations,
         predicates=_predicates(joins, known),
@@ -72,13 +80,17 @@ def to_problem(
             for t in joins
         ),
         horizon_s=horizon_s,
-        sizes=_shared_sizes(relations, horizon_s),
+        sizes=_sizes(relations, stored),
     )
-    rates = {stream.name: _rate(stream.name, known) for stream in streams}
-    for variant in (v for term in terms for v in term.variants):
-        served = variant.served_by
-        rates[served.id] = rates[served.stream] * filter_selectivity(served, known)
-    return Translation(problem, streams, terms, tuple(parallelism.items()), tuple(sorted(rates.items())))
+    return Translation(
+        problem=problem,
+        streams=streams,
+        queries=terms,
+        retain=retain,
+        tasks=tuple(parallelism.items()),
+        rates=tuple(sorted(rates.items())),
+        stored=tuple(stored.items()),
+    )
 
 
 def occurrences_of(query: Query, names: Mapping[str, str]) -> dict[str, Occurrence]:
@@ -181,29 +193,36 @@ def _equality(expression: Expression, served: Mapping[str, str]) -> tuple[Attrib
     return None
 
 
-def hashes_agree(left: ColumnType, right: ColumnType) -> bool:
-    """True if values of both types that SQL calls equal still are after a cast of one to the other.
+def _stored(
+    relations: Iterable[Relation],
+    occurrences: Mapping[str, Occurrence],
+    rates: Mapping[str, float],
+    everything: bool,
+    horizon_s: float,
+) -> dict[str, float]:
+    """Tuples that one copy of each joined stream's store holds, whoever reads it.
 
-    Bigints compare with doubles as doubles, so different bigints can equal one double: such an
-    equality filters, but it cannot say which task holds a tuple.
-    """
-    return {left, right} != {ColumnType.BIGINT, ColumnType.DOUBLE}
-
-
-def _shared_sizes(relations: Iterable[Relation], horizon_s: float) -> dict[frozenset[str], float]:
-    """Stored tuples of base relations that share one store.
-
-    A stream is stored once, however many filters and windows read it; its tuples are spread
-    over the relations that share it, so that their sum is what the store really holds.
+    A stream is stored once, however many filters and windows read it: the tuples that any
+    filter passes, for the longest window.
     """
     by_stream: dict[str, list[Relation]] = defaultdict(list)
     for relation in relations:
         by_stream[relation.stream].append(relation)
-    sizes = {}
-    for sharing in by_stream.values():
-        if len(sharing) > 1:
-            rate = max(r.tuples_per_second for r in sharing)
-            window_s = max(horizon_s if r.window_s is None else r.window_s for r in sharing)
-            for relation in sharing:
-                sizes[frozenset({relation.id})] = rate * window_s / len(sharing)
-    return sizes
+    stored = {}
+    for stream in sorted(by_stream):
+        window_s = max(horizon_s if r.window_s is None else r.window_s for r in by_stream[stream])
+        rate = rates[stream]
+        if not everything:
+            passing = {
+                None if o.filter is None else over(o.filter, {o.input: stream}): rates[o.id]
+                for o in (occurrences[r.id] for r in by_stream[stream])
+            }
+            rate = min(rate, sum(sorted(passing.values())))
+        stored[stream] = rate * window_s
+    return stored
+
+
+def _sizes(relations: Sequence[Relation], stored: Mapping[str, float]) -> dict[frozenset[str], float]:
+    """The stores' tuples spread over the relations that share them, so that their sum is right."""
+    sharing = Counter(relation.stream for relation in relations)
+    return {frozenset({r.id}): stored[r.stream] / sharing[r.stream] for r in relations}

@@ -1,0 +1,103 @@
+"""How many copies of a shared base store to keep, and partitioned by what.
+
+A problem's relations are inputs with their filters and windows, and a method chooses a
+partitioning for each. In the topology all relations of a stream share its stores, so a second
+partitioning costs a second copy of the whole stream. Here the choice is made again for all
+users of a stream together, and the solution's cost becomes that of the stores really kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from math import isclose
+
+from optimizer.canonical import stream_of
+from optimizer.expression import columns_of
+from optimizer.problem import Cost, Options, Solution, Status
+from optimizer.translate.columns import Columns
+from optimizer.translate.equalities import equality_class
+from optimizer.translate.forest import Forest, Node, StoreKey
+
+_EXHAUSTIVE = 6
+"""Up to so many candidate columns all sets of copies are compared; beyond, copies are added greedily."""
+
+
+def settle(forest: Forest, solution: Solution, options: Options) -> Solution:
+    """Choose the partitionings of undecided base stores; return the solution at its true cost.
+
+    For each such stream the set of copies with the least weighted storage plus probe cost is
+    kept: a probe costs what is sent, times N if no copy is partitioned by an attribute that
+    the sender knows (section 6.4.1's chi). The forest's nodes are changed in place.
+
+    The solver's bound stays valid, since sharing a relation's size among its users can only
+    understate what copies cost.
+    """
+    stored = dict(forest.translation.stored)
+    for stream in sorted(forest.undecided):
+        nodes = [n for n in forest.nodes() if n.store is not None and n.store.stream == stream]
+        if nodes:
+            _settle_stream(forest, nodes, stored[stream], options)
+    return _at_true_cost(forest, solution, options)
+
+
+def _settle_stream(forest: Forest, nodes: list[Node], tuples: float, options: Options) -> None:
+    known = [_known_columns(forest, node) for node in nodes]
+    sent = [forest.arriving_rate(node) for node in nodes]
+    tasks = nodes[0].store.tasks if nodes[0].store else 1
+    candidates = sorted({column for columns in known for column in columns})
+
+    def cost(copies: tuple[str, ...]) -> tuple[float, int, float, tuple[str, ...]]:
+        routed = [not columns.isdisjoint(copies) for columns in known]
+        probes = sum(rate * (1 if r else tasks) for rate, r in zip(sent, routed, strict=True))
+        total = options.storage_weight * tuples * max(1, len(copies)) + options.probe_weight * probes
+        # Among equal costs fewer copies, then those that most probes can use, whatever N.
+        unrouted = sum(rate for rate, r in zip(sent, routed, strict=True) if not r)
+        return total, len(copies), unrouted, copies
+
+    most = 1 if options.single_copy or tasks == 1 else len(candidates)
+    copies: tuple[str, ...] = min(((c,) for c in candidates), key=cost, default=())
+    if len(candidates) <= _EXHAUSTIVE:
+        sets = (s for size in range(1, most + 1) for s in combinations(candidates, size))
+        copies = min(sets, key=cost, default=())
+    else:
+        while len(copies) < most:
+            wider = min((tuple(sorted({*copies, c})) for c in candidates if c not in copies), key=cost)
+            if cost(wider) >= cost(copies):
+                break
+            copies = wider
+    for node, columns in zip(nodes, known, strict=True):
+        usable = [column for column in copies if column in columns] or list(copies)
+        assert node.store is not None
+        stream = node.store.stream
+        column = (stream, usable[0]) if stream is not None and usable else None
+        node.store = replace(node.store, partitioning=column)
+
+
+def _known_columns(forest: Forest, node: Node) -> frozenset[str]:
+    """Columns of the stored input whose value the sender knows under the step's equalities."""
+    (stored, name) = node.renames[0]
+    stream = forest.translation.stream(stream_of(stored))
+    read = {c for p in node.known for c in columns_of(p) if c.input == name}
+    return frozenset(
+        column.name
+        for column in read
+        if stream.column_type(column.name) is not None
+        and any(c.input in node.bound for c in equality_class(column, node.known))
+    )
+
+
+def _at_true_cost(forest: Forest, solution: Solution, options: Options) -> Solution:
+    probe, stores = 0.0, set[StoreKey]()
+    columns = Columns(forest)
+    for node in forest.nodes():
+        if node.store is not None:
+            stores.add(node.store)
+            copies = 1 if columns.key(node) is not None else node.store.tasks
+            probe += forest.arriving_rate(node) * copies
+    storage = sum(forest.stored(key) for key in sorted(stores, key=lambda k: k.order))
+    cost = Cost(options.probe_weight * probe, options.storage_weight * storage, solution.cost.latency)
+    if isclose(cost.total, solution.cost.total, rel_tol=1e-9, abs_tol=1e-9):
+        return solution
+    proven = solution.bound is not None and cost.total <= solution.bound * (1 + 1e-9)
+    return replace(solution, cost=cost, status=Status.OPTIMAL if proven else Status.FEASIBLE)

@@ -1,0 +1,76 @@
+"""What equality predicates imply, and how they split at a probe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from optimizer.expression import Call, Column, Expression, columns_of
+from optimizer.graph import Equality
+from optimizer.types import ColumnType
+
+_WIDTH = {
+    ColumnType.INT: 0,
+    ColumnType.BIGINT: 1,
+    ColumnType.DOUBLE: 2,
+    ColumnType.DATE: 0,
+    ColumnType.TIMESTAMP: 1,
+}
+
+
+def hashes_agree(left: ColumnType, right: ColumnType) -> bool:
+    """True if values of both types that SQL calls equal still are after a cast of one to the other.
+
+    Bigints compare with doubles as doubles, so different bigints can equal one double: such an
+    equality filters, but it cannot say which task holds a tuple.
+    """
+    return {left, right} != {ColumnType.BIGINT, ColumnType.DOUBLE}
+
+
+def equality_class(column: Column, predicates: Iterable[Expression]) -> frozenset[Column]:
+    """The columns that equal `column` wherever all predicates hold, itself included."""
+    pairs = [
+        (p.arguments[0], p.arguments[1])
+        for p in predicates
+        if isinstance(p, Call)
+        and p.function == "eq"
+        and hashes_agree(p.arguments[0].type, p.arguments[1].type)
+    ]
+    reached: set[Expression] = {column}
+    grown = True
+    while grown:
+        grown = False
+        for left, right in pairs:
+            if (
+                isinstance(left, Column)
+                and isinstance(right, Column)
+                and (left in reached) != (right in reached)
+            ):
+                reached |= {left, right}
+                grown = True
+    return frozenset(c for c in reached if isinstance(c, Column))
+
+
+def split_equality(predicate: Expression, bound: frozenset[str], stored: frozenset[str]) -> Equality | None:
+    """The predicate as `probe = stored`, if each of its sides lies on one side of the probe.
+
+    Sides of different types are cast to their common one, which is how SQL compares them.
+    """
+    if not (isinstance(predicate, Call) and predicate.function == "eq"):
+        return None
+    left, right = predicate.arguments
+    for probe, kept in ((left, right), (right, left)):
+        probe_inputs = {c.input for c in columns_of(probe)}
+        kept_inputs = {c.input for c in columns_of(kept)}
+        if probe_inputs and kept_inputs and probe_inputs <= bound and kept_inputs <= stored:
+            common = common_type(probe.type, kept.type)
+            return Equality(cast(probe, common), cast(kept, common))
+    return None
+
+
+def common_type(left: ColumnType, right: ColumnType) -> ColumnType:
+    """The type in which values of two comparable types are compared."""
+    return left if left == right or _WIDTH[left] >= _WIDTH[right] else right
+
+
+def cast(expression: Expression, to: ColumnType) -> Expression:
+    return expression if expression.type == to else Call("cast", (expression,), to)
