@@ -325,6 +325,10 @@ class StateGraph:
         """The index of the state that holds new tuples of a relation and nothing else."""
         return self._state_of[1 << start, 0].index
 
+    def predicate_mask(self, predicate: int) -> int:
+        """The relations that a predicate reads."""
+        return self._masks[predicate]
+
     def rate_at(self, start: int, state: State) -> float:
         return state.volume / self._windows[start]
 

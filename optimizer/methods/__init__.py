@@ -16,8 +16,10 @@ from optimizer.methods.flat import Flat
 from optimizer.methods.greedy import Greedy
 from optimizer.methods.ilp import Ilp
 from optimizer.methods.individual import Individual
+from optimizer.methods.left_deep import LeftDeep
+from optimizer.methods.tree import TreeMethod
 from optimizer.problem import Method
 
-_ALL: tuple[Method, ...] = (Individual(Ilp()), Flat(), Greedy(), Ilp())
+_ALL: tuple[Method, ...] = (Individual(Ilp()), Flat(), LeftDeep(), TreeMethod(), Greedy(), Ilp())
 
 METHODS: dict[str, Method] = {method.name: method for method in _ALL}

@@ -8,7 +8,7 @@ path touches only the stores on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import inf
@@ -183,12 +183,13 @@ class Draft:
     # -- paths ----------------------------------------------------------------------
 
     def cheapest_path(
-        self, key: Key, banned: int | None = None, alone: bool = False
+        self, key: Key, banned: int | None = None, arcs: Sequence[int] | None = None
     ) -> tuple[float, tuple[int, ...]] | None:
         """The path with the smallest marginal cost over active stores, and that cost.
 
-        Arcs that are in use cost nothing more; `alone` ignores what is in use. Ties go to the
-        arc found first, so the answer is the same in every run. None if there is no path.
+        Arcs that are in use cost nothing more. Ties go to the arc found first, so the answer is
+        the same in every run. `banned` is a store to do without, `arcs` limits the arcs to look
+        at, in increasing coverage. None if there is no path.
         """
         graph = self.graph
         target, start = key
@@ -198,7 +199,7 @@ class Draft:
         via: dict[int, int] = {}
         source_of, store_of, target_of, cost_of = graph.source, graph.store, graph.target, self.guide
         known_of, use, copies = graph.known, self.use, self.copies
-        for arc in graph.routes(target, start):
+        for arc in graph.routes(target, start) if arcs is None else arcs:
             so_far = distance.get(source_of[arc])
             if so_far is None:
                 continue
@@ -207,7 +208,7 @@ class Draft:
             if installed is None or store == banned:
                 continue
             so_far += hop
-            if alone or not use[arc]:
+            if not use[arc]:
                 if known_of[arc] & installed:
                     so_far += cost_of[arc]
                 else:
