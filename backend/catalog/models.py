@@ -59,7 +59,7 @@ class QueryVersion(models.Model):
 
     class Meta:
         ordering = ("query", "-number")
-        constraints = [models.UniqueConstraint(fields=("query", "number"), name="version_number")]
+        constraints = (models.UniqueConstraint(fields=("query", "number"), name="version_number"),)
 
     def __str__(self) -> str:
         return f"{self.query.name} v{self.number}"

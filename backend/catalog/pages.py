@@ -12,17 +12,21 @@ from backend.shell.pages import island
 @login_required
 @ensure_csrf_cookie
 def catalog(request: HttpRequest) -> HttpResponse:
-    return island(request, "catalog/catalog.html", "catalog", "Queries", "queries")
+    return island(request, "catalog/catalog.html", "catalog", "Queries", section="queries")
 
 
 @login_required
 @ensure_csrf_cookie
 def new_query(request: HttpRequest) -> HttpResponse:
-    return island(request, "catalog/editor.html", "editor", "New query", "queries", {"queryId": None})
+    return island(
+        request, "catalog/editor.html", "editor", "New query", section="queries", props={"queryId": None}
+    )
 
 
 @login_required
 @ensure_csrf_cookie
 def query(request: HttpRequest, pk: int) -> HttpResponse:
     record = get_object_or_404(Query, pk=pk)
-    return island(request, "catalog/editor.html", "editor", record.name, "queries", {"queryId": record.pk})
+    return island(
+        request, "catalog/editor.html", "editor", record.name, section="queries", props={"queryId": record.pk}
+    )

@@ -11,7 +11,7 @@ Props = dict[str, str | int | None]
 
 
 def island(
-    request: HttpRequest, template: str, name: str, title: str, section: str, props: Props | None = None
+    request: HttpRequest, template: str, name: str, title: str, *, section: str, props: Props | None = None
 ) -> HttpResponse:
     """The page `template` with the island `name`; its props are joined with who is signed in.
 

@@ -39,10 +39,10 @@ class StreamColumn(models.Model):
 
     class Meta:
         ordering = ("stream", "position")
-        constraints = [
+        constraints = (
             models.UniqueConstraint(fields=("stream", "position"), name="column_position"),
             models.UniqueConstraint(fields=("stream", "name"), name="column_name"),
-        ]
+        )
 
     def __str__(self) -> str:
         return f"{self.stream_id}.{self.name}"

@@ -12,11 +12,18 @@ from backend.streams.models import Stream
 @login_required
 @ensure_csrf_cookie
 def streams(request: HttpRequest) -> HttpResponse:
-    return island(request, "streams/streams.html", "streams", "Streams", "streams")
+    return island(request, "streams/streams.html", "streams", "Streams", section="streams")
 
 
 @login_required
 @ensure_csrf_cookie
 def stream(request: HttpRequest, name: str) -> HttpResponse:
     record = get_object_or_404(Stream, name=name)
-    return island(request, "streams/streams.html", "streams", record.name, "streams", {"stream": record.name})
+    return island(
+        request,
+        "streams/streams.html",
+        "streams",
+        record.name,
+        section="streams",
+        props={"stream": record.name},
+    )

@@ -164,7 +164,7 @@ class PlanSwitch(models.Model):
 
     class Meta:
         ordering = ("-pk",)
-        constraints = [models.UniqueConstraint(fields=("topology", "event_id"), name="switch_event")]
+        constraints = (models.UniqueConstraint(fields=("topology", "event_id"), name="switch_event"),)
 
 
 class AuditEntry(models.Model):

@@ -13,7 +13,9 @@ from backend.topologies.models import Topology
 @ensure_csrf_cookie
 def topologies(request: HttpRequest) -> HttpResponse:
     props: dict[str, str | int | None] = {"topology": None}
-    return island(request, "topologies/topology.html", "topology", "Topologies", "topologies", props)
+    return island(
+        request, "topologies/topology.html", "topology", "Topologies", section="topologies", props=props
+    )
 
 
 @login_required
@@ -21,10 +23,12 @@ def topologies(request: HttpRequest) -> HttpResponse:
 def topology(request: HttpRequest, name: str) -> HttpResponse:
     record = get_object_or_404(Topology, name=name)
     props: dict[str, str | int | None] = {"topology": record.name}
-    return island(request, "topologies/topology.html", "topology", record.name, "topologies", props)
+    return island(
+        request, "topologies/topology.html", "topology", record.name, section="topologies", props=props
+    )
 
 
 @login_required
 @ensure_csrf_cookie
 def jobs(request: HttpRequest) -> HttpResponse:
-    return island(request, "topologies/jobs.html", "jobs", "Jobs", "jobs")
+    return island(request, "topologies/jobs.html", "jobs", "Jobs", section="jobs")

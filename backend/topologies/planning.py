@@ -66,7 +66,7 @@ def plan_newest(topology_id: int) -> bool:
         )
         return True
     try:
-        made, texts = _plan(topology, deployed)
+        made = _plan(topology, deployed)
     except (InputError, Infeasible) as error:
         _refuse(topology_id, revision, str(error))
         return True
@@ -77,12 +77,12 @@ def plan_newest(topology_id: int) -> bool:
     return True
 
 
-def _plan(topology: Topology, deployed: list[TopologyQuery]) -> tuple[Plan, Mapping[str, str]]:
+def _plan(topology: Topology, deployed: list[TopologyQuery]) -> Plan:
     catalog = load_catalog()
     versions = [one.version for one in deployed]
     parsed = parse_versions(versions, catalog)
     texts = {version.query.name: version.sql for version in versions}
-    made = plan(
+    return plan(
         [parsed[version.pk] for version in versions],
         catalog,
         _statistics(catalog, selectivities()),
@@ -93,7 +93,6 @@ def _plan(topology: Topology, deployed: list[TopologyQuery]) -> tuple[Plan, Mapp
         tasks=int(settings.MILLRACE_PARALLELISM),
         texts=texts,
     )
-    return made, texts
 
 
 def _refuse(topology_id: int, revision: int, reason: str) -> None:
