@@ -8,25 +8,31 @@ of bounded size. There is never a loop over tuples.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
+from polars._typing import EngineType
 
 from jobs.emission import emit_columns
 from jobs.expressions import compile_expression
 from jobs.expressions.dtypes import common_type, convert
 from jobs.message import ARRIVAL, LATE, ORDINAL, column_name, ordinal
+from jobs.ranges import Bound, Comparison, Range, Stretches, best_stretches, pieces
 from jobs.rules import RuleIndex
 from jobs.runs import RunRef
 from jobs.store import PartitionState
 from optimizer.expression import Call, Expression, columns_of, inputs_of, rename_inputs
 from optimizer.graph import ProbeRule
+from optimizer.types import ColumnType
 
 _STORED_ARRIVAL, _STORED_LATE, _STORED_ORDINAL = "@stored arrival", "@stored late", "@stored ordinal"
-_PAIRS = 4_000_000
-"""Pairs formed at once where nothing but windows selects them; bounds memory."""
-_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_PAIRS = 2_000_000
+"""Pairs formed at once where no key selects them; bounds memory."""
+_FEW_PAIRS = 100_000
+_SAMPLE = 2_000
+_COMPARISONS: dict[str, Comparison] = {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
+_MIRRORED: dict[str, Comparison] = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +71,10 @@ class ProbePlan:
     """(column in the store, column in the tree) that are read."""
     probe_keys: tuple[pl.Expr, ...]
     stored_keys: tuple[pl.Expr, ...]
-    ranges: tuple[pl.Expr, ...]
-    """Inequalities between the two sides, for a range join where there are no keys."""
+    ranges: tuple[Range, ...]
+    """Windows and inequalities between the two sides, for joins without keys or with few values."""
     conditions: tuple[pl.Expr, ...]
-    """Everything to check of a pair besides the keys and the order; includes `ranges`."""
+    """Everything to check of a pair besides the keys and the order; implies `ranges`."""
     order: pl.Expr
     """True where the start tuple is the newer one."""
     outputs: tuple[pl.Expr, ...]
@@ -126,6 +132,19 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
     needed = {column_name(column): column for column in (*kept, *read)}
     conditions = [_elapsed(times[newer], times[older]) <= window for newer, older, window in windows]
     conditions.extend(compile_expression(predicate) for predicate in rule.predicates)
+    reaches = tuple(
+        Reach(
+            times[tree],
+            position,
+            tuple(
+                (times[newer], window) for newer, older, window in windows if older == tree and newer in bound
+            ),
+            tuple(
+                (times[older], window) for newer, older, window in windows if newer == tree and older in bound
+            ),
+        )
+        for position, tree in enumerate(_tree_names(rule, [stored.input for stored in store.inputs]))
+    )
     late = [(pl.col(LATE) | pl.col(_STORED_LATE)).alias(LATE)] if index.marks_late else []
     return ProbePlan(
         arriving=[
@@ -140,9 +159,7 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
         ),
         probe_keys=tuple(probe_keys),
         stored_keys=tuple(stored_keys),
-        ranges=tuple(
-            compiled for predicate in rule.predicates if (compiled := _range(predicate, bound)) is not None
-        ),
+        ranges=(*(_window(reach) for reach in reaches if reach.after or reach.before), *_ranges(rule, bound)),
         conditions=tuple(conditions),
         order=_order(rule, store.is_base),
         outputs=(
@@ -150,23 +167,7 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
             pl.col(ARRIVAL),
             *late,
         ),
-        reaches=tuple(
-            Reach(
-                times[tree],
-                position,
-                tuple(
-                    (times[newer], window)
-                    for newer, older, window in windows
-                    if older == tree and newer in bound
-                ),
-                tuple(
-                    (times[older], window)
-                    for newer, older, window in windows
-                    if newer == tree and older in bound
-                ),
-            )
-            for position, tree in enumerate(_tree_names(rule, [stored.input for stored in store.inputs]))
-        ),
+        reaches=reaches,
     )
 
 
@@ -193,16 +194,34 @@ def _order(rule: ProbeRule, base: bool) -> pl.Expr:
     )
 
 
-def _range(predicate: Expression, bound: frozenset[str]) -> pl.Expr | None:
-    """A predicate `arriving side < stored side` (or >, <=, >=), as a range join can use it."""
-    if not isinstance(predicate, Call) or predicate.function not in _MIRRORED:
-        return None
-    first, second = (inputs_of(argument) for argument in predicate.arguments)
-    if not first or not second or (first <= bound) == (second <= bound) or (first & bound and second & bound):
-        return None
-    if not (first <= bound or second <= bound):
-        return None
-    return compile_expression(predicate)
+def _window(reach: Reach) -> Range:
+    return Range(
+        pl.col(reach.stored_time).to_physical(),
+        (
+            *(Bound(pl.col(column).to_physical() - window, "ge") for column, window in reach.after),
+            *(Bound(pl.col(column).to_physical() + window, "le") for column, window in reach.before),
+        ),
+    )
+
+
+def _ranges(rule: ProbeRule, bound: frozenset[str]) -> Iterator[Range]:
+    """The predicates `arriving side < stored side` (or >, <=, >=), by stored side."""
+    bounds: dict[tuple[Expression, ColumnType], list[Bound]] = {}
+    for predicate in rule.predicates:
+        if not isinstance(predicate, Call) or predicate.function not in _MIRRORED:
+            continue
+        first, second = predicate.arguments
+        if inputs_of(second) <= bound:
+            arriving, stored, comparison = second, first, _COMPARISONS[predicate.function]
+        else:
+            arriving, stored, comparison = first, second, _MIRRORED[predicate.function]
+        if not inputs_of(arriving) <= bound or not inputs_of(stored) or inputs_of(stored) & bound:
+            continue
+        common = common_type(arriving.type, stored.type)
+        limit = convert(compile_expression(arriving), arriving.type, common)
+        bounds.setdefault((stored, common), []).append(Bound(limit, comparison))
+    for (stored, common), limits in bounds.items():
+        yield Range(convert(compile_expression(stored), stored.type, common), tuple(limits))
 
 
 def _reachable(plan: ProbePlan, runs: Sequence[RunRef], arriving: pl.DataFrame) -> list[RunRef]:
@@ -232,23 +251,55 @@ def _stored(index: RuleIndex, rule: ProbeRule, plan: ProbePlan, run: pl.DataFram
 def _join(
     plan: ProbePlan, arriving: pl.DataFrame, stored: pl.DataFrame, conditions: Sequence[pl.Expr]
 ) -> pl.DataFrame:
-    small = arriving.height * stored.height <= _PAIRS
-    if plan.probe_keys:
-        pairs = arriving.lazy().join(
-            stored.lazy(),
-            left_on=plan.probe_keys,
-            right_on=plan.stored_keys,
-            how="inner",
-            coalesce=False,
-        )
-        # Streaming checks pairs as it forms them, so that a frequent key does not fill the memory.
-        return _checked(plan, pairs, conditions).collect(engine="in-memory" if small else "streaming")
-    rows = max(1, _PAIRS // stored.height)
+    if not plan.probe_keys:
+        return _range_join(plan, arriving, stored, conditions)
+    pairs = _estimated_pairs(plan, arriving, stored)
+    if pairs > _PAIRS and plan.ranges:
+        # Few values, many tuples of each: perhaps the windows leave fewer pairs than the keys.
+        stretches = best_stretches(arriving, stored, plan.ranges)
+        if stretches.pairs < pairs:
+            keys = [left == right for left, right in zip(plan.probe_keys, plan.stored_keys, strict=True)]
+            return _expand(plan, arriving, stretches, (*keys, *conditions))
+    joined = arriving.lazy().join(
+        stored.lazy(), left_on=plan.probe_keys, right_on=plan.stored_keys, how="inner", coalesce=False
+    )
+    # Streaming checks pairs as it forms them, so that a frequent key does not fill the memory; it
+    # takes longer to begin.
+    engine: EngineType = "in-memory" if pairs <= _FEW_PAIRS else "streaming"
+    return _checked(plan, joined, conditions).collect(engine=engine)
+
+
+def _estimated_pairs(plan: ProbePlan, arriving: pl.DataFrame, stored: pl.DataFrame) -> float:
+    """Pairs with equal keys, from how often keys of a sample coincide.
+
+    Of k sampled keys, k * (k - 1) / 2 pairs coincide with the probability sum(p * p) over the
+    keys' frequencies p, which is also that of an arriving and a stored tuple, if both sides are
+    alike: Alon, Matias, Szegedy, STOC 1996, section 2.2, on the second frequency moment.
+    """
+    product = arriving.height * stored.height
+    if product <= _FEW_PAIRS:
+        return float(product)
+    sample = stored.gather_every(max(1, stored.height // _SAMPLE)).select(
+        key.alias(str(i)) for i, key in enumerate(plan.stored_keys)
+    )
+    counts = sample.group_by(sample.columns).len()["len"].cast(pl.Float64)
+    coinciding = float((counts * (counts - 1)).sum())
+    return product * coinciding / (sample.height * (sample.height - 1))
+
+
+def _range_join(
+    plan: ProbePlan, arriving: pl.DataFrame, stored: pl.DataFrame, conditions: Sequence[pl.Expr]
+) -> pl.DataFrame:
+    return _expand(plan, arriving, best_stretches(arriving, stored, plan.ranges), conditions)
+
+
+def _expand(
+    plan: ProbePlan, arriving: pl.DataFrame, stretches: Stretches, conditions: Sequence[pl.Expr]
+) -> pl.DataFrame:
     found = [
-        _checked(plan, arriving.slice(start, rows).lazy().join(stored.lazy(), how="cross"), conditions).collect()
-        for start in range(0, arriving.height, rows)
+        _checked(plan, pairs.lazy(), conditions).collect() for pairs in pieces(arriving, stretches, _PAIRS)
     ]
-    return found[0] if len(found) == 1 else pl.concat(found)
+    return pl.concat(found) if found else pl.DataFrame()
 
 
 def _checked(plan: ProbePlan, pairs: pl.LazyFrame, conditions: Sequence[pl.Expr]) -> pl.LazyFrame:
