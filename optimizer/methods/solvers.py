@@ -7,6 +7,7 @@ what counts, and a bound is taken only from where it is proven.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
 
 import highspy
@@ -114,7 +115,9 @@ def to_pulp(program: Program) -> tuple[pulp.LpProblem, list[pulp.LpVariable]]:
     """The same program in PuLP's objects."""
     problem = pulp.LpProblem("millrace", pulp.LpMinimize)
     columns = [
-        pulp.LpVariable(f"x{i}", 0, program.upper[i], pulp.LpInteger if integer else pulp.LpContinuous)
+        problem.add_variable(
+            f"x{i}", 0, program.upper[i], cat=pulp.LpInteger if integer else pulp.LpContinuous
+        )
         for i, integer in enumerate(program.integer)
     ]
     problem += pulp.LpAffineExpression(list(zip(columns, program.cost, strict=True)))
@@ -155,7 +158,11 @@ def _pulp(
         )
     problem.solve(command)
     if solver != "cbc":
-        return _read_highs(problem.solverModel)
+        answer = _read_highs(problem.solverModel)
+        if answer.values is None:
+            return answer
+        # PuLP numbers columns by first use, so values are read from its variables.
+        return replace(answer, values=[float(column.varValue or 0.0) for column in columns])
     proven = problem.sol_status == pulp.LpSolutionOptimal
     found = proven or problem.sol_status == pulp.LpSolutionIntegerFeasible
     values = [float(column.varValue or 0.0) for column in columns] if found else None
