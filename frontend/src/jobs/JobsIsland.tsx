@@ -1,0 +1,125 @@
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { RunDocument, TopologyDocument } from "../api/documents";
+import { listRuns, listTopologies, runLog } from "../api/endpoints";
+import { ago, count, instant, UNKNOWN } from "../format/quantities";
+import type { IslandProps } from "../shell/islandProps";
+import { StatusBadge } from "../ui/StatusBadge";
+import { useLoaded } from "../ui/useLoaded";
+import { useNow } from "../ui/useNow";
+import { TopologyActions } from "./TopologyActions";
+
+const REFRESH_MS = 2500;
+const TAIL = 200;
+
+/** One block per topology: its job now, what may be done, its runs and the log of a chosen one. */
+export function JobsIsland({ me }: IslandProps): JSX.Element {
+  const topologies = useLoaded(listTopologies, REFRESH_MS);
+  return (
+    <section class="jobs">
+      {topologies.problem !== null && <p class="problem-line" role="alert">{topologies.problem}</p>}
+      {topologies.value?.length === 0 && <p class="empty">No job yet. <a href="/queries/">Deploy a query</a>: its topology is started by itself.</p>}
+      {topologies.value?.map((topology) => <TopologyJobs key={topology.name} topology={topology} operator={me.is_operator} onDone={topologies.reload} />)}
+    </section>
+  );
+}
+
+function TopologyJobs({ topology, operator, onDone }: { topology: TopologyDocument; operator: boolean; onDone: () => void }): JSX.Element {
+  const now = useNow();
+  const runs = useLoaded(() => listRuns(topology.name), REFRESH_MS, topology.name);
+  const [open, setOpen] = useState<string | null>(null);
+  const { run } = topology;
+  return (
+    <article class="job">
+      <div class="toolbar">
+        <h2><a href={`/topologies/${encodeURIComponent(topology.name)}/`}>{topology.name}</a></h2>
+        <StatusBadge state={topology.state} />
+        <span class="grow" />
+        <TopologyActions topology={topology} operator={operator} onDone={onDone} />
+      </div>
+      <dl class="numbers">
+        <div><dt>since</dt><dd title={run?.started_at === null || run === null ? "" : `${instant(run.started_at)} UTC`}>{ago(run?.started_at, now)}</dd></div>
+        <div><dt>heartbeat</dt><dd>{ago(run?.heartbeat_at, now)}</dd></div>
+        <div><dt>batch</dt><dd>{run?.batch === null || run === null ? UNKNOWN : String(run.batch)}</dd></div>
+        <div><dt>restarts</dt><dd>{count(topology.restarts)}</dd></div>
+        <div><dt>queries</dt><dd>{count(topology.queries.length)}</dd></div>
+        <div><dt>process</dt><dd>{run?.pid === null || run === null ? UNKNOWN : `${run.pid} on ${run.host}`}</dd></div>
+      </dl>
+      {topology.error !== null && (
+        <p class="problem-line" role="alert">
+          ✕ {topology.error}
+          {topology.restart_at === null ? " It is not started again by itself." : ` It is started again at ${instant(topology.restart_at)} UTC.`}
+        </p>
+      )}
+      {runs.problem !== null && <p class="problem-line">{runs.problem}</p>}
+      {runs.value?.length === 0 && <p class="empty">It has never run. Start it when its queries are right.</p>}
+      {runs.value !== null && runs.value.length > 0 && (
+        <div class="table-scroll">
+          <table class="list">
+            <thead>
+              <tr>
+                <th scope="col">Run</th>
+                <th scope="col">State</th>
+                <th scope="col" class="wide">Started</th>
+                <th scope="col" class="wide">Ended</th>
+                <th scope="col" class="number">Batches</th>
+                <th scope="col">Last error</th>
+                <th scope="col">Log</th>
+              </tr>
+            </thead>
+            <tbody>
+              {runs.value.map((entry) => <RunRow key={entry.id} run={entry} now={now} open={open === entry.id} onToggle={() => setOpen(open === entry.id ? null : entry.id)} />)}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {open !== null && <RunLogTail key={open} id={open} />}
+    </article>
+  );
+}
+
+function RunRow({ run, now, open, onToggle }: { run: RunDocument; now: number; open: boolean; onToggle: () => void }): JSX.Element {
+  return (
+    <tr>
+      <td class="mono">{run.id.slice(0, 12)}</td>
+      <td><StatusBadge state={run.state} /></td>
+      <td class="wide" title={`${instant(run.started_at)} UTC`}>{ago(run.started_at, now)}</td>
+      <td class="wide">{run.ended_at === null ? UNKNOWN : ago(run.ended_at, now)}</td>
+      <td class="number">{run.batch === null ? UNKNOWN : count(run.batch)}</td>
+      <td class="clip" title={run.error_detail ?? run.error ?? ""}>{run.error ?? UNKNOWN}</td>
+      <td><button type="button" class="link" aria-expanded={open} onClick={onToggle}>{open ? "hide" : "show"}</button></td>
+    </tr>
+  );
+}
+
+/** The end of a run's log. It follows new lines while it is scrolled to the end. */
+function RunLogTail({ id }: { id: string }): JSX.Element {
+  const log = useLoaded(() => runLog(id, TAIL), REFRESH_MS, id);
+  const [wanted, setWanted] = useState("");
+  const box = useRef<HTMLPreElement>(null);
+  const atEnd = useRef(true);
+  const lines = (log.value?.lines ?? []).filter((line) => line.toLowerCase().includes(wanted.toLowerCase()));
+  useEffect(() => {
+    if (box.current !== null && atEnd.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [log.value, wanted]);
+  return (
+    <div class="log">
+      <div class="toolbar">
+        <input type="search" class="search" aria-label="Search the log" placeholder="Search the log" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} />
+        <span class="muted">{log.value?.truncated === true ? `last ${TAIL} lines` : ""}</span>
+      </div>
+      {log.problem !== null && <p class="problem-line">{log.problem}</p>}
+      <pre
+        ref={box}
+        tabIndex={0}
+        aria-label="Log"
+        onScroll={(event) => {
+          const pre = event.currentTarget;
+          atEnd.current = pre.scrollHeight - pre.scrollTop - pre.clientHeight < 24;
+        }}
+      >
+        {log.value !== null && lines.length === 0 ? (wanted === "" ? "The log is empty so far." : "No line contains that.") : lines.join("\n")}
+      </pre>
+    </div>
+  );
+}

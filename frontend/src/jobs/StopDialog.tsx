@@ -1,0 +1,48 @@
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { TopologyDocument } from "../api/documents";
+
+interface Props {
+  readonly topology: TopologyDocument;
+  readonly onStop: (mode: "now" | "drain") => void;
+  readonly onClose: () => void;
+}
+
+/** Says what a stop ends and what it keeps, and asks for the topology's name. */
+export function StopDialog({ topology, onStop, onClose }: Props): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [typed, setTyped] = useState("");
+  const [mode, setMode] = useState<"now" | "drain">("now");
+  useEffect(() => dialog.current?.showModal(), []);
+  const names = topology.queries.map((query) => query.name);
+  return (
+    <dialog ref={dialog} class="dialog" aria-labelledby="stop-title" onClose={onClose}>
+      <form
+        method="dialog"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (typed === topology.name) onStop(mode);
+        }}
+      >
+        <h2 id="stop-title">Stop {topology.name}?</h2>
+        <p>
+          {names.length === 0 ? "No query" : names.length === 1 ? "One query" : `${names.length} queries`} will get no more results
+          {names.length > 0 ? `: ${names.join(", ")}` : ""}. Stored tuples and the position in every stream are kept; starting again goes on from there.
+        </p>
+        <fieldset>
+          <legend>How</legend>
+          <label><input type="radio" name="mode" checked={mode === "now"} onChange={() => setMode("now")} /> after the running batch</label>
+          <label><input type="radio" name="mode" checked={mode === "drain"} onChange={() => setMode("drain")} /> after all that has arrived</label>
+        </fieldset>
+        <label class="field">
+          Type <strong>{topology.name}</strong> to confirm
+          <input type="text" value={typed} autocomplete="off" autofocus onInput={(event) => setTyped(event.currentTarget.value)} />
+        </label>
+        <div class="dialog-actions">
+          <button type="button" class="button" onClick={() => dialog.current?.close()}>Keep it running</button>
+          <button type="submit" class="button danger" disabled={typed !== topology.name}>Stop</button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

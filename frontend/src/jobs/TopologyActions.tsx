@@ -1,0 +1,48 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { TopologyDocument } from "../api/documents";
+import { optimizeTopology, restartTopology, startTopology, stopTopology } from "../api/endpoints";
+import { explainError } from "../api/request";
+import { StopDialog } from "./StopDialog";
+
+interface Props {
+  readonly topology: TopologyDocument;
+  readonly operator: boolean;
+  readonly onDone: () => void;
+}
+
+/** Start, stop, restart and plan again, as far as the state and the person's rights allow. */
+export function TopologyActions({ topology, operator, onDone }: Props): JSX.Element {
+  const [busy, setBusy] = useState(false);
+  const [asking, setAsking] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const run = (work: () => Promise<unknown>): void => {
+    setBusy(true);
+    setProblem(null);
+    work()
+      .then(onDone, (error: unknown) => setProblem(explainError(error)))
+      .finally(() => setBusy(false));
+  };
+  const alive = topology.state !== "stopped" && topology.state !== "failed";
+  const why = operator ? undefined : "Only operators may do this.";
+  const off = busy || !operator;
+  return (
+    <span class="actions">
+      {problem !== null && <span class="problem-line" role="alert">{problem}</span>}
+      <button type="button" class="button" disabled={off || topology.queries.length === 0} title={why} onClick={() => run(() => optimizeTopology(topology.name))}>Re-optimize</button>
+      {!alive && <button type="button" class="button primary" disabled={off} title={why} onClick={() => run(() => startTopology(topology.name))}>Start</button>}
+      {(alive || topology.state === "failed") && <button type="button" class="button" disabled={off} title={why} onClick={() => run(() => restartTopology(topology.name))}>Restart</button>}
+      {(alive || topology.desired === "running") && <button type="button" class="button danger" disabled={off || topology.state === "stopping"} title={why} onClick={() => setAsking(true)}>Stop…</button>}
+      {asking && (
+        <StopDialog
+          topology={topology}
+          onClose={() => setAsking(false)}
+          onStop={(mode) => {
+            setAsking(false);
+            run(() => stopTopology(topology.name, mode));
+          }}
+        />
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,33 @@
+import type { JSX } from "preact";
+import { clock } from "../format/quantities";
+import { useNow } from "../ui/useNow";
+import type { Live } from "./useFeed";
+
+/** The job says something at least every two seconds; after this long the page no longer trusts what it shows. */
+export const STALE_MS = 8000;
+const ALIVE = new Set(["starting", "running", "idle", "stopping"]);
+
+export interface Sign {
+  readonly kind: "connecting" | "connected" | "reconnecting" | "stale";
+  readonly text: string;
+}
+
+/** Which of the four states the page is in. */
+export function signOf({ connection, snapshot, heardAt }: Live, now: number): Sign {
+  const since = heardAt === null ? "" : ` since ${clock(new Date(heardAt).toISOString())} UTC`;
+  if (connection.kind === "connecting") return { kind: "connecting", text: "connecting" };
+  if (connection.kind === "reconnecting") return { kind: "reconnecting", text: `reconnecting: ${connection.reason}${since === "" ? "" : `, stale${since}`}` };
+  const expected = snapshot !== null && ALIVE.has(snapshot.state);
+  if (expected && heardAt !== null && now - heardAt > STALE_MS) return { kind: "stale", text: `stale${since}` };
+  return { kind: "connected", text: "connected" };
+}
+
+export function ConnectionSign({ live }: { live: Live }): JSX.Element {
+  const sign = signOf(live, useNow());
+  const mark = { connecting: "…", connected: "●", reconnecting: "↻", stale: "!" }[sign.kind];
+  return (
+    <span class={`connection connection-${sign.kind}`} role="status" title={sign.text}>
+      <span aria-hidden="true">{mark}</span> {sign.text}
+    </span>
+  );
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import type { BatchCompleted } from "./messages";
+import { edgeRates, headerRates, lagSeconds, RECENT_LENGTH, remember } from "./recent";
+import { historyPoint } from "./reduce";
+
+function batch(number: number, tuples = 100, run = "a1", plan = "P1"): BatchCompleted {
+  return {
+    type: "batch", version: 1, run, at: new Date(number * 500).toISOString(), batch: number, epoch: 1, plan_id: plan, seconds: 0.2,
+    tuples_in: tuples, backlog: 0, level_seconds: [], stores: {}, queries: {},
+    streams: { r: { accepted: tuples, late: 0, undecodable: 0, watermark: null, max_event_time: new Date(number * 60_000).toISOString() } },
+    edges: { E1: { tuples, messages: 1, bytes: 1 } },
+  };
+}
+
+describe("remember", () => {
+  it("keeps the newest batches of one run in order", () => {
+    let recent: readonly BatchCompleted[] = [];
+    for (let i = 0; i < RECENT_LENGTH + 3; i += 1) recent = remember(recent, batch(i));
+    expect(recent).toHaveLength(RECENT_LENGTH);
+    expect(remember(recent, batch(60, 7)).at(-1)?.tuples_in).toBe(7);
+    expect(remember(recent, batch(1, 1, "a2"))).toHaveLength(1);
+    expect(remember(recent, null)).toBe(recent);
+  });
+});
+
+describe("rates", () => {
+  const recent = [batch(0, 999), batch(1), batch(2)];
+  const history = recent.map(historyPoint);
+
+  it("leaves out what arrived before the first instant", () => {
+    expect(headerRates(history)).toEqual({ tuplesIn: 200, results: 0 });
+    expect(edgeRates(recent, history)("E1")).toEqual({ now: 200, eventTime: 200 / 120 });
+  });
+
+  it("is unknown, not zero, before two batches and for unmeasured edges", () => {
+    expect(headerRates(history.slice(0, 1)).tuplesIn).toBeNull();
+    expect(edgeRates([], [])("E1").now).toBeNull();
+    expect(edgeRates([batch(0)], [])("E1").now).toBeNull();
+    expect(edgeRates(recent, history)("E2").now).toBeNull();
+  });
+
+  it("uses the history for the first batch that a page sees", () => {
+    expect(edgeRates([batch(2)], history)("E1").now).toBe(200);
+  });
+
+  it("does not mix two plans", () => {
+    expect(edgeRates([batch(0, 900), batch(1, 900), batch(2, 10, "a1", "P2"), batch(3, 20, "a1", "P2")], [])("E1").now).toBe(40);
+  });
+
+  it("knows a lag of zero from an unknown one", () => {
+    expect(lagSeconds(0, null)).toBe(0);
+    expect(lagSeconds(null, 10)).toBeNull();
+    expect(lagSeconds(50, 100)).toBe(0.5);
+    expect(lagSeconds(50, null)).toBeNull();
+  });
+});

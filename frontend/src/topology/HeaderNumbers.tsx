@@ -1,0 +1,53 @@
+import type { ComponentChildren, JSX } from "preact";
+import type { TopologyDocument } from "../api/documents";
+import { bytes, count, milliseconds, rate, span } from "../format/quantities";
+import { ConnectionSign } from "../live/ConnectionSign";
+import { headerRates, lagSeconds } from "../live/recent";
+import type { Live } from "../live/useFeed";
+import { StatusBadge } from "../ui/StatusBadge";
+
+interface Props {
+  readonly name: string;
+  readonly live: Live;
+  readonly topology: TopologyDocument | null;
+  readonly actions: ComponentChildren;
+}
+
+/** One line that says whether all is well. */
+export function HeaderNumbers({ name, live, topology, actions }: Props): JSX.Element {
+  const { snapshot } = live;
+  const last = snapshot?.history.at(-1);
+  const { tuplesIn, results } = headerRates(snapshot?.history ?? []);
+  const lag = lagSeconds(last?.backlog, tuplesIn);
+  const latency = [...(snapshot?.history ?? [])].reverse().find((point) => point.latency_ms_p50 !== null);
+  const number = (label: string, value: string, title: string): JSX.Element => (
+    <div title={title}>
+      <dt>{label}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+  return (
+    <div class="topology-head">
+      <div class="toolbar">
+        <strong class="topology-name">{name}</strong>
+        <StatusBadge state={snapshot?.state ?? topology?.state ?? "unknown"} />
+        <span class="muted">
+          {snapshot?.epoch === null || snapshot === null ? "" : `epoch ${snapshot.epoch} · `}
+          {topology === null ? "" : `${topology.queries.length} ${topology.queries.length === 1 ? "query" : "queries"} · ${topology.streams.length} ${topology.streams.length === 1 ? "stream" : "streams"}`}
+        </span>
+        <ConnectionSign live={live} />
+        <span class="grow" />
+        {actions}
+      </div>
+      <dl class="numbers">
+        {number("in", rate(tuplesIn), "Tuples per second of wall time, over the newest batches")}
+        {number("out", rate(results), "Results per second of wall time, over the newest batches")}
+        {number("p50", milliseconds(latency?.latency_ms_p50), "Median time from a tuple's arrival to the commit of its results")}
+        {number("p99", milliseconds(latency?.latency_ms_p99), "99th percentile of the same")}
+        {number("state", bytes(last?.state_bytes), `${count(last?.state_tuples)} tuples in all stores`)}
+        {number("lag", lag === null ? count(null) : lag === 0 ? "0 s" : span(lag * 1000), `${count(last?.backlog)} tuples wait at the sources`)}
+        {number("batch", last === undefined ? count(null) : String(last.batch), last === undefined ? "no batch yet" : `took ${milliseconds(last.seconds * 1000)}`)}
+      </dl>
+    </div>
+  );
+}

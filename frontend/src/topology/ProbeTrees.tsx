@@ -1,0 +1,140 @@
+import type { JSX } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { ChartHost } from "../charts/ChartHost";
+import { createProbeForest, type NodeText, type ProbeForestChart, type ProbeForestData } from "../charts/probeForest";
+import type { StreamColour } from "../colour/streams";
+import { count, rate } from "../format/quantities";
+import type { BatchCompleted } from "../live/messages";
+import { edgeRates } from "../live/recent";
+import type { Live } from "../live/useFeed";
+import { focusedKeys, forestOf, nodesOf, type Focus, type ForestNode } from "../plan/forest";
+import { layoutForest, type PlacedNode } from "../plan/forestLayout";
+import type { PhysicalGraph } from "../plan/physicalGraph";
+import { NodeDetail } from "./NodeDetail";
+
+interface Props {
+  readonly graph: PhysicalGraph;
+  readonly live: Live;
+  readonly colour: StreamColour;
+}
+
+/** Above this, trees start as one row each and open on demand. */
+const FOLD_ABOVE = 150;
+
+function hashKey(): string | null {
+  const key = decodeURIComponent(window.location.hash.slice(1));
+  return key === "" ? null : key;
+}
+
+export function ProbeTrees({ graph, live, colour }: Props): JSX.Element {
+  const forest = useMemo(() => forestOf(graph), [graph]);
+  const nodes = useMemo(() => new Map(nodesOf(forest).map((node) => [node.key, node])), [forest]);
+  const estimates = useMemo(() => new Map(graph.estimates.map((estimate) => [estimate.id, estimate])), [graph]);
+  const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
+  const [selected, setSelected] = useState<string | null>(hashKey);
+  const [hovered, setHovered] = useState<string | null>(null);
+  const [query, setQuery] = useState<string | null>(null);
+  const chart = useRef<ProbeForestChart | null>(null);
+  useEffect(() => setFolded(new Set(nodes.size > FOLD_ABOVE ? forest.roots.map((root) => root.key) : [])), [forest]);
+  useEffect(() => {
+    const onHash = (): void => setSelected(hashKey());
+    window.addEventListener("hashchange", onHash);
+    return () => window.removeEventListener("hashchange", onHash);
+  }, []);
+
+  const placed = useMemo(() => layoutForest(forest, folded), [forest, folded]);
+  const rates = useMemo(() => edgeRates(live.recent, live.snapshot?.history ?? []), [live.recent]);
+  const batch = live.snapshot?.batch ?? null;
+  // The store behind a palette link is an id of a store, not of a node.
+  const selectedStore = selected !== null && !nodes.has(selected) && graph.stores.some((store) => store.id === selected) ? selected : null;
+  const shown = hovered ?? (selected !== null && nodes.has(selected) ? selected : null);
+
+  const select = (key: string): void => {
+    if (folded.has(key)) setFolded(new Set([...folded].filter((other) => other !== key)));
+    const next = key === selected ? null : key;
+    setSelected(next);
+    window.history.replaceState(null, "", next === null ? window.location.pathname : `#${encodeURIComponent(next)}`);
+  };
+
+  const focus = useMemo((): Focus => {
+    const node = shown === null ? undefined : nodes.get(shown);
+    if (query !== null) return { query, store: null };
+    if (node?.kind === "query") return { query: node.label, store: null };
+    if (hovered !== null && node?.store !== null && node?.store !== undefined) return { query: null, store: node.store.id };
+    return { query: null, store: selectedStore };
+  }, [query, shown, hovered, selectedStore, nodes]);
+
+  const data = useMemo((): ProbeForestData => {
+    const text = ({ node }: PlacedNode): NodeText => nodeText(node, rates, (id) => estimates.get(id)?.tuples_per_second ?? null, batch);
+    return {
+      placed,
+      colour,
+      text,
+      flow: ({ target }) => (target.node.edge === null ? null : rates(target.node.edge.id).now),
+      kept: focusedKeys(forest, focus),
+      selected,
+      onHover: setHovered,
+      onSelect: select,
+    };
+  }, [placed, colour, rates, estimates, batch, focus, selected, folded]);
+
+  return (
+    <div class="trees">
+      <div class="trees-main">
+        <div class="toolbar tree-tools">
+          <h2>Probe trees</h2>
+          <span class="query-filter" role="group" aria-label="Show only one query's paths">
+            {graph.queries.map((entry) => (
+              <button
+                key={entry.name}
+                type="button"
+                class="tag"
+                aria-pressed={query === entry.name}
+                onMouseEnter={() => setHovered(nodesOf(forest).find((node) => node.kind === "query" && node.label === entry.name)?.key ?? null)}
+                onMouseLeave={() => setHovered(null)}
+                onClick={() => setQuery(query === entry.name ? null : entry.name)}
+              >
+                {entry.name}
+              </button>
+            ))}
+          </span>
+          <span class="grow" />
+          <button type="button" class="button small" aria-label="Zoom in" onClick={() => chart.current?.zoomBy(1.25)}>+</button>
+          <button type="button" class="button small" aria-label="Zoom out" onClick={() => chart.current?.zoomBy(0.8)}>−</button>
+          <button type="button" class="button small" onClick={() => chart.current?.fit()}>Fit</button>
+        </div>
+        <ChartHost create={createProbeForest} data={data} class="forest-host" label="Probe trees; arrow keys move, Enter selects" onReady={(made) => { chart.current = made; }} />
+        <p class="legend muted small">
+          <svg width="26" height="8" aria-hidden="true"><line class="link shuffle" x1="0" x2="26" y1="4" y2="4" stroke-width="2" /></svg> shuffle
+          <svg width="26" height="8" aria-hidden="true"><line class="link group_by" x1="0" x2="26" y1="4" y2="4" stroke-width="2" /></svg> group by key
+          <svg width="26" height="8" aria-hidden="true"><line class="link all" x1="0" x2="26" y1="4" y2="4" stroke-width="2" /></svg> all tasks
+          <span>· stroke: tuples per second · drag to pan, Ctrl-wheel to zoom</span>
+        </p>
+      </div>
+      <NodeDetail node={shown === null ? null : (nodes.get(shown) ?? null)} store={selectedStore === null ? null : (graph.stores.find((store) => store.id === selectedStore) ?? null)} graph={graph} rates={rates} batch={batch} colour={colour} />
+    </div>
+  );
+}
+
+function nodeText(
+  node: ForestNode,
+  rates: ReturnType<typeof edgeRates>,
+  estimate: (id: string) => number | null,
+  batch: BatchCompleted | null,
+): NodeText {
+  if (node.kind === "query") {
+    const results = batch?.queries[node.label]?.results;
+    return { detail: `${count(results)} results in batch`, title: `Query ${node.label}: ${count(results)} results in the newest batch` };
+  }
+  if (node.kind === "source") {
+    const accepted = batch?.streams[node.stream ?? ""]?.accepted;
+    return { detail: `${count(accepted)} in batch`, title: `Source ${node.label}: ${count(accepted)} tuples accepted in the newest batch; feeds ${node.queries.join(", ")}` };
+  }
+  const edge = node.edge?.id ?? "";
+  const { now, eventTime } = rates(edge);
+  const action = node.kind === "probe" ? "Probe of" : "Feed of";
+  return {
+    detail: `${rate(now)} · est ${rate(estimate(edge))}`,
+    title: `${action} ${node.label}: ${rate(now)} now, ${rate(eventTime)} of event time, estimated ${rate(estimate(edge))}; for ${node.queries.join(", ")}`,
+  };
+}

@@ -1,0 +1,85 @@
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { ChartHost } from "../charts/ChartHost";
+import { createSkewBars, skewOf } from "../charts/skewBars";
+import { createSparkline } from "../charts/sparkline";
+import type { StreamColour } from "../colour/streams";
+import { bytes, count } from "../format/quantities";
+import type { StoreMetrics } from "../live/messages";
+import type { Live } from "../live/useFeed";
+import type { PhysicalGraph, Store } from "../plan/physicalGraph";
+
+interface Props {
+  readonly graph: PhysicalGraph;
+  readonly live: Live;
+  readonly colour: StreamColour;
+}
+
+type Measure = "tuples" | "bytes" | "inserted" | "probes" | "matches" | "evicted";
+
+const MEASURES: readonly { key: Measure; label: string; title: string; format: (value: number | null) => string }[] = [
+  { key: "tuples", label: "Tuples", title: "held now", format: count },
+  { key: "bytes", label: "Bytes", title: "held now", format: bytes },
+  { key: "inserted", label: "Inserts", title: "in the newest batch", format: count },
+  { key: "probes", label: "Probes", title: "tuples that came to probe in the newest batch, copies counted", format: count },
+  { key: "matches", label: "Matches", title: "in the newest batch", format: count },
+  { key: "evicted", label: "Evictions", title: "in the newest batch", format: count },
+];
+
+/** One row per store, drawn anew with every batch. */
+export function StoreTable({ graph, live, colour }: Props): JSX.Element {
+  return (
+    <div class="table-scroll" tabIndex={0} role="region" aria-label="Stores">
+      <table class="list stores">
+        <thead>
+          <tr>
+            <th scope="col">Store</th>
+            {MEASURES.map((measure) => <th key={measure.key} scope="col" class="number" title={measure.title}>{measure.label}</th>)}
+            <th scope="col" title="tuples of each task; fullest over mean">Skew</th>
+          </tr>
+        </thead>
+        <tbody>
+          {graph.stores.map((store) => <StoreRow key={store.id} store={store} live={live} colour={colour} />)}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function StoreRow({ store, live, colour }: { store: Store; live: Live; colour: StreamColour }): JSX.Element {
+  const own = store.inputs.length === 1 ? colour(store.inputs[0]?.stream ?? "") : "var(--text)";
+  const series = useMemo(() => live.recent.map((batch): StoreMetrics | null => batch.stores[store.id] ?? null), [live.recent, store.id]);
+  const newest = series.at(-1) ?? null;
+  const skew = newest === null ? null : skewOf(newest.per_task);
+  return (
+    <tr data-store={store.id}>
+      <th scope="row">
+        {store.inputs.map((input) => <span key={input.input} class="dot" style={{ background: colour(input.stream) }} aria-hidden="true" />)} {store.label}
+        <div class="muted small">{store.tasks} {store.tasks === 1 ? "task" : "tasks"}</div>
+      </th>
+      {MEASURES.map((measure) => (
+        <MeasureCell key={measure.key} label={`${measure.label} of ${store.label}`} values={series.map((metrics) => metrics?.[measure.key] ?? null)} format={measure.format} colour={own} />
+      ))}
+      <td>
+        <SkewCell perTask={newest?.per_task ?? null} colour={own} label={store.label} />
+        <div class="small muted">{skew === null ? "–" : `×${skew.toFixed(2)}`}</div>
+      </td>
+    </tr>
+  );
+}
+
+function MeasureCell({ label, values, format, colour }: { label: string; values: (number | null)[]; format: (value: number | null) => string; colour: string }): JSX.Element {
+  const newest = values.at(-1) ?? null;
+  const data = useMemo(() => ({ values, colour, title: `${label}: ${format(newest)} now, ${values.length} batches shown` }), [values.join(","), colour]);
+  return (
+    <td class="number">
+      <div class="measure">{format(newest)}</div>
+      <ChartHost create={createSparkline} data={data} class="spark-host" label={label} />
+    </td>
+  );
+}
+
+function SkewCell({ perTask, colour, label }: { perTask: readonly number[] | null; colour: string; label: string }): JSX.Element {
+  const data = useMemo(() => ({ perTask: perTask ?? [], colour }), [perTask, colour]);
+  return <ChartHost create={createSkewBars} data={data} class="spark-host" label={`Tasks of ${label}`} />;
+}
