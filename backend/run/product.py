@@ -63,8 +63,10 @@ class Product:
             _say("demo", "account, streams and queries are there")
         celery = [sys.executable, "-m", "celery", "-A", "backend.celery:app"]
         quiet = ["--without-gossip", "--without-mingle"]
-        self._start("worker", [*celery, "worker", "--concurrency", "2", *quiet], lambda p: p.has_said(" ready."))
-        self._start("beat", [*celery, "beat", "-s", str(self._setting.home / "beat")], lambda p: p.has_said("beat"))
+        worker = [*celery, "worker", "--concurrency", "2", *quiet]
+        self._start("worker", worker, lambda part: part.has_said(" ready."))
+        beat = [*celery, "beat", "--schedule", str(self._setting.home / "beat")]
+        self._start("beat", beat, lambda part: part.has_said("beat"))
         self._start_web()
         if self._setting.demo:
             self._start("feeder", [sys.executable, "-m", "backend.demo.feed"])
@@ -110,7 +112,9 @@ class Product:
             try:
                 redis.Redis.from_url(given).ping()
             except (redis.RedisError, ValueError) as error:
-                raise NotReady(f"REDIS_URL: found no Redis there ({error}), expected redis://host:port/0") from error
+                raise NotReady(
+                    f"REDIS_URL: found no Redis there ({error}), expected redis://host:port/0"
+                ) from error
             _say("redis", "the one that REDIS_URL names")
             return
         port = free_port()
@@ -133,7 +137,9 @@ class Product:
         host, port = self._setting.host, self._setting.port
         local = "127.0.0.1" if host == "0.0.0.0" else host
         command = [sys.executable, "-m", "uvicorn", "backend.asgi:application", "--host", host]
-        options = ["--port", str(port), "--no-access-log", "--lifespan", "off", "--timeout-graceful-shutdown", "2"]
+        options = ["--port", str(port), "--no-access-log", "--lifespan", "off"]
+        # Live pages hold their connections for ever.
+        options += ["--timeout-graceful-shutdown", "2"]
         self._start("web", [*command, *options], lambda _: _is_healthy(f"http://{local}:{port}/healthz"))
 
     def _start(

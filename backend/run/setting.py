@@ -60,8 +60,8 @@ def _must_be_free(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as error:
             raise Unusable(
-                f"port {port} of {host} cannot be used ({error.strerror}); end what listens there or choose another: "
-                f"`make run PORT={port + 1}`"
+                f"port {port} of {host} cannot be used ({error.strerror}); end what listens there "
+                f"or choose another: `make run PORT={port + 1}`"
             ) from None
 
 
@@ -77,7 +77,8 @@ def _locked(home: Path) -> IO[str]:
         lock.seek(0)
         owner = lock.read().strip() or "unknown"
         raise Unusable(
-            f"Millrace already runs on {home} (process {owner}); stop it, or set MILLRACE_HOME to another folder"
+            f"Millrace already runs on {home} (process {owner}); stop it, "
+            "or set MILLRACE_HOME to another folder"
         ) from None
     lock.truncate(0)
     lock.write(f"{os.getpid()}\n")

@@ -6,6 +6,7 @@ All that belongs to one MILLRACE_HOME has that in its environment, which childre
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -65,4 +66,4 @@ def _is_job(process: psutil.Process) -> bool:
         words = process.cmdline()
     except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
         return False
-    return any(pair == ("-m", "jobs") for pair in zip(words, words[1:], strict=False)) and "run" in words
+    return ("-m", "jobs") in itertools.pairwise(words) and "run" in words

@@ -10,7 +10,11 @@ from packages import PYTHON, VENV
 
 _NOTE = VENV / "chromium"
 """Holds the path of what was found, for the Makefile."""
-_ASK_PLAYWRIGHT = "import playwright.sync_api as p\nwith p.sync_playwright() as x: print(x.chromium.executable_path)"
+_ASK_PLAYWRIGHT = """
+from playwright.sync_api import sync_playwright
+with sync_playwright() as playwright:
+    print(playwright.chromium.executable_path)
+"""
 
 
 def find() -> Path | None:

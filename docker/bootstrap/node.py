@@ -17,7 +17,8 @@ def find() -> Path | None:
     """A folder with `node` and `npm` that are new enough, or None."""
     on_path = shutil.which("node")
     candidates = [Path(on_path).parent if on_path else None, VENV / "bin"]
-    return next((c for c in candidates if c and (c / "npm").exists() and _version(c / "node") >= _LEAST), None)
+    complete = [c for c in candidates if c and (c / "npm").exists()]
+    return next((c for c in complete if _version(c / "node") >= _LEAST), None)
 
 
 def install() -> None:
@@ -37,11 +38,13 @@ def install() -> None:
     if (ROOT / "node_modules").exists() and stamps.is_done("node", inputs):
         return
     say("node", "installing the front end's packages")
-    failed = run([folder / "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], environment=_path(folder))
+    quiet = ["--no-audit", "--no-fund", "--loglevel=error"]
+    failed = run([folder / "npm", "ci", *quiet], environment=_path(folder))
     if failed:
         raise CannotInstall(
             f"npm could not install package-lock.json:\n{failed}\n"
-            "check that this machine reaches its package registry (npm config get registry), then call make again"
+            "check that this machine reaches its package registry (npm config get registry), "
+            "then call make again"
         )
     stamps.done("node", inputs)
 

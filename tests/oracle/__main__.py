@@ -29,7 +29,7 @@ def main() -> int:
     parser.add_argument("--parallelism", type=int)
     parser.add_argument("--kill", action="store_true", help="kill -9 twice on the way and continue")
     parser.add_argument("--keep", type=Path, help="a folder for the cases' files")
-    parser.add_argument("--option", action="append", default=[], help="passed to replay, as --option=--adaptive")
+    parser.add_argument("--option", action="append", default=[], help="for replay, as --option=--adaptive")
     a = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         for seed in range(a.seed, a.seed + a.count):

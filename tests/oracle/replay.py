@@ -31,8 +31,8 @@ class Run:
             "--batch-rows": self.batch_rows,
             "--parallelism": self.parallelism,
         }
-        named = [part for option, value in given.items() if value is not None for part in (option, str(value))]
-        return [*named, *self.options]
+        chosen = [(option, str(value)) for option, value in given.items() if value is not None]
+        return [*(word for pair in chosen for word in pair), *self.options]
 
 
 class ReplayFailed(AssertionError):
@@ -47,7 +47,9 @@ def replay(workload: Path, data: Path, out: Path, run: Run) -> None:
         raise ReplayFailed(f"exit code {process.returncode}: {errors.decode(errors='replace')[-3000:]}")
 
 
-def replay_until_killed(workload: Path, data: Path, out: Path, run: Run, commits: int, whole_group: bool) -> bool:
+def replay_until_killed(
+    workload: Path, data: Path, out: Path, run: Run, commits: int, whole_group: bool
+) -> bool:
     """Starts a replay and kills it (SIGKILL) once that many batches are committed.
 
     Args:

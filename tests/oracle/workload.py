@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
-import pyarrow.csv as csv
 import pyarrow.parquet as pq
+from pyarrow import csv
 
 ID = "id"
 """A column of every generated stream. Rows with equal ids are equal in every column."""
@@ -83,7 +83,8 @@ class GeneratedWorkload:
         """The case for a person who looks into a failure."""
         parts = [f"seed {self.seed}"]
         for s in self.streams:
-            parts.append(f"-- {s.name}: {s.tuples.num_rows} tuples, lateness {s.lateness}, {s.format} x {s.files}")
+            kind = f"{s.format} x {s.files}, lateness {s.lateness}, parallelism {s.parallelism}"
+            parts.append(f"-- {s.name}: {s.tuples.num_rows} tuples, {kind}")
         parts.extend(f"-- {q.name}\n{q.text}" for q in self.queries)
         return "\n".join(parts)
 
