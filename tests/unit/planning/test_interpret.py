@@ -1,0 +1,34 @@
+"""Every method's graph, executed in memory, answers like DuckDB."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from optimizer.interpret import interpret
+from optimizer.methods import METHODS
+from optimizer.plan import plan
+from optimizer.problem import Options
+from tests.unit.planning.workloads import CATALOG, Case, cases
+
+
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(case=cases(), tasks=st.sampled_from((1, 3)), weight=st.sampled_from((0.0, 1.0)), whole=st.booleans())
+def test_a_graph_answers_like_duckdb(method: str, case: Case, tasks: int, weight: float, whole: bool) -> None:
+    made = plan(
+        case.queries,
+        CATALOG,
+        method=method,
+        options=Options(storage_weight=weight, time_limit_s=2.0),
+        retain="everything" if whole else "needed",
+        tasks=tasks,
+    )
+
+    results = interpret(made.graph, case.batches)
+
+    for query in case.queries:
+        assert Counter(map(repr, results[query.name])) == Counter(map(repr, case.expected(query)))

@@ -1,0 +1,116 @@
+"""Random streams and queries, as SQL text, for properties that hold for every workload."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import duckdb
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from optimizer.catalog import Catalog
+from optimizer.query import Query
+from optimizer.sql import parse_query, to_duckdb
+from optimizer.stream import Stream
+from optimizer.types import ColumnType
+
+COLUMNS = (
+    ("at", ColumnType.TIMESTAMP),
+    ("i", ColumnType.INT),
+    ("j", ColumnType.BIGINT),
+    ("x", ColumnType.DOUBLE),
+    ("s", ColumnType.STRING),
+)
+ARROW = pa.schema(
+    [
+        ("at", pa.timestamp("us")),
+        ("i", pa.int32()),
+        ("j", pa.int64()),
+        ("x", pa.float64()),
+        ("s", pa.string()),
+    ]
+)
+STREAMS = ("p", "q", "r", "t")
+CATALOG = Catalog(tuple(Stream(name, COLUMNS, "at", tuples_per_second=10.0) for name in STREAMS))
+START = datetime(2013, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+EQUALITIES = (("i", "i"), ("i", "j"), ("j", "j"), ("s", "s"), ("i", "x"), ("x", "x"), ("j", "x"))
+THETAS = ("{a}.i < {b}.i", "{a}.at <= {b}.at", "abs({a}.x - {b}.x) < 1", "{a}.s LIKE {b}.s", "{a}.i <> {b}.j")
+FILTERS = ("{a}.i > 1", "{a}.s = 'a'", "{a}.x IS NOT NULL", "{a}.i > 1 OR {a}.j = 0", "{a}.j <= 1")
+WINDOWS = ("", " [RANGE 2 SECONDS]", " [RANGE 5 SECONDS]", " [RANGE 0 SECONDS]", " [RANGE 1500 MILLISECONDS]")
+
+
+@dataclass(frozen=True)
+class Case:
+    """Queries with the batches that feed them."""
+
+    queries: tuple[Query, ...]
+    batches: tuple[dict[str, pa.Table], ...]
+
+    def expected(self, query: Query) -> list[tuple[object, ...]]:
+        """DuckDB's answer over all tuples at once: the oracle."""
+        with duckdb.connect(config={"threads": 1}) as connection:
+            for name in STREAMS:
+                parts = [batch[name] for batch in self.batches if name in batch]
+                connection.register(name, pa.concat_tables([ARROW.empty_table(), *parts]))
+            return connection.execute(to_duckdb(query, CATALOG)).fetchall()
+
+
+@st.composite
+def query_texts(draw: st.DrawFn, streams: Sequence[str] = STREAMS, most: int = 4) -> str:
+    """A connected query over one to `most` aliases, self-joins included."""
+    count = draw(st.integers(1, most))
+    aliases = [f"a{n}" for n in range(count)]
+    inputs = [(alias, draw(st.sampled_from(streams))) for alias in aliases]
+    conditions = []
+    for position in range(1, count):
+        other = aliases[draw(st.integers(0, position - 1))]
+        here = aliases[position]
+        if draw(st.integers(0, 3)):
+            left, right = draw(st.sampled_from(EQUALITIES))
+            conditions.append(f"{here}.{left} = {other}.{right}")
+        else:
+            conditions.append(draw(st.sampled_from(THETAS)).format(a=here, b=other))
+    if count >= 2 and draw(st.booleans()):
+        a, b = draw(st.permutations(aliases))[:2]
+        conditions.append(draw(st.sampled_from(("{a}.i = {b}.j", *THETAS))).format(a=a, b=b))
+    if count >= 3 and draw(st.booleans()):
+        a, b, c = draw(st.permutations(aliases))[:3]
+        conditions.append(f"{a}.i + {b}.i >= {c}.j")
+    for alias in aliases:
+        if draw(st.integers(0, 2)) == 0:
+            conditions.append("(" + draw(st.sampled_from(FILTERS)).format(a=alias) + ")")
+    # Mostly one window for all: queries with equal windows are those that share most.
+    common = draw(st.sampled_from(WINDOWS))
+    windows = [draw(st.sampled_from((common, common, common, *WINDOWS))) for _ in aliases]
+    sources = ", ".join(f"{s}{w} AS {a}" for (a, s), w in zip(inputs, windows, strict=True))
+    outputs = ", ".join(f"{alias}.{draw(st.sampled_from('ijxs'))} AS o_{alias}" for alias in aliases)
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    return f"SELECT {outputs}, {aliases[0]}.at AS at FROM {sources}{where}"
+
+
+def tables(rows: int) -> st.SearchStrategy[pa.Table]:
+    """Up to `rows` tuples of any stream with ties, NULLs, duplicates and times in any order."""
+    row = st.tuples(
+        st.integers(0, 16).map(lambda n: START + timedelta(milliseconds=500 * n)),
+        st.one_of(st.none(), st.integers(0, 3)),
+        st.one_of(st.none(), st.integers(0, 3)),
+        st.one_of(st.none(), st.sampled_from((0.0, 1.0, 1.5, 2.0, -0.0))),
+        st.one_of(st.none(), st.sampled_from(("a", "b", "a%"))),
+    )
+    return st.lists(row, max_size=rows).map(
+        lambda chosen: pa.table(
+            [pa.array([r[n] for r in chosen], type=field.type) for n, field in enumerate(ARROW)], schema=ARROW
+        )
+    )
+
+
+@st.composite
+def cases(draw: st.DrawFn, queries: int = 3, most: int = 4, rows: int = 6) -> Case:
+    """Some queries with up to two batches of every stream."""
+    streams = STREAMS[: draw(st.integers(1, len(STREAMS)))]
+    texts = draw(st.lists(query_texts(streams, most), min_size=1, max_size=queries))
+    parsed = tuple(parse_query(text, f"q{n}", CATALOG) for n, text in enumerate(texts))
+    batch = st.fixed_dictionaries({name: tables(rows) for name in STREAMS})
+    return Case(parsed, tuple(draw(st.lists(batch, min_size=1, max_size=2))))
