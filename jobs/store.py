@@ -91,7 +91,7 @@ class PartitionState:
         scanned at once under `runs(store, (level, ...))`, also by another process.
         """
         return self.root.write(
-            _figures(
+            run_figures(
                 store, times, self.partition, run_path(store.id, self.partition, self.batch, level), frame
             ),
             frame,
@@ -138,7 +138,7 @@ class PartitionState:
             return Compacted((), group, expired)
         kept = kept.sort(times[0], maintain_order=True)
         path = run_path(store.id, self.partition, self.batch, level, "merged")
-        run = self.root.write(_figures(store, times, self.partition, path, kept), kept)
+        run = self.root.write(run_figures(store, times, self.partition, path, kept), kept)
         return Compacted((run,), group, expired)
 
     def _group(self, store: GraphStore, runs: Sequence[RunRef]) -> tuple[RunRef, ...]:
@@ -193,7 +193,7 @@ def _fits(group: Sequence[RunRef], run: RunRef, span_limit: int | None, most_row
     return span <= max(span_limit, widest + widest // 2)
 
 
-def _figures(
+def run_figures(
     store: GraphStore, times: Sequence[str], partition: int, path: str, frame: pl.DataFrame
 ) -> RunRef:
     ranges = frame.select(

@@ -1,0 +1,75 @@
+"""The runtime's command line: `replay` files, `run` a topology under the control plane.
+
+Exit codes: 0 done, 2 bad input (one line on stderr with file, place and expectation), 1 anything
+else.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from jobs.options import Parser, count, tasks
+from jobs.session import processors
+from optimizer.errors import Infeasible, InputError
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command; returns the exit code."""
+    try:
+        given = _parser().parse_args(arguments)
+        if given.command == "replay":
+            from jobs.replay import replay
+
+            replay(given)
+        else:
+            from jobs.run import run
+
+            return run(given)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except Infeasible as error:
+        print(f"command line: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted; run the same command again to continue", file=sys.stderr)
+        return 1
+    except Exception:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="python -m jobs", description="Answer planned stream-join queries on Spark.")
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
+    replaying = commands.add_parser("replay", help="answer a workload's queries over files")
+    replaying.add_argument("workload", type=Path, help="directory with streams.yaml and queries/*.sql")
+    replaying.add_argument(
+        "--data", type=Path, required=True, metavar="DIR", help="DIR/STREAM/*.parquet or *.csv"
+    )
+    replaying.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="results; continued if started before"
+    )
+    replaying.add_argument("--method", default="ilp", help="how to plan (default: ilp)")
+    replaying.add_argument(
+        "--plan", type=Path, metavar="plan.json", help="use this plan instead of making one"
+    )
+    replaying.add_argument(
+        "--batch-rows", type=count, metavar="N", help="most rows of a batch, all streams together"
+    )
+    replaying.add_argument(
+        "--parallelism", type=tasks, default=processors(), metavar="N", help="tasks per store"
+    )
+    replaying.add_argument("--epoch-batches", type=count, default=16, metavar="N", help="batches of an epoch")
+    replaying.add_argument("--adaptive", action="store_true", help="plan again as statistics change")
+    replaying.add_argument("--memory-limit", type=count, metavar="BYTES", help="bound of the state in memory")
+    replaying.add_argument("--master", metavar="URL", help="Spark master (default: this machine)")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

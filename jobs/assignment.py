@@ -1,0 +1,40 @@
+"""Which ingesting task reads which part of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from jobs.sources.descriptor import Descriptor, EntryRange
+
+_LEAST_ROWS = 8192
+"""Fewer rows are not worth a task of their own."""
+
+
+def assign(descriptors: Sequence[Descriptor], tasks: int) -> tuple[tuple[Descriptor, ...], ...]:
+    """Spread descriptors over at most `tasks` tasks, in order and by rows.
+
+    Row ranges are split where a task is full; entry ranges are not. The same descriptors are
+    always spread in the same way, so that a repeated batch gives the same arrival numbers.
+    Always at least one task.
+    """
+    total = sum(descriptor.rows for descriptor in descriptors)
+    share = max(_LEAST_ROWS, -(-total // max(1, tasks)))
+    groups: list[list[Descriptor]] = [[]]
+    room = share
+    for descriptor in descriptors:
+        rest: Descriptor | None = descriptor
+        while rest is not None:
+            if room <= 0 and len(groups) < tasks:
+                groups.append([])
+                room = share
+            last = len(groups) == tasks
+            if isinstance(rest, EntryRange) or rest.rows <= room or last:
+                groups[-1].append(rest)
+                room -= rest.rows
+                rest = None
+            else:
+                groups[-1].append(replace(rest, rows=room))
+                rest = replace(rest, first=rest.first + room, rows=rest.rows - room)
+                room = 0
+    return tuple(tuple(group) for group in groups)

@@ -1,0 +1,173 @@
+"""The directory from which a topology goes on after a crash.
+
+    checkpoint.json      what this is and whose, written once
+    plans/ID.json        physical graphs, by the digest of their bytes
+    changes/N.json       the N-th plan change: which plan, why
+    active.json          the newest change and the streams that it reads, for the source's planner
+    source.json          what the source reads
+    planned/             descriptors of the batches at hand
+    commits/             commit manifests
+    state/               runs
+    spark/               Spark's own offset and commit logs
+
+A checkpoint is bound to its version, to the number of partitions and to what it was made for;
+anything else is refused, because state that is laid out differently would be read wrongly.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from jobs.commit import CHECKPOINT_VERSION, CommitLog, write_durably
+from optimizer.errors import InputError, Place
+from optimizer.graph import PhysicalGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a checkpoint belongs to. Two runs may share it iff all but `id` is equal."""
+
+    kind: Literal["replay", "run"]
+    subject: str
+    """A digest of the workload and its options, or the topology's name."""
+    partitions: int
+    id: str = ""
+    """Random; tells this checkpoint's batches from those of another one."""
+    version: int = CHECKPOINT_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A plan change, numbered from 0 (the first plan)."""
+
+    number: int
+    plan: str
+    """The id under which the checkpoint keeps the graph."""
+    plan_id: str
+    """The id by which the control plane knows it."""
+    streams: tuple[str, ...]
+    cause: str
+
+
+_IDENTITY: TypeAdapter[Identity] = TypeAdapter(Identity)
+_CHANGE: TypeAdapter[Change] = TypeAdapter(Change)
+
+
+class Checkpoint:
+    """Opens a checkpoint, or makes a new one.
+
+    Raises `InputError`, naming what differs and what to do, if the directory belongs to
+    something else.
+    """
+
+    def __init__(self, root: Path, identity: Identity) -> None:
+        self.root = root
+        root.mkdir(parents=True, exist_ok=True)
+        path = root / "checkpoint.json"
+        found = read_identity(root)
+        if found is None:
+            if any(root.iterdir()) and (root / "commits").exists():
+                raise _foreign(path, "commits without checkpoint.json")
+            found = Identity(
+                identity.kind, identity.subject, identity.partitions, identity.id or uuid.uuid4().hex
+            )
+            write_durably(path, _IDENTITY.dump_json(found))
+        for name, have, want in (
+            ("kind", found.kind, identity.kind),
+            ("subject", found.subject, identity.subject),
+            ("partitions", found.partitions, identity.partitions),
+        ):
+            if have != want:
+                raise _foreign(path, f"{name} {have}", f"{name} {want}")
+        self.identity = found
+        self.commits = CommitLog(root)
+        for folder in ("plans", "changes", "planned", "state"):
+            (root / folder).mkdir(exist_ok=True)
+
+    @staticmethod
+    def open_existing(root: Path, kind: str, subject: str) -> PhysicalGraph | None:
+        """The plan in use of a checkpoint that belongs to `subject`; None if there is no such."""
+        found = read_identity(root)
+        if found is None or found.kind != kind or found.subject != subject:
+            return None
+        path = root / "active.json"
+        if not path.exists():
+            return None
+        change = _CHANGE.validate_json(
+            (root / "changes" / f"{json.loads(path.read_bytes())['change']}.json").read_bytes()
+        )
+        plan = root / "plans" / f"{change.plan}.json"
+        return PhysicalGraph.from_json(plan.read_bytes(), str(plan))
+
+    @property
+    def state(self) -> str:
+        return str(self.root / "state")
+
+    def plan_path(self, plan: str) -> Path:
+        return self.root / "plans" / f"{plan}.json"
+
+    def keep_plan(self, graph: PhysicalGraph) -> str:
+        """Store a graph and return its id."""
+        text = graph.to_json().encode()
+        plan = hashlib.sha256(text).hexdigest()[:12]
+        if not self.plan_path(plan).exists():
+            write_durably(self.plan_path(plan), text)
+        return plan
+
+    def graph(self, plan: str) -> PhysicalGraph:
+        path = self.plan_path(plan)
+        return PhysicalGraph.from_json(path.read_bytes(), str(path))
+
+    def record_change(self, graph: PhysicalGraph, plan_id: str | None, cause: str) -> Change:
+        """Make `graph` the plan of all batches planned from now on."""
+        newest = self.newest_change()
+        number = 0 if newest is None else newest.number + 1
+        plan = self.keep_plan(graph)
+        streams = tuple(sorted(stream.name for stream in graph.streams))
+        change = Change(number, plan, plan_id or plan, streams, cause)
+        write_durably(self.root / "changes" / f"{number}.json", _CHANGE.dump_json(change))
+        active = {"change": number, "streams": streams}
+        write_durably(self.root / "active.json", json.dumps(active).encode())
+        return change
+
+    def change(self, number: int) -> Change:
+        return _CHANGE.validate_json((self.root / "changes" / f"{number}.json").read_bytes())
+
+    def newest_change(self) -> Change | None:
+        path = self.root / "active.json"
+        if not path.exists():
+            return None
+        return self.change(int(json.loads(path.read_bytes())["change"]))
+
+
+def read_identity(root: Path) -> Identity | None:
+    """Whose checkpoint this is; None if there is none.
+
+    Raises `InputError` for one of another version or a damaged file.
+    """
+    path = root / "checkpoint.json"
+    if not path.exists():
+        return None
+    try:
+        found = _IDENTITY.validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise _foreign(path, "a file that cannot be read") from error
+    if found.version != CHECKPOINT_VERSION:
+        raise _foreign(path, f"checkpoint version {found.version}", f"version {CHECKPOINT_VERSION}")
+    return found
+
+
+def _foreign(path: Path, found: str, wanted: str = "a checkpoint") -> InputError:
+    return InputError(
+        "foreign-checkpoint",
+        Place(str(path)),
+        found,
+        f"{wanted}; use another directory, delete this one to start over, or go back to what it was made with",
+    )

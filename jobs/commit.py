@@ -1,0 +1,177 @@
+"""Commit manifests: what exists after a batch.
+
+A batch's runs, results and dead letters exist once `commits/BATCH.json` does. The file is
+written whole, forced to disk and renamed, so there is either all of a batch or nothing of it.
+Everything that the next batch needs to know is in the last manifest.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from jobs.runs import RunRef
+from jobs.sinks.parquet import OutputFile
+from optimizer.errors import InputError, Place
+
+CHECKPOINT_VERSION: Literal[1] = 1
+_KEPT = 16
+"""Manifests kept behind the last one, for people who look for what happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamState:
+    """How far a stream is, at the end of a batch."""
+
+    accepted: int = 0
+    """Since the first batch, like the next two."""
+    late: int = 0
+    undecodable: int = 0
+    max_event_time_us: int | None = None
+    active_at_us: int | None = None
+    """Wall clock when a batch last held tuples of it."""
+    ended: bool = False
+    """Nothing more will come."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreState:
+    """A store's counts since the first batch, and since when it holds everything."""
+
+    inserted: int = 0
+    evicted: int = 0
+    probes: int = 0
+    matches: int = 0
+    complete_from_us: int | None = None
+    """Tuples with this event time or a newer one are all there; None if all are."""
+    columns: tuple[str, ...] = ()
+    """The stored columns, `input.column`."""
+    filter: str = ""
+    """A digest of the conditions under which tuples are stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryState:
+    results: int = 0
+    complete_since_us: int | None = None
+    """Results whose newest tuple has this event time or a newer one are all there; None if all are."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFigures:
+    """What one batch did, for reports over all of them."""
+
+    tuples_in: int
+    results: dict[str, int]
+    latencies_ms: dict[str, tuple[float, float]]
+    """Median and 99th percentile per query with results."""
+    state_bytes: int
+    level_seconds: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    batch: int
+    plan: str
+    """The plan's id: `plans/ID.json`."""
+    epoch: int
+    runs: tuple[RunRef, ...]
+    streams: dict[str, StreamState]
+    stores: dict[str, StoreState]
+    queries: dict[str, QueryState]
+    files: tuple[OutputFile, ...]
+    """Results and dead letters of this batch."""
+    watermark_us: int | None
+    """The topology's watermark, under which this batch evicted; it never goes back."""
+    change: int
+    """The serial number of the plan change under which this batch ran."""
+    figures: BatchFigures
+    removed: tuple[str, ...]
+    """Runs of the manifest before that this one no longer lists: to be deleted."""
+    position: dict[str, Any] = field(default_factory=dict)
+    """The source's position behind this batch."""
+    started_us: int = 0
+    committed_us: int = 0
+    """Wall clock, microseconds since 1970."""
+    version: Literal[1] = CHECKPOINT_VERSION
+
+    def runs_by_store(self) -> Mapping[str, tuple[RunRef, ...]]:
+        by_store: dict[str, list[RunRef]] = {}
+        for run in self.runs:
+            by_store.setdefault(run.store, []).append(run)
+        return {store: tuple(runs) for store, runs in by_store.items()}
+
+
+_MANIFEST: TypeAdapter[Manifest] = TypeAdapter(Manifest)
+
+
+class CommitLog:
+    """The manifests of a checkpoint.
+
+    Raises `InputError` on reading a manifest of another version or one that is damaged: state
+    cannot be guessed, so a person has to decide.
+    """
+
+    def __init__(self, checkpoint: Path) -> None:
+        self._folder = checkpoint / "commits"
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def path(self, batch: int) -> Path:
+        return self._folder / f"{batch}.json"
+
+    def last(self) -> Manifest | None:
+        batches = sorted(int(p.stem) for p in self._folder.glob("*.json") if p.stem.isdigit())
+        return read_manifest(str(self.path(batches[-1]))) if batches else None
+
+    def write(self, manifest: Manifest) -> None:
+        """Make a batch final. Durable when it returns."""
+        write_manifest(self.path(manifest.batch), manifest)
+        self.path(manifest.batch - _KEPT).unlink(missing_ok=True)
+
+
+def write_manifest(path: Path, manifest: Manifest) -> None:
+    """Write a manifest whole; durable when it returns."""
+    write_durably(path, _MANIFEST.dump_json(manifest))
+
+
+@lru_cache(maxsize=4)
+def read_manifest(path: str) -> Manifest:
+    """Read a manifest; it never changes once it has its name."""
+    content = Path(path).read_bytes()
+    try:
+        return _MANIFEST.validate_json(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or None
+        raise InputError(
+            "bad-checkpoint",
+            Place(path, path=where),
+            repr(first["input"])[:80],
+            f"a manifest of checkpoint version {CHECKPOINT_VERSION}; restore it, or start again with an empty directory",
+        ) from error
+
+
+def sync_directory(folder: Path) -> None:
+    """Make renames inside a directory durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Replace a file as a whole; durable when it returns."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    with unfinished.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(unfinished, path)
+    sync_directory(path.parent)

@@ -1,0 +1,180 @@
+"""What a batch did, put together from its tasks' reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from jobs.level import EdgeWork, StoreWork
+from jobs.runs import RunRef
+from jobs.sinks.parquet import OutputFile
+from jobs.stage import ARRIVALS_PER_TASK, Answers, Arrived, TaskReport
+from optimizer.graph import PhysicalGraph
+
+
+@dataclass(frozen=True, slots=True)
+class StreamCounts:
+    accepted: int
+    late: int
+    undecodable: int
+    max_event_time_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The reports of one batch, added up. Mappings have every id of the graph, in its order."""
+
+    streams: dict[str, StreamCounts]
+    stores: dict[str, StoreWork]
+    edges: dict[str, EdgeWork]
+    results: dict[str, int]
+    files: tuple[OutputFile, ...]
+    tails: dict[str, tuple[pa.Table, ...]]
+    added: tuple[RunRef, ...]
+    dropped: tuple[RunRef, ...]
+    level_seconds: tuple[float, ...]
+    """The slowest task of each level, from ingestion on."""
+    arrivals: dict[str, tuple[Answers, ...]]
+    arrived: tuple[Arrived, ...]
+
+    tuples_in: int
+    """Tuples read, whatever became of them: accepted, late or undecodable."""
+
+
+def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
+    """Add up the reports of all tasks of a batch."""
+    ordered = sorted(reports, key=lambda r: (r.level, r.task))
+    streams = {s.name: StreamCounts(0, 0, 0, None) for s in graph.streams}
+    stores = {s.id: StoreWork() for s in graph.stores}
+    edges: dict[str, list[EdgeWork]] = {edge.id: [] for edge in graph.edges}
+    seconds = [0.0] * (graph.depth + 1)
+    arrived: list[Arrived] = []
+    answers: dict[str, list[Answers]] = {query.name: [] for query in graph.queries}
+    for report in ordered:
+        seconds[report.level] = max(seconds[report.level], report.seconds)
+        for part in report.streams:
+            known = streams[part.stream]
+            streams[part.stream] = StreamCounts(
+                known.accepted + part.accepted,
+                known.late + part.late,
+                known.undecodable + part.undecodable,
+                newest(known.max_event_time_us, part.max_event_time_us),
+            )
+            if part.arrived is not None:
+                arrived.append(part.arrived)
+        for store, done in report.stores.items():
+            have = stores[store]
+            stores[store] = StoreWork(
+                have.inserted + done.inserted,
+                have.evicted + done.evicted,
+                have.probes + done.probes,
+                have.matches + done.matches,
+            )
+        for edge, done_edge in report.edges.items():
+            edges[edge].append(done_edge)
+        for query, answer in report.answers.items():
+            answers[query].append(answer)
+    kinds = {edge.id: edge.kind for edge in graph.edges}
+    policies = {s.name: s.late for s in graph.streams}
+    return Gathered(
+        streams=streams,
+        stores=stores,
+        edges={edge: _edge(kinds[edge], parts) for edge, parts in edges.items()},
+        results={query: sum(a.rows for a in parts) for query, parts in answers.items()},
+        files=tuple(file for report in ordered for file in report.files),
+        tails={
+            query: tuple(a.tail for a in parts if a.tail is not None)
+            for query, parts in answers.items()
+            if any(a.tail is not None for a in parts)
+        },
+        added=tuple(run for report in ordered for run in report.added),
+        dropped=tuple(run for report in ordered for run in report.dropped),
+        level_seconds=tuple(round(s, 6) for s in seconds),
+        arrivals={query: tuple(parts) for query, parts in answers.items() if parts},
+        arrived=tuple(sorted(arrived, key=lambda a: a.base)),
+        tuples_in=sum(
+            s.accepted + s.undecodable + (s.late if policies[name] == "drop" else 0)
+            for name, s in streams.items()
+        ),
+    )
+
+
+def _edge(kind: str, parts: Sequence[EdgeWork]) -> EdgeWork:
+    """Tuples before copies: on an `all` edge every task received the same ones."""
+    if not parts:
+        return EdgeWork(0, 0, 0)
+    tuples = max(p.tuples for p in parts) if kind == "all" else sum(p.tuples for p in parts)
+    size = max(p.bytes for p in parts) if kind == "all" else sum(p.bytes for p in parts)
+    return EdgeWork(tuples, sum(p.messages for p in parts), size)
+
+
+def newest(first: int | None, second: int | None) -> int | None:
+    """The larger one, None standing for nothing.
+
+    >>> newest(None, 3), newest(5, 3)
+    (3, 5)
+    """
+    return second if first is None else first if second is None else max(first, second)
+
+
+def latencies_ms(gathered: Gathered, admitted_us: int, committed_us: int) -> dict[str, tuple[float, float]]:
+    """Per query with results, median and 99th percentile of the time from the completing tuple's
+    arrival at its source to the commit.
+
+    A source that keeps no arrival times (files, generated tuples) has its tuples arrive when
+    their batch begins, at `admitted_us`. All times are wall clock, microseconds since 1970.
+    """
+    answer = {}
+    for query, parts in sorted(gathered.arrivals.items()):
+        waits = []
+        weights = []
+        for part in parts:
+            waits.append(
+                committed_us / 1000 - _arrival_ms(part.arrivals, gathered.arrived, admitted_us / 1000)
+            )
+            weights.append(np.full(len(part.arrivals), part.rows / max(1, len(part.arrivals))))
+        quantiles = weighted_quantiles(np.concatenate(waits), np.concatenate(weights), (0.5, 0.99))
+        answer[query] = (round(quantiles[0], 3), round(quantiles[1], 3))
+    return answer
+
+
+def weighted_quantiles(values: np.ndarray, weights: np.ndarray, at: Iterable[float]) -> list[float]:
+    """The values below which the given shares of the weight lie.
+
+    >>> weighted_quantiles(np.array([1.0, 9.0]), np.array([99.0, 1.0]), (0.5, 0.995))
+    [1.0, 9.0]
+    """
+    order = np.argsort(values, kind="stable")
+    shares = np.cumsum(weights[order])
+    positions = np.searchsorted(shares, np.asarray(list(at)) * shares[-1])
+    return [float(values[order[min(p, len(order) - 1)]]) for p in positions]
+
+
+def _arrival_ms(arrivals: np.ndarray, arrived: Sequence[Arrived], otherwise_ms: float) -> np.ndarray:
+    times = np.full(len(arrivals), otherwise_ms)
+    for part in arrived:
+        # A descriptor's tuples are numbered in a row, inside the room of its task.
+        inside = (arrivals >= part.base) & (arrivals // ARRIVALS_PER_TASK == part.base // ARRIVALS_PER_TASK)
+        if inside.any():
+            steps = np.searchsorted(part.starts, arrivals[inside] - part.base, side="right") - 1
+            times[inside] = part.at_ms[np.clip(steps, 0, len(part.at_ms) - 1)]
+    return times
+
+
+def state_bytes(runs: Iterable[RunRef]) -> int:
+    return sum(run.bytes for run in runs)
+
+
+def held(graph: PhysicalGraph, runs: Mapping[str, Sequence[RunRef]]) -> dict[str, tuple[int, int, list[int]]]:
+    """Per store: tuples, bytes, and tuples per task."""
+    answer = {}
+    for store in graph.stores:
+        mine = runs.get(store.id, ())
+        per_task = [0] * store.tasks
+        for run in mine:
+            per_task[run.partition] += run.rows
+        answer[store.id] = (sum(per_task), state_bytes(mine), per_task)
+    return answer

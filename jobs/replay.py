@@ -1,0 +1,313 @@
+"""`python -m jobs replay`: answer a workload's queries over files, then end."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from jobs.checkpoint import Checkpoint, Identity
+from jobs.history import BatchLine, History, working_seconds
+from jobs.ingest import DEAD_LETTERS
+from jobs.lock import hold
+from jobs.metrics import held, weighted_quantiles
+from jobs.progress import Progress
+from jobs.session import create_session, is_local, processors
+from jobs.sinks.parquet import write_schemas
+from jobs.sources.datasource import write_source
+from jobs.sources.files import StreamFiles, find_inputs
+from jobs.sources.replay import ReplaySource
+from jobs.topology import Committed, Settings, Topology
+from optimizer.errors import InputError, Place
+from optimizer.graph import PhysicalGraph
+from optimizer.methods import METHODS
+from optimizer.naming import nearest
+from optimizer.plan import plan
+from optimizer.problem import Options
+from optimizer.statistics import statistics_of_workload
+from optimizer.workload import Workload, load_workload
+
+DEFAULT_BATCH_ROWS = 750_000
+"""Large enough that a batch's fixed cost is small beside its work, small enough for its messages to
+stay in memory: measured in tests/bench."""
+
+
+def replay(given: argparse.Namespace) -> None:
+    """Replay a workload. Raises `InputError` for anything that the user can mend."""
+    if given.adaptive:
+        raise _unsupported("--adaptive", "a static plan; leave the option out")
+    if given.memory_limit is not None:
+        raise _unsupported("--memory-limit", "no limit: state is mapped from files; leave the option out")
+    if given.plan is None and given.method not in METHODS:
+        raise InputError(
+            "bad-option",
+            Place("command line", path="--method"),
+            repr(given.method),
+            f"one of {', '.join(METHODS)}",
+            nearest(given.method, METHODS),
+        )
+    workload = load_workload(given.workload)
+    output = _output(given.out)
+    graph, subject = _plan(given, workload, output)
+    partitions = max((store.tasks for store in graph.stores), default=given.parallelism)
+    checkpoint = Checkpoint(output / "checkpoint", Identity("replay", subject, partitions))
+    with hold(output / "checkpoint" / "lock"):
+        newest = checkpoint.newest_change()
+        if newest is None:
+            checkpoint.record_change(graph, None, "start")
+        else:
+            graph = checkpoint.graph(newest.plan)
+        (output / "plan.json").write_text(graph.to_json(), encoding="utf-8")
+        write_schemas(output, graph.queries, DEAD_LETTERS)
+        inputs = find_inputs(given.data, graph.streams, output / "checkpoint" / "staging")
+        write_source(checkpoint.root, ReplaySource(inputs, given.batch_rows or DEFAULT_BATCH_ROWS))
+        _Replay(given, output, checkpoint, graph, inputs).run()
+
+
+class _Replay:
+    def __init__(
+        self,
+        given: argparse.Namespace,
+        output: Path,
+        checkpoint: Checkpoint,
+        graph: PhysicalGraph,
+        inputs: tuple[StreamFiles, ...],
+    ) -> None:
+        self._given = given
+        self._output = output
+        self._checkpoint = checkpoint
+        self._graph = graph
+        self._rows = {files.stream: files.rows for files in inputs}
+        self._history = History(checkpoint.root, checkpoint.commits.last())
+        self._progress = Progress(sum(self._rows.values()), sys.stderr)
+        self._done = threading.Event()
+
+    def run(self) -> None:
+        last = self._checkpoint.commits.last()
+        if last is not None and all(state.ended for state in last.streams.values()):
+            # Nothing left to read; a process killed right after the last commit may still owe the names.
+            topology_output_is_final(self._output, self._checkpoint)
+        elif any(self._rows.values()):
+            self._work()
+        self._write_metrics()
+
+    def _work(self) -> None:
+        partitions = self._checkpoint.identity.partitions
+        master = self._given.master or f"local[{min(partitions, processors())},4]"
+        spark = create_session(
+            master, f"millrace replay {self._given.workload.name}", partitions, self._scratch
+        )
+        settings = Settings(
+            output=self._output.absolute(),
+            share_host=is_local(master),
+            epoch_batches=self._given.epoch_batches,
+        )
+        topology = Topology(spark, self._checkpoint, settings, self._observe)
+        try:
+            topology.start(trigger_ms=0)
+            while not self._done.is_set():
+                # Ends early only by an exception, which it raises.
+                if not self._done.wait(0.05) and topology.failed():
+                    topology.wait(60.0)
+        finally:
+            self._progress.close()
+            topology.stop()
+            spark.stop()
+
+    @property
+    def _scratch(self) -> Path:
+        return self._checkpoint.root / "scratch"
+
+    def _observe(self, committed: Committed) -> None:
+        self._history.append(committed.manifest)
+        done = sum(p["row"] for p in committed.manifest.position["streams"].values())
+        self._progress.show(done, sum(state.results for state in committed.manifest.queries.values()))
+        if all(state.ended for state in committed.manifest.streams.values()):
+            self._done.set()
+
+    def _write_metrics(self) -> None:
+        metrics = report(self._graph, self._checkpoint, self._history.lines)
+        target = self._output / "metrics.json"
+        unfinished = target.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(metrics, indent=1) + "\n", encoding="utf-8")
+        os.replace(unfinished, target)
+
+
+def report(graph: PhysicalGraph, checkpoint: Checkpoint, lines: Sequence[BatchLine]) -> dict[str, object]:
+    """The content of metrics.json; figures that do not exist are null."""
+    last = checkpoint.commits.last()
+    tuples_in = sum(line.figures.tuples_in for line in lines)
+    seconds = working_seconds(lines)
+    steady = [line for line in lines if line.batch >= 2 and line.session == lines[-1].session]
+    before = [line for line in lines if steady and line.batch == steady[0].batch - 1]
+    steady_start_us = max((line.committed_us for line in before), default=0)
+    if steady:
+        steady_start_us = max(steady_start_us, steady[0].started_us if not before else 0)
+        if before and before[0].session != steady[0].session:
+            steady_start_us = steady[0].started_us
+    steady_seconds = (steady[-1].committed_us - steady_start_us) / 1e6 if steady else 0.0
+    holding = held(graph, last.runs_by_store() if last is not None else {})
+    labels = {store.id: store.label for store in graph.stores}
+    return {
+        "tuples_in": tuples_in,
+        "seconds": round(seconds, 6),
+        "tuples_per_second": _rate(tuples_in, seconds),
+        "steady_tuples_per_second": _rate(sum(line.figures.tuples_in for line in steady), steady_seconds),
+        "batches": len(lines),
+        "latency_ms": _latency(lines),
+        "results": {q.name: last.queries[q.name].results if last is not None else 0 for q in graph.queries},
+        "late": {s.name: last.streams[s.name].late if last is not None else 0 for s in graph.streams},
+        "undecodable": {
+            s.name: last.streams[s.name].undecodable if last is not None else 0 for s in graph.streams
+        },
+        "peak_state_bytes": max((line.figures.state_bytes for line in lines), default=0),
+        "stores": {
+            store: {
+                "relation": labels[store],
+                "tuples": holding[store][0],
+                "bytes": holding[store][1],
+                "probes": last.stores[store].probes if last is not None else 0,
+                "matches": last.stores[store].matches if last is not None else 0,
+                "inserted": last.stores[store].inserted if last is not None else 0,
+                "evicted": last.stores[store].evicted if last is not None else 0,
+            }
+            for store in labels
+        },
+        "epochs": _epochs(lines),
+    }
+
+
+def _rate(tuples: int, seconds: float) -> float | None:
+    return round(tuples / seconds, 3) if seconds > 0 else None
+
+
+def _latency(lines: Sequence[BatchLine]) -> dict[str, float | None]:
+    """Files keep no arrival times: a tuple arrives when its batch begins."""
+    import numpy as np
+
+    with_results = [line for line in lines if sum(line.figures.results.values())]
+    if not with_results:
+        return {"p50": None, "p99": None}
+    waits = np.array([line.seconds * 1000 for line in with_results])
+    weights = np.array([float(sum(line.figures.results.values())) for line in with_results])
+    p50, p99 = weighted_quantiles(waits, weights, (0.5, 0.99))
+    return {"p50": round(p50, 3), "p99": round(p99, 3)}
+
+
+def _epochs(lines: Sequence[BatchLine]) -> list[dict[str, object]]:
+    epochs = []
+    for number in sorted({line.epoch for line in lines}):
+        own = [line for line in lines if line.epoch == number]
+        epochs.append(
+            {
+                "epoch": number,
+                "first_batch": own[0].batch,
+                "last_batch": own[-1].batch,
+                "plan": own[-1].plan,
+                "tuples_in": sum(line.figures.tuples_in for line in own),
+                "results": sum(sum(line.figures.results.values()) for line in own),
+                "seconds": round(sum(line.seconds for line in own), 6),
+                "state_bytes": own[-1].figures.state_bytes,
+            }
+        )
+    return epochs
+
+
+def topology_output_is_final(output: Path, checkpoint: Checkpoint) -> None:
+    """Give the last commit's files their names, if a killed process did not get to it."""
+    from jobs.sinks.parquet import remove_hidden, show
+
+    last = checkpoint.commits.last()
+    if last is not None:
+        show(output, last.files)
+    remove_hidden(output)
+
+
+def _output(path: Path) -> Path:
+    if path.exists() and not path.is_dir():
+        raise InputError("bad-output", Place(str(path)), "a file", "a directory for --out")
+    taken = [
+        name for name in ("results", "metrics.json", "plan.json", "dead_letters") if (path / name).exists()
+    ]
+    if taken and not (path / "checkpoint" / "checkpoint.json").exists():
+        raise InputError(
+            "foreign-output",
+            Place(str(path)),
+            f"{taken[0]} without a checkpoint",
+            "an empty directory, or that of a replay to continue; choose another --out or empty this one",
+        )
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            "bad-output", Place(str(path)), str(error), "a directory that can be made"
+        ) from error
+    return path
+
+
+def _plan(given: argparse.Namespace, workload: Workload, output: Path) -> tuple[PhysicalGraph, str]:
+    """The graph to start with, and a digest of everything that a continued replay must have alike."""
+    digest = hashlib.sha256()
+    for stream in sorted(workload.catalog.streams, key=lambda s: s.name):
+        digest.update(repr(stream).encode())
+    for name, sql in workload.sql:
+        digest.update(f"{name}\0{sql}\0".encode())
+    if given.plan is not None:
+        graph = _read_plan(given.plan, workload)
+        digest.update(graph.to_json().encode())
+        return graph, digest.hexdigest()[:16]
+    digest.update(f"{given.method} {given.parallelism}".encode())
+    subject = digest.hexdigest()[:16]
+    with suppress(InputError):
+        # A replay that continues keeps its plan; planning again would only take time.
+        old = Checkpoint.open_existing(output / "checkpoint", "replay", subject)
+        if old is not None:
+            return old, subject
+    made = plan(
+        workload.queries,
+        workload.catalog,
+        statistics_of_workload(workload.catalog, workload.selectivities),
+        given.method,
+        Options(),
+        tasks=given.parallelism,
+        texts=dict(workload.sql),
+    )
+    return made.graph, subject
+
+
+def _read_plan(path: Path, workload: Workload) -> PhysicalGraph:
+    try:
+        graph = PhysicalGraph.from_json(path.read_bytes(), str(path))
+    except OSError as error:
+        raise InputError("no-plan", Place(str(path)), error.strerror or str(error), "a plan file") from error
+    asked, planned = {query.name for query in workload.queries}, {query.name for query in graph.queries}
+    if asked != planned:
+        differing = sorted(asked ^ planned)[0]
+        raise InputError(
+            "foreign-plan",
+            Place(str(path), path="queries"),
+            f"{'no ' if differing in asked else ''}query {differing}",
+            f"a plan of this workload's queries ({', '.join(sorted(asked))})",
+        )
+    declared = {stream.name: stream for stream in workload.catalog.streams}
+    for stream in graph.streams:
+        if stream.name not in declared or declared[stream.name].columns != stream.columns:
+            raise InputError(
+                "foreign-plan",
+                Place(str(path), path=f"streams.{stream.name}"),
+                "a stream that streams.yaml declares otherwise",
+                "a plan of this workload",
+            )
+    return graph
+
+
+def _unsupported(option: str, instead: str) -> InputError:
+    return InputError(
+        "unsupported-option", Place("command line", path=option), "an option of a later version", instead
+    )

@@ -1,0 +1,119 @@
+"""The Spark session of a topology.
+
+A batch of a topology is a handful of short stages that move names of messages, so Spark is
+set up for little overhead: no page, no adaptive re-planning, Unix sockets to the Python
+workers, which live on between batches and keep plans and runs open.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+PACKAGE_ROOT = Path(__file__).resolve().parent.parent
+"""The directory that holds the packages `jobs` and `optimizer`; workers import them from there."""
+
+
+def processors() -> int:
+    """The processors that this process may use.
+
+    >>> processors() >= 1
+    True
+    """
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def is_local(master: str) -> bool:
+    """True if driver and executors share one host, and so a file system and shared memory."""
+    return master == "local" or master.startswith("local[")
+
+
+def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSession:
+    """Start Spark for one topology.
+
+    Arguments: `master` is a Spark URL; `name` is what cluster pages show; `tasks` is the number
+    of tasks of every stage; `scratch` is where Spark may keep warehouse metadata that nobody reads.
+
+    Only one session lives per process: Spark's own rule.
+    """
+    threads = max(1, processors() // max(1, tasks)) if is_local(master) else 1
+    environment = {
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        # A stage already runs one worker per core: threads inside each would only compete.
+        "POLARS_MAX_THREADS": str(threads),
+        "OMP_NUM_THREADS": str(threads),
+        "PYTHONPATH": os.pathsep.join(
+            dict.fromkeys(
+                [str(PACKAGE_ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+            )
+        ),
+        "TZ": "UTC",
+    }
+    os.environ.update(environment)
+    log4j = scratch / "log4j2.properties"
+    scratch.mkdir(parents=True, exist_ok=True)
+    log4j.write_text(_LOG4J)
+    quiet = f"-Dlog4j2.configurationFile=file:{log4j} -Dlog4j.configurationFile=file:{log4j}"
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.driver.memory": "768m",
+        # A short-lived process with small heaps: C1 warms up sooner, the serial collector is enough.
+        "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Duser.timezone=UTC {quiet}",
+        "spark.default.parallelism": str(tasks),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(tasks),
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.sql.streaming.metricsEnabled": "false",
+        "spark.sql.streaming.numRecentProgressUpdates": "1",
+        # The topology polls once per trigger; a shorter delay would only burn the driver's core.
+        "spark.sql.streaming.pollingDelay": "10ms",
+        "spark.sql.streaming.minBatchesToRetain": "10",
+        "spark.sql.ui.retainedExecutions": "1",
+        "spark.ui.retainedJobs": "1",
+        "spark.ui.retainedStages": "1",
+        "spark.ui.retainedTasks": "1",
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.worker.reuse": "true",
+        "spark.shuffle.compress": "false",
+        "spark.shuffle.spill.compress": "false",
+        "spark.task.maxFailures": "4",
+        "spark.cleaner.periodicGC.interval": "10min",
+    }
+    if is_local(master):
+        # Local mode runs a task once by default; a killed Python worker must not fail the topology.
+        if master in ("local", "local[*]"):
+            master = f"local[{tasks},4]"
+        settings["spark.driver.host"] = "127.0.0.1"
+        settings["spark.driver.bindAddress"] = "127.0.0.1"
+    else:
+        settings |= {
+            f"spark.executorEnv.{key}": value for key, value in environment.items() if key != "PYTHONPATH"
+        }
+    # What was asked for on the way in (spark-submit, SPARK_CONF_DIR) wins over nothing but defaults.
+    builder = SparkSession.builder.master(master).appName(name)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+_LOG4J = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
+# Python workers that are asked to stop, and tasks that are tried again, are reported by the topology.
+logger.task.name = org.apache.spark.scheduler.TaskSetManager
+logger.task.level = error
+"""

@@ -1,0 +1,101 @@
+"""Results and dead letters as Parquet files that appear only with their batch's commit.
+
+A task writes under a hidden name; the driver renames what the commit manifest lists. Names
+follow from batch, level and task alone, so a repeated batch writes the same files again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from jobs.sources.arrow_types import ARROW_TYPES
+from optimizer.graph import GraphQuery
+from optimizer.types import ColumnType
+
+_HIDDEN = ".pending"
+DEAD_LETTER_FOLDER = "dead_letters"
+SCHEMA_FILE = "schema.parquet"
+"""The empty file that gives a folder's columns before its first row."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFile:
+    """A file that a task has written and the driver has yet to show."""
+
+    path: str
+    """Its final path, relative to the output directory."""
+    rows: int
+
+
+def write_hidden(output: str, folder: str, batch: int, level: int, task: int, table: pa.Table) -> OutputFile:
+    """Write one task's part of a batch into a folder of the output directory.
+
+    The name sorts by batch: `results/q/00000007-2-001.parquet`.
+    """
+    path = Path(folder) / f"{batch:08d}-{level}-{task:03d}.parquet"
+    hidden = Path(output) / _hidden(path)
+    hidden.parent.mkdir(parents=True, exist_ok=True)
+    # A retried task may still be writing somewhere: each attempt has its own file until it is whole.
+    unfinished = hidden.with_name(f"{hidden.name}.{os.getpid()}")
+    pq.write_table(table, unfinished, compression="lz4")
+    os.replace(unfinished, hidden)
+    return OutputFile(str(path), table.num_rows)
+
+
+def show(output: Path, files: Iterable[OutputFile]) -> None:
+    """Give committed files their final names; those that have them already are passed over."""
+    for file in files:
+        hidden = output / _hidden(Path(file.path))
+        try:
+            os.replace(hidden, output / file.path)
+        except FileNotFoundError:
+            if not (output / file.path).exists():
+                raise
+
+
+def remove_hidden(output: Path) -> None:
+    """Delete what uncommitted batches left behind; to be called after `show` of the last commit."""
+    for pattern in (f"results/*/.*{_HIDDEN}*", f"{DEAD_LETTER_FOLDER}/.*{_HIDDEN}*"):
+        for path in output.glob(pattern):
+            path.unlink()
+
+
+def result_folder(query: str) -> str:
+    """Where a query's results lie, relative to the output directory."""
+    return f"results/{quote(query, safe=' ()[]+,;=@!$&')}"
+
+
+def result_schema(query: GraphQuery) -> pa.Schema:
+    """The columns of a query's result files."""
+    fields = [
+        (name, pa.duration("us") if kind is ColumnType.INTERVAL else ARROW_TYPES[kind])
+        for name, kind in query.outputs
+    ]
+    return pa.schema([*fields, *([("_late", pa.bool_())] if query.marks_late else [])])
+
+
+def write_schemas(output: Path, queries: Iterable[GraphQuery], dead_letters: pa.Schema) -> None:
+    """Write an empty file with the columns into every folder, so that it can be read at once."""
+    for query in queries:
+        _write_schema(output / result_folder(query.name), result_schema(query))
+    _write_schema(output / DEAD_LETTER_FOLDER, dead_letters)
+
+
+def _write_schema(folder: Path, schema: pa.Schema) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / SCHEMA_FILE
+    if not target.exists():
+        unfinished = folder / f".{SCHEMA_FILE}{_HIDDEN}"
+        pq.write_table(schema.empty_table(), unfinished)
+        os.replace(unfinished, target)
+
+
+def _hidden(path: Path) -> Path:
+    return path.with_name(f".{path.name}{_HIDDEN}")

@@ -1,0 +1,100 @@
+"""The Python data source through which Spark drives a topology.
+
+Spark keeps the source's position in its offset log, asks how far the next batch goes, and
+repeats a batch under the same two positions after a failure. The planner's answer, descriptors
+of what to read, is written beside the checkpoint for the driver; tuples never pass through
+this source.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import BaseModel, Field
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from jobs.sources.live import LivePlanner, LiveSource
+from jobs.sources.planner import PLANNED, PlannedBatch, Position, SourcePlanner
+from jobs.sources.replay import ReplayPlanner, ReplaySource
+
+FORMAT = "millrace"
+
+Source: TypeAlias = ReplaySource | LiveSource
+
+
+class SourceDocument(BaseModel):
+    """The file `source.json` of a checkpoint: what this topology reads."""
+
+    source: Annotated[Source, Field(discriminator="kind")]
+
+
+def write_source(checkpoint: Path, source: Source) -> None:
+    """Tell the planning process what to read."""
+    _replace(checkpoint / "source.json", SourceDocument(source=source).model_dump_json().encode())
+
+
+def make_planner(checkpoint: Path, redis_url: str | None) -> SourcePlanner:
+    document = SourceDocument.model_validate_json((checkpoint / "source.json").read_bytes())
+    match document.source:
+        case ReplaySource():
+            return ReplayPlanner(document.source)
+        case LiveSource():
+            if redis_url is None:
+                raise ValueError("a live source needs the option redis")
+            return LivePlanner(document.source, redis_url, checkpoint)
+
+
+def read_planned(checkpoint: Path, batch: int) -> PlannedBatch:
+    """What the planner decided for a batch that Spark has begun."""
+    return PLANNED.validate_json((checkpoint / "planned" / f"{batch}.json").read_bytes())
+
+
+class MillraceSource(DataSource):
+    """`spark.readStream.format("millrace").option("checkpoint", DIR)`; its rows are never read.
+
+    A live source also takes the option `redis`, a URL; it may hold a password, so it is never
+    written down.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        return FORMAT
+
+    def schema(self) -> str:
+        return "batch long"
+
+    def streamReader(self, schema: Any) -> DataSourceStreamReader:
+        return _Reader(Path(self.options["checkpoint"]), self.options.get("redis"))
+
+
+class _Reader(DataSourceStreamReader):
+    def __init__(self, checkpoint: Path, redis_url: str | None) -> None:
+        self._checkpoint = checkpoint
+        self._planner = make_planner(checkpoint, redis_url)
+
+    def initialOffset(self) -> Position:
+        return self._planner.initial()
+
+    def latestOffset(self, start: Position, limit: object) -> Position:
+        return self._planner.advance(start)
+
+    def partitions(self, start: Position, end: Position) -> Sequence[InputPartition]:
+        planned = self._planner.planned(start, end)
+        folder = self._checkpoint / "planned"
+        folder.mkdir(exist_ok=True)
+        _replace(folder / f"{planned.batch}.json", PLANNED.dump_json(planned))
+        # Two behind: Spark repeats at most the last batch.
+        (folder / f"{planned.batch - 2}.json").unlink(missing_ok=True)
+        return [InputPartition(planned.batch)]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[int]]:
+        yield (partition.value,)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    unfinished = path.with_name(path.name + ".unfinished")
+    unfinished.write_bytes(content)
+    os.replace(unfinished, path)

@@ -1,0 +1,172 @@
+"""The source of a running topology: Redis Streams, and generated streams beside them.
+
+Which streams are read is the active plan's business: the planner looks at the checkpoint before
+every batch, so that a stream joins and leaves a running topology with the plan that needs it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import redis
+
+from jobs.protocol import stream_key
+from jobs.sources.descriptor import Descriptor, EntryRange, GeneratedRange
+from jobs.sources.planner import PlannedBatch, Position
+
+START = "0-0"
+"""The entry id before every other."""
+
+_BOUNDED = """
+-- The chunk ends, as id and count, of at most ARGV[2] entries behind ARGV[1] in chunks of ARGV[3];
+-- last, how many entries wait altogether.
+local after, left, chunk = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local answer = {}
+while left > 0 do
+  local entries = redis.call('XRANGE', KEYS[1], '(' .. after, '+', 'COUNT', math.min(chunk, left))
+  if #entries == 0 then break end
+  after = entries[#entries][1]
+  answer[#answer + 1] = after
+  answer[#answer + 1] = #entries
+  left = left - #entries
+end
+return answer
+"""
+_CHUNK = 4096
+_RETRY_S = (0.1, 0.2, 0.5, 1.0, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A stream whose tuples are made up at a steady rate, see `sources.rate`."""
+
+    stream: str
+    tuples_per_second: float
+    start_us: int
+    """Event time of the first tuple, microseconds since 1970; later ones follow real time."""
+    seed: int = 1
+    distinct: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSource:
+    batch_rows: int
+    """At most so many entries of all streams together form a batch, spread evenly."""
+    generated: tuple[Generated, ...] = ()
+    kind: Literal["live"] = "live"
+
+
+class LivePlanner:
+    """Plans batches over Redis Streams.
+
+    A position holds each stream's last entry id (or number of generated tuples) and the serial
+    number of the newest plan change, so that a change begins a batch even when nothing arrives.
+    While Redis cannot be reached the position stands still; nothing is lost, because entries stay
+    in Redis until read.
+    """
+
+    def __init__(self, source: LiveSource, redis_url: str, checkpoint: Path) -> None:
+        self._source = source
+        self._checkpoint = checkpoint
+        self._redis = redis.Redis.from_url(redis_url, socket_timeout=5, socket_connect_timeout=2)
+        self._bounded = self._redis.register_script(_BOUNDED)
+        self._generated = {g.stream: g for g in source.generated}
+        self._next_try = 0.0
+        self._failures = 0
+
+    def initial(self) -> Position:
+        return {"batch": 0, "change": 0, "streams": {}}
+
+    def advance(self, start: Position) -> Position:
+        wanted, change = self._wanted()
+        streams = {name: dict(position) for name, position in start["streams"].items()}
+        moved = False
+        share = max(1, self._source.batch_rows // max(1, len(wanted)))
+        for name in wanted:
+            position = streams.get(name, {})
+            after = self._generated_end(name, position, share) if name in self._generated else None
+            after = after or self._entries_end(name, position, share)
+            if after is not None:
+                streams[name] = after
+                moved = True
+        if not moved and change == start["change"]:
+            return start
+        return {"batch": start["batch"] + 1, "change": change, "streams": streams}
+
+    def planned(self, start: Position, end: Position) -> PlannedBatch:
+        descriptors: list[Descriptor] = []
+        for name in sorted(end["streams"]):
+            before, after = start["streams"].get(name, {}), end["streams"][name]
+            if before == after:
+                continue
+            if name in self._generated:
+                made = self._generated[name]
+                first = before.get("row", 0)
+                descriptors.append(
+                    GeneratedRange(
+                        name, first, after["row"] - first, made.tuples_per_second, made.start_us, made.seed,
+                        made.distinct,
+                    )
+                )  # fmt: skip
+                continue
+            last = before.get("id", START)
+            for chunk_end, rows in after["chunks"]:
+                descriptors.append(EntryRange(name, stream_key(name), last, chunk_end, rows))
+                last = chunk_end
+        return PlannedBatch(start["batch"], end, tuple(descriptors), (), self._backlog(end))
+
+    def _wanted(self) -> tuple[list[str], int]:
+        """The streams of the plan that the next batch will run under, and its serial number."""
+        active = json.loads((self._checkpoint / "active.json").read_bytes())
+        return list(active["streams"]), int(active["change"])
+
+    def _generated_end(self, name: str, position: Position, share: int) -> Position | None:
+        made = self._generated[name]
+        elapsed_us = time.time() * 1e6 - made.start_us
+        due = int(elapsed_us * made.tuples_per_second / 1e6)
+        row = int(position.get("row", 0))
+        rows = min(due - row, share)
+        return {"row": row + rows} if rows > 0 else None
+
+    def _entries_end(self, name: str, position: Position, share: int) -> Position | None:
+        if time.monotonic() < self._next_try:
+            return None
+        after = position.get("id", START)
+        try:
+            answer = self._bounded(keys=[stream_key(name)], args=[after, share, min(_CHUNK, max(1, share))])
+        except (redis.ConnectionError, redis.TimeoutError):
+            self._next_try = time.monotonic() + _RETRY_S[min(self._failures, len(_RETRY_S) - 1)]
+            self._failures += 1
+            return None
+        self._failures = 0
+        if not answer:
+            return None
+        ends = [end.decode() for end in answer[::2]]
+        return {"id": ends[-1], "chunks": [list(pair) for pair in zip(ends, answer[1::2], strict=True)]}
+
+    def _backlog(self, end: Position) -> int | None:
+        """Entries behind the batch's end, at most 10000 per stream; None while Redis cannot say."""
+        waiting = 0
+        try:
+            for name, position in end["streams"].items():
+                if name not in self._generated and "id" in position:
+                    waiting += _waiting(self._redis, stream_key(name), position["id"])
+        except redis.RedisError:
+            return None
+        return waiting
+
+
+def _waiting(client: redis.Redis, key: str, after: str) -> int:
+    """How many entries lie behind `after`, without reading them."""
+    script = client.register_script(_COUNT)
+    return int(script(keys=[key], args=[after]))
+
+
+_COUNT = """
+-- Entries behind ARGV[1], counted up to 10000: more would hold up the server's other clients.
+return #redis.call('XRANGE', KEYS[1], '(' .. ARGV[1], '+', 'COUNT', 10000)
+"""

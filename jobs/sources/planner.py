@@ -1,0 +1,45 @@
+"""What a source decides: how far the next batch goes, and which ranges that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Protocol, TypeAlias
+
+from pydantic import Field, TypeAdapter
+
+from jobs.sources.descriptor import Descriptor
+
+Position: TypeAlias = dict[str, Any]
+"""A source's position as Spark keeps it in its offset log: JSON. `batch` counts the batches
+that lie before it, so every batch moves it, also one without tuples."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedBatch:
+    """One batch, as the source's planner hands it to the driver."""
+
+    batch: int
+    end: Position
+    descriptors: tuple[Annotated[Descriptor, Field(discriminator="kind")], ...]
+    """In order of stream, then of position."""
+    ended: tuple[str, ...]
+    """Streams that have nothing behind this batch and never will."""
+    backlog: int | None
+    """Tuples that wait behind this batch; None if the source cannot tell."""
+
+
+PLANNED: TypeAdapter[PlannedBatch] = TypeAdapter(PlannedBatch)
+
+
+class SourcePlanner(Protocol):
+    """A source of several streams, seen as one."""
+
+    def initial(self) -> Position: ...
+
+    def advance(self, start: Position) -> Position:
+        """The end of the batch that begins at `start`; `start` itself if there is nothing to do."""
+        ...
+
+    def planned(self, start: Position, end: Position) -> PlannedBatch:
+        """The same descriptors whenever it is asked for the same two positions."""
+        ...

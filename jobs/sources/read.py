@@ -1,0 +1,184 @@
+"""Reading what a descriptor describes, inside an ingesting task."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+import redis
+
+from jobs.sources.arrow_types import ARROW_TYPES, cast_column, readable_as, stream_schema
+from jobs.sources.decode import REASON, TUPLE, parse_json
+from jobs.sources.descriptor import Descriptor, EntryRange, FileRange
+from jobs.sources.rate import generate
+from optimizer.graph import GraphStream
+
+_CACHE_BYTES = 192 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """What was read: decoded tuples, and those that could not be."""
+
+    table: pa.Table
+    """The asked columns in the types of the schema; rows in the source's order."""
+    undecodable: pa.Table | None
+    """Columns `reason` and `tuple`, both text; None if there is nothing in it."""
+    arrived_ms: npt.NDArray[np.int64] | None
+    """Per row of `table`, when the source got it, milliseconds since 1970; None if it cannot tell."""
+
+
+def read(descriptor: Descriptor, stream: GraphStream, columns: Sequence[str], redis_url: str | None) -> Raw:
+    """Read a range. `columns` is what the plan needs; the event time is always read.
+
+    Reading the same range twice gives the same rows, unless entries were deleted from Redis.
+    Raises `redis.ConnectionError` while Redis cannot be reached and `OSError` for a missing file.
+    """
+    wanted = tuple(
+        (name, kind) for name, kind in stream.columns if name in columns or name == stream.event_time
+    )
+    match descriptor:
+        case FileRange():
+            return _read_file(descriptor, wanted)
+        case EntryRange():
+            if redis_url is None:
+                raise ValueError("no URL of the Redis server")
+            return _read_entries(descriptor, stream, redis_url)
+        case _:
+            return Raw(generate(descriptor, stream).select([name for name, _ in wanted]), None, None)
+
+
+def _read_file(descriptor: FileRange, wanted: tuple) -> Raw:  # type: ignore[type-arg]
+    staged = _is_staged(descriptor.path)
+    names = [name for name, _ in wanted] + ([REASON, TUPLE] if staged else [])
+    table = _GROUPS.rows(descriptor, tuple(names))
+    undecodable = None
+    if staged:
+        reasons = table.column(REASON)
+        if reasons.null_count < len(reasons):
+            undecodable = _undecodable(*table.select([REASON, TUPLE]).filter(reasons.is_valid()).columns)
+            table = table.filter(reasons.is_null())
+        table = table.select([name for name, _ in wanted])
+    cast = [cast_column(table.column(name), kind) for name, kind in wanted]
+    return Raw(pa.table(cast, names=[name for name, _ in wanted]), undecodable, None)
+
+
+@cache
+def _is_staged(path: str) -> bool:
+    return REASON in pq.read_schema(path).names
+
+
+class _RowGroups:
+    """Decoded row groups, newest last: a batch usually ends inside one and the next goes on there."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self._held: OrderedDict[tuple[str, int, int, tuple[str, ...]], pa.Table] = OrderedDict()
+        self._bytes = 0
+
+    def rows(self, descriptor: FileRange, names: tuple[str, ...]) -> pa.Table:
+        version = os.stat(descriptor.path).st_mtime_ns
+        parts = []
+        with pq.ParquetFile(descriptor.path, memory_map=True) as file:
+            before = 0
+            for group in range(file.num_row_groups):
+                size = file.metadata.row_group(group).num_rows
+                first = max(0, descriptor.first - before)
+                last = min(size, descriptor.first + descriptor.rows - before)
+                if first < last:
+                    key = (descriptor.path, version, group, names)
+                    parts.append(
+                        self._group(key, file, whole=last - first == size).slice(first, last - first)
+                    )
+                before += size
+                if before >= descriptor.first + descriptor.rows:
+                    break
+        if sum(len(part) for part in parts) != descriptor.rows:
+            raise OSError(f"{descriptor.path} has fewer rows than when the replay began")
+        return pa.concat_tables(parts)
+
+    def _group(
+        self, key: tuple[str, int, int, tuple[str, ...]], file: pq.ParquetFile, whole: bool
+    ) -> pa.Table:
+        held = self._held.get(key)
+        if held is not None:
+            self._held.move_to_end(key)
+            return held
+        table = file.read_row_group(key[2], columns=list(key[3]), use_threads=False).select(list(key[3]))
+        if not whole:
+            self._held[key] = table
+            self._bytes += table.nbytes
+            while self._bytes > self._most and len(self._held) > 1:
+                self._bytes -= self._held.popitem(last=False)[1].nbytes
+        return table
+
+
+_GROUPS = _RowGroups(_CACHE_BYTES)
+
+
+@cache
+def _connection(url: str) -> redis.Redis:
+    return redis.Redis.from_url(url, socket_timeout=10, socket_connect_timeout=5)
+
+
+def _read_entries(descriptor: EntryRange, stream: GraphStream, url: str) -> Raw:
+    """Whole tuples, whatever the plan needs: they are decoded anyway, and dead letters keep them."""
+    entries = _connection(url).xrange(descriptor.key, f"({descriptor.after}", descriptor.last)
+    texts: list[bytes] = []
+    text_ms: list[int] = []
+    tables: list[pa.Table] = []
+    table_ms: list[npt.NDArray[np.int64]] = []
+    broken: list[tuple[str, str]] = []
+    for entry_id, fields in entries:
+        at_ms = int(entry_id.split(b"-", 1)[0])
+        if b"json" in fields:
+            texts.append(fields[b"json"])
+            text_ms.append(at_ms)
+        elif b"arrow" in fields:
+            try:
+                table = _from_arrow(fields[b"arrow"], stream)
+            except (pa.ArrowException, ValueError, OSError) as error:
+                broken.append(
+                    (str(error)[:200], f"entry {entry_id.decode()}: {len(fields[b'arrow'])} bytes of Arrow")
+                )
+                continue
+            tables.append(table)
+            table_ms.append(np.full(table.num_rows, at_ms, np.int64))
+        else:
+            found = ", ".join(sorted(name.decode("utf-8", "replace") for name in fields))
+            broken.append((f"no field json or arrow but {found}", f"entry {entry_id.decode()}"))
+    parsed, kept, unparsed = parse_json(texts, stream.columns)
+    broken.extend(unparsed)
+    arrived = np.concatenate([np.asarray(text_ms, np.int64)[kept], *table_ms])
+    undecodable = _undecodable([b[0] for b in broken], [b[1] for b in broken]) if broken else None
+    return Raw(pa.concat_tables([parsed, *tables]), undecodable, arrived)
+
+
+def _undecodable(reasons: pa.ChunkedArray | list[str], texts: pa.ChunkedArray | list[str]) -> pa.Table:
+    columns = {"reason": reasons, "tuple": texts}
+    return pa.table(
+        {name: pa.array(c, pa.string()) if isinstance(c, list) else c for name, c in columns.items()}
+    )
+
+
+def _from_arrow(body: bytes, stream: GraphStream) -> pa.Table:
+    with pa.ipc.open_stream(body) as reader:
+        table = reader.read_all()
+    table.validate(full=True)
+    columns = []
+    for name, kind in stream.columns:
+        if name not in table.column_names:
+            columns.append(pa.chunked_array([pa.nulls(table.num_rows, ARROW_TYPES[kind])]))
+            continue
+        column = table.column(name)
+        if not readable_as(column.type, kind):
+            raise ValueError(f"{name} has type {column.type}, not {kind}")
+        columns.append(cast_column(column, kind))
+    return pa.table(columns, schema=stream_schema(stream.columns))

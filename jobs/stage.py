@@ -1,0 +1,275 @@
+"""What Spark's tasks execute: ingestion and the levels of one batch.
+
+These classes are pickled into every stage, so they hold names only; the graph and the last
+manifest are read from the checkpoint once per worker process and kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+
+from jobs.commit import read_manifest
+from jobs.exchange import Outbox, Row, sort_rows
+from jobs.ingest import Ingested, ingest
+from jobs.level import EdgeWork, StoreWork, work
+from jobs.message import Result
+from jobs.rules import index_of
+from jobs.runs import RunRef
+from jobs.sinks.parquet import DEAD_LETTER_FOLDER, OutputFile, result_folder, write_hidden
+from jobs.sources.descriptor import Descriptor
+from jobs.sources.read import Raw, read
+from jobs.store import PartitionState
+from optimizer.expression import columns_of
+from optimizer.graph import PhysicalGraph
+
+ARRIVALS_PER_TASK = 1 << 28
+"""Arrival numbers that one ingesting task has for itself in a batch."""
+MOST_TASKS = 1 << 8
+_SAMPLE = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class BatchContext:
+    """Everything that the tasks of one batch have to know."""
+
+    batch: int
+    plan: str
+    """Path of the graph."""
+    state: str
+    """Root of the runs."""
+    previous: str | None
+    """Path of the manifest before this batch."""
+    output: str | None
+    """Directory for results and dead letters; None if nobody wants files."""
+    exchange: str | None
+    """Directory for message bodies; None to send them through Spark."""
+    partitions: int
+    watermark_us: int | None
+    """The topology's, at the end of the previous batch."""
+    late_below_us: tuple[tuple[str, int], ...]
+    """Per stream: tuples strictly older are late; streams without a watermark are missing."""
+    redis_url: str | None
+    tail: int
+    """How many of a task's newest results per query go to the driver."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Results of one query from one task."""
+
+    rows: int
+    arrivals: npt.NDArray[np.int64]
+    """The completing tuples' arrival numbers; a systematic sample if there are many."""
+    tail: pa.Table | None
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """When the tuples of one descriptor arrived at their source."""
+
+    base: int
+    """The first tuple's arrival number; tuple i has `base + i`."""
+    starts: npt.NDArray[np.int64]
+    """Positions at which the time changes, ascending, from 0."""
+    at_ms: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamReport:
+    stream: str
+    accepted: int
+    late: int
+    undecodable: int
+    max_event_time_us: int | None
+    arrived: Arrived | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """What one task of one level did; level 0 is ingestion."""
+
+    level: int
+    task: int
+    seconds: float
+    streams: tuple[StreamReport, ...]
+    files: tuple[OutputFile, ...]
+    answers: dict[str, Answers]
+    stores: dict[str, StoreWork]
+    edges: dict[str, EdgeWork]
+    added: tuple[RunRef, ...]
+    dropped: tuple[RunRef, ...]
+
+
+@lru_cache(maxsize=4)
+def load_graph(path: str) -> PhysicalGraph:
+    """The graph of a plan file; the same object every time, which `rules.index_of` counts on."""
+    return PhysicalGraph.from_json(Path(path).read_bytes(), path)
+
+
+@dataclass(frozen=True, slots=True)
+class IngestStage:
+    """Level 0: read descriptors, ingest them, send the first messages."""
+
+    context: BatchContext
+
+    def __call__(self, task: int, descriptors: Iterable[Sequence[Descriptor]]) -> Iterator[Row]:
+        started = time.perf_counter()
+        context = self.context
+        graph = load_graph(context.plan)
+        late_below = dict(context.late_below_us)
+        streams: list[StreamReport] = []
+        files: list[OutputFile] = []
+        results: list[Result] = []
+        letters: list[pa.Table] = []
+        position = 0
+        with _outbox(context, graph, 0, task) as outbox:
+            for descriptor in (d for group in descriptors for d in group):
+                base = (context.batch * MOST_TASKS + task) * ARRIVALS_PER_TASK + position
+                raw, done = _ingest_one(graph, descriptor, base, late_below.get(descriptor.stream), context)
+                position += raw.table.num_rows
+                for message in done.messages:
+                    outbox.send(message)
+                results.extend(done.results)
+                if done.dead is not None:
+                    letters.append(done.dead)
+                streams.append(
+                    StreamReport(
+                        descriptor.stream,
+                        done.accepted,
+                        done.late,
+                        done.undecodable,
+                        done.max_event_time_us,
+                        _arrived(base, raw),
+                    )
+                )
+            if context.output is not None and letters:
+                table = pa.concat_tables(letters)
+                files.append(write_hidden(context.output, DEAD_LETTER_FOLDER, context.batch, 0, task, table))
+            answers = _answer(context, 0, task, results, files)
+            seconds = time.perf_counter() - started
+            outbox.report(TaskReport(0, task, seconds, tuple(streams), tuple(files), answers, {}, {}, (), ()))
+        yield from outbox.rows
+
+
+@dataclass(frozen=True, slots=True)
+class LevelStage:
+    """One level behind the sources, in every partition."""
+
+    context: BatchContext
+    level: int
+
+    def __call__(self, partition: int, rows: Iterable[Row]) -> Iterator[Row]:
+        context = self.context
+        graph = load_graph(context.plan)
+        received = list(rows)
+        started = time.perf_counter()
+        inbox = sort_rows(received, graph, self.level, partition)
+        yield from inbox.passing
+        committed = read_manifest(context.previous).runs_by_store() if context.previous else {}
+        state = PartitionState(context.state, partition, context.batch, committed)
+        worked = work(graph, self.level, state, inbox.messages, context.watermark_us)
+        files: list[OutputFile] = []
+        with _outbox(context, graph, self.level, partition) as outbox:
+            for message in worked.messages:
+                outbox.send(message)
+            answers = _answer(context, self.level, partition, worked.results, files)
+            outbox.report(
+                TaskReport(
+                    self.level,
+                    partition,
+                    time.perf_counter() - started,
+                    (),
+                    tuple(files),
+                    answers,
+                    worked.stores,
+                    worked.edges,
+                    worked.added,
+                    worked.dropped,
+                )
+            )
+        yield from outbox.rows
+
+
+def _outbox(context: BatchContext, graph: PhysicalGraph, level: int, task: int) -> Outbox:
+    attempt = TaskContext.get()
+    suffix = attempt.taskAttemptId() if attempt is not None else 0
+    return Outbox(graph, context.partitions, context.exchange, f"{level}-{task}-{suffix}")
+
+
+def _ingest_one(
+    graph: PhysicalGraph, descriptor: Descriptor, base: int, late_below: int | None, context: BatchContext
+) -> tuple[Raw, Ingested]:
+    stream = index_of(graph).streams[descriptor.stream]
+    raw = read(descriptor, stream, needed_columns(graph, descriptor.stream), context.redis_url)
+    times = raw.table.column(stream.event_time)
+    oldest = pc.min(times.cast(pa.int64())).as_py()
+    letters = times.null_count or (late_below is not None and oldest is not None and oldest < late_below)
+    if letters and context.output is not None and raw.table.num_columns < len(stream.columns):
+        # Some of these become dead letters, which keep the whole tuple.
+        raw = read(descriptor, stream, [name for name, _ in stream.columns], context.redis_url)
+    done = ingest(graph, descriptor.stream, raw.table, raw.undecodable, base, late_below)
+    return raw, done
+
+
+def needed_columns(graph: PhysicalGraph, stream: str) -> frozenset[str]:
+    """The columns of a stream that any rule of the graph reads."""
+    return _needed_columns(id(graph), graph)[stream]
+
+
+def _needed_columns(identity: int, graph: PhysicalGraph) -> dict[str, frozenset[str]]:
+    known = _NEEDED.get(identity)
+    if known is None or known[0] is not graph:
+        index = index_of(graph)
+        needed = {name: {declared.event_time} for name, declared in index.streams.items()}
+        for rules in index.sources.values():
+            for rule in rules:
+                expressions = [rule.filter] if rule.filter is not None else []
+                for emit in rule.emits:
+                    expressions.extend((*emit.residuals, *(value for _, value in emit.outputs)))
+                read_here = {column.name for e in expressions for column in columns_of(e)}
+                sent = {c.name for edge in rule.out for c in index.edges[edge].columns}
+                needed[rule.stream] |= read_here | sent
+        _NEEDED.clear()
+        known = _NEEDED[identity] = (graph, {name: frozenset(columns) for name, columns in needed.items()})
+    return known[1]
+
+
+_NEEDED: dict[int, tuple[PhysicalGraph, dict[str, frozenset[str]]]] = {}
+
+
+def _arrived(base: int, raw: Raw) -> Arrived | None:
+    if raw.arrived_ms is None or not len(raw.arrived_ms):
+        return None
+    starts = np.flatnonzero(np.diff(raw.arrived_ms, prepend=raw.arrived_ms[0] - 1))
+    return Arrived(base, starts, raw.arrived_ms[starts])
+
+
+def _answer(
+    context: BatchContext, level: int, task: int, results: Sequence[Result], files: list[OutputFile]
+) -> dict[str, Answers]:
+    """Write the task's results, one file per query, and report on them."""
+    by_query: dict[str, list[Result]] = {}
+    for result in results:
+        if result.table.num_rows:
+            by_query.setdefault(result.query, []).append(result)
+    answers = {}
+    for query, parts in sorted(by_query.items()):
+        table = pa.concat_tables([part.table for part in parts])
+        arrivals = np.concatenate([part.arrivals.to_numpy() for part in parts])
+        if context.output is not None:
+            folder = result_folder(query)
+            files.append(write_hidden(context.output, folder, context.batch, level, task, table))
+        tail = table.slice(max(0, table.num_rows - context.tail)) if context.tail else None
+        step = max(1, len(arrivals) // _SAMPLE)
+        answers[query] = Answers(table.num_rows, arrivals[::step], tail)
+    return answers

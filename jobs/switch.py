@@ -1,0 +1,261 @@
+"""From one plan to the next at a batch boundary.
+
+Stores are matched by id. One that both plans have goes on as it is, provided it holds what the new
+plan needs of it; a new base store of a stream that is stored already is filled from what is there,
+placed anew; runs that nobody uses any more are dropped with the batch's commit. The result is an
+interim manifest under which the first batch of the new plan works, so a crash in the middle
+leaves the old plan's manifest as it was.
+
+Since when a query's results are complete follows from its stores: if a store has every tuple from
+event time c on and its input has window W, results whose newest tuple is not older than c + W are
+all found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from jobs.checkpoint import Change, Checkpoint
+from jobs.commit import Manifest, QueryState, StoreState, StreamState, write_manifest
+from jobs.message import ARRIVAL, LATE
+from jobs.metrics import newest
+from jobs.rebuild import rebuild
+from jobs.routing import hash_tasks, split, spread_tasks
+from jobs.runs import RunRef, run_path
+from jobs.store import run_figures, state_root
+from optimizer.graph import GraphStore, PhysicalGraph, ProbeRule, SourceRule, StoreRule
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    manifest: Manifest
+    """What the first batch under the new plan starts from."""
+    path: str
+    """Where its tasks find it."""
+    removed: tuple[str, ...]
+    """Runs of the old plan that the new one does not use."""
+
+
+def switch(
+    checkpoint: Checkpoint,
+    before: Manifest,
+    old: PhysicalGraph,
+    new: PhysicalGraph,
+    change: Change,
+    batch: int,
+) -> Switched:
+    """Prepare the state for `new`, whose first batch is `batch`."""
+    runs = before.runs_by_store()
+    kept: dict[str, tuple[RunRef, ...]] = {}
+    states: dict[str, StoreState] = {}
+    columns, filters = stored_columns(new), store_filters(new)
+    for store in new.stores:
+        known = before.stores.get(store.id)
+        if known is not None and _serves(known, columns[store.id], filters[store.id]):
+            kept[store.id] = runs.get(store.id, ())
+            states[store.id] = replace(
+                known,
+                columns=columns[store.id],
+                filter=filters[store.id],
+                complete_from_us=newest(known.complete_from_us, _kept_from(before, old, store)),
+            )
+    missing = [store for store in new.stores if store.id not in kept]
+    for store in missing:
+        if not store.is_base:
+            continue
+        source = _best_source(before, old, store, columns[store.id], filters[store.id])
+        if source is None:
+            kept[store.id] = ()
+            seen = before.streams.get(store.inputs[0].stream, StreamState()).max_event_time_us
+            start = None if seen is None else seen + 1
+        else:
+            kept[store.id] = _replaced(checkpoint, runs.get(source, ()), new, store, batch)
+            start = newest(before.stores[source].complete_from_us, _kept_from(before, old, store, source))
+        states[store.id] = StoreState(
+            columns=columns[store.id], filter=filters[store.id], complete_from_us=start
+        )
+    intermediate = [store for store in missing if not store.is_base]
+    if intermediate:
+        made = rebuild(checkpoint, new, kept, [store.id for store in intermediate], batch)
+        for store in intermediate:
+            kept[store.id] = made.get(store.id, ())
+            states[store.id] = StoreState(
+                columns=columns[store.id],
+                filter=filters[store.id],
+                complete_from_us=_mir_complete_from(new, store, states),
+            )
+    manifest = replace(
+        before,
+        plan=change.plan,
+        change=change.number,
+        runs=tuple(run for store in new.stores for run in kept[store.id]),
+        stores=states,
+        queries={
+            query.name: QueryState(
+                results=before.queries[query.name].results if query.name in before.queries else 0,
+                complete_since_us=complete_since(new, query.name, states),
+            )
+            for query in new.queries
+        },
+        files=(),
+        removed=(),
+    )
+    path = checkpoint.root / "commits" / f"switch-{batch}.json"
+    write_manifest(path, manifest)
+    using = {run.path for run in manifest.runs}
+    return Switched(manifest, str(path), tuple(sorted(r.path for r in before.runs if r.path not in using)))
+
+
+def stored_columns(graph: PhysicalGraph) -> dict[str, tuple[str, ...]]:
+    """Per store, the columns that it keeps, as `input.column`."""
+    return {
+        store.id: tuple(f"{stored.input}.{name}" for stored in store.inputs for name in stored.columns)
+        for store in graph.stores
+    }
+
+
+def store_filters(graph: PhysicalGraph) -> dict[str, str]:
+    """Per base store a digest of the filter under which tuples are stored; empty without one.
+
+    An intermediate result's conditions are part of its id.
+    """
+    targets = {rule.edge: rule.store for rule in graph.rules if isinstance(rule, StoreRule)}
+    base = {store.id for store in graph.stores if store.is_base}
+    found: dict[str, list[str]] = {store.id: [] for store in graph.stores}
+    for rule in graph.rules:
+        if isinstance(rule, SourceRule):
+            for edge in rule.out:
+                if targets.get(edge) in base:
+                    found[targets[edge]].append("" if rule.filter is None else repr(rule.filter))
+    return {
+        store: ""
+        if not filters or "" in filters
+        else hashlib.sha256("\n".join(sorted(filters)).encode()).hexdigest()[:12]
+        for store, filters in found.items()
+    }
+
+
+def complete_since(graph: PhysicalGraph, query: str, states: Mapping[str, StoreState]) -> int | None:
+    """From which event time of its newest tuple on a query's results are all found; None if always.
+
+    Takes every store that a probe on the way to the query's leaves looks into.
+    """
+    edges = {edge.id: edge for edge in graph.edges}
+    rules = {rule.id: rule for rule in graph.rules}
+    (asked,) = (q for q in graph.queries if q.name == query)
+    windows = [i.window_us for i in asked.inputs]
+    since: int | None = None
+    for rule in graph.rules:
+        if not isinstance(rule, ProbeRule) or all(emit.query != query for emit in rule.emits):
+            continue
+        step: object = rule
+        while isinstance(step, ProbeRule):
+            start = states[step.store].complete_from_us
+            if start is not None:
+                # The stored tuple may be as old as the widest window allows.
+                bounded = [w for w in windows if w is not None]
+                unbounded = len(bounded) < len(windows)
+                since = newest(since, _NEVER if unbounded else start + max(bounded))
+            step = rules[edges[step.edge].origin]
+    return since
+
+
+_NEVER = 253_402_300_799_000_000
+"""The end of the year 9999: a query without a window over a store that misses tuples never is
+complete."""
+
+
+def _serves(known: StoreState, columns: tuple[str, ...], condition: str) -> bool:
+    """True if a store with that content has every column and tuple that is asked of it."""
+    return set(columns) <= set(known.columns) and known.filter in ("", condition)
+
+
+def _kept_from(
+    before: Manifest, old: PhysicalGraph, store: GraphStore, source: str | None = None
+) -> int | None:
+    """From which event time on the old store still holds tuples, if the new one wants older ones."""
+    held = next(s for s in old.stores if s.id == (source or store.id))
+    starts: int | None = None
+    for have, want in zip(held.retention_us, store.retention_us, strict=True):
+        if have is not None and (want is None or want > have) and before.watermark_us is not None:
+            starts = newest(starts, before.watermark_us - have)
+    return starts
+
+
+def _best_source(
+    before: Manifest, old: PhysicalGraph, store: GraphStore, columns: tuple[str, ...], condition: str
+) -> str | None:
+    """The old base store of the same stream from which `store` can be filled, the widest first."""
+    wanted = store.inputs[0]
+    fitting = [
+        held
+        for held in old.stores
+        if held.is_base
+        and held.inputs[0].stream == wanted.stream
+        and held.inputs[0].input == wanted.input
+        and held.id in before.stores
+        and _serves(before.stores[held.id], columns, condition)
+    ]
+
+    def reach(held: GraphStore) -> tuple[bool, int, str]:
+        retention = held.retention_us[0]
+        return (retention is not None, -(retention or 0), held.id)
+
+    return min(fitting, key=reach).id if fitting else None
+
+
+def _replaced(
+    checkpoint: Checkpoint, runs: tuple[RunRef, ...], graph: PhysicalGraph, store: GraphStore, batch: int
+) -> tuple[RunRef, ...]:
+    """The tuples of `runs`, placed as `store` wants them, in new runs."""
+    root = state_root(checkpoint.state)
+    (times,) = _times(graph, store)
+    written: list[RunRef] = []
+    names = [f"{stored.input}.{name}" for stored in store.inputs for name in stored.columns]
+    for number, frame in enumerate(_bounded(root.read(run.path) for run in runs)):
+        kept = frame.select([c for c in (*names, ARRIVAL, LATE) if c in frame.columns])
+        placed = (
+            spread_tasks(kept[ARRIVAL], store.tasks)
+            if store.partitioning is None
+            else hash_tasks(kept[f"{store.partitioning.input}.{store.partitioning.name}"], store.tasks)
+        )
+        for task, part in split(kept, placed, store.tasks):
+            path = run_path(store.id, task, batch, 0, f"filled{number:05d}")
+            written.append(root.write(run_figures(store, (times,), task, path, part), part))
+    return tuple(written)
+
+
+_ROWS_AT_ONCE = 500_000
+
+
+def _bounded(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Neighbouring frames together, so that many small runs do not become many more."""
+    gathered: list[pl.DataFrame] = []
+    for frame in frames:
+        gathered.append(frame)
+        if sum(f.height for f in gathered) >= _ROWS_AT_ONCE:
+            yield pl.concat(gathered, how="diagonal")
+            gathered = []
+    if gathered:
+        yield pl.concat(gathered, how="diagonal")
+
+
+def _times(graph: PhysicalGraph, store: GraphStore) -> tuple[str, ...]:
+    times = {stream.name: stream.event_time for stream in graph.streams}
+    return tuple(f"{stored.input}.{times[stored.stream]}" for stored in store.inputs)
+
+
+def _mir_complete_from(
+    graph: PhysicalGraph, store: GraphStore, states: Mapping[str, StoreState]
+) -> int | None:
+    """An intermediate result is as complete as the base stores of its streams."""
+    streams = {stored.stream for stored in store.inputs}
+    starts: int | None = None
+    for other in graph.stores:
+        if other.is_base and other.inputs[0].stream in streams:
+            starts = newest(starts, states[other.id].complete_from_us)
+    return starts

@@ -1,0 +1,393 @@
+"""A topology: one Structured Streaming query that answers all queries of a plan.
+
+Spark asks the source how far the next batch goes and logs it; for each batch the driver runs one
+Spark job, ingestion and then one stage per level of the graph, and commits what the tasks
+report. Every batch may run under another plan.
+
+Exactly once. Spark repeats a batch under the same positions until it has logged its end. A batch
+whose manifest exists is not worked on again; one whose manifest does not exist has left nothing
+that a reader or a later batch can see.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from jobs.assignment import assign
+from jobs.checkpoint import Change, Checkpoint
+from jobs.commit import BatchFigures, Manifest, QueryState, StoreState, StreamState
+from jobs.exchange import exchange_directory, open_reports, remove_orphans
+from jobs.ingest import DEAD_LETTERS
+from jobs.metrics import Gathered, gather, latencies_ms, newest, state_bytes
+from jobs.runs import RunRef
+from jobs.sinks.parquet import remove_hidden, show, write_schemas
+from jobs.sources.datasource import FORMAT, MillraceSource, read_planned
+from jobs.sources.planner import PlannedBatch
+from jobs.stage import BatchContext, IngestStage, LevelStage
+from jobs.store import state_root
+from jobs.switch import Switched, store_filters, stored_columns, switch
+from optimizer.graph import PhysicalGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A batch that has just become final, for whoever watches the topology."""
+
+    manifest: Manifest
+    graph: PhysicalGraph
+    change: Change
+    gathered: Gathered
+    backlog: int | None
+    seconds: float
+    switched: bool
+    """True for the first batch under its plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    output: Path | None
+    """Where results and dead letters go as files; None for no files."""
+    share_host: bool
+    """True if driver and executors see the same shared memory."""
+    redis_url: str | None = None
+    idle_timeout_us: int | None = None
+    """A stream that is silent for so long stops holding the watermark back; None never."""
+    epoch_batches: int = 16
+    tail: int = 0
+    """Newest results per query and task that come to the driver."""
+
+
+class Topology:
+    """Runs the batches of a checkpoint's plan.
+
+    Arguments: a session; the checkpoint, with at least one plan change recorded and its source
+    written; settings; `observe`, called after each commit (an exception in it stops the topology).
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        checkpoint: Checkpoint,
+        settings: Settings,
+        observe: Callable[[Committed], None],
+    ) -> None:
+        self._spark = spark
+        self._checkpoint = checkpoint
+        self._settings = settings
+        self._observe = observe
+        self._partitions = checkpoint.identity.partitions
+        self._last = checkpoint.commits.last()
+        self._graphs: dict[str, PhysicalGraph] = {}
+        self._at_work = threading.Lock()
+        self._stopped = False
+        self._query: StreamingQuery | None = None
+        self._exchange: Path | None = None
+        self.error: BaseException | None = None
+        """What stopped the topology, if anything did."""
+
+    @property
+    def last(self) -> Manifest | None:
+        """The manifest of the last committed batch."""
+        return self._last
+
+    def start(self, trigger_ms: int) -> None:
+        """Finish or undo what a killed process left behind, then begin working on batches."""
+        self._recover()
+        remove_orphans()
+        if self._settings.share_host:
+            self._exchange = exchange_directory(self._checkpoint.identity.id[:8])
+        self._spark.dataSource.register(MillraceSource)
+        reader = self._spark.readStream.format(FORMAT).option("checkpoint", str(self._checkpoint.root))
+        if self._settings.redis_url is not None:
+            reader = reader.option("redis", self._settings.redis_url)
+        self._query = (
+            reader.load()
+            .writeStream.foreachBatch(self._on_batch)
+            .option("checkpointLocation", str(self._checkpoint.root / "spark"))
+            .trigger(processingTime=f"{trigger_ms} milliseconds")
+            .start()
+        )
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the topology has ended by itself, at most `seconds`; True if it has.
+
+        Raises what ended it.
+        """
+        assert self._query is not None
+        try:
+            ended = bool(self._query.awaitTermination(seconds))
+        except Exception:
+            # Spark wraps and cuts what a batch raised; the original says more.
+            if self.error is not None:
+                raise self.error from None
+            raise
+        return ended
+
+    def failed(self) -> bool:
+        """True if the topology has ended by itself."""
+        return self._query is not None and not self._query.isActive
+
+    def stop(self) -> None:
+        """End after the batch that is being worked on, if any."""
+        self._stopped = True
+        with self._at_work:
+            if self._query is not None:
+                self._query.stop()
+                self._query = None
+        if self._exchange is not None:
+            shutil.rmtree(self._exchange, ignore_errors=True)
+            self._exchange = None
+
+    def _recover(self) -> None:
+        last = self._last
+        state_root(self._checkpoint.state).delete_others(last.runs if last is not None else ())
+        output = self._settings.output
+        if output is not None:
+            output.mkdir(parents=True, exist_ok=True)
+            if last is not None:
+                show(output, last.files)
+            remove_hidden(output)
+            change = self._checkpoint.newest_change()
+            if change is not None:
+                write_schemas(output, self._graph(change.plan).queries, DEAD_LETTERS)
+
+    def _graph(self, plan: str) -> PhysicalGraph:
+        if plan not in self._graphs:
+            self._graphs[plan] = self._checkpoint.graph(plan)
+            while len(self._graphs) > 4:
+                del self._graphs[next(iter(self._graphs))]
+        return self._graphs[plan]
+
+    def _on_batch(self, frame: DataFrame, batch: int) -> None:
+        try:
+            with self._at_work:
+                expected = 0 if self._last is None else self._last.batch + 1
+                if batch < expected:
+                    return
+                if batch > expected:
+                    raise RuntimeError(
+                        f"Spark begins batch {batch}, the last commit is of batch {expected - 1}: "
+                        f"{self._checkpoint.root} has lost commits; restore it or start over"
+                    )
+                if self._stopped:
+                    raise _Stopping
+                self._work(batch)
+        except BaseException as error:
+            self.error = error
+            raise
+
+    def _work(self, batch: int) -> None:
+        started_us = time.time_ns() // 1000
+        began = time.perf_counter()
+        planned = read_planned(self._checkpoint.root, batch)
+        if planned.batch != batch:
+            raise RuntimeError(f"the source planned batch {planned.batch}, Spark begins {batch}")
+        change = self._checkpoint.change(int(planned.end.get("change", 0)))
+        graph = self._graph(change.plan)
+        before = self._last
+        switched = before is None or before.change != change.number
+        base = self._switch(before, graph, change, batch) if switched else None
+        previous = base.manifest if base is not None else before
+        watermarks = _Watermarks.of(graph, previous, started_us, self._settings.idle_timeout_us)
+        folder = None
+        if self._exchange is not None:
+            folder = self._exchange / str(batch)
+            folder.mkdir(exist_ok=True)
+        context = BatchContext(
+            batch=batch,
+            plan=str(self._checkpoint.plan_path(change.plan)),
+            state=self._checkpoint.state,
+            previous=base.path if base is not None else self._path(before),
+            output=str(self._settings.output) if self._settings.output is not None else None,
+            exchange=str(folder) if folder is not None else None,
+            partitions=self._partitions,
+            watermark_us=watermarks.topology_us,
+            late_below_us=watermarks.late_below_us,
+            redis_url=self._settings.redis_url,
+            tail=self._settings.tail,
+        )
+        try:
+            reports = self._run(graph, context, planned)
+        finally:
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+        gathered = gather(graph, reports)
+        committed_us = time.time_ns() // 1000
+        manifest = self._manifest(
+            previous, graph, change, planned, watermarks, gathered, started_us, committed_us, base
+        )
+        self._checkpoint.commits.write(manifest)
+        self._last = manifest
+        if self._settings.output is not None:
+            show(self._settings.output, manifest.files)
+        state_root(self._checkpoint.state).delete(manifest.removed)
+        if base is not None:
+            Path(base.path).unlink(missing_ok=True)
+        seconds = time.perf_counter() - began
+        self._observe(Committed(manifest, graph, change, gathered, planned.backlog, seconds, switched))
+
+    def _path(self, manifest: Manifest | None) -> str | None:
+        return str(self._checkpoint.commits.path(manifest.batch)) if manifest is not None else None
+
+    def _run(self, graph: PhysicalGraph, context: BatchContext, planned: PlannedBatch) -> list[Any]:
+        """One Spark job: ingestion, then every level in every partition."""
+        groups = assign(planned.descriptors, self._partitions)
+        rows = self._spark.sparkContext.parallelize([[group] for group in groups], max(1, len(groups)))
+        rows = rows.mapPartitionsWithIndex(_Ingest(IngestStage(context)))
+        for level in range(1, graph.depth + 1):
+            rows = rows.partitionBy(self._partitions, int).mapPartitionsWithIndex(LevelStage(context, level))
+        return open_reports(rows.collect())
+
+    def _switch(
+        self, before: Manifest | None, graph: PhysicalGraph, change: Change, batch: int
+    ) -> Switched | None:
+        if self._settings.output is not None:
+            write_schemas(self._settings.output, graph.queries, DEAD_LETTERS)
+        if before is None:
+            return None
+        return switch(self._checkpoint, before, self._graph(before.plan), graph, change, batch)
+
+    def _manifest(
+        self,
+        previous: Manifest | None,
+        graph: PhysicalGraph,
+        change: Change,
+        planned: PlannedBatch,
+        watermarks: _Watermarks,
+        gathered: Gathered,
+        started_us: int,
+        committed_us: int,
+        base: Switched | None,
+    ) -> Manifest:
+        known_runs = previous.runs if previous is not None else ()
+        dropped = {run.path for run in gathered.dropped}
+        runs: tuple[RunRef, ...] = (*(r for r in known_runs if r.path not in dropped), *gathered.added)
+        removed = tuple(sorted({*dropped, *(base.removed if base is not None else ())}))
+        return Manifest(
+            batch=planned.batch,
+            plan=change.plan,
+            epoch=planned.batch // self._settings.epoch_batches,
+            runs=_in_order(runs),
+            streams=_streams(previous, gathered, planned, started_us),
+            stores=_stores(previous, graph, gathered),
+            queries=_queries(previous, graph, gathered),
+            files=gathered.files,
+            watermark_us=watermarks.topology_us,
+            change=change.number,
+            figures=BatchFigures(
+                tuples_in=gathered.tuples_in,
+                results=gathered.results,
+                latencies_ms=latencies_ms(gathered, started_us, committed_us),
+                state_bytes=state_bytes(runs),
+                level_seconds=gathered.level_seconds,
+            ),
+            removed=removed,
+            position=planned.end,
+            started_us=started_us,
+            committed_us=committed_us,
+        )
+
+
+class _Stopping(Exception):
+    """Raised instead of beginning a batch while the topology is being stopped."""
+
+
+class _Ingest:
+    """Level 0 sees one list of descriptors per partition."""
+
+    def __init__(self, stage: IngestStage) -> None:
+        self._stage = stage
+
+    def __call__(self, task: int, groups: Any) -> Any:
+        return self._stage(task, (descriptor for group in groups for descriptor in group))
+
+
+@dataclass(frozen=True, slots=True)
+class _Watermarks:
+    """Under which a batch drops and evicts: those of the end of the batch before it."""
+
+    topology_us: int | None
+    late_below_us: tuple[tuple[str, int], ...]
+
+    @staticmethod
+    def of(
+        graph: PhysicalGraph, previous: Manifest | None, now_us: int, idle_timeout_us: int | None
+    ) -> _Watermarks:
+        """The topology's watermark is the least of its streams'; a stream that has ended or has
+        been silent for the idle timeout is passed over. It never goes back."""
+        if previous is None:
+            return _Watermarks(None, ())
+        own: dict[str, int | None] = {}
+        holding: list[int | None] = []
+        for stream in graph.streams:
+            state = previous.streams.get(stream.name, StreamState())
+            seen = state.max_event_time_us
+            own[stream.name] = None if seen is None else seen - stream.lateness_us
+            silent_since = state.active_at_us if state.active_at_us is not None else previous.started_us
+            idle = idle_timeout_us is not None and now_us - silent_since >= idle_timeout_us
+            if not state.ended and not idle:
+                holding.append(own[stream.name])
+        if not holding:
+            # Nobody holds it back: it stands where the streams got to.
+            holding = [mark for mark in own.values() if mark is not None]
+        marks = [mark for mark in holding if mark is not None]
+        least = min(marks) if marks and len(marks) == len(holding) else None
+        topology = newest(previous.watermark_us, least)
+        late = {name: newest(mark, topology) for name, mark in own.items()}
+        return _Watermarks(topology, tuple((name, mark) for name, mark in late.items() if mark is not None))
+
+
+def _in_order(runs: Sequence[RunRef]) -> tuple[RunRef, ...]:
+    return tuple(sorted(runs, key=lambda r: (r.store, r.partition, r.min_arrival, r.path)))
+
+
+def _streams(
+    previous: Manifest | None, gathered: Gathered, planned: PlannedBatch, started_us: int
+) -> dict[str, StreamState]:
+    streams = dict(previous.streams) if previous is not None else {}
+    for name, counts in gathered.streams.items():
+        known = streams.get(name, StreamState(active_at_us=started_us))
+        moved = counts.accepted or counts.late or counts.undecodable
+        streams[name] = StreamState(
+            accepted=known.accepted + counts.accepted,
+            late=known.late + counts.late,
+            undecodable=known.undecodable + counts.undecodable,
+            max_event_time_us=newest(known.max_event_time_us, counts.max_event_time_us),
+            active_at_us=started_us if moved else known.active_at_us,
+            ended=name in planned.ended,
+        )
+    return dict(sorted(streams.items()))
+
+
+def _stores(previous: Manifest | None, graph: PhysicalGraph, gathered: Gathered) -> dict[str, StoreState]:
+    stores = {}
+    columns, filters = stored_columns(graph), store_filters(graph)
+    for store in graph.stores:
+        done = gathered.stores[store.id]
+        known = previous.stores.get(store.id) if previous is not None else None
+        known = known or StoreState(columns=columns[store.id], filter=filters[store.id])
+        stores[store.id] = replace(
+            known,
+            inserted=known.inserted + done.inserted,
+            evicted=known.evicted + done.evicted,
+            probes=known.probes + done.probes,
+            matches=known.matches + done.matches,
+        )
+    return stores
+
+
+def _queries(previous: Manifest | None, graph: PhysicalGraph, gathered: Gathered) -> dict[str, QueryState]:
+    queries = {}
+    for query in graph.queries:
+        known = previous.queries.get(query.name, QueryState()) if previous is not None else QueryState()
+        queries[query.name] = replace(known, results=known.results + gathered.results[query.name])
+    return queries
