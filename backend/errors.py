@@ -1,7 +1,7 @@
 """What the backend refuses to do, as one hierarchy with one answer over HTTP.
 
 Bad input of the domain is `optimizer.errors.InputError`; everything here is about the
-state of the product. Both become answers in `answer`, nowhere else.
+state of the product. Both become answers in `backend.answers`, nowhere else.
 """
 
 from __future__ import annotations
@@ -9,11 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import redis.exceptions
-from rest_framework.response import Response
-from rest_framework.views import exception_handler
-
-from optimizer.errors import Infeasible, InputError
+from optimizer.errors import InputError
 
 
 class MillraceError(Exception):
@@ -70,20 +66,3 @@ def problem(error: InputError) -> dict[str, Any]:
         "suggestion": error.suggestion,
         "message": str(error),
     }
-
-
-def answer(error: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's exception handler, extended by the domain's errors."""
-    if isinstance(error, InputError):
-        return Response({"errors": [problem(error)]}, status=400)
-    if isinstance(error, InputErrors):
-        return Response({"errors": [problem(one) for one in error.errors]}, status=400)
-    if isinstance(error, MillraceError):
-        return Response({"code": error.code, "detail": str(error)}, status=error.status)
-    if isinstance(error, Infeasible):
-        return Response({"code": "infeasible", "detail": str(error)}, status=409)
-    if isinstance(error, redis.exceptions.ConnectionError | redis.exceptions.TimeoutError):
-        return Response(
-            {"code": "redis-unavailable", "detail": "Redis does not answer; try again"}, status=503
-        )
-    return exception_handler(error, context)

