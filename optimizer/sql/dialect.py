@@ -60,6 +60,12 @@ class WindowedParser(DuckDBParser):
         name: DuckDBParser.FUNCTION_PARSERS[name]
         for name in ("CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "TRIM")
     }
+    PRIMARY_PARSERS: ClassVar = {
+        **DuckDBParser.PRIMARY_PARSERS,
+        TokenType.NULL: lambda self, token: self.expression(exp.Null()).update_positions(token),
+        TokenType.TRUE: lambda self, token: self.expression(exp.Boolean(this=True)).update_positions(token),
+        TokenType.FALSE: lambda self, token: self.expression(exp.Boolean(this=False)).update_positions(token),
+    }
     NO_PAREN_FUNCTION_PARSERS: ClassVar = {"CASE": DuckDBParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
 
     def condition(self, tokens: list[Token], text: str) -> exp.Expr | None:
@@ -74,7 +80,7 @@ class WindowedParser(DuckDBParser):
         token = self._curr
         return SyntaxFault((token.start, token.end + 1) if token else None, expected, code)
 
-    def _parse_table(  # noqa: PLR0917 - sqlglot's signature
+    def _parse_table(
         self,
         schema: bool = False,
         joins: bool = False,
@@ -91,7 +97,12 @@ class WindowedParser(DuckDBParser):
         window = self._sliding_window() or self._range_window()
         table = self.expression(exp.Table(this=name))
         explicit = self._match(TokenType.ALIAS)
-        alias = self._parse_id_var(any_token=False, tokens=alias_tokens or self.TABLE_ALIAS_TOKENS)
+        clause = not explicit and self._can_parse_limit_or_offset()
+        alias = (
+            None
+            if clause
+            else self._parse_id_var(any_token=False, tokens=alias_tokens or self.TABLE_ALIAS_TOKENS)
+        )
         if alias is not None:
             table.set("alias", self.expression(exp.TableAlias(this=alias)))
         elif explicit:
@@ -100,6 +111,14 @@ class WindowedParser(DuckDBParser):
         if window is not None:
             table.meta["window"] = window
         return table
+
+    def _parse_expression(self) -> exp.Expr | None:
+        """An entry of SELECT or an argument; keeps its whole text, brackets included."""
+        start = self._curr
+        node = super()._parse_expression()
+        if node is not None and start and self._prev:
+            node.meta["text"] = (start.start, self._prev.end + 1)
+        return node
 
     def _stream_name(self) -> exp.Expr:
         name = self._parse_id_var(any_token=False, tokens=self.TABLE_ALIAS_TOKENS | self.FUNC_TOKENS)

@@ -8,107 +8,29 @@ from typing import ClassVar
 from sqlglot import exp
 
 from optimizer.errors import InputError
-from optimizer.expression import Call, Expression, Literal
+from optimizer.expression import Expression, Literal
 from optimizer.functions import FUNCTIONS
 from optimizer.naming import nearest
-from optimizer.sql.constants import ConstantError, fold
+from optimizer.sql.calls import Calls
 from optimizer.sql.names import AGGREGATES, CALLS, PARTS, RANKINGS, SUGGESTED, VOLATILE
+from optimizer.sql.nodes import BINARY, READ, TYPES, UNSUPPORTED
 from optimizer.sql.places import span_of
 from optimizer.sql.scope import Scope
 from optimizer.sql.windows import UNIT_NAMES, duration_us, parse_duration_us, unit_us
 from optimizer.types import ColumnType
-from optimizer.typing_rules import TypeMismatch, arity, call, cast, is_null, negation
+from optimizer.typing_rules import TypeMismatch, call, cast, is_null, negation
 
 T = ColumnType
 MAX_DEPTH = 60
 """Calls within calls."""
 
-_BINARY: dict[type[exp.Expr], str] = {
-    exp.EQ: "eq",
-    exp.NEQ: "ne",
-    exp.LT: "lt",
-    exp.LTE: "le",
-    exp.GT: "gt",
-    exp.GTE: "ge",
-    exp.Add: "add",
-    exp.Sub: "subtract",
-    exp.Mul: "multiply",
-    exp.Div: "divide",
-    exp.IntDiv: "integer_divide",
-    exp.Mod: "modulo",
-    exp.Pow: "power",
-    exp.Like: "like",
-    exp.ILike: "ilike",
-    exp.DPipe: "concat",
-}
-_TYPES: dict[exp.DType, ColumnType] = {
-    exp.DType.BIGINT: T.BIGINT,
-    exp.DType.INT: T.INT,
-    exp.DType.DOUBLE: T.DOUBLE,
-    exp.DType.TEXT: T.STRING,
-    exp.DType.VARCHAR: T.STRING,
-    exp.DType.CHAR: T.STRING,
-    exp.DType.BOOLEAN: T.BOOLEAN,
-    exp.DType.TIMESTAMP: T.TIMESTAMP,
-    exp.DType.TIMESTAMPNTZ: T.TIMESTAMP,
-    exp.DType.DATETIME: T.TIMESTAMP,
-    exp.DType.DATE: T.DATE,
-    exp.DType.BINARY: T.BINARY,
-    exp.DType.VARBINARY: T.BINARY,
-    exp.DType.BLOB: T.BINARY,
-}
-_READ = frozenset(
-    [
-        "this",
-        "expression",
-        "expressions",
-        "negate",
-        "to",
-        "ifs",
-        "default",
-        "low",
-        "high",
-        "symmetric",
-        "unit",
-        "start",
-        "length",
-        "zero_start",
-        "table",
-        "db",
-        "quoted",
-        "is_string",
-        "query",
-        "position",
-        "collation",
-        "typed",
-        "safe",
-        "coalesce",
-        "alias",
-        "over",
-    ]
-)
-"""Arguments of syntax nodes that are read, or that say nothing about the meaning."""
-_UNSUPPORTED: tuple[tuple[type[exp.Expr], str, str], ...] = (
-    (exp.Query, "a subquery", "a join, or a saved query that is read by its name"),
-    (exp.Exists, "EXISTS", "a join, or a saved query that is read by its name"),
-    (exp.Window, "a window function", "an expression over one combination of tuples"),
-    (exp.AggFunc, "an aggregate", "an expression over one combination of tuples"),
-    (exp.Placeholder, "a parameter", "a value"),
-    (exp.Parameter, "a parameter", "a value"),
-    (exp.TryCast, "TRY_CAST", "CAST"),
-    (exp.Escape, "ESCAPE", "a pattern of % and _ without an escape character"),
-    (exp.Alias, "an alias", "an expression without AS"),
-    (exp.Star, "*", "a column"),
-    (exp.Lambda, "a lambda", "an expression"),
-)
 
-
-class Translator:
+class Translator(Calls):
     """Translates expressions of one query. Every method raises `InputError` at the place of the fault."""
 
     def __init__(self, scope: Scope) -> None:
+        super().__init__(scope.text)
         self._scope = scope
-        self._text = scope.text
         self._depth = 0
 
     def predicate(self, node: exp.Expr) -> Expression:
@@ -132,12 +54,15 @@ class Translator:
             self._depth -= 1
 
     def _translate(self, node: exp.Expr) -> Expression:
+        for kind, found, expected in UNSUPPORTED:
+            if isinstance(node, kind):
+                raise self._error(node, "unsupported", found, expected)
         self._check_arguments(node)
         if isinstance(node, (exp.And, exp.Or)):
             return self._junction(node)
         if isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ):
             return self._distinct(node)
-        name = _BINARY.get(type(node))
+        name = BINARY.get(type(node))
         if name is not None:
             return self._binary(name, node)
         handler = self._handlers.get(type(node))
@@ -147,9 +72,6 @@ class Translator:
             words = node.sql_name().lower()
             if words in VOLATILE:
                 raise self._volatile(node, words)
-        for kind, found, expected in _UNSUPPORTED:
-            if isinstance(node, kind):
-                raise self._error(node, "unsupported", found, expected)
         raise self._error(
             node, "unsupported", self._words(node), "a column, a constant, an operator or a function"
         )
@@ -157,7 +79,7 @@ class Translator:
     def _check_arguments(self, node: exp.Expr) -> None:
         """No part of a node is silently left out: what we do not read, we refuse."""
         for argument, value in node.args.items():
-            if value and argument not in _READ and not (isinstance(node, exp.Star)):
+            if value and argument not in READ and not (isinstance(node, exp.Star)):
                 words = argument.strip("_").upper().replace("_", " ")
                 raise self._error(node, "unsupported", f"{self._words(node)} with {words}", "the plain form")
 
@@ -313,7 +235,7 @@ class Translator:
     def _cast(self, node: exp.Expr) -> Expression:
         kind = node.args["to"]
         target = (
-            _TYPES.get(kind.this) if isinstance(kind, exp.DataType) and not kind.args.get("nested") else None
+            TYPES.get(kind.this) if isinstance(kind, exp.DataType) and not kind.args.get("nested") else None
         )
         if target is None:
             columns = ", ".join(str(t) for t in T if t is not T.INTERVAL)
@@ -447,69 +369,3 @@ class Translator:
         exp.Concat: _concat_literals,
         exp.Anonymous: _function,
     }
-
-    # Calls and errors
-
-    def _call(
-        self, node: exp.Expr, name: str, arguments: list[Expression], operands: list[exp.Expr]
-    ) -> Expression:
-        """A typed call; a type error is reported under the operand that is wrong."""
-        function = FUNCTIONS[name]
-        if len(arguments) < function.least or (function.most is not None and len(arguments) > function.most):
-            found = f"{len(arguments)} argument{'' if len(arguments) == 1 else 's'} of {function.sql}"
-            raise self._error(node, "wrong-arguments", found, arity(function))
-        try:
-            return self._fold(node, call(name, *arguments))
-        except TypeMismatch as error:
-            operand = operands[error.position] if error.position < len(operands) else node
-            place = operand if span_of(operand) else node
-            raise self._error(
-                place,
-                "type-mismatch",
-                f"{error.found} ({self._words(operand)})",
-                self._beside(error, name, arguments, operands),
-            ) from None
-
-    def _beside(
-        self, error: TypeMismatch, name: str, arguments: list[Expression], operands: list[exp.Expr]
-    ) -> str:
-        """What was expected, and why: the operand on the other side of a comparison."""
-        if (
-            len(arguments) == 2
-            and len(operands) == 2
-            and FUNCTIONS[name].rule in ("comparison", "arithmetic")
-        ):
-            return f"{error.expected} beside {self._words(operands[1 - error.position])}"
-        return f"{error.expected} in {FUNCTIONS[name].sql}"
-
-    def _fold(self, node: exp.Expr, expression: Expression) -> Expression:
-        """The value of a call of constants; other expressions unchanged."""
-        if not isinstance(expression, Call) or not all(isinstance(a, Literal) for a in expression.arguments):
-            return expression
-        try:
-            return fold(expression)
-        except ConstantError as error:
-            raise self._error(
-                node, "bad-constant", self._words(node), f"a constant that has a value ({error})"
-            ) from None
-
-    def _volatile(self, node: exp.Expr, name: str) -> InputError:
-        return self._error(
-            node,
-            "nondeterministic",
-            f"{name}, whose value changes",
-            "an expression over columns and constants",
-        )
-
-    def _error(
-        self, node: exp.Expr, code: str, found: str, expected: str, suggestion: str | None = None
-    ) -> InputError:
-        current: exp.Expr | None = node
-        while current is not None and (span := span_of(current)) is None:
-            current = current.parent
-        return self._text.error(span if current is not None else None, code, found, expected, suggestion)
-
-    def _words(self, node: exp.Expr) -> str:
-        """The user's own words for a node."""
-        span = span_of(node)
-        return self._text.text[slice(*span)] if span else node.key.upper()

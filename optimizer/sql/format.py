@@ -1,63 +1,151 @@
-"""SQL text laid out evenly, with its windows, comments and meaning unchanged."""
+"""SQL text laid out evenly, token by token, so that its meaning cannot change.
+
+The formatter moves line breaks and spaces, writes keywords in capitals, and leaves every
+other token and every comment as the user wrote it: windows keep their form, names their
+case, and unnamed output columns their names.
+"""
 
 from __future__ import annotations
 
-from sqlglot import exp
-from sqlglot.generators.duckdb import DuckDBGenerator
+from sqlglot.tokenizer_core import Token, TokenType
 
-from optimizer.sql.dialect import Windowed, WindowText
 from optimizer.sql.places import SourceText
-from optimizer.sql.syntax import read_select
+from optimizer.sql.syntax import comment_end, read_select, tokens_of
 
-
-class WindowedGenerator(DuckDBGenerator):
-    """DuckDB's SQL with each window in the form in which the user wrote it."""
-
-    def table_sql(self, expression: exp.Table, sep: str = " AS ") -> str:
-        window = expression.meta.get("window")
-        text = self.sql(expression, "this")
-        if isinstance(window, WindowText):
-            text += _window_sql(window)
-        alias = expression.args.get("alias")
-        return f"{text}{sep}{self.sql(alias)}" if alias is not None else text
-
-    def interval_sql(self, expression: exp.Interval) -> str:
-        unit = expression.args.get("unit")
-        return f"INTERVAL {self.sql(expression, 'this')}" + (
-            f" {unit.name.upper()}" if unit is not None else ""
-        )
-
-
-class _Formatted(Windowed):
-    Parser = Windowed.Parser
-    Generator = WindowedGenerator
-
-
-_DIALECT = _Formatted()
+_INDENT = "  "
+_KEYWORDS = frozenset(
+    """SELECT FROM WHERE AND OR NOT JOIN INNER CROSS ON USING AS BETWEEN IN LIKE ILIKE IS NULL TRUE FALSE CASE
+    WHEN THEN ELSE END INTERVAL DISTINCT""".split()  # noqa: SIM905 - a list of words reads better so
+)
+_CLAUSES = {TokenType.FROM, TokenType.WHERE}
+_JOIN_STARTS = {TokenType.JOIN, TokenType.INNER, TokenType.CROSS}
+_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET}
+_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET}
+_SPACED = {
+    TokenType.EQ,
+    TokenType.NEQ,
+    TokenType.LT,
+    TokenType.LTE,
+    TokenType.GT,
+    TokenType.GTE,
+    TokenType.DPIPE,
+}
 
 
 def format_query(text: str) -> str:
-    """The query, one clause per line.
+    """The query with one clause, one output column and one predicate per line.
 
-    >>> print(format_query("select a from r [range 1 minute], s where r.k=s.k"))
+    >>> print(format_query("select r.a, b from r [range 1 minute], s where r.k=s.k and b>1"))
     SELECT
-      a
-    FROM r [RANGE 1 MINUTE], s
-    WHERE
-      r.k = s.k
+      r.a,
+      b
+    FROM r [RANGE 1 minute],
+      s
+    WHERE r.k = s.k
+      AND b > 1
     <BLANKLINE>
 
     Raises `InputError` for a text that is no single SELECT.
     """
-    select = read_select(SourceText(text, "query"))
-    return select.sql(dialect=_DIALECT, pretty=True, normalize_functions="upper") + "\n"
+    source = SourceText(text, "query")
+    read_select(source)
+    return _Layout(text).write(tokens_of(source))
 
 
-def _window_sql(window: WindowText) -> str:
-    if window.form == "call":
-        number = (window.number or "").replace("'", "''")
-        unit = window.unit.replace("'", "''")
-        return f"('sliding', '{number}', '{unit}')"
-    if window.number is None:
-        return " [RANGE UNBOUNDED]"
-    return f" [RANGE {window.number} {window.unit.upper()}]"
+class _Layout:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._parts: list[str] = []
+        self._depth = 0
+        self._cases = 0
+        self._clause = TokenType.SELECT
+        self._between = False
+        """True behind BETWEEN, whose AND joins no predicates."""
+
+    def write(self, tokens: list[Token]) -> str:
+        previous: Token | None = None
+        for token in tokens:
+            if token.token_type is TokenType.SEMICOLON:
+                break
+            comments = self._gap_comments(previous, token)
+            separator = self._separator(previous, token)
+            for comment in comments:
+                self._parts.append(f"{' ' if previous or self._parts else ''}{comment}")
+                if comment.startswith("--"):
+                    separator = separator if "\n" in separator else "\n" + (_INDENT if previous else "")
+            self._parts.append(separator if previous or comments else "")
+            self._parts.append(self._written(previous, token))
+            self._track(token)
+            previous = token
+        tail = self._text[previous.end + 1 :] if previous else ""
+        self._parts += [f" {comment}" for comment in _comments(tail)]
+        return "".join(self._parts).strip() + "\n"
+
+    def _gap_comments(self, previous: Token | None, token: Token) -> list[str]:
+        return _comments(self._text[previous.end + 1 if previous else 0 : token.start])
+
+    def _separator(self, previous: Token | None, token: Token) -> str:
+        """What stands between two tokens: a line break, a space or nothing."""
+        if previous is None:
+            return ""
+        kind, before = token.token_type, previous.token_type
+        if self._depth == 0 and self._cases == 0:
+            if before is TokenType.SELECT or (
+                before is TokenType.COMMA and self._clause is not TokenType.WHERE
+            ):
+                return "\n" + _INDENT
+            if kind in _CLAUSES:
+                return "\n"
+            if kind in _JOIN_STARTS and before not in _JOIN_STARTS:
+                return "\n"
+            if kind is TokenType.AND and not self._between:
+                return "\n" + _INDENT
+        if kind is TokenType.COMMA or kind in _CLOSING or before in _OPENING:
+            return ""
+        if before is TokenType.COMMA or kind in _SPACED or before in _SPACED:
+            return " "
+        touching = previous.end + 1 == token.start
+        return "" if touching else " "
+
+    def _written(self, previous: Token | None, token: Token) -> str:
+        text = self._text[token.start : token.end + 1]
+        window = previous is not None and previous.token_type is TokenType.L_BRACKET
+        keyword = token.token_type is not TokenType.VAR and text.upper() in _KEYWORDS
+        if previous is not None and previous.token_type in (TokenType.DOT, TokenType.ALIAS):
+            return text
+        return text.upper() if keyword or (window and text.upper() == "RANGE") else text
+
+    def _track(self, token: Token) -> None:
+        kind = token.token_type
+        if kind in _OPENING:
+            self._depth += 1
+        elif kind in _CLOSING:
+            self._depth -= 1
+        elif kind is TokenType.CASE:
+            self._cases += 1
+        elif kind is TokenType.END and self._cases:
+            self._cases -= 1
+        elif self._depth == 0 and self._cases == 0:
+            if kind in _CLAUSES:
+                self._clause = kind
+            elif kind is TokenType.BETWEEN:
+                self._between = True
+            elif kind is TokenType.AND:
+                self._between = False
+
+
+def _comments(gap: str) -> list[str]:
+    """The comments in the text between two tokens, which holds nothing else but spaces."""
+    found, at = [], 0
+    while at < len(gap):
+        if gap.startswith("--", at):
+            end = gap.find("\n", at)
+            end = len(gap) if end < 0 else end
+            found.append(gap[at:end].rstrip())
+        elif gap.startswith("/*", at):
+            end = comment_end(gap, at) or len(gap)
+            found.append(gap[at:end])
+        else:
+            end = at + 1
+        at = end
+    return found

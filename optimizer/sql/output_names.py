@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import duckdb
-from sqlglot import exp
 
 from optimizer.expression_sql import duckdb_type, quote
 from optimizer.sql.constants import connection
-from optimizer.sql.dialect import Windowed
 from optimizer.sql.scope import Source
 
-_DIALECT = Windowed()
 
+def output_name(text: str, sources: list[Source]) -> str | None:
+    """DuckDB's name for an expression over `sources`: `(d.delay + 1)` for `d.delay+1`.
 
-def output_name(item: exp.Expr, sources: list[Source]) -> str | None:
-    """DuckDB's name for an expression over `sources`, such as `(d.delay + 1)`.
-
-    DuckDB is asked itself, over empty relations. None if it would not accept the text.
+    DuckDB is asked itself, over empty relations; the text has been read as one expression
+    before. None if DuckDB would not accept it.
     """
     relations = ", ".join(
         f"(SELECT {_typed_nulls(source)}) AS {quote(source.alias)}" for source in sources if source.columns
     )
-    text = item.sql(dialect=_DIALECT, normalize_functions=False, comments=False)
     try:
-        names = connection().cursor().sql(f"SELECT {text} FROM {relations}").columns
+        names = connection().cursor().sql(f"SELECT {text}\nFROM {relations}").columns
     except (duckdb.Error, RuntimeError):
         return None
     return str(names[0]) if len(names) == 1 else None

@@ -161,7 +161,7 @@ class Reader:
         left = [merged] if merged is not None else left
         for side, holders in (("left", left), ("right", [source] if source.find(name, quoted) else [])):
             if len(holders) != 1:
-                found = f"column {name} in {len(holders) or 'no'} streams"
+                found = f"column {name} in {f'{len(holders)} streams' if holders else 'no stream'}"
                 expected = f"exactly one stream on the {side} of JOIN that has it"
                 self.errors.append(self._text.error(span_of(identifier), "unknown-column", found, expected))
                 return
@@ -354,8 +354,9 @@ class Reader:
         expression = self._typed(item, self._translator.expression(item))
         if isinstance(item, exp.Column):
             return [(self._declared(item), expression, False)]
-        name = output_name(item, self._scope.sources) or to_sql(expression)
-        return [(name, expression, False)]
+        extent = item.meta.get("text") or span_of(item)
+        name = output_name(self._text.text[slice(*extent)], self._scope.sources) if extent else None
+        return [(name or to_sql(expression), expression, False)]
 
     def _typed(self, item: exp.Expr, expression: Expression) -> Expression:
         if expression.type is ColumnType.INTERVAL:

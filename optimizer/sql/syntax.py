@@ -11,9 +11,11 @@ from sqlglot.errors import ErrorLevel, ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from optimizer.errors import InputError
+from optimizer.naming import nearest
 from optimizer.sql.dialect import PositionedError, SyntaxFault, Windowed, WindowedParser
 from optimizer.sql.places import SourceText
 
+KEYWORDS = ("FROM", "WHERE", "JOIN", "INNER JOIN", "CROSS JOIN", "USING", "BETWEEN", "LIKE", "RANGE")
 MAX_CHARACTERS = 100_000
 MAX_NESTING = 24
 """Parentheses within parentheses; the parser's own recursion ends somewhat later."""
@@ -30,7 +32,7 @@ def read_select(text: SourceText) -> exp.Select:
     Raises `InputError` for everything else: no statement, several, another kind, or text
     that is no SQL.
     """
-    tokens = _tokens(text)
+    tokens = tokens_of(text)
     _check_shape(text, tokens)
     statements = [tree for tree in _parsed(text, tokens, WindowedParser.parse) if tree is not None]
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
@@ -40,7 +42,7 @@ def read_select(text: SourceText) -> exp.Select:
 
 def read_condition(text: SourceText) -> exp.Expr:
     """The syntax tree of a condition that stands alone, such as `r.a = s.a`. Raises `InputError`."""
-    tokens = _tokens(text)
+    tokens = tokens_of(text)
     if not tokens:
         raise text.error((0, 1), "empty", "no condition", "a condition such as r.a = s.a")
     _check_nesting(text, tokens)
@@ -71,7 +73,8 @@ def _parsed(
         raise text.error(None, "syntax", "text that is no query", "SELECT ... FROM ... WHERE ...") from error
 
 
-def _tokens(text: SourceText) -> list[Token]:
+def tokens_of(text: SourceText) -> list[Token]:
+    """The tokens of a text. Raises `InputError` for characters and quotes that are none."""
     for code in ("\0", "\ufeff"):
         at = text.text.find(code)
         if at >= 0:
@@ -96,6 +99,21 @@ def _tokens(text: SourceText) -> list[Token]:
         raise text.error(None, "syntax", "text that cannot be read", "a query") from error
 
 
+def comment_end(text: str, at: int) -> int | None:
+    """The offset behind the comment that opens at `at`; None if it never ends. Comments nest."""
+    depth = 0
+    while at < len(text):
+        if text.startswith("/*", at):
+            depth, at = depth + 1, at + 2
+        elif text.startswith("*/", at):
+            depth, at = depth - 1, at + 2
+            if depth == 0:
+                return at
+        else:
+            at += 1
+    return None
+
+
 def _unclosed(text: str) -> int | None:
     """Where the quote or comment starts that never ends."""
     at = 0
@@ -106,10 +124,10 @@ def _unclosed(text: str) -> int | None:
                 return None
             at = line_end + 1
         elif text.startswith("/*", at):
-            closing = text.find("*/", at + 2)
-            if closing < 0:
+            closing = comment_end(text, at)
+            if closing is None:
                 return at
-            at = closing + 2
+            at = closing
         elif text[at] in "'\"":
             quote, start = text[at], at
             at += 1
@@ -199,9 +217,25 @@ def keyword_span(text: SourceText, kinds: frozenset[TokenType]) -> tuple[int, in
 def _syntax_error(
     text: SourceText, span: tuple[int, int] | None, expected: str, code: str = "syntax"
 ) -> InputError:
+    misspelt = _misspelt_keyword(text, span)
+    if misspelt is not None:
+        token, keyword = misspelt
+        return text.error(_span(token), code, token.text, "a keyword", keyword)
     if span is None:
         return InputError(code, text.end(), "the end of the query", expected)
     return text.error(span, code, text.text[span[0] : span[1]], expected)
+
+
+def _misspelt_keyword(text: SourceText, span: tuple[int, int] | None) -> tuple[Token, str] | None:
+    """The word just before an error, or in it, if it is nearly a keyword: FORM was read as an alias."""
+    tokens = _DIALECT.tokenize(text.text)
+    limit = len(text.text) if span is None else span[1]
+    for token in [t for t in tokens if t.start < limit][-2:]:
+        if token.token_type is TokenType.VAR and len(token.text) > 2:
+            keyword = nearest(token.text, KEYWORDS, cutoff=0.74)
+            if keyword is not None:
+                return token, keyword
+    return None
 
 
 def _expected(description: str) -> str:
