@@ -1,0 +1,47 @@
+"""`python -m tests [SUITE ...]`: the test suites one after the other, each in its own process.
+
+Django, Spark and a browser in one process would get into each other's way, and one suite's crash
+must not hide the others. Ends with one line per suite, and with 1 if any failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+_ROOT = Path(__file__).resolve().parents[1]
+SUITES = {
+    "unit": [sys.executable, "-m", "pytest", "tests/unit"],
+    "frontend": ["npx", "--no-install", "vitest", "run"],
+    "api": [sys.executable, "-m", "pytest", "tests/api"],
+    "runtime": [sys.executable, "-m", "pytest", "tests/runtime"],
+    "oracle": [sys.executable, "-m", "pytest", "tests/oracle"],
+    "browser": [sys.executable, "-m", "pytest", "tests/browser"],
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests")
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(SUITES)} (all)")
+    chosen = parser.parse_args().suites or list(SUITES)
+    for name in chosen:
+        if name not in SUITES:
+            parser.error(f"found suite {name}, expected one of {', '.join(SUITES)}")
+    lines, failed = [], False
+    for name in chosen:
+        sys.stdout.write(f"== {name}\n")
+        sys.stdout.flush()
+        began = time.monotonic()
+        code = subprocess.run(SUITES[name], cwd=_ROOT, check=False).returncode
+        failed |= code != 0
+        verdict = "passed" if code == 0 else f"FAILED (exit code {code})"
+        lines.append(f"{name:<10} {verdict:<22} {time.monotonic() - began:6.0f} s\n")
+    sys.stdout.write("".join(["\n", *lines]))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""ARCHITECTURE.md's table of who may import whom, held against every import statement."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARED_WITH_JOBS = {"errors", "types", "expression", "stream", "functions", "graph"}
+"""What the runtime may know of the optimizer: the graph's model."""
+PLANNING_COMMANDS = {"jobs/replay.py"}
+"""Modules of the runtime that may call the whole optimizer."""
+
+
+def imports(file: Path) -> Iterator[tuple[int, str]]:
+    """Line and full name of everything that a module imports, wherever the statement stands."""
+    for node in ast.walk(ast.parse(file.read_text(), str(file))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}:{node.lineno}: a relative import hides what it means"
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def modules(package: str) -> list[Path]:
+    return sorted(ROOT.joinpath(package).rglob("*.py"))
+
+
+def forbidden(file: Path, name: str) -> str | None:
+    """Why a module must not import a name; None if it may."""
+    path = file.relative_to(ROOT).as_posix()
+    package, (root, *rest) = path.partition("/")[0], name.split(".")
+    part = rest[0] if rest else "*"
+    if package == "optimizer" and root in {"jobs", "backend", "django", "pyspark", "redis", "celery"}:
+        return "the optimizer is pure: no runtime, no web, no Spark"
+    if path.startswith("jobs/protocol/") and root in {"optimizer", "backend", "django", "pyspark"}:
+        return "the protocol is alone"
+    if path.startswith("jobs/protocol/") and root == "jobs" and part != "protocol":
+        return "the protocol is alone"
+    if package == "jobs" and root in {"backend", "django", "celery", "rest_framework"}:
+        return "the runtime does not know the web application"
+    if (
+        package == "jobs"
+        and root == "optimizer"
+        and part not in SHARED_WITH_JOBS
+        and path not in PLANNING_COMMANDS
+    ):
+        return f"the runtime shares only {', '.join(sorted(SHARED_WITH_JOBS))} with the optimizer"
+    if package == "backend" and root == "jobs" and part != "protocol":
+        return "the web application knows the runtime by its protocol only"
+    if package == "backend" and root == "pyspark":
+        return "the web application does not run Spark"
+    if root == "tests":
+        return "the product does not import its tests"
+    return None
+
+
+@pytest.mark.parametrize("package", ["optimizer", "jobs", "backend"])
+def test_imports_follow_the_architecture(package: str) -> None:
+    files = modules(package)
+    assert files, f"no module in {package}"
+    wrong = [
+        f"{file.relative_to(ROOT)}:{line}: imports {name}: {why}"
+        for file in files
+        for line, name in imports(file)
+        if (why := forbidden(file, name))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("optimizer/plan.py", "jobs.store.Store"),
+        ("optimizer/plan.py", "pyspark.sql"),
+        ("jobs/store.py", "optimizer.plan.plan"),
+        ("jobs/store.py", "django.conf.settings"),
+        ("jobs/protocol/__init__.py", "jobs.store.Store"),
+        ("backend/celery.py", "jobs.store.Store"),
+        ("backend/celery.py", "jobs"),
+    ],
+)
+def test_the_rule_finds_each_kind_of_violation(path: str, name: str) -> None:
+    assert forbidden(ROOT / path, name)
+
+
+def test_the_bootstrap_needs_nothing_but_the_standard_library() -> None:
+    import sys
+
+    own = {file.stem for file in modules("docker/bootstrap")}
+    for file in modules("docker/bootstrap"):
+        for line, name in imports(file):
+            root = name.split(".")[0]
+            assert root in sys.stdlib_module_names or root in own, f"{file}:{line} imports {name}"
