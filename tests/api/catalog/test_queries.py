@@ -1,0 +1,187 @@
+"""The catalog over HTTP: versions never change, owners edit, everybody reads and searches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import redis
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from backend.catalog.actions import add_version, create_query
+from backend.catalog.models import Query, QueryVersion
+from backend.streams.models import Stream
+from backend.topologies.actions import deploy_query
+from jobs.protocol import results_key
+
+TWO_WAY = """SELECT d.flight, w.wind FROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w
+WHERE d.origin = w.origin
+"""
+Post = Callable[..., Any]
+
+
+def test_a_query_is_written_and_shown(as_owner: Client, post: Post, streams: dict[str, Stream]) -> None:
+    made = post(as_owner, "/api/queries/", {"name": "windy", "sql": TWO_WAY, "tags": ["wind"]})
+    assert made.status_code == 201, made.content
+    document = made.json()
+    assert document["streams"] == ["departures", "weather"]
+    assert document["inputs"] == [
+        {"alias": "d", "stream": "departures", "window_ms": 3_600_000.0},
+        {"alias": "w", "stream": "weather", "window_ms": 3_600_000.0},
+    ]
+    assert document["outputs"] == [{"name": "flight", "type": "string"}, {"name": "wind", "type": "double"}]
+    assert (document["version"], document["status"], document["topology"]) == (1, "draft", None)
+    assert (document["owner"], document["can_edit"], document["tags"]) == ("ann", True, ["wind"])
+    assert as_owner.get(f"/api/queries/{document['id']}/").json() == document
+    assert as_owner.get("/api/queries/").json() == [document]
+
+
+def test_a_version_is_added_and_the_old_one_stays(as_owner: Client, post: Post, query: Query) -> None:
+    first = as_owner.get(f"/api/queries/{query.pk}/").json()
+    url = f"/api/queries/{query.pk}/versions/"
+    assert post(as_owner, url, {"sql": first["sql"]}).status_code == 200
+    second = post(as_owner, url, {"sql": TWO_WAY})
+    assert (second.status_code, second.json()["version"]) == (201, 2)
+    listed = as_owner.get(url).json()
+    assert [(one["number"], one["sql"], one["created_by"]) for one in listed] == [
+        (2, TWO_WAY, "ann"),
+        (1, first["sql"], "ann"),
+    ]
+
+
+def test_a_text_without_meaning_is_refused_with_its_places(
+    as_owner: Client, post: Post, query: Query
+) -> None:
+    sql = "SELECT d.flihgt\nFROM departures [RANGE 1 HOUR] AS d,\n  wether [RANGE 1 HOUR] AS w"
+    for url, document in (
+        ("/api/queries/", {"name": "bad", "sql": sql}),
+        (f"/api/queries/{query.pk}/versions/", {"sql": sql}),
+    ):
+        answer = post(as_owner, url, document)
+        assert answer.status_code == 400
+        places = {(error["line"], error["suggestion"]) for error in answer.json()["errors"]}
+        assert (3, "weather") in places
+    assert not Query.objects.filter(name="bad").exists()
+    assert query.versions.count() == 1
+
+
+def test_a_view_is_pinned_to_the_version_that_was_read(
+    as_owner: Client, owner: User, query: Query, streams: dict[str, Stream]
+) -> None:
+    reader = create_query(owner, "strong", "SELECT v.flight FROM windy AS v WHERE v.wind > 30")
+    assert [str(version) for version in reader.versions.get().reads.all()] == ["windy v1"]
+    before = as_owner.get(f"/api/queries/{reader.pk}/").json()
+    assert before["streams"] == ["arrivals", "departures", "weather"]
+    assert add_version(owner, query, TWO_WAY)
+    assert as_owner.get(f"/api/queries/{reader.pk}/").json()["streams"] == before["streams"]
+    assert as_owner.delete(f"/api/queries/{query.pk}/").json()["code"] == "query-in-use"
+
+
+def test_a_query_cannot_read_itself(as_owner: Client, post: Post, query: Query) -> None:
+    url = f"/api/queries/{query.pk}/versions/"
+    answer = post(as_owner, url, {"sql": "SELECT v.flight FROM windy AS v"})
+    assert (answer.status_code, answer.json()["errors"][0]["found"]) == (400, "stream windy")
+
+
+def test_search_narrows(as_owner: Client, owner: User, teammate: User, query: Query) -> None:
+    create_query(teammate, "calm", TWO_WAY.replace("w.wind", "w.wind AS calm_wind"), "", ["still"])
+
+    def names(search: str) -> list[str]:
+        return [one["name"] for one in as_owner.get("/api/queries/", {"search": search}).json()]
+
+    assert names("") == ["calm", "windy"]
+    assert names("LATE wind") == ["windy"]
+    assert names("calm_wind") == ["calm"]
+    assert names("stream:arrivals") == ["windy"]
+    assert names("owner:bob stream:weather") == ["calm"]
+    assert names("tag:delay") == ["windy"]
+    assert names("status:draft still") == ["calm"]
+    assert names("status:running") == []
+    assert names("d.origin = w.origin") == ["calm", "windy"]
+    assert names("%_") == []
+
+
+def test_who_may(
+    as_teammate: Client, as_operator: Client, anonymous: Client, post: Post, query: Query
+) -> None:
+    url = f"/api/queries/{query.pk}/"
+    assert as_teammate.get(url).json()["can_edit"] is False
+    assert as_operator.get(url).json()["can_edit"] is True
+    assert post(as_teammate, f"{url}versions/", {"sql": TWO_WAY}).status_code == 403
+    assert post(as_teammate, f"{url}deploy/").status_code == 403
+    assert post(as_teammate, f"{url}undeploy/").status_code == 403
+    assert as_teammate.patch(url, {"tags": []}, content_type="application/json").status_code == 403
+    assert as_teammate.delete(url).status_code == 403
+    for path in ("", "versions/", "results/"):
+        assert anonymous.get(url + path).status_code == 403
+    assert post(anonymous, "/api/queries/", {"name": "x", "sql": TWO_WAY}).status_code == 403
+    assert as_operator.delete(url).status_code == 204
+    assert not QueryVersion.objects.exists()
+
+
+def test_description_and_tags_change(as_owner: Client, query: Query) -> None:
+    url = f"/api/queries/{query.pk}/"
+    changed = as_owner.patch(url, {"tags": ["a", "b", "a"]}, content_type="application/json").json()
+    assert (changed["tags"], changed["description"], changed["version"]) == (
+        ["a", "b"],
+        "Late in the wind",
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["", "Windy", "9lives", "a b", "a" * 64, "é", "a\nb", "../x", None, 7, ["a"]]
+)
+def test_a_name_is_a_name(as_owner: Client, post: Post, streams: dict[str, Stream], name: object) -> None:
+    answer = post(as_owner, "/api/queries/", {"name": name, "sql": TWO_WAY})
+    assert (answer.status_code, list(answer.json())) == (400, ["name"])
+
+
+def test_names_are_taken_once(as_owner: Client, post: Post, query: Query) -> None:
+    for name in ("windy", "weather"):
+        answer = post(as_owner, "/api/queries/", {"name": name, "sql": TWO_WAY})
+        assert (answer.status_code, answer.json()["code"]) == (409, "name-taken")
+
+
+def test_results_come_from_the_tail_of_the_topology(
+    as_owner: Client, owner: User, query: Query, bus: redis.Redis
+) -> None:
+    url = f"/api/queries/{query.pk}/results/"
+    assert as_owner.get(url).json()["rows"] == []
+    deploy_query(owner, query, "flights")
+    for batch, wind in ((1, 21.0), (2, 30.5)):
+        row = {"flight": "UA1", "wind": wind, "delay": None}
+        bus.xadd(results_key("flights", "windy"), {"json": json.dumps(row), "batch": batch})
+    found = as_owner.get(url, {"limit": 1}).json()
+    assert found["rows"] == [{"flight": "UA1", "wind": 30.5, "delay": None}]
+    assert (found["batches"], len(found["ids"])) == ([2], 1)
+    assert [column["name"] for column in found["columns"]] == ["flight", "wind", "delay"]
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "1001", "9" * 40, "x", "1\x00"])
+def test_a_bad_limit_is_400(as_owner: Client, query: Query, limit: str) -> None:
+    answer = as_owner.get(f"/api/queries/{query.pk}/results/", {"limit": limit})
+    assert (answer.status_code, list(answer.json())) == (400, ["limit"])
+
+
+@pytest.mark.parametrize("key", ["99999999999999999999", "-1", "0x1", "999999999"])
+def test_an_unknown_key_is_404(as_owner: Client, db: None, key: str) -> None:
+    assert as_owner.get(f"/api/queries/{key}/").status_code == 404
+
+
+def test_a_list_costs_a_fixed_number_of_database_queries(as_owner: Client, owner: User, query: Query) -> None:
+    def cost() -> int:
+        with CaptureQueriesContext(connection) as seen:
+            as_owner.get("/api/queries/")
+        return len(seen)
+
+    deploy_query(owner, query, "flights")
+    one = cost()
+    for number in range(5):
+        deploy_query(owner, create_query(owner, f"q{number}", TWO_WAY), "flights")
+    assert cost() == one
