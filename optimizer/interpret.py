@@ -65,7 +65,7 @@ class _Interpreter:
         for name, stream in self.streams.items():
             table = batch.get(name)
             if table is None:
-                columns = ", ".join(f"NULL::{duckdb_type(kind)} AS {quote(c)}" for c, kind in stream.columns)
+                columns = ", ".join(f"NULL AS {quote(c)}" for c, _ in stream.columns)
                 source = f"(SELECT {columns} LIMIT 0)"
             else:
                 self.connection.register("arriving", table)

@@ -8,12 +8,11 @@ from time import perf_counter
 
 from optimizer.catalog import Catalog
 from optimizer.graph import PhysicalGraph
-from optimizer.methods import METHODS
 from optimizer.problem import Cost, Options, Solution, Status
 from optimizer.query import Query
+from optimizer.setting import Setting, share
 from optimizer.statistics import LayeredStatistics, StatisticsProvider, statistics_of_workload
-from optimizer.translate import Retain, Translation, conditions_of, grow, settle, to_graph, to_problem
-from optimizer.translate.forest import Forest
+from optimizer.translate import Retain, Translation, conditions_of, to_graph
 from optimizer.translate.individual import together
 from optimizer.validate import validate
 
@@ -109,7 +108,7 @@ def plan(
     options = options or Options()
     declared = statistics_of_workload(catalog)
     known = declared if statistics is None else LayeredStatistics((statistics, declared))
-    setting = _Setting(catalog, known, method, options, retain, tasks, horizon_s)
+    setting = Setting(catalog, known, method, options, retain, tasks, horizon_s)
     alone = {query.name: setting.solve([query]) for query in sorted(queries, key=lambda q: q.name)}
     if method == "individual":
         # Nothing is shared, not even stores: every query's topology stands beside the others.
@@ -123,7 +122,7 @@ def plan(
         if len(alone) == 1:
             ((forest, solution),) = alone.values()
         else:
-            forest, solution = setting.solve(queries, running.solution if running else None)
+            forest, solution = share(setting, queries, running.solution if running else None)
         translation = forest.translation
         graph = to_graph(forest, method=method, texts=texts)
     validate(graph, {terms.query.name: conditions_of(terms) for terms in translation.queries})
@@ -140,36 +139,6 @@ def plan(
         tasks=tasks,
         seconds=perf_counter() - began,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Setting:
-    """Everything that stays the same while sets of queries are planned and compared."""
-
-    catalog: Catalog
-    known: StatisticsProvider
-    method: str
-    options: Options
-    retain: Retain
-    tasks: int
-    horizon_s: float
-
-    def translate(self, queries: Sequence[Query]) -> Translation:
-        return to_problem(
-            queries,
-            self.catalog,
-            self.known,
-            retain=self.retain,
-            tasks=self.tasks,
-            horizon_s=self.horizon_s,
-        )
-
-    def solve(self, queries: Sequence[Query], running: Solution | None = None) -> tuple[Forest, Solution]:
-        """Queries translated, solved and grown into probe trees."""
-        translation = self.translate(queries)
-        solution = METHODS[self.method].solve(translation.problem, self.options, running)
-        forest = grow(solution, translation)
-        return forest, settle(forest, solution, self.options)
 
 
 def _side_by_side(solutions: Sequence[Solution]) -> Solution:

@@ -30,6 +30,7 @@ class Columns:
     _stored: dict[StoreKey, tuple[Column, ...]] = field(init=False, default_factory=dict)
     _filters: dict[str, Expression | None] = field(init=False, default_factory=dict)
     _types: dict[tuple[str, str], ColumnType] = field(init=False)
+    _keys: dict[tuple[int, StoreKey], Column | None] = field(init=False, default_factory=dict)
     _event_times: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -102,7 +103,13 @@ class Columns:
         """
         if node.store is None or node.store.partitioning is None:
             return None
-        name, column = node.store.partitioning
+        # By store too: `copies.settle` gives a node another partitioning.
+        asked = (id(node), node.store)
+        if asked not in self._keys:
+            self._keys[asked] = self._find_key(node, *node.store.partitioning)
+        return self._keys[asked]
+
+    def _find_key(self, node: Node, name: str, column: str) -> Column | None:
         target = self.column(dict(node.renames)[name], column)
         equal = equality_class(target, node.known)
         candidates = sorted(

@@ -107,7 +107,7 @@ def _terms(query: Query, names: Mapping[str, str], widening: Widening) -> QueryT
     own = occurrences_of(query, names)
     variants = tuple(
         sorted(
-            (Variant(alias, own[alias], widening.get(own[alias], own[alias])) for alias in own),
+            (Variant(alias, own[alias], _served(own[alias], widening, len(own))) for alias in own),
             key=lambda variant: variant.own.input,
         )
     )
@@ -130,6 +130,11 @@ def _terms(query: Query, names: Mapping[str, str], widening: Widening) -> QueryT
         windows=tuple(WindowBound(v.own.input, v.own.window_us) for v in variants) if wider else (),
         outputs=tuple((o.name, rename_inputs(o.expression, names)) for o in query.outputs),
     )
+
+
+def _served(own: Occurrence, widening: Widening, inputs: int) -> Occurrence:
+    # A query over one stream has nothing to share but its source, which needs no plan.
+    return widening.get(own, own) if inputs > 1 else own
 
 
 def _predicate_id(predicate: Expression, served: Mapping[str, Occurrence]) -> str:

@@ -1,0 +1,84 @@
+"""Solving sets of queries under one setting, and the search for what they should share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from optimizer.catalog import Catalog
+from optimizer.methods import METHODS
+from optimizer.problem import Options, Solution
+from optimizer.query import Query
+from optimizer.statistics import StatisticsProvider
+from optimizer.translate import Retain, Translation, grow, settle, to_problem
+from optimizer.translate.forest import Forest
+from optimizer.translate.problem import Widening
+from optimizer.translate.sharing import affected, candidates, merged
+
+_TRIAL_QUERIES = 12
+"""Widenings that touch more queries than this are not tried: a trial must stay small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Everything that stays the same while sets of queries are planned and compared."""
+
+    catalog: Catalog
+    known: StatisticsProvider
+    method: str
+    options: Options
+    retain: Retain
+    tasks: int
+    horizon_s: float
+
+    def translate(self, queries: Sequence[Query], widening: Widening | None = None) -> Translation:
+        """The problem of answering the queries together."""
+        return to_problem(
+            queries,
+            self.catalog,
+            self.known,
+            retain=self.retain,
+            tasks=self.tasks,
+            horizon_s=self.horizon_s,
+            widening=widening,
+        )
+
+    def solve(
+        self,
+        queries: Sequence[Query],
+        running: Solution | None = None,
+        widening: Widening | None = None,
+    ) -> tuple[Forest, Solution]:
+        """Queries translated, solved and grown into probe trees."""
+        translation = self.translate(queries, widening)
+        solution = METHODS[self.method].solve(translation.problem, self.options, running)
+        forest = grow(solution, translation)
+        return forest, settle(forest, solution, self.options)
+
+
+def share(
+    setting: Setting, queries: Sequence[Query], running: Solution | None = None
+) -> tuple[Forest, Solution]:
+    """The best plan found, with sub-queries of different filters or windows shared where that pays.
+
+    Each candidate widening is tried on the queries that it touches, with the greedy method; those
+    that make them cheaper are kept. The whole problem is then solved with and without them, so
+    the answer is never dearer than the plan that keeps such sub-queries apart.
+    """
+    plain = setting.solve(queries, running)
+    terms = plain[0].translation.queries
+    trial = replace(setting, method="flat" if setting.method == "flat" else "greedy")
+    kept: Widening = {}
+    for candidate in candidates(terms):
+        wider = merged(kept, candidate)
+        touched = [t.query for t in affected(terms, wider)]
+        if len(touched) > _TRIAL_QUERIES:
+            continue
+        _, before = trial.solve(touched, widening=kept)
+        _, after = trial.solve(touched, widening=wider)
+        if after.cost.total < before.cost.total * (1 - 1e-9):
+            kept = wider
+    if not kept:
+        return plain
+    shared = setting.solve(queries, running, kept)
+    return min(plain, shared, key=lambda answer: answer[1].cost.total)

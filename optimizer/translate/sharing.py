@@ -1,0 +1,77 @@
+"""Which sub-queries that differ only in filter or window might share a wider one.
+
+AJoin (section 4) groups queries over the same streams and sorts their results out later. Here
+the shared relation takes every tuple that one of its users' filters passes and the longest of
+their windows, and each query checks its own filter and window at its leaves. Whether that is
+cheaper than keeping the sub-queries apart is for the cost model to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+from optimizer.digest import digest
+from optimizer.expression import inputs_of
+from optimizer.translate.model import Occurrence, QueryTerms
+from optimizer.translate.problem import Widening
+
+_MOST_CANDIDATES = 40
+"""Trials are small problems, but a hundred alike queries have thousands of pairs."""
+
+
+def candidates(terms: Sequence[QueryTerms]) -> tuple[Widening, ...]:
+    """Widenings that would let two queries share a join that filters or windows keep apart.
+
+    For two queries with join predicates in common, the inputs of these predicates are widened
+    to cover both. Those with most predicates in common come first.
+    """
+    found: dict[str, tuple[int, Widening]] = {}
+    joins = [t for t in terms if len(t.variants) > 1]
+    by_predicate: dict[object, list[int]] = {}
+    for position, term in enumerate(joins):
+        for _, predicate in term.predicates:
+            by_predicate.setdefault(predicate, []).append(position)
+    pairs = {pair for users in by_predicate.values() for pair in combinations(users, 2)}
+    for left, right in sorted(pairs):
+        common = {p for _, p in joins[left].predicates} & {p for _, p in joins[right].predicates}
+        names = {name for predicate in common for name in inputs_of(predicate)}
+        widening = _between(joins[left], joins[right], names)
+        if widening:
+            identity = digest("W", sorted(o.id for o in widening))
+            found.setdefault(identity, (len(common), widening))
+    ordered = sorted(found, key=lambda identity: (-found[identity][0], identity))
+    return tuple(found[identity][1] for identity in ordered[:_MOST_CANDIDATES])
+
+
+def _between(left: QueryTerms, right: QueryTerms, names: set[str]) -> Widening:
+    theirs = {variant.own.input: variant.own for variant in right.variants}
+    widening: dict[Occurrence, Occurrence] = {}
+    for variant in left.variants:
+        other = theirs.get(variant.own.input)
+        if variant.own.input in names and other is not None and other != variant.own:
+            wider = variant.own.widened(other)
+            widening |= {variant.own: wider, other: wider}
+    return widening
+
+
+def merged(first: Widening, second: Widening) -> Widening:
+    """Both widenings at once: relations that either brings together end in one wider relation."""
+    result: dict[Occurrence, Occurrence] = dict(first)
+    for narrow, wide in second.items():
+        # Everybody who is served by what `narrow` is served by now moves to the union of both.
+        union = result.get(narrow, narrow).widened(result.get(wide, wide)).widened(wide)
+        moved = {result.get(narrow, narrow), narrow, wide}
+        result = {own: union if served in moved else served for own, served in result.items()}
+        result[narrow] = union
+    return result
+
+
+def affected(terms: Sequence[QueryTerms], widening: Mapping[Occurrence, Occurrence]) -> list[QueryTerms]:
+    """The queries with an input that the widening touches."""
+    return [
+        t
+        for t in terms
+        if len(t.variants) > 1
+        and any(variant.own in widening or variant.served_by in widening.values() for variant in t.variants)
+    ]
