@@ -63,11 +63,12 @@ def ingest(
 ) -> Ingested:
     """Accept a batch's tuples of a stream and send them on their way.
 
-    Arguments: `table` has the stream's columns, at least those that the graph reads, in its declared types (timestamps in
-    microseconds, UTC), in order of arrival; row i gets the arrival number `arrival_base + i`,
-    so a caller leaves room between batches and tasks. `watermark_us` is the watermark at the end of
-    the previous batch, the newer of the stream's own and, if the stream was passed over as idle,
-    the topology's; None before the first tuple. A tuple is late iff it is strictly older.
+    Arguments: `table` has the stream's columns, at least those that the graph reads, in its
+    declared types (timestamps in microseconds, UTC), in order of arrival; row i gets the arrival
+    number `arrival_base + i`, so a caller leaves room between batches and tasks. `watermark_us` is
+    the watermark at the end of the previous batch, the newer of the stream's own and, if the stream
+    was passed over as idle, the topology's; None before the first tuple. A tuple is late iff it is
+    strictly older.
     """
     index = index_of(graph)
     declared = index.streams[stream]

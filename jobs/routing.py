@@ -66,7 +66,7 @@ def _hashes(keys: pl.Series) -> npt.NDArray[np.uint64]:
         return _mix(doubles.view(np.uint64))
     if dtype == pl.Boolean:
         return _mix(keys.cast(pl.UInt64).fill_null(0).to_numpy())
-    if dtype == pl.Date or dtype == pl.Datetime:
+    if dtype in (pl.Date, pl.Datetime):
         moments = keys.cast(pl.Datetime("us")) if dtype == pl.Date else keys
         return _mix(moments.cast(pl.Int64).fill_null(0).to_numpy().view(np.uint64))
     if dtype in (pl.String, pl.Binary):
@@ -89,4 +89,5 @@ def _mix(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     mixed = mixed * np.uint64(0xBF58476D1CE4E5B9)
     mixed = mixed ^ (mixed >> np.uint64(27))
     mixed = mixed * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
+    spread: npt.NDArray[np.uint64] = mixed ^ (mixed >> np.uint64(31))
+    return spread

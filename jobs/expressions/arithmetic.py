@@ -110,7 +110,8 @@ def _abs(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
 
 def _step(method: Callable[[pl.Expr], pl.Expr]) -> Callable[[Call, Sequence[pl.Expr]], pl.Expr]:
     def implement(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
-        return method(arguments[0]) if call.type is ColumnType.DOUBLE else arguments[0]
+        value = convert(arguments[0], call.arguments[0].type, call.type)
+        return method(value) if call.type is ColumnType.DOUBLE else value
 
     return implement
 
@@ -127,12 +128,12 @@ def _round(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
         rounded = (
             pl.when(digits >= 0)
             .then(pl.when(fine.is_finite()).then(fine).otherwise(value))
-            .otherwise(pl.when(coarse.is_finite()).then(coarse).otherwise(0.0))
+            .otherwise(pl.when(coarse.is_finite() | ~value.is_finite()).then(coarse).otherwise(0.0))
         )
         return pl.when(digits.is_null() | value.is_null()).then(None).otherwise(rounded)
     wide = value.cast(pl.Int128)
     power = pl.lit(10, dtype=pl.Int128).pow(digits.abs().clip(0, 20).cast(pl.UInt32))
-    half = pl.when(value < 0).then(-(power // 2)).otherwise(power // 2)
+    half = pl.when(value < 0).then(0 - power // 2).otherwise(power // 2)
     shifted = wide + half
     down = shifted // power
     truncated = down + ((down * power != shifted) & (shifted < 0)).cast(pl.Int128)

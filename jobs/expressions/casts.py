@@ -102,6 +102,10 @@ def _to_text(value: pl.Expr, source: ColumnType) -> pl.Expr:
 
 
 def _number_text(value: pl.Expr) -> pl.Expr:
-    """Shortest digits that read back the same; exponents have a sign and two digits."""
-    written = value.cast(pl.String).str.to_lowercase()
-    return written.str.replace(r"e(\d)", "e+$1").str.replace(r"e([+-])(\d)$", "e${1}0$2")
+    """Shortest digits that read back the same; an exponent below 1e-4 and from 1e16, as numpy writes them."""
+    return value.map_batches(_written, return_dtype=pl.String, is_elementwise=True)
+
+
+def _written(column: pl.Series) -> pl.Series:
+    texts = pl.Series(column.fill_null(0.0).to_numpy().astype("U32"), dtype=pl.String)
+    return pl.select(pl.when(column.is_not_null()).then(texts)).to_series()

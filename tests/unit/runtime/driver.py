@@ -40,7 +40,9 @@ class Topology:
 
     def watermarks(self) -> tuple[dict[str, int], int | None]:
         """Per stream that has tuples, and of the topology."""
-        own = {s.name: self.newest[s.name] - s.lateness_us for s in self.graph.streams if s.name in self.newest}
+        own = {
+            s.name: self.newest[s.name] - s.lateness_us for s in self.graph.streams if s.name in self.newest
+        }
         return own, min(own.values()) if len(own) == len(self.graph.streams) else None
 
     def feed(self, tables: Mapping[str, pa.Table], *, commit: bool = True) -> list[Worked]:
@@ -103,7 +105,9 @@ class Topology:
         state_root(self.root).delete(sorted(dropped))
         for stream, part in zip(sorted(tables), ingested, strict=True):
             if part.max_event_time_us is not None:
-                self.newest[stream] = max(part.max_event_time_us, self.newest.get(stream, part.max_event_time_us))
+                self.newest[stream] = max(
+                    part.max_event_time_us, self.newest.get(stream, part.max_event_time_us)
+                )
             if part.dead is not None:
                 self.dead.append(part.dead)
         for result in results:

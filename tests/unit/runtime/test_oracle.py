@@ -15,7 +15,6 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
-from tests.unit.runtime.driver import Topology
 
 from jobs.store import CompactionPolicy
 from optimizer.catalog import Catalog
@@ -23,6 +22,7 @@ from optimizer.plan import plan
 from optimizer.sql import parse_query
 from optimizer.stream import Stream
 from optimizer.types import ColumnType
+from tests.unit.runtime.driver import Topology
 
 COLUMNS = (
     ("at", ColumnType.TIMESTAMP),
@@ -40,7 +40,14 @@ SCHEMA = {
 }
 SECOND = 1_000_000
 NAMES = ("r", "s", "t", "u")
-EQUALITIES = ("{l}.k = {r}.k", "{l}.k = {r}.b", "{l}.b = {r}.d", "{l}.s = {r}.s", "{l}.k + 1 = {r}.b", "{l}.at = {r}.at")
+EQUALITIES = (
+    "{l}.k = {r}.k",
+    "{l}.k = {r}.b",
+    "{l}.b = {r}.d",
+    "{l}.s = {r}.s",
+    "{l}.k + 1 = {r}.b",
+    "{l}.at = {r}.at",
+)
 OTHERS = (
     "{l}.k < {r}.b",
     "{l}.d >= {r}.d",
@@ -83,7 +90,9 @@ def questions(rng: random.Random) -> Iterator[Question]:
         )
         newest = f"greatest({', '.join(f'{a}.at' for a in aliases)})" if size > 1 else "a0.at"
         inside = [
-            f"{newest} - {a}.at <= INTERVAL {w} SECOND" for a, w in zip(aliases, windows, strict=True) if w is not None
+            f"{newest} - {a}.at <= INTERVAL {w} SECOND"
+            for a, w in zip(aliases, windows, strict=True)
+            if w is not None
         ]
         sources = ", ".join(f"{s} AS {a}" for s, a in zip(streams, aliases, strict=True))
         every = [f"({c})" for c in conditions] + inside
@@ -114,17 +123,16 @@ def test_random_workloads_equal_duckdb(seed: int, tmp_path: Path) -> None:
     lateness = rng.choice((0, 2))
     tasks = rng.choice((1, 2, 3))
     catalog = Catalog(
-        tuple(
-            Stream(name, COLUMNS, "at", lateness=timedelta(seconds=lateness))
-            for name in NAMES
-        )
+        tuple(Stream(name, COLUMNS, "at", lateness=timedelta(seconds=lateness)) for name in NAMES)
     )
     asked = list(questions(rng))
     parsed = [parse_query(q.text, f"q{i}", catalog) for i, q in enumerate(asked)]
     method = rng.choice(("greedy", "flat", "individual", "tree", "left-deep", "ilp"))
     made = plan(parsed, catalog, method=method, tasks=tasks)
     topology = Topology(
-        made.graph, str(tmp_path), CompactionPolicy(fan=2, smallest_rows=8, spans_per_retention=rng.choice((1, 4)))
+        made.graph,
+        str(tmp_path),
+        CompactionPolicy(fan=2, smallest_rows=8, spans_per_retention=rng.choice((1, 4))),
     )
     used = [stream.name for stream in made.graph.streams]
     accepted: dict[str, list[pl.DataFrame]] = {name: [] for name in NAMES}
