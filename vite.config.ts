@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { defineConfig } from "vitest/config";
 import { recordedBackend } from "./frontend/dev/recordedBackend.ts";
 
@@ -20,7 +21,7 @@ export default defineConfig({
     target: "es2022",
     sourcemap: true,
     chunkSizeWarningLimit: 900,
-    rollupOptions: { input: "frontend/src/main.ts" },
+    rollupOptions: { input: resolve(import.meta.dirname, "frontend/src/main.ts") },
   },
   test: {
     root: "frontend",

@@ -23,6 +23,10 @@ describe("quantities", () => {
     expect(rate(310)).toBe("310/s");
     expect(rate(12_400)).toBe("12.4 k/s");
     expect(rate(0.256)).toBe("0.26/s");
+    expect(rate(0.05)).toBe("3/min");
+    expect(rate(0.0104)).toBe("37.4/h");
+    expect(count(0.00213)).toBe("0.0021");
+    expect(count(0.05)).toBe("0.05");
   });
 
   it("scales bytes by 1024", () => {

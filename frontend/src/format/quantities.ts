@@ -10,9 +10,10 @@ function known(value: Quantity): value is number {
   return value !== null && value !== undefined && Number.isFinite(value);
 }
 
-/** Three significant digits at most, no trailing zeros: 12.4, 310, 0.85. */
+/** Three significant digits at most, no trailing zeros: 12.4, 310, 0.85, 0.0021. */
 function digits(value: number): string {
   const size = Math.abs(value);
+  if (size > 0 && size < 0.1) return value.toPrecision(2).replace(/(\.\d*?)0+$/, "$1");
   const places = size >= 100 || size === 0 ? 0 : size >= 10 ? 1 : 2;
   const text = value.toFixed(places);
   return places > 0 ? text.replace(/\.?0+$/, "") : text;
@@ -36,9 +37,12 @@ export function count(value: Quantity): string {
   return unit === "" ? number : `${number} ${unit}`;
 }
 
-/** Tuples per second: `rate(12_431)` is "12.4 k/s". */
+/** Tuples per second: `rate(12_431)` is "12.4 k/s"; slow ones per minute or hour: `rate(0.0104)` is "37.4/h". */
 export function rate(value: Quantity): string {
-  return known(value) ? `${count(value)}/s` : UNKNOWN;
+  if (!known(value)) return UNKNOWN;
+  const size = Math.abs(value);
+  if (size === 0 || size >= 0.1) return `${count(value)}/s`;
+  return size >= 1 / 60 ? `${count(value * 60)}/min` : `${count(value * 3600)}/h`;
 }
 
 /** Bytes in powers of 1024: `bytes(327_155_712)` is "312 MB". */

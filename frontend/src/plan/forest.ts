@@ -100,7 +100,8 @@ export function forestOf(graph: PhysicalGraph): Forest {
       {
         key: rule.id,
         kind: "source",
-        label: rule.input,
+        // Two trees may start from one stream; σ marks the one that starts from its filtered tuples only.
+        label: rule.filter === null ? rule.input : `σ ${rule.input}`,
         stream: rule.stream,
         level: 0,
         edge: null,

@@ -13,7 +13,7 @@ function place(selector: string, id: string): HTMLElement {
 
 function markCurrentPage(): void {
   const here = window.location.pathname;
-  for (const link of document.querySelectorAll<HTMLAnchorElement>("nav.rail a[href]")) {
+  for (const link of document.querySelectorAll<HTMLAnchorElement>("nav.rail a[href]:not(.brand)")) {
     const path = new URL(link.href).pathname;
     if (path !== "/" && here.startsWith(path) && !link.hasAttribute("aria-current")) link.setAttribute("aria-current", "page");
   }

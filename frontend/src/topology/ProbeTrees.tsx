@@ -134,7 +134,7 @@ function nodeText(
   const { now, eventTime } = rates(edge);
   const action = node.kind === "probe" ? "Probe of" : "Feed of";
   return {
-    detail: `${rate(now)} · est ${rate(estimate(edge))}`,
+    detail: `${rate(eventTime)} · est ${rate(estimate(edge))}`,
     title: `${action} ${node.label}: ${rate(now)} now, ${rate(eventTime)} of event time, estimated ${rate(estimate(edge))}; for ${node.queries.join(", ")}`,
   };
 }
