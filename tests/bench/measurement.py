@@ -1,0 +1,89 @@
+"""What a benchmark measured, and the machine it ran on."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+
+_PACKAGES = ("pyspark", "pyarrow", "polars", "duckdb", "pulp", "highspy")
+
+
+def describe_machine() -> dict[str, str]:
+    """Processor, memory and versions; what a reader needs in order to judge a figure."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return {
+        "processor": _processor(),
+        "cores": str(cores),
+        "memory": f"{memory:.0f} GiB",
+        "system": f"{platform.system()} {platform.release().split('-')[0]}",
+        "load": f"{os.getloadavg()[0]:.1f} when the benchmark ended",
+        "python": platform.python_version(),
+        "java": _java(),
+        **{name: version(name) for name in _PACKAGES},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One subject's runs. The order of `runs` is the order in which they ran."""
+
+    subject: str
+    command: str
+    """What to type to do one run again."""
+    runs: tuple[dict[str, float], ...]
+    """Figures by name, with the unit in the name."""
+
+    def median(self, figure: str) -> float | None:
+        values = [run[figure] for run in self.runs if figure in run]
+        return median(values) if values else None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    benchmark: str
+    scale: float
+    command: str
+    measured: tuple[Measured, ...]
+    notes: tuple[str, ...] = ()
+    machine: dict[str, str] = field(default_factory=describe_machine)
+    taken_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    def write(self, folder: Path) -> Path:
+        """Writes FOLDER/BENCHMARK.json and returns its path."""
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"{self.benchmark}.json"
+        medians = {
+            m.subject: {name: m.median(name) for name in dict.fromkeys(n for run in m.runs for n in run)}
+            for m in self.measured
+        }
+        file.write_text(json.dumps(asdict(self) | {"medians": medians}, indent=1) + "\n")
+        return file
+
+
+def _processor() -> str:
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        found = re.search(r"^model name\s*:\s*(.+)$", information.read_text(), re.MULTILINE)
+        if found:
+            return found.group(1)
+    return platform.processor() or platform.machine()
+
+
+def _java() -> str:
+    java = os.environ.get("JAVA_HOME")
+    command = str(Path(java) / "bin" / "java") if java else shutil.which("java")
+    if command is None:
+        return "none"
+    said = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "([^"]+)"', said)
+    return found.group(1) if found else "unknown"

@@ -1,0 +1,61 @@
+"""docs/benchmarks.md from the JSON files of all benchmarks that were run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+_COLUMNS = {
+    "steady_tuples_per_second": "steady tuples/s",
+    "tuples_per_second": "tuples/s",
+    "seconds": "seconds",
+    "batches": "batches",
+    "results": "results",
+    "peak_state_bytes": "peak state, MB",
+}
+
+
+def write(folder: Path, page: Path) -> None:
+    """Writes the page anew from FOLDER/*.json and, for what they wrote themselves, FOLDER/*.md."""
+    parts = [
+        "# Benchmarks\n",
+        "Written by `make bench`; each figure is the median of its runs, all of which are in "
+        f"`{folder.name}/`. Figures of different machines or loads cannot be compared.\n",
+    ]
+    for file in sorted(folder.glob("*.json")):
+        document = json.loads(file.read_text())
+        if "medians" in document:
+            parts.append(_section(document))
+    parts.extend(file.read_text() for file in sorted(folder.glob("*.md")))
+    page.write_text("\n".join(parts))
+
+
+def _section(document: dict) -> str:
+    names = [n for n in _COLUMNS if any(n in figures for figures in document["medians"].values())]
+    rows = [
+        [subject, *(_number(name, figures.get(name)) for name in names)]
+        for subject, figures in document["medians"].items()
+    ]
+    header = ["", *(_COLUMNS[name] for name in names)]
+    table = [header, ["---", *("---:" for _ in names)], *rows]
+    machine = ", ".join(f"{key} {value}" for key, value in document["machine"].items())
+    runs = max(len(m["runs"]) for m in document["measured"])
+    lines = [
+        f"## {document['benchmark']}\n",
+        *(f"{note}\n" for note in document["notes"]),
+        *("| " + " | ".join(row) + " |" for row in table),
+        "",
+        f"`{document['command']}`, {runs} run(s) of each, {document['taken_at']}. {machine}.\n",
+        "One run again:\n",
+        *(f"- {m['subject']}: `{m['command']}`" for m in document["measured"]),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _number(name: str, value: float | None) -> str:
+    if value is None:
+        return "–"
+    if name == "peak_state_bytes":
+        return f"{value / 1e6:,.0f}"
+    return f"{value:,.2f}" if name == "seconds" else f"{value:,.0f}"
