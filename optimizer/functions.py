@@ -2,7 +2,8 @@
 
 Meaning follows DuckDB, the test oracle, with SQL's three-valued logic: a NULL argument
 gives NULL except where said. `jobs.expressions` implements exactly this table; a test
-holds the two together. Every function is deterministic.
+holds the two together. Every function is deterministic. What a rule asks of arguments and
+gives as a type is in `optimizer.typing_rules`, which makes well-typed calls.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ T = ColumnType
 Rule = Literal[
     "boolean",  # all arguments boolean -> boolean
     "comparison",  # comparable arguments -> boolean
-    "arithmetic",  # numeric -> the wider numeric type; timestamps and intervals where they make sense
+    # Numeric -> the wider numeric type. Besides: timestamp - timestamp -> interval, timestamp +- interval
+    # -> timestamp, interval +- interval and interval * integer and - interval -> interval. Dates among
+    # them are cast to timestamps; date - date and date +- integer become calls of the above.
+    "arithmetic",
     "double",  # numeric -> double
     "same_numeric",  # numeric -> its own type
     "integer",  # integers -> the wider integer type

@@ -96,8 +96,9 @@ def parse_queries(
 ) -> dict[str, Query]:
     """Parse queries that may read each other, in whatever order that needs.
 
-    `texts` maps names to SQL, `sources` names to what errors call the text. Raises
-    `InputError`, also for queries that read each other in a circle.
+    `texts` maps names to SQL, `sources` names to what errors call the text. A name that is
+    a stream's and a query's means the stream. Raises `InputError`, also for queries that
+    read each other in a circle.
     """
     names = sources or {}
     folded: dict[str, str] = {}
@@ -106,12 +107,6 @@ def parse_queries(
         if other != name:
             place = Place(names.get(name, name))
             raise InputError("duplicate-query", place, f"query {name} beside {other}", "names that differ")
-        stream = catalog.find(name)
-        if stream is not None:
-            place = Place(names.get(name, name))
-            raise InputError(
-                "duplicate-query", place, f"query {name}, the name of a stream", "a name of its own"
-            )
     parsed: dict[str, Query] = {}
 
     def parse(name: str, path: tuple[str, ...]) -> None:
@@ -125,7 +120,7 @@ def parse_queries(
             raise InputError("too-deep", place, "more than 50 queries that read one another", "fewer")
         for read in streams_read(texts[name]):
             needed = folded.get(read.casefold())
-            if needed is not None:
+            if needed is not None and catalog.find(read) is None:
                 parse(needed, (*path, name))
         parsed[name] = parse_query(texts[name], name, catalog, parsed, names.get(name))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from optimizer.errors import InputError
-from optimizer.expression import Call, Expression, Literal
+from optimizer.expression import Call, Expression, columns_of
 from optimizer.functions import FUNCTIONS
 from optimizer.sql.constants import ConstantError, fold
 from optimizer.sql.places import SourceText, span_of
@@ -50,7 +50,7 @@ class Calls:
 
     def _fold(self, node: exp.Expr, expression: Expression) -> Expression:
         """The value of a call of constants; other expressions unchanged."""
-        if not isinstance(expression, Call) or not all(isinstance(a, Literal) for a in expression.arguments):
+        if not isinstance(expression, Call) or columns_of(expression):
             return expression
         try:
             return fold(expression)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from datetime import date, datetime, timedelta
 from functools import cache
 
@@ -19,9 +20,14 @@ class ConstantError(ValueError):
     """A constant expression without a value, such as the root of -1."""
 
 
-@cache
 def connection() -> duckdb.DuckDBPyConnection:
-    """An in-memory database without access to files; callers take a cursor each."""
+    """An in-memory database without access to files, of this process; callers take a cursor each."""
+    return _connection(os.getpid())
+
+
+@cache
+def _connection(process: int) -> duckdb.DuckDBPyConnection:
+    """One per process id, because a connection does not survive a fork (Celery's workers do)."""
     return duckdb.connect(config={"threads": 1, "enable_external_access": False})
 
 

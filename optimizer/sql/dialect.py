@@ -136,12 +136,11 @@ class WindowedParser(DuckDBParser):
         if kind.text.lower() != "sliding":
             raise SyntaxFault((kind.start, kind.end + 1), "'sliding', the only kind of window", "bad-window")
         self._expect(TokenType.COMMA, "a comma")
-        negative = self._match(TokenType.DASH)
-        number = self._argument("the window's length, such as '10'", (TokenType.STRING, TokenType.NUMBER))
+        number, span = self._length("the window's length, such as '10'")
         self._expect(TokenType.COMMA, "a comma")
         unit = self._argument("the window's unit, such as 'minutes'", (TokenType.STRING,))
         self._expect(TokenType.R_PAREN, ")")
-        return _window("call", number, unit, bool(negative))
+        return WindowText("call", number, unit.text, span, (unit.start, unit.end + 1))
 
     def _range_window(self) -> WindowText | None:
         """[RANGE 10 MINUTES], [RANGE '10' MINUTES] or [RANGE UNBOUNDED]."""
@@ -153,14 +152,21 @@ class WindowedParser(DuckDBParser):
             span = (self._prev.start, self._prev.end + 1)
             self._expect(TokenType.R_BRACKET, "]")
             return WindowText("range", None, "", span, span)
-        negative = self._match(TokenType.DASH)
-        number = self._argument("the window's length, such as 10", (TokenType.STRING, TokenType.NUMBER))
+        number, span = self._length("the window's length, such as 10")
         unit = self._curr
         if not unit or unit.token_type in (TokenType.R_BRACKET, TokenType.NUMBER, TokenType.STRING):
             raise self._fault("the window's unit, such as MINUTES", "bad-window")
         self._advance()
         self._expect(TokenType.R_BRACKET, "]")
-        return _window("range", number, unit, bool(negative))
+        return WindowText("range", number, unit.text, span, (unit.start, unit.end + 1))
+
+    def _length(self, expected: str) -> tuple[str, Span]:
+        """A number, perhaps in quotes, with its sign: its text and place."""
+        start = self._curr
+        sign = "-" if self._match(TokenType.DASH) else ""
+        sign += "." if self._match(TokenType.DOT) else ""
+        number = self._argument(expected, (TokenType.STRING, TokenType.NUMBER))
+        return sign + number.text, (start.start, number.end + 1)
 
     def _argument(self, expected: str, kinds: tuple[TokenType, ...]) -> Token:
         if not self._match_set(kinds):
@@ -208,17 +214,6 @@ class WindowedParser(DuckDBParser):
 
     def _is_unit_word(self) -> bool:
         return bool(self._curr) and self._curr.text.upper() in self.dialect.VALID_INTERVAL_UNITS
-
-
-def _window(form: str, number: Token, unit: Token, negative: bool) -> WindowText:
-    sign = "-" if negative else ""
-    return WindowText(
-        form,
-        sign + number.text,
-        unit.text,
-        (number.start - len(sign), number.end + 1),
-        (unit.start, unit.end + 1),
-    )
 
 
 class Windowed(DuckDB):

@@ -46,6 +46,9 @@ def read_condition(text: SourceText) -> exp.Expr:
     if not tokens:
         raise text.error((0, 1), "empty", "no condition", "a condition such as r.a = s.a")
     _check_nesting(text, tokens)
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            raise text.error(_span(token), "syntax", ";", "one condition")
     tree = _parsed(text, tokens, WindowedParser.condition)
     if tree is None:
         raise text.error(None, "syntax", "text that is no condition", "a condition such as r.a = s.a")
