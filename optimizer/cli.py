@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from optimizer.errors import Infeasible, InputError, Place
-from optimizer.explain import explain, to_json, to_text
-from optimizer.graph import graph_schema
+from optimizer.explain import Explanation, explain, to_json, to_text
+from optimizer.graph import PhysicalGraph, graph_schema
 from optimizer.methods import METHODS
 from optimizer.naming import nearest
 from optimizer.plan import plan
@@ -37,7 +37,7 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str]) -> int:
     """Run one command; returns the exit code."""
     try:
-        options = _parser().parse_args(arguments)
+        options = parse_arguments(arguments)
         if options.command == "schema":
             print(json.dumps(graph_schema(), indent=1, sort_keys=True))
         else:
@@ -51,7 +51,13 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _plan(given: argparse.Namespace) -> None:
+def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    """The command line's options. Raises `InputError` for what they do not admit."""
+    return _parser().parse_args(arguments)
+
+
+def explained(given: argparse.Namespace) -> tuple[Explanation, PhysicalGraph]:
+    """Plan the workload as the options say. Raises `InputError` and `Infeasible`."""
     if given.method not in METHODS:
         raise InputError(
             "bad-option",
@@ -77,17 +83,17 @@ def _plan(given: argparse.Namespace) -> None:
         tasks=given.parallelism,
         texts=dict(workload.sql),
     )
+    return explain(made), made.graph
+
+
+def _plan(given: argparse.Namespace) -> None:
+    explanation, graph = explained(given)
     if given.out is not None:
         try:
-            given.out.write_text(made.graph.to_json(), encoding="utf-8")
+            given.out.write_text(graph.to_json(), encoding="utf-8")
         except OSError as error:
-            raise InputError(
-                "unwritable-file",
-                Place(str(given.out)),
-                error.strerror or type(error).__name__,
-                "a writable file",
-            ) from error
-    explanation = explain(made)
+            found = error.strerror or type(error).__name__
+            raise InputError("unwritable-file", Place(str(given.out)), found, "a writable file") from error
     print(to_json(explanation) if given.json else to_text(explanation).rstrip("\n"))
 
 

@@ -101,11 +101,14 @@ def plan(
         texts: SQL by query name, to be shown with the graph.
 
     Raises:
+        ValueError: two queries have the same name.
         KeyError: there is no such method, or a query reads a stream that the catalog lacks.
         optimizer.errors.Infeasible: the options admit no plan.
     """
     began = perf_counter()
     options = options or Options()
+    if len({query.name for query in queries}) != len(queries):
+        raise ValueError("query names repeat")
     declared = statistics_of_workload(catalog)
     known = declared if statistics is None else LayeredStatistics((statistics, declared))
     setting = Setting(catalog, known, method, options, retain, tasks, horizon_s)

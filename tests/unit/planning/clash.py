@@ -1,0 +1,36 @@
+"""The two queries of the dissertation's section 7.1, as SQL, with OPTIMIZER's numbers."""
+
+from __future__ import annotations
+
+from optimizer.catalog import Catalog
+from optimizer.query import Query
+from optimizer.sql import parse_predicate, parse_query
+from optimizer.statistics import FixedStatistics
+from optimizer.stream import Stream
+from optimizer.types import ColumnType
+
+
+def _stream(name: str, columns: str) -> Stream:
+    typed = tuple((column, ColumnType.BIGINT) for column in columns)
+    return Stream(name, (("at", ColumnType.TIMESTAMP), *typed), "at", tuples_per_second=100.0)
+
+
+CATALOG = Catalog((_stream("r", "b"), _stream("s", "bc"), _stream("t", "cd"), _stream("u", "d")))
+STATISTICS = FixedStatistics(
+    selectivities={
+        parse_predicate(text, CATALOG): value
+        for text, value in (("r.b = s.b", 0.005), ("s.c = t.c", 0.0075), ("t.d = u.d", 0.005))
+    }
+)
+Q1 = (
+    "SELECT r.b, t.d FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND], t [RANGE 1 SECOND] "
+    "WHERE r.b = s.b AND s.c = t.c"
+)
+Q2 = (
+    "SELECT s.b, u.d FROM s [RANGE 1 SECOND], t [RANGE 1 SECOND], u [RANGE 1 SECOND] "
+    "WHERE s.c = t.c AND t.d = u.d"
+)
+
+
+def queries() -> tuple[Query, Query]:
+    return parse_query(Q1, "q1", CATALOG), parse_query(Q2, "q2", CATALOG)

@@ -1,0 +1,192 @@
+"""The façade: golden costs through SQL, determinism, names that must not matter."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from optimizer.expression import inputs_of
+from optimizer.graph import PhysicalGraph, ProbeRule
+from optimizer.plan import Plan, plan
+from optimizer.problem import Options
+from optimizer.query import Input, Query
+from optimizer.sql import parse_query
+from tests.unit.planning.clash import CATALOG, Q1, STATISTICS, queries
+
+
+def _planned(method: str, tasks: int, **options: object) -> Plan:
+    chosen = Options(**{"storage_weight": 0.0, **options})  # type: ignore[arg-type]
+    return plan(queries(), CATALOG, STATISTICS, method, chosen, tasks=tasks)
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "tasks", "alone", "joint"),
+    [
+        ("ilp", {"mirs": False}, 1, 950, 800),
+        ("ilp", {}, 1, 800, 700),
+        ("ilp", {}, 4, 800, 700),
+        ("ilp", {"single_copy": True}, 2, 800, 800),
+        ("ilp", {"single_copy": True}, 4, 800, 1000),
+        ("individual", {}, 1, 800, 800),
+    ],
+)
+def test_costs_are_those_of_the_dissertations_example(
+    method: str, options: dict[str, object], tasks: int, alone: float, joint: float
+) -> None:
+    made = _planned(method, tasks, **options)
+
+    assert made.cost.total == pytest.approx(joint)
+    assert made.individual_cost == pytest.approx(alone)
+
+
+def test_a_graph_survives_its_document() -> None:
+    graph = _planned("ilp", 4).graph
+
+    assert PhysicalGraph.from_json(graph.to_json()) == graph
+
+
+def test_order_and_names_of_queries_do_not_change_the_graph() -> None:
+    first, second = queries()
+    renamed = [replace(second, name="a"), replace(first, name="b")]
+
+    graph = plan(queries(), CATALOG, STATISTICS, tasks=4).graph
+    other = plan(renamed, CATALOG, STATISTICS, tasks=4).graph
+
+    assert {store.id for store in graph.stores} == {store.id for store in other.stores}
+    assert {rule.id for rule in graph.rules} == {rule.id for rule in other.rules}
+    assert {edge.id for edge in graph.edges} == {edge.id for edge in other.edges}
+
+
+def test_alias_names_do_not_change_the_graph_of_a_self_join() -> None:
+    text = "SELECT {x}.b FROM s [RANGE 1 SECOND] AS {x}, s [RANGE 1 SECOND] AS {y} WHERE {x}.b = {y}.c"
+    graphs = [
+        plan([parse_query(text.format(x=x, y=y), "q", CATALOG)], CATALOG).graph
+        for x, y in (("a", "b"), ("b", "a"))
+    ]
+
+    assert [rule.id for rule in graphs[0].rules] == [rule.id for rule in graphs[1].rules]
+
+
+def test_nothing_is_shared_in_an_individual_plan() -> None:
+    twins = [parse_query(Q1, name, CATALOG) for name in ("one", "two")]
+
+    apart = plan(twins, CATALOG, STATISTICS, "individual").graph
+    shared = plan(twins, CATALOG, STATISTICS, "ilp").graph
+
+    assert len(apart.stores) == 2 * len(shared.stores)
+    assert len(apart.rules) == 2 * len(shared.rules)
+
+
+def test_every_method_routes_by_a_key_that_the_sender_has() -> None:
+    graph = _planned("ilp", 4).graph
+    edges = {edge.id: edge for edge in graph.edges}
+
+    for rule in graph.rules:
+        if isinstance(rule, ProbeRule):
+            edge = edges[rule.edge]
+            assert edge.key is None or edge.key.input in rule.bound
+            assert all(inputs_of(equality.probe) <= set(rule.bound) for equality in rule.equalities)
+
+
+def test_a_single_stream_is_answered_at_its_source() -> None:
+    query = parse_query("SELECT s.b FROM s WHERE s.c > 3", "q", CATALOG)
+
+    graph = plan([query], CATALOG).graph
+
+    assert (graph.stores, graph.edges, graph.depth) == ((), (), 0)
+    assert [emit.query for rule in graph.rules for emit in getattr(rule, "emits", ())] == ["q"]
+
+
+def test_retaining_everything_stores_whole_streams() -> None:
+    text = "SELECT r.b FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.b = s.b AND s.c > 3"
+    query = parse_query(text, "q", CATALOG)
+
+    needed = plan([query], CATALOG, retain="needed").graph
+    whole = plan([query], CATALOG, retain="everything").graph
+
+    def columns(graph: PhysicalGraph) -> dict[str, tuple[str, ...]]:
+        return {store.inputs[0].stream: store.inputs[0].columns for store in graph.stores}
+
+    def filters(graph: PhysicalGraph) -> int:
+        stored = {edge.origin for edge in graph.edges if any(k.edge == edge.id for k in _kept(graph))}
+        return sum(getattr(rule, "filter", None) is not None for rule in graph.rules if rule.id in stored)
+
+    assert columns(needed) == {"r": ("at", "b"), "s": ("at", "b")}
+    assert columns(whole) == {"r": ("at", "b"), "s": ("at", "b", "c")}
+    assert (filters(needed), filters(whole)) == (1, 0)
+
+
+def _kept(graph: PhysicalGraph) -> list[object]:
+    return [rule for rule in graph.rules if rule.kind == "store"]
+
+
+def test_differing_windows_share_one_prefix_where_that_is_cheaper() -> None:
+    text = (
+        "SELECT r.b FROM r [RANGE {w} SECONDS], s [RANGE {w} SECONDS], t [RANGE {w} SECONDS] "
+        "WHERE r.b = s.b AND s.c = t.c"
+    )
+    twins = [parse_query(text.format(w=w), f"q{w}", CATALOG) for w in (10, 11)]
+
+    graph = plan(twins, CATALOG, STATISTICS, "ilp", Options(storage_weight=0.0, mirs=False)).graph
+
+    emits = [emit for rule in graph.rules for emit in getattr(rule, "emits", ())]
+    assert sum(isinstance(rule, ProbeRule) for rule in graph.rules) == 6
+    assert {emit.query for emit in emits if emit.windows} == {"q10"}
+
+
+def test_differing_windows_stay_apart_where_the_wider_one_is_dear() -> None:
+    first, second = queries()
+    long = Query(
+        "q2",
+        tuple(replace(item, window=timedelta(seconds=1000)) for item in second.inputs),
+        second.predicates,
+        second.outputs,
+    )
+
+    graph = plan([first, long], CATALOG, STATISTICS, "ilp", Options(storage_weight=0.0, mirs=False)).graph
+
+    emits = [emit for rule in graph.rules for emit in getattr(rule, "emits", ())]
+    assert not any(emit.windows for emit in emits)
+
+
+def test_query_names_must_differ() -> None:
+    with pytest.raises(ValueError, match="query names repeat"):
+        plan([queries()[0], queries()[0]], CATALOG)
+
+
+def test_equal_bytes_whatever_the_hash_seed() -> None:
+    program = (
+        "from tests.unit.planning.clash import *; from optimizer.plan import plan; "
+        "print(plan(queries(), CATALOG, STATISTICS, tasks=4).graph.to_json())"
+    )
+
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for seed in ("0", "1", "4711")
+    }
+
+    assert len(outputs) == 1
+
+
+def test_unbounded_and_bounded_windows_mix() -> None:
+    one = Query(
+        "q",
+        (Input("r", "r"), Input("s", "s")),
+        parse_query("SELECT r.b FROM r, s WHERE r.b = s.b", "q", CATALOG).predicates,
+        parse_query("SELECT r.b FROM r, s WHERE r.b = s.b", "q", CATALOG).outputs,
+    )
+
+    graph = plan([one], CATALOG).graph
+
+    assert all(store.retention_us == (None,) for store in graph.stores)

@@ -1,0 +1,133 @@
+"""Where numbers come from, and what is assumed when they come from nowhere."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from optimizer.expression import Expression, rename_inputs
+from optimizer.sql import parse_query
+from optimizer.statistics import (
+    DefaultStatistics,
+    FixedStatistics,
+    Interval,
+    LayeredStatistics,
+    ObservedStatistics,
+    ObservedStep,
+    SampleStatistics,
+)
+from tests.unit.planning.workloads import CATALOG
+
+
+def _predicate(condition: str, sources: str = "p, q") -> Expression:
+    (predicate,) = parse_query(f"SELECT 1 AS one FROM {sources} WHERE {condition}", "q", CATALOG).predicates
+    return predicate
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("p.i = q.i", 0.01),
+        ("p.i < q.i", 1 / 3),
+        ("abs(p.x - q.x) < 1", 0.1),
+        ("p.s LIKE q.s", 0.1),
+        ("p.i <> q.i", 0.99),
+        ("p.i + q.i = p.j", 0.01),
+        ("p.i = q.i OR p.j = q.j", 1 - 0.99**2),
+    ],
+)
+def test_defaults_are_the_documented_ones(condition: str, expected: float) -> None:
+    estimate = DefaultStatistics().selectivity(_predicate(condition))
+
+    assert estimate.expected == pytest.approx(expected)
+    assert estimate.low <= estimate.expected <= estimate.high
+
+
+def test_a_filter_has_other_defaults_than_a_join() -> None:
+    assert DefaultStatistics().selectivity(_predicate("p.i = 3", "p")).expected == 0.1
+    assert DefaultStatistics().selectivity(_predicate("p.i IN (1, 2, 3)", "p")).expected == pytest.approx(0.3)
+
+
+def test_stated_selectivities_match_either_order_and_any_ordinal() -> None:
+    stated = FixedStatistics(selectivities={_predicate("q.j = p.i"): 0.25})
+    renamed = _predicate("a.i = b.j", "p AS a, q AS b")
+    assert stated.selectivity(rename_inputs(renamed, {"a": "p#2", "b": "q"})) == Interval.exactly(0.25)
+    assert stated.selectivity(_predicate("p.i = q.i")) is None
+
+
+def test_the_first_layer_that_knows_wins() -> None:
+    layers = LayeredStatistics((FixedStatistics({"p": 5.0}), FixedStatistics({"p": 7.0, "q": 9.0})))
+
+    assert layers.rate("p") == Interval.exactly(5.0)
+    assert layers.rate("q") == Interval.exactly(9.0)
+    assert layers.rate("r") is None
+
+
+def test_samples_are_counted_exactly() -> None:
+    frame = pl.DataFrame({"i": [1, 1, 2, None], "j": [1, 2, 3, 4], "x": [0.0] * 4, "s": ["a"] * 4})
+    sample = SampleStatistics({"p": frame, "q": frame})
+
+    equal = sample.selectivity(_predicate("p.i = q.i"))
+    theta = sample.selectivity(_predicate("p.j < q.j"))
+    passing = sample.selectivity(_predicate("p.j > 1", "p"))
+
+    assert equal is not None
+    assert equal.expected == pytest.approx(5 / 16)
+    assert theta is not None
+    assert theta.expected == pytest.approx(6 / 16)
+    assert passing is not None
+    assert passing.expected == pytest.approx(3 / 4)
+    assert sample.selectivity(_predicate("p.i = r.i", "p, r")) is None
+
+
+def test_an_unseen_predicate_is_rare_but_not_free() -> None:
+    frame = pl.DataFrame({"i": [1, 2], "j": [5, 6]})
+
+    estimate = SampleStatistics({"p": frame, "q": frame}).selectivity(_predicate("p.i = q.j"))
+
+    assert estimate is not None
+    assert 0 < estimate.expected < 1 / 4
+
+
+def test_observations_add_up_over_directions() -> None:
+    predicate = _predicate("p.i = q.i")
+    steps = (
+        ObservedStep("p", (predicate,), compared=1000, matched=10),
+        ObservedStep("q", (predicate,), compared=3000, matched=50),
+    )
+
+    estimate = ObservedStatistics(steps).selectivity(predicate)
+
+    assert estimate is not None
+    assert estimate.expected == pytest.approx(60 / 4000)
+
+
+def test_the_last_unknown_factor_of_a_step_follows_from_the_others() -> None:
+    known, unknown = _predicate("p.i = q.i"), _predicate("p.j = q.j")
+    steps = (
+        ObservedStep("p", (known,), compared=10_000, matched=1000),
+        ObservedStep("r", (known, unknown), compared=10_000, matched=200),
+    )
+
+    estimate = ObservedStatistics(steps).selectivity(unknown)
+
+    assert estimate is not None
+    assert estimate.expected == pytest.approx(0.2)
+
+
+def test_a_predicate_on_times_is_unknown_until_seen_from_both_sides() -> None:
+    later = _predicate("p.at < q.at")
+    one_side = (ObservedStep("p", (later,), compared=10_000, matched=0),)
+    both = (*one_side, ObservedStep("q", (later,), compared=10_000, matched=10_000))
+    times = frozenset({("p", "at"), ("q", "at")})
+
+    assert ObservedStatistics(one_side, event_times=times).selectivity(later) is None
+    estimate = ObservedStatistics(both, event_times=times).selectivity(later)
+    assert estimate is not None
+    assert estimate.expected == pytest.approx(0.5)
+
+
+def test_few_comparisons_are_no_evidence() -> None:
+    predicate = _predicate("p.i = q.i")
+
+    assert ObservedStatistics((ObservedStep("p", (predicate,), 999, 5),)).selectivity(predicate) is None
