@@ -20,12 +20,12 @@ from optimizer.catalog import Catalog
 from optimizer.errors import Infeasible, InputError
 from optimizer.explain import explain as explain_plan
 from optimizer.explain import marginal_cost, to_text
-from optimizer.expression import Expression
 from optimizer.plan import Plan, plan
 from optimizer.problem import Options
 from optimizer.query import Query
 from optimizer.sql import parse_predicate
 from optimizer.statistics import StatisticsProvider, statistics_of_workload
+from optimizer.workload import SelectivityEstimate
 
 DRAFT_METHOD = "greedy"
 """Answers at once: an explanation is read while somebody types."""
@@ -34,10 +34,10 @@ DRAFT_SECONDS = 1.0
 
 def _statistics(catalog: Catalog, estimates: tuple[tuple[str, float], ...]) -> StatisticsProvider:
     """Declared rates and selectivities; an estimate over a stream that is gone is left out."""
-    known: dict[Expression, float] = {}
+    known = []
     for predicate, value in estimates:
         try:
-            known[parse_predicate(predicate, catalog)] = value
+            known.append(SelectivityEstimate(parse_predicate(predicate, catalog), value))
         except InputError:
             continue
     return statistics_of_workload(catalog, known)
