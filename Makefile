@@ -1,8 +1,11 @@
 # Millrace. `make help` lists what there is; every target does its own set-up first.
 
-# The newest Python that runs: a version manager's shim may exist for one that does not.
+# A Python that runs and is new enough: a version manager's shim may exist for one that does not.
 RUNS = $(shell $(1) -c 'import sys; sys.version_info >= (3, 11) and print("$(1)")' 2>/dev/null)
-PYTHON ?= $(or $(firstword $(foreach p,python3.13 python3.12 python3.11 python3,$(call RUNS,$(p)))),python3)
+ifndef PYTHON
+PYTHON := $(or $(call RUNS,.venv/bin/python),$(call RUNS,python3),$(call RUNS,python3.13),\
+  $(call RUNS,python3.12),$(call RUNS,python3.11),python3)
+endif
 VENV := .venv/bin
 BOOTSTRAP := $(PYTHON) -B docker/bootstrap
 export PATH := $(CURDIR)/$(VENV):$(PATH)
