@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from jobs.options import Parser, count, tasks
+from jobs.options import Parser, count, duration_us, tasks
 from jobs.session import processors
 from optimizer.errors import Infeasible, InputError
 
@@ -68,6 +68,34 @@ def _parser() -> Parser:
     replaying.add_argument("--adaptive", action="store_true", help="plan again as statistics change")
     replaying.add_argument("--memory-limit", type=count, metavar="BYTES", help="bound of the state in memory")
     replaying.add_argument("--master", metavar="URL", help="Spark master (default: this machine)")
+    running = commands.add_parser("run", help="run a topology under the control plane")
+    running.add_argument("--topology", required=True, metavar="NAME")
+    running.add_argument("--run", required=True, metavar="RUN_ID", help="under which it reports")
+    running.add_argument("--redis", required=True, metavar="URL", help="redis://HOST:PORT/DB")
+    running.add_argument(
+        "--checkpoint", type=Path, required=True, metavar="DIR", help="state; continued if there"
+    )
+    running.add_argument(
+        "--plan", type=Path, metavar="PLAN_ID.json", help="default: the checkpoint's, or a deploy message"
+    )
+    running.add_argument(
+        "--trigger-ms", type=count, default=500, metavar="MS", help="least time between batches"
+    )
+    running.add_argument(
+        "--idle-timeout", type=duration_us, default=30_000_000, metavar="DURATION",
+        help="a stream silent for so long stops holding back the watermark (default: 30 seconds)",
+    )  # fmt: skip
+    running.add_argument("--parallelism", type=tasks, metavar="N", help="partitions of a new checkpoint")
+    running.add_argument(
+        "--batch-rows", type=count, default=200_000, metavar="N", help="most tuples of a batch"
+    )
+    running.add_argument(
+        "--out", type=Path, metavar="DIR", help="also write results and dead letters as Parquet"
+    )
+    running.add_argument(
+        "--generate", action="append", default=[], metavar="STREAM=RATE", help="make a stream's tuples up"
+    )
+    running.add_argument("--master", metavar="URL", help="Spark master (default: this machine)")
     return parser
 
 

@@ -61,6 +61,8 @@ class QueryState:
     results: int = 0
     complete_since_us: int | None = None
     """Results whose newest tuple has this event time or a newer one are all there; None if all are."""
+    first_batch_us: int = 0
+    """Wall clock of the first batch that answered it, microseconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import NoReturn
 
 from optimizer.errors import InputError, Place
@@ -27,3 +28,29 @@ def tasks(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 256:
         raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number from 1 to 256")
     return int(text)
+
+
+_UNITS_US = {
+    "millisecond": 1_000,
+    "ms": 1_000,
+    "second": 1_000_000,
+    "s": 1_000_000,
+    "minute": 60_000_000,
+    "min": 60_000_000,
+    "hour": 3_600_000_000,
+    "h": 3_600_000_000,
+}
+
+
+def duration_us(text: str) -> int:
+    """A duration in microseconds.
+
+    >>> duration_us("30 seconds"), duration_us("1.5 min")
+    (30000000, 90000000)
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", text.lower())
+    unit = match.group(2) if match else ""
+    size = _UNITS_US.get(unit, _UNITS_US.get(unit.removesuffix("s")))
+    if match is None or size is None or float(match.group(1)) <= 0:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a duration such as '30 seconds'")
+    return int(float(match.group(1)) * size)

@@ -8,6 +8,7 @@ a bounded number at once, because intermediate results may be probed to make fur
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -110,7 +111,7 @@ def _steps(graph: PhysicalGraph, stored: Mapping[str, Sequence[RunRef]]) -> list
             rows = 0
         rows += more
     bounds.append(max(high for _, high, _ in spans) + 1)
-    return list(zip(bounds, bounds[1:], strict=False))
+    return list(itertools.pairwise(bounds))
 
 
 def _start(

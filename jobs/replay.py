@@ -113,7 +113,7 @@ class _Replay:
             topology.start(trigger_ms=0)
             while not self._done.is_set():
                 # Ends early only by an exception, which it raises.
-                if not self._done.wait(0.05) and topology.failed():
+                if not self._done.wait(0.2) and topology.failed():
                     topology.wait(60.0)
         finally:
             self._progress.close()

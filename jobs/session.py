@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -100,9 +102,28 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    with _output_to(scratch / "spark.log"):
+        session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+@contextmanager
+def _output_to(log: Path) -> Iterator[None]:
+    """Have the Java process that starts inside the block, and its Python workers, write to `log`:
+    they say little of use to people, and what matters reaches the driver as an exception."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    saved = os.dup(1), os.dup(2)
+    with log.open("wb") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        for number, original in enumerate(saved, start=1):
+            os.dup2(original, number)
+            os.close(original)
 
 
 _LOG4J = """\

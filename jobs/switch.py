@@ -95,8 +95,8 @@ def switch(
         runs=tuple(run for store in new.stores for run in kept[store.id]),
         stores=states,
         queries={
-            query.name: QueryState(
-                results=before.queries[query.name].results if query.name in before.queries else 0,
+            query.name: replace(
+                before.queries.get(query.name, QueryState()),
                 complete_since_us=complete_since(new, query.name, states),
             )
             for query in new.queries

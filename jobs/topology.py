@@ -279,7 +279,7 @@ class Topology:
             runs=_in_order(runs),
             streams=_streams(previous, gathered, planned, started_us),
             stores=_stores(previous, graph, gathered),
-            queries=_queries(previous, graph, gathered),
+            queries=_queries(previous, graph, gathered, started_us),
             files=gathered.files,
             watermark_us=watermarks.topology_us,
             change=change.number,
@@ -385,9 +385,15 @@ def _stores(previous: Manifest | None, graph: PhysicalGraph, gathered: Gathered)
     return stores
 
 
-def _queries(previous: Manifest | None, graph: PhysicalGraph, gathered: Gathered) -> dict[str, QueryState]:
+def _queries(
+    previous: Manifest | None, graph: PhysicalGraph, gathered: Gathered, started_us: int
+) -> dict[str, QueryState]:
     queries = {}
     for query in graph.queries:
         known = previous.queries.get(query.name, QueryState()) if previous is not None else QueryState()
-        queries[query.name] = replace(known, results=known.results + gathered.results[query.name])
+        queries[query.name] = replace(
+            known,
+            results=known.results + gathered.results[query.name],
+            first_batch_us=known.first_batch_us or started_us,
+        )
     return queries

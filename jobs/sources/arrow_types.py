@@ -41,21 +41,23 @@ def readable_as(found: pa.DataType, wanted: ColumnType) -> bool:
         return readable_as(found.value_type, wanted)
     match wanted:
         case ColumnType.BIGINT:
-            return pa.types.is_integer(found) and found != pa.uint64()
+            return bool(pa.types.is_integer(found) and found != pa.uint64())
         case ColumnType.INT:
-            return pa.types.is_integer(found) and found not in (pa.int64(), pa.uint64(), pa.uint32())
+            return bool(pa.types.is_integer(found) and found not in (pa.int64(), pa.uint64(), pa.uint32()))
         case ColumnType.DOUBLE:
-            return pa.types.is_floating(found) or (pa.types.is_integer(found) and found != pa.uint64())
+            return bool(pa.types.is_floating(found) or (pa.types.is_integer(found) and found != pa.uint64()))
         case ColumnType.STRING:
-            return pa.types.is_string(found) or pa.types.is_large_string(found) or found == pa.string_view()
+            return bool(
+                pa.types.is_string(found) or pa.types.is_large_string(found) or found == pa.string_view()
+            )
         case ColumnType.BOOLEAN:
-            return pa.types.is_boolean(found)
+            return bool(pa.types.is_boolean(found))
         case ColumnType.TIMESTAMP:
-            return pa.types.is_timestamp(found)
+            return bool(pa.types.is_timestamp(found))
         case ColumnType.DATE:
-            return pa.types.is_date(found)
+            return bool(pa.types.is_date(found))
         case ColumnType.BINARY:
-            return pa.types.is_binary(found) or pa.types.is_large_binary(found)
+            return bool(pa.types.is_binary(found) or pa.types.is_large_binary(found))
         case _:
             return False
 

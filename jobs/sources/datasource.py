@@ -36,15 +36,23 @@ def write_source(checkpoint: Path, source: Source) -> None:
     _replace(checkpoint / "source.json", SourceDocument(source=source).model_dump_json().encode())
 
 
+def read_source(checkpoint: Path) -> Source | None:
+    """What this topology read when it last ran; None if it never did."""
+    path = checkpoint / "source.json"
+    return SourceDocument.model_validate_json(path.read_bytes()).source if path.exists() else None
+
+
 def make_planner(checkpoint: Path, redis_url: str | None) -> SourcePlanner:
-    document = SourceDocument.model_validate_json((checkpoint / "source.json").read_bytes())
-    match document.source:
+    source = read_source(checkpoint)
+    match source:
+        case None:
+            raise FileNotFoundError(f"{checkpoint}/source.json")
         case ReplaySource():
-            return ReplayPlanner(document.source)
+            return ReplayPlanner(source)
         case LiveSource():
             if redis_url is None:
                 raise ValueError("a live source needs the option redis")
-            return LivePlanner(document.source, redis_url, checkpoint)
+            return LivePlanner(source, redis_url, checkpoint)
 
 
 def read_planned(checkpoint: Path, batch: int) -> PlannedBatch:
@@ -52,7 +60,7 @@ def read_planned(checkpoint: Path, batch: int) -> PlannedBatch:
     return PLANNED.validate_json((checkpoint / "planned" / f"{batch}.json").read_bytes())
 
 
-class MillraceSource(DataSource):
+class MillraceSource(DataSource):  # type: ignore[misc]
     """`spark.readStream.format("millrace").option("checkpoint", DIR)`; its rows are never read.
 
     A live source also takes the option `redis`, a URL; it may hold a password, so it is never
@@ -70,7 +78,7 @@ class MillraceSource(DataSource):
         return _Reader(Path(self.options["checkpoint"]), self.options.get("redis"))
 
 
-class _Reader(DataSourceStreamReader):
+class _Reader(DataSourceStreamReader):  # type: ignore[misc]
     def __init__(self, checkpoint: Path, redis_url: str | None) -> None:
         self._checkpoint = checkpoint
         self._planner = make_planner(checkpoint, redis_url)

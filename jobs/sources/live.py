@@ -21,6 +21,17 @@ from jobs.sources.planner import PlannedBatch, Position
 START = "0-0"
 """The entry id before every other."""
 
+
+def entry_order(entry: str) -> tuple[int, int]:
+    """The position of an entry id among others.
+
+    >>> entry_order("9-1") < entry_order("10-0")
+    True
+    """
+    milliseconds, _, sequence = entry.partition("-")
+    return int(milliseconds), int(sequence or 0)
+
+
 _BOUNDED = """
 -- The chunk ends, as id and count, of at most ARGV[2] entries behind ARGV[1] in chunks of ARGV[3];
 -- last, how many entries wait altogether.

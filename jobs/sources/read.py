@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +23,7 @@ from jobs.sources.rate import generate
 from optimizer.graph import GraphStream
 
 _CACHE_BYTES = 192 << 20
+_PATIENCE_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Raw:
     """Per row of `table`, when the source got it, milliseconds since 1970; None if it cannot tell."""
 
 
-def read(descriptor: Descriptor, stream: GraphStream, columns: Sequence[str], redis_url: str | None) -> Raw:
+def read(descriptor: Descriptor, stream: GraphStream, columns: Collection[str], redis_url: str | None) -> Raw:
     """Read a range. `columns` is what the plan needs; the event time is always read.
 
     Reading the same range twice gives the same rows, unless entries were deleted from Redis.
@@ -130,7 +133,7 @@ def _connection(url: str) -> redis.Redis:
 
 def _read_entries(descriptor: EntryRange, stream: GraphStream, url: str) -> Raw:
     """Whole tuples, whatever the plan needs: they are decoded anyway, and dead letters keep them."""
-    entries = _connection(url).xrange(descriptor.key, f"({descriptor.after}", descriptor.last)
+    entries = _patiently(url, descriptor)
     texts: list[bytes] = []
     text_ms: list[int] = []
     tables: list[pa.Table] = []
@@ -159,6 +162,21 @@ def _read_entries(descriptor: EntryRange, stream: GraphStream, url: str) -> Raw:
     arrived = np.concatenate([np.asarray(text_ms, np.int64)[kept], *table_ms])
     undecodable = _undecodable([b[0] for b in broken], [b[1] for b in broken]) if broken else None
     return Raw(pa.concat_tables([parsed, *tables]), undecodable, arrived)
+
+
+def _patiently(url: str, descriptor: EntryRange) -> list[tuple[bytes, dict[bytes, bytes]]]:
+    """The entries; a server that is away for a while makes the batch wait, not fail."""
+    give_up_at = time.monotonic() + _PATIENCE_S
+    wait_s = 0.1
+    while True:
+        try:
+            answer: Any = _connection(url).xrange(descriptor.key, f"({descriptor.after}", descriptor.last)
+            return list(answer)
+        except (redis.ConnectionError, redis.TimeoutError):
+            if time.monotonic() + wait_s > give_up_at:
+                raise
+            time.sleep(wait_s)
+            wait_s = min(2.0, wait_s * 2)
 
 
 def _undecodable(reasons: pa.ChunkedArray | list[str], texts: pa.ChunkedArray | list[str]) -> pa.Table:

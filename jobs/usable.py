@@ -1,0 +1,56 @@
+"""Whether a job can carry out a plan that somebody hands it."""
+
+from __future__ import annotations
+
+from jobs.rules import RuleIndex
+from jobs.stage import needed_columns
+from optimizer.errors import InputError, Place
+from optimizer.graph import PhysicalGraph
+
+
+def check_usable(graph: PhysicalGraph, running: PhysicalGraph | None, partitions: int, plan_id: str) -> None:
+    """Raise `InputError` unless `graph` can follow `running` in a job with so many partitions.
+
+    A plan that names what it does not contain is refused here rather than in the middle of a
+    batch; so is one that declares a stream's columns differently from what is stored.
+    """
+    place = f"plan {plan_id}"
+    for store in graph.stores:
+        if store.tasks > partitions:
+            raise InputError(
+                "too-many-tasks",
+                Place(place, path=f"stores.{store.id}.tasks"),
+                str(store.tasks),
+                f"at most {partitions}, the number of partitions of this job's checkpoint",
+            )
+    ids = {edge.id for edge in graph.edges}
+    stores = {store.id for store in graph.stores}
+    for rule in graph.rules:
+        if rule.kind != "source" and (rule.edge not in ids or rule.store not in stores):
+            raise InputError(
+                "bad-plan",
+                Place(place, path=f"rules.{rule.id}"),
+                "an unknown edge or store",
+                "ids of this plan",
+            )
+    try:
+        RuleIndex(graph)
+        for stream in graph.streams:
+            needed_columns(graph, stream.name)
+    except KeyError as error:
+        raise InputError("bad-plan", Place(place), f"unknown id {error}", "ids of this plan") from error
+    declared = {stream.name: stream for stream in running.streams} if running is not None else {}
+    for stream in graph.streams:
+        known = declared.get(stream.name)
+        if known is None:
+            continue
+        types = dict(known.columns)
+        for name, kind in stream.columns:
+            if types.get(name, kind) != kind or known.event_time != stream.event_time:
+                raise InputError(
+                    "changed-stream",
+                    Place(place, path=f"streams.{stream.name}.{name}"),
+                    f"type {kind}, event time {stream.event_time}",
+                    f"type {types.get(name)}, event time {known.event_time}, as stored; "
+                    "stop the topology and start it with an empty checkpoint",
+                )
