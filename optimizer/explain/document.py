@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pydantic import TypeAdapter
 
 from optimizer.canonical import sort_key
+from optimizer.explain.alternatives import Alternative, Apart, alternatives, apart
 from optimizer.expression import Call
 from optimizer.expression_sql import to_sql
 from optimizer.graph import Edge, Equality, PhysicalGraph, ProbeRule, SourceRule, StoreRule
@@ -113,11 +114,20 @@ class Explanation:
     queries: tuple[ExplainedQuery, ...]
     stores: tuple[ExplainedStore, ...]
     trees: tuple[ExplainedTree, ...]
+    alternatives: tuple[Alternative, ...]
+    """Second-best orders; empty unless asked for."""
+    apart: tuple[Apart, ...]
+    """What keeps queries from sharing."""
 
 
-def explain(plan: Plan) -> Explanation:
-    """Cost by kind per store and step, who shares each, and what planning alone would cost."""
-    return _Writer(plan).explanation()
+def explain(plan: Plan, *, second_best: bool = False) -> Explanation:
+    """Cost by kind per store and step, who shares each, and what planning alone would cost.
+
+    Args:
+        second_best: also search the best other order for every query and start, which takes
+            some milliseconds for each.
+    """
+    return _Writer(plan).explanation(second_best)
 
 
 def to_json(explanation: Explanation) -> str:
@@ -139,7 +149,7 @@ class _Writer:
         for rule in self.probes.values():
             self.by_store.setdefault(rule.store, []).append(rule)
 
-    def explanation(self) -> Explanation:
+    def explanation(self, second_best: bool) -> Explanation:
         plan, solution = self.plan, self.plan.solution
         cost = solution.cost
         sources = [rule for rule in plan.graph.rules if isinstance(rule, SourceRule)]
@@ -154,6 +164,8 @@ class _Writer:
             queries=self._queries(),
             stores=tuple(self._store(identity) for identity in self.stores),
             trees=tuple(self._tree(rule) for rule in sources),
+            alternatives=alternatives(plan) if second_best else (),
+            apart=() if plan.method == "individual" else apart(plan),
         )
 
     def _rate(self, identity: str) -> float:

@@ -55,6 +55,24 @@ def _lines(explanation: Explanation, timings: bool) -> Iterator[str]:
         answers = f" => {', '.join(tree.emits)}" if tree.emits else ""
         yield f"{tree.start}{passing}: {_number(tree.tuples_per_second)}/s{answers}"
         yield from _steps(tree.steps, "", labels)
+    if explanation.alternatives:
+        yield ""
+        yield "second-best orders"
+    for other in explanation.alternatives:
+        yield (
+            f"  {other.query} from {other.start}: {', '.join(other.chosen)}; "
+            f"instead {', '.join(other.instead)} for {_signed(other.extra_cost)}"
+        )
+    if explanation.apart:
+        yield ""
+        yield "kept apart"
+    for pair in explanation.apart:
+        yield f"  {' and '.join(pair.queries)} on {pair.join}: {pair.reason}"
+
+
+def _signed(value: float) -> str:
+    # Sums in another order differ in their last bits.
+    return "the same cost" if abs(value) < 1e-9 else f"{'+' if value > 0 else ''}{_number(value)}"
 
 
 def _store(store: ExplainedStore) -> str:

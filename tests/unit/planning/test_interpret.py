@@ -12,7 +12,7 @@ from optimizer.interpret import interpret
 from optimizer.methods import METHODS
 from optimizer.plan import plan
 from optimizer.problem import Options
-from tests.unit.planning.workloads import CATALOG, Case, cases
+from tests.unit.planning.workloads import CATALOG, Case, cases, twins
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -27,6 +27,20 @@ def test_a_graph_answers_like_duckdb(method: str, case: Case, tasks: int, weight
         retain="everything" if whole else "needed",
         tasks=tasks,
     )
+
+    results = interpret(made.graph, case.batches)
+
+    for query in case.queries:
+        assert Counter(map(repr, results[query.name])) == Counter(map(repr, case.expected(query)))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(case=twins(), method=st.sampled_from(("flat", "greedy", "ilp")), tasks=st.sampled_from((1, 3)))
+def test_queries_that_differ_in_filter_or_window_answer_like_duckdb(
+    case: Case, method: str, tasks: int
+) -> None:
+    options = Options(storage_weight=0.01, time_limit_s=2.0)
+    made = plan(case.queries, CATALOG, method=method, options=options, tasks=tasks)
 
     results = interpret(made.graph, case.batches)
 

@@ -119,3 +119,19 @@ def cases(draw: st.DrawFn, queries: int = 3, most: int = 4, rows: int = 12) -> C
     random = Random(draw(st.integers(0, 2**32)))
     batches = [{name: table(random, rows) for name in STREAMS} for _ in range(draw(st.integers(1, 2)))]
     return Case(parsed, tuple(batches))
+
+
+@st.composite
+def twins(draw: st.DrawFn) -> Case:
+    """Two or three queries that differ only in windows and filters, over dense tuples."""
+    text = draw(query_texts(STREAMS[:3], 3).filter(lambda t: " AS a1" in t))
+    texts = []
+    for _ in range(draw(st.integers(2, 3))):
+        window = draw(st.sampled_from(WINDOWS))
+        twin = text.replace(draw(st.sampled_from(WINDOWS[1:])), window)
+        if draw(st.booleans()):
+            twin += " AND (" + draw(st.sampled_from(FILTERS)).format(a=draw(st.sampled_from(("a0", "a1")))) + ")"
+        texts.append(twin)
+    parsed = tuple(parse_query(twin, f"q{n}", CATALOG) for n, twin in enumerate(texts))
+    random = Random(draw(st.integers(0, 2**32)))
+    return Case(parsed, tuple({name: table(random, 12) for name in STREAMS} for _ in range(2)))

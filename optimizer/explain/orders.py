@@ -1,0 +1,175 @@
+"""The cheapest probe order for one start while everything else stays as it is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+from optimizer.canonical import stream_of
+from optimizer.costs import CostModel
+from optimizer.expression import Column
+from optimizer.plan import Plan
+from optimizer.problem import JoinQuery
+from optimizer.translate import Translation
+from optimizer.translate.equalities import equality_class
+
+Sub = tuple[frozenset[str], frozenset[str]]
+"""A sub-query: its relations and predicates, by structural identity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Tuples that started at `start` and became `source` are sent to the store of `store`."""
+
+    start: str
+    source: Sub
+    store: Sub
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """What a plan already does, by structure."""
+
+    steps: Mapping[Step, tuple[tuple[str, str], ...]]
+    """Steps with their users: (query, start) or, for a step that feeds a result, its start alone."""
+    results: tuple[Sub, ...]
+    """Materialized results."""
+    copies: Mapping[str, frozenset[str | None]]
+    """Partitioning columns of each stream's stores."""
+    result_copies: Mapping[Sub, tuple[tuple[str, str], ...]]
+    """Partitioning attributes (relation, column) of each materialized result."""
+
+
+def installed(plan: Plan) -> Installed:
+    """The steps, results and copies of a plan."""
+    problem = plan.translation.problem
+    queries = {query.id: query for query in problem.queries}
+    reads = {predicate.id: predicate.relations for predicate in problem.predicates}
+    users: dict[Step, set[tuple[str, str]]] = defaultdict(set)
+    for order in plan.solution.orders:
+        targets = [(queries[name].predicates, name) for name in order.queries]
+        targets += [(fed.predicates, "") for fed in order.feeds[:1]]
+        for predicates, name in targets:
+            state, held, left = frozenset({order.start}), frozenset[str](), set(predicates)
+            for step in order.steps:
+                key = Step(order.start, (state, held), (step.store.relations, step.store.predicates))
+                users[key].add((name, order.start))
+                state |= step.store.relations
+                now = {p for p in left if reads[p] <= state}
+                left -= now
+                held |= now
+    copies: dict[str, set[str | None]] = defaultdict(set)
+    for stored in plan.graph.stores:
+        if stored.is_base:
+            column = stored.partitioning
+            copies[stored.inputs[0].stream].add(None if column is None else column.name)
+    result_copies: dict[Sub, list[tuple[str, str]]] = defaultdict(list)
+    for store in plan.solution.stores:
+        if not store.is_base and store.partitioning is not None:
+            attribute = (store.partitioning.relation, store.partitioning.name)
+            result_copies[store.relations, store.predicates].append(attribute)
+    results = {(s.relations, s.predicates) for s in plan.solution.stores if not s.is_base}
+    return Installed(
+        steps={step: tuple(sorted(who)) for step, who in users.items()},
+        results=tuple(sorted(results, key=lambda sub: (sorted(sub[0]), sorted(sub[1])))),
+        copies={stream: frozenset(columns) for stream, columns in copies.items()},
+        result_copies={sub: tuple(sorted(set(found))) for sub, found in result_copies.items()},
+    )
+
+
+class OrderSearch:
+    """Cheapest orders for the queries of `one` on top of what is installed.
+
+    Dijkstra's algorithm over the connected sub-queries that contain the start. A free step
+    costs nothing, an installed result may be probed, a stream that is not stored yet is taken
+    to be partitioned by what its first probes know.
+    """
+
+    def __init__(self, one: Translation, there: Installed) -> None:
+        self.one = one
+        self.there = there
+        self.model = CostModel(one.problem)
+        self.expressions = one.predicates
+        self.inputs = {v.served_by.id: v.served_by.input for t in one.queries for v in t.variants}
+        self.reads = {p.id: p.relations for p in one.problem.predicates}
+
+    def cheapest(
+        self, query: JoinQuery, start: str, free: frozenset[Step], avoid: Step | None = None
+    ) -> tuple[float, tuple[Step, ...]] | None:
+        """Cost in tuples per second and steps of the cheapest order; None if there is none.
+
+        Args:
+            free: steps that cost nothing, because others take them anyway.
+            avoid: a step that must not be the first.
+        """
+        queue: list[tuple[float, list[str], int]] = [(0.0, [start], 0)]
+        paths: list[tuple[Step, ...]] = [()]
+        done: set[frozenset[str]] = set()
+        while queue:
+            cost, covered, number = heappop(queue)
+            state = frozenset(covered)
+            if state == query.relations:
+                return cost, paths[number]
+            if state in done:
+                continue
+            done.add(state)
+            source = (state, self._inside(query, state))
+            for store in self._stores(query, state):
+                step = Step(start, source, store)
+                if step == avoid:
+                    continue
+                paths.append((*paths[number], step))
+                price = 0.0 if step in free else self.price(query, step)
+                heappush(queue, (cost + price, sorted(state | store[0]), len(paths) - 1))
+        return None
+
+    def _inside(self, query: JoinQuery, state: frozenset[str]) -> frozenset[str]:
+        return frozenset(p for p in query.predicates if self.reads[p] <= state)
+
+    def _stores(self, query: JoinQuery, state: frozenset[str]) -> Iterator[Sub]:
+        """Stores that may be probed next: those that a predicate connects, or any if none is."""
+        missing = query.relations - state
+        stores: list[Sub] = [(frozenset({relation}), frozenset()) for relation in sorted(missing)]
+        stores += [s for s in self.there.results if s[0] <= missing and s[1] <= query.predicates]
+        connected = [
+            store
+            for store in stores
+            if any(
+                self.reads[p] & state and self.reads[p] & store[0] and self.reads[p] <= state | store[0]
+                for p in query.predicates
+            )
+        ]
+        yield from connected or stores
+
+    def price(self, query: JoinQuery, step: Step) -> float:
+        """Tuples per second that the step sends, copies counted."""
+        sent = self.model.rate(step.start, *step.source)
+        relations = step.store[0]
+        tasks = self.model.tasks(relations)
+        if tasks == 1:
+            return sent
+        if len(relations) > 1:
+            return sent if self._knows_result(query, step) else sent * tasks
+        (relation,) = relations
+        columns = self.there.copies.get(stream_of(self.inputs[relation]))
+        # A stream that is not stored yet will be partitioned by what its first probes know.
+        known = columns is None or any(
+            self._knows(query, step, relation, c) for c in columns if c is not None
+        )
+        return sent if known else sent * tasks
+
+    def _knows_result(self, query: JoinQuery, step: Step) -> bool:
+        copies = self.there.result_copies.get(step.store, ())
+        return any(self._knows(query, step, relation, column) for relation, column in copies)
+
+    def _knows(self, query: JoinQuery, step: Step, relation: str, column: str) -> bool:
+        name = self.inputs[relation]
+        kind = self.one.stream(stream_of(name)).column_type(column)
+        if kind is None:
+            return False
+        state = step.source[0] | step.store[0]
+        conditions = [self.expressions[p] for p in sorted(self._inside(query, state))]
+        carried = {self.inputs[r] for r in step.source[0]}
+        return any(c.input in carried for c in equality_class(Column(name, column, kind), conditions))
