@@ -72,6 +72,22 @@ def sort_key(expression: Expression) -> tuple[str, str]:
     return first, repr(expression)
 
 
+def conjuncts(expression: Expression) -> frozenset[Expression]:
+    """The conjuncts of an expression in canonical form; casts around compared values are left out.
+
+    `a = cast(b)` and `a = b` are the same condition: SQL casts by itself.
+    """
+    if isinstance(expression, Call) and expression.function == "and":
+        return frozenset(c for argument in expression.arguments for c in conjuncts(argument))
+    if isinstance(expression, Call) and expression.function == "eq":
+        bare = tuple(
+            a.arguments[0] if isinstance(a, Call) and a.function == "cast" else a
+            for a in expression.arguments
+        )
+        return frozenset({canonical_expression(Call("eq", bare, expression.type))})
+    return frozenset({canonical_expression(expression)})
+
+
 def canonical_names(queries: Sequence[Query]) -> tuple[dict[str, str], ...]:
     """For each query, the canonical input of every alias.
 

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from optimizer.canonical import ordinal_of
+from optimizer.canonical import ordinal_of, stream_of
 from optimizer.expression import Column, Expression
 from optimizer.expression_sql import duckdb_type, quote, to_duckdb_sql
 from optimizer.graph import Edge, Emit, PhysicalGraph, ProbeRule, SourceRule, StoreRule, WindowBound
@@ -148,7 +148,7 @@ class _Interpreter:
         ]
 
     def _time(self, name: str) -> str:
-        return f"{quote(name)}.{quote(self.event_times[name.split('#', 1)[0]])}"
+        return f"{quote(name)}.{quote(self.event_times[stream_of(name)])}"
 
     def _send(self, origin: str, out: tuple[str, ...], emits: tuple[Emit, ...]) -> None:
         for name in out:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from optimizer.canonical import canonical_expression, stream_of
+from optimizer.canonical import canonical_expression, conjuncts, stream_of
 from optimizer.expression import Call, Column, Expression, columns_of, rename_inputs
 from optimizer.graph import Edge, Emit, GraphStore, PhysicalGraph, ProbeRule, SourceRule, StoreRule
 from optimizer.translate.equalities import equality_class
@@ -330,22 +330,6 @@ class _Checker:
         missing = {column for expression in expressions for column in columns_of(expression)} - columns
         if missing:
             _fault(element, f"reads {_names(missing)}, which does not reach it")
-
-
-def conjuncts(expression: Expression) -> frozenset[Expression]:
-    """The conjuncts of an expression in canonical form; casts around compared values are left out.
-
-    `a = cast(b)` and `a = b` are the same condition: SQL casts by itself.
-    """
-    if isinstance(expression, Call) and expression.function == "and":
-        return frozenset(c for argument in expression.arguments for c in conjuncts(argument))
-    if isinstance(expression, Call) and expression.function == "eq":
-        bare = tuple(
-            a.arguments[0] if isinstance(a, Call) and a.function == "cast" else a
-            for a in expression.arguments
-        )
-        return frozenset({canonical_expression(Call("eq", bare, expression.type))})
-    return frozenset({canonical_expression(expression)})
 
 
 def reduced(conditions: frozenset[Expression]) -> frozenset[Expression]:

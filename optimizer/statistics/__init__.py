@@ -11,6 +11,7 @@ from optimizer.statistics.defaults import DefaultStatistics
 from optimizer.statistics.fixed import FixedStatistics
 from optimizer.statistics.interval import Interval
 from optimizer.statistics.layered import LayeredStatistics
+from optimizer.statistics.measured import Measured, observe
 from optimizer.statistics.observed import ObservedStatistics, ObservedStep
 from optimizer.statistics.provider import StatisticsProvider
 from optimizer.statistics.sample import SampleStatistics
@@ -21,9 +22,11 @@ __all__ = [
     "FixedStatistics",
     "Interval",
     "LayeredStatistics",
+    "Measured",
     "ObservedStatistics",
     "ObservedStep",
     "SampleStatistics",
     "StatisticsProvider",
+    "observe",
     "statistics_of_workload",
 ]

@@ -63,7 +63,7 @@ class ObservedStatistics:
         alone: dict[Expression, list[ObservedStep]] = defaultdict(list)
         together: list[tuple[ObservedStep, tuple[Expression, ...]]] = []
         for step in self.steps:
-            blank = tuple(blank_ordinals(predicate) for predicate in step.predicates)
+            blank = tuple(dict.fromkeys(blank_ordinals(predicate) for predicate in step.predicates))
             if len(blank) == 1:
                 alone[blank[0]].append(step)
             elif blank:

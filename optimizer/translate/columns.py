@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from optimizer.canonical import stream_of
 from optimizer.expression import Column, Expression, columns_of
 from optimizer.translate.equalities import equality_class
 from optimizer.translate.forest import Forest, Node, StoreKey
@@ -47,11 +48,11 @@ class Columns:
 
     def column(self, name: str, column: str) -> Column:
         """A typed column of a canonical input, or of a store's input."""
-        stream = name.split("#", 1)[0]
+        stream = stream_of(name)
         return Column(name, column, self._types[stream, column])
 
     def event_time(self, name: str) -> Column:
-        return self.column(name, self._event_times[name.split("#", 1)[0]])
+        return self.column(name, self._event_times[stream_of(name)])
 
     def stream_filter(self, stream: str) -> Expression | None:
         """What a base store of the stream keeps: any tuple that some query's filter passes.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from optimizer.canonical import sort_key
+from optimizer.canonical import sort_key, stream_of
 from optimizer.digest import digest
 from optimizer.expression import Column, Expression
 from optimizer.graph import (
@@ -118,7 +118,7 @@ class _Writer:
         columns = self.columns.stored(key)
         names = sorted({column.input for column in columns})
         inputs = tuple(
-            StoredInput(name, name.split("#", 1)[0], tuple(c.name for c in columns if c.input == name))
+            StoredInput(name, stream_of(name), tuple(c.name for c in columns if c.input == name))
             for name in names
         )
         partitioning = None if key.partitioning is None else self.columns.column(*key.partitioning)

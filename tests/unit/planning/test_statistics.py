@@ -6,16 +6,21 @@ import polars as pl
 import pytest
 
 from optimizer.expression import Expression, rename_inputs
+from optimizer.plan import plan
 from optimizer.sql import parse_query
 from optimizer.statistics import (
     DefaultStatistics,
     FixedStatistics,
     Interval,
     LayeredStatistics,
+    Measured,
     ObservedStatistics,
     ObservedStep,
     SampleStatistics,
+    observe,
 )
+from tests.unit.planning.clash import CATALOG as CLASH
+from tests.unit.planning.clash import STATISTICS, queries
 from tests.unit.planning.workloads import CATALOG
 
 
@@ -131,3 +136,44 @@ def test_few_comparisons_are_no_evidence() -> None:
     predicate = _predicate("p.i = q.i")
 
     assert ObservedStatistics((ObservedStep("p", (predicate,), 999, 5),)).selectivity(predicate) is None
+
+
+def test_metrics_of_a_run_tell_the_selectivities_behind_them() -> None:
+    graph = plan(queries(), CLASH, STATISTICS, "flat").graph
+    estimates = {estimate.id: estimate for estimate in graph.estimates}
+    seconds = 100.0
+    measured = Measured(
+        seconds=seconds,
+        accepted={stream.name: int(100 * seconds) for stream in graph.streams},
+        edges={e.id: round(seconds * (estimates[e.id].tuples_per_second or 0.0)) for e in graph.edges},
+        held={s.id: 100 for s in graph.stores},
+        results={},
+    )
+
+    observed = observe(graph, measured)
+
+    known = {p: observed.selectivity(p) for p in STATISTICS.selectivities}
+    assert observed.rate("r") == Interval.exactly(100.0)
+    assert {p: round(i.expected, 4) for p, i in known.items() if i is not None} == {
+        p: v for p, v in STATISTICS.selectivities.items() if known[p] is not None
+    }
+    assert any(interval is not None for interval in known.values())
+
+
+def test_leaves_of_a_two_way_join_are_known_through_its_results() -> None:
+    text = "SELECT p.i FROM p [RANGE 2 SECONDS], q [RANGE 4 SECONDS] WHERE p.i = q.i"
+    query = parse_query(text, "q", CATALOG)
+    graph = plan([query], CATALOG).graph
+    measured = Measured(
+        seconds=50.0,
+        accepted={"p": 500, "q": 1000},
+        edges={edge.id: 500 if edge.columns[0].input == "p" else 1000 for edge in graph.edges},
+        held={store.id: 10_000 for store in graph.stores},
+        results={"q": 6000},
+    )
+
+    estimate = observe(graph, measured).selectivity(*query.predicates)
+
+    # p meets 20 q/s in 4 s, q meets 10 p/s in 2 s: 500 * 80 + 1000 * 20 pairs.
+    assert estimate is not None
+    assert estimate.expected == pytest.approx(6000 / 60_000)

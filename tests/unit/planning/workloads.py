@@ -130,7 +130,9 @@ def twins(draw: st.DrawFn) -> Case:
         window = draw(st.sampled_from(WINDOWS))
         twin = text.replace(draw(st.sampled_from(WINDOWS[1:])), window)
         if draw(st.booleans()):
-            twin += " AND (" + draw(st.sampled_from(FILTERS)).format(a=draw(st.sampled_from(("a0", "a1")))) + ")"
+            twin += (
+                " AND (" + draw(st.sampled_from(FILTERS)).format(a=draw(st.sampled_from(("a0", "a1")))) + ")"
+            )
         texts.append(twin)
     parsed = tuple(parse_query(twin, f"q{n}", CATALOG) for n, twin in enumerate(texts))
     random = Random(draw(st.integers(0, 2**32)))

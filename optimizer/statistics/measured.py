@@ -1,0 +1,110 @@
+"""From a topology's metrics to observed statistics."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from optimizer.canonical import conjuncts, sort_key, stream_of
+from optimizer.expression import Call, Expression
+from optimizer.graph import PhysicalGraph, ProbeRule, SourceRule, StoreRule
+from optimizer.statistics.observed import ObservedStatistics, ObservedStep
+from optimizer.types import ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What happened in a topology during some span of event time, counts summed over batches."""
+
+    seconds: float
+    """Length of the span in event time."""
+    accepted: Mapping[str, int]
+    """New tuples by stream."""
+    edges: Mapping[str, int]
+    """Tuples sent along each edge, before copies."""
+    held: Mapping[str, int]
+    """Tuples in each store, on average."""
+    results: Mapping[str, int]
+    """Results by query."""
+
+
+def observe(graph: PhysicalGraph, measured: Measured) -> ObservedStatistics:
+    """What the installed probe orders tell about rates and selectivities (section 7.2.1).
+
+    - A source rule's filter: tuples sent on over tuples accepted.
+    - A probe of a base store: tuples sent on over the pairs that it compared, which is what
+      arrived times what the store holds inside the stored input's window.
+    - A leaf sends nothing on. Its matches are known only through its query's results, so it
+      counts if all leaves of the query evaluate the same predicates, as in a two-way join.
+
+    Probes of materialized results tell nothing new: the orders that feed them do.
+
+    Raises:
+        ValueError: the span is empty.
+    """
+    if measured.seconds <= 0:
+        raise ValueError(f"a span of {measured.seconds} s of event time tells no rates")
+    steps = [*_filters(graph, measured), *_probes(graph, measured)]
+    return ObservedStatistics(
+        steps=tuple(steps),
+        rates={stream: count / measured.seconds for stream, count in sorted(measured.accepted.items())},
+        event_times=frozenset((stream.name, stream.event_time) for stream in graph.streams),
+    )
+
+
+def _filters(graph: PhysicalGraph, measured: Measured) -> list[ObservedStep]:
+    return [
+        ObservedStep(
+            start=rule.stream,
+            predicates=_ordered(conjuncts(rule.filter)),
+            compared=measured.accepted.get(rule.stream, 0),
+            matched=measured.edges.get(rule.out[0], 0),
+        )
+        for rule in graph.rules
+        if isinstance(rule, SourceRule) and rule.filter is not None and rule.out
+    ]
+
+
+def _probes(graph: PhysicalGraph, measured: Measured) -> list[ObservedStep]:
+    stores = {store.id: store for store in graph.stores}
+    stored = {
+        rule.store: measured.edges.get(rule.edge, 0) for rule in graph.rules if isinstance(rule, StoreRule)
+    }
+    inner: list[ObservedStep] = []
+    leaves: dict[str, list[ObservedStep]] = defaultdict(list)
+    for rule in graph.rules:
+        if not isinstance(rule, ProbeRule) or not stores[rule.store].is_base:
+            continue
+        window = next(w.window_us for w in rule.windows if w.input == rule.renames[0][1])
+        partners = float(measured.held.get(rule.store, 0))
+        if window is not None:
+            partners = min(partners, stored[rule.store] / measured.seconds * window / 1e6)
+        compared = measured.edges.get(rule.edge, 0) * partners
+        equalities = [Call("eq", (e.probe, e.stored), ColumnType.BOOLEAN) for e in rule.equalities]
+        conditions = _ordered(c for p in (*equalities, *rule.predicates) for c in conjuncts(p))
+        matched = measured.edges.get(rule.out[0], 0) if rule.out else 0
+        step = ObservedStep(stream_of(rule.start), conditions, compared, matched)
+        if rule.out:
+            inner.append(step)
+        elif len(rule.emits) == 1 and not rule.emits[0].residuals and not rule.emits[0].windows:
+            leaves[rule.emits[0].query].append(step)
+    for query, ends in sorted(leaves.items()):
+        inputs = next(len(q.inputs) for q in graph.queries if q.name == query)
+        if len(ends) == inputs and len({end.predicates for end in ends}) == 1:
+            inner += _shared_out(ends, measured.results.get(query, 0))
+    return inner
+
+
+def _shared_out(ends: list[ObservedStep], results: int) -> list[ObservedStep]:
+    """A query's results spread over its leaves by what each compared: only their sum is known."""
+    compared = sum(end.compared for end in ends)
+    return [
+        ObservedStep(end.start, end.predicates, end.compared, results * end.compared / compared)
+        for end in ends
+        if compared > 0
+    ]
+
+
+def _ordered(expressions: Iterable[Expression]) -> tuple[Expression, ...]:
+    return tuple(sorted(set(expressions), key=sort_key))
