@@ -153,7 +153,7 @@ export function recordedBackend(): Plugin {
         for (const [pattern, island, title, props] of ISLANDS) {
           const match = pattern.exec(path);
           if (match === null) continue;
-          server.transformIndexHtml(path, page(title, island, props([...match]))).then(
+          server.transformIndexHtml(path, page(island === "topology" ? (match[1] ?? title) : title, island, props([...match]))).then(
             (html) => response.writeHead(200, { "Content-Type": "text/html; charset=utf-8" }).end(html),
             (error: unknown) => next(error),
           );

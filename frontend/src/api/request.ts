@@ -1,5 +1,7 @@
 /** One way to call the backend: same origin, session cookie, CSRF token, typed refusals. */
+import createClient from "openapi-fetch";
 import type { Problem } from "./documents";
+import type { paths } from "./schema";
 
 /** The backend said no. `problems` holds the domain's errors with their places, if it sent any. */
 export class Refusal extends Error {
@@ -45,36 +47,29 @@ export function refusalFrom(status: number, body: unknown): Refusal {
   return new Refusal(status, null, [], `the server answered ${status}`);
 }
 
-type Method = "GET" | "POST" | "PATCH" | "DELETE";
+/** The typed client of the backend's OpenAPI document. */
+export const client = createClient<paths>({
+  baseUrl: window.location.origin,
+  credentials: "same-origin",
+  // Looked up at every call, so that a test can stand in for the network.
+  fetch: (request) => globalThis.fetch(request),
+});
 
-/**
- * Send one request and return the answer's JSON as `T`.
- *
- * Throws `Refusal` for an answer that is not 2xx, `Unreachable` when there is none, and the signal's
- * `AbortError` when the caller gave up. A lost session leads to the login page.
- */
-export async function request<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-  const headers: Record<string, string> = { Accept: "application/json" };
-  if (method !== "GET") headers["X-CSRFToken"] = csrfToken();
-  if (body !== undefined) headers["Content-Type"] = "application/json";
-  let response: Response;
-  try {
-    response = await fetch(path, {
-      method,
-      headers,
-      credentials: "same-origin",
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(signal === undefined ? {} : { signal }),
-    });
-  } catch (error) {
-    if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new Unreachable("the server cannot be reached; this page tries again by itself");
-  }
-  const text = await response.text();
-  const json = response.headers.get("Content-Type")?.includes("json") === true && text !== "";
-  const answer: unknown = json ? JSON.parse(text) : null;
-  if (response.ok) return answer as T;
-  const refusal = refusalFrom(response.status, answer);
+client.use({
+  onRequest({ request }) {
+    if (request.method !== "GET") request.headers.set("X-CSRFToken", csrfToken());
+    return request;
+  },
+  onError({ error }) {
+    if (isAbort(error)) return undefined;
+    return new Unreachable("the server cannot be reached; try again, or see whether it runs");
+  },
+});
+
+/** The data of an answer; throws `Refusal` for one that is not 2xx. A lost session leads to the login page. */
+export function answered<T>({ data, error, response }: { data?: T; error?: unknown; response: Response }): T {
+  if (response.ok && data !== undefined) return data;
+  const refusal = refusalFrom(response.status, error);
   if (response.status === 403 && /credentials/i.test(refusal.message)) {
     window.location.assign(`/login/?next=${encodeURIComponent(window.location.pathname)}`);
   }

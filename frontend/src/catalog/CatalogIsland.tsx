@@ -83,7 +83,7 @@ export function CatalogIsland({ me }: IslandProps): JSX.Element {
 function QueryTable(props: { queries: readonly QueryDocument[]; colour: StreamColour; now: number; onNarrow: (part: string) => void }): JSX.Element {
   return (
     <div class="table-scroll">
-      <table class="list">
+      <table class="list stack">
         <thead>
           <tr>
             <th scope="col">Query</th>

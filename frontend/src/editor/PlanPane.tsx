@@ -55,7 +55,7 @@ function JoinGraphOf({ graph, colour }: { graph: PhysicalGraph; colour: StreamCo
     const [query] = graph.queries;
     const join = query === undefined ? null : joinGraphOf(graph, query.name);
     if (join === null) return null;
-    return { placed: layoutJoinGraph(join, WIDTH, join.nodes.length > 3 ? 250 : 170), colour };
+    return { placed: layoutJoinGraph(join, WIDTH, join.nodes.length > 3 ? 250 : join.nodes.length > 2 ? 190 : 110), colour };
   }, [graph, colour]);
   return data === null ? null : <ChartHost create={createJoinGraph} data={data} class="join-graph-host" label="Join graph" />;
 }

@@ -67,9 +67,9 @@ function StreamSchema({ stream, colour, onInsert }: { stream: StreamDocument; co
       <ul>
         {stream.columns.map((column) => (
           <li key={column.name}>
-            <button type="button" class="column" title={`Insert ${column.name}`} onClick={() => onInsert(column.name)}>
+            <button type="button" class="column" title={`Insert ${column.name} (${column.type})`} onClick={() => onInsert(column.name)}>
               <span>{column.name}</span>
-              <span class="muted">{column.type}{column.name === stream.event_time ? " · event time" : ""}</span>
+              <span class="muted">{column.name === stream.event_time ? "event time" : column.type}</span>
             </button>
           </li>
         ))}

@@ -11,6 +11,7 @@ import { TopologyActions } from "./TopologyActions";
 
 const REFRESH_MS = 2500;
 const TAIL = 200;
+const RUNS = 20;
 
 /** One block per topology: its job now, what may be done, its runs and the log of a chosen one. */
 export function JobsIsland({ me }: IslandProps): JSX.Element {
@@ -26,7 +27,7 @@ export function JobsIsland({ me }: IslandProps): JSX.Element {
 
 function TopologyJobs({ topology, operator, onDone }: { topology: TopologyDocument; operator: boolean; onDone: () => void }): JSX.Element {
   const now = useNow();
-  const runs = useLoaded(() => listRuns(topology.name), REFRESH_MS, topology.name);
+  const runs = useLoaded(() => listRuns(topology.name, RUNS), REFRESH_MS, topology.name);
   const [open, setOpen] = useState<string | null>(null);
   const { run } = topology;
   return (
@@ -55,7 +56,7 @@ function TopologyJobs({ topology, operator, onDone }: { topology: TopologyDocume
       {runs.value?.length === 0 && <p class="empty">It has never run. Start it when its queries are right.</p>}
       {runs.value !== null && runs.value.length > 0 && (
         <div class="table-scroll">
-          <table class="list">
+          <table class="list stack">
             <thead>
               <tr>
                 <th scope="col">Run</th>
@@ -85,7 +86,7 @@ function RunRow({ run, now, open, onToggle }: { run: RunDocument; now: number; o
       <td><StatusBadge state={run.state} /></td>
       <td class="wide" title={`${instant(run.started_at)} UTC`}>{ago(run.started_at, now)}</td>
       <td class="wide">{run.ended_at === null ? UNKNOWN : ago(run.ended_at, now)}</td>
-      <td class="number">{run.batch === null ? UNKNOWN : count(run.batch)}</td>
+      <td class="number" data-label="batches">{run.batch === null ? UNKNOWN : count(run.batch)}</td>
       <td class="clip" title={run.error_detail ?? run.error ?? ""}>{run.error ?? UNKNOWN}</td>
       <td><button type="button" class="link" aria-expanded={open} onClick={onToggle}>{open ? "hide" : "show"}</button></td>
     </tr>

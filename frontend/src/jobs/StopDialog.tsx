@@ -35,7 +35,7 @@ export function StopDialog({ topology, onStop, onClose }: Props): JSX.Element {
           <label><input type="radio" name="mode" checked={mode === "drain"} onChange={() => setMode("drain")} /> after all that has arrived</label>
         </fieldset>
         <label class="field">
-          Type <strong>{topology.name}</strong> to confirm
+          <span>Type <strong>{topology.name}</strong> to confirm</span>
           <input type="text" value={typed} autocomplete="off" autofocus onInput={(event) => setTyped(event.currentTarget.value)} />
         </label>
         <div class="dialog-actions">

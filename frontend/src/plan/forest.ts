@@ -137,16 +137,18 @@ export const NO_FOCUS: Focus = { query: null, store: null };
 export function focusedKeys(forest: Forest, focus: Focus): ReadonlySet<string> | null {
   if (focus.query === null && focus.store === null) return null;
   const kept = new Set<string>();
-  const visit = (node: ForestNode): boolean => {
+  const visit = (node: ForestNode, behindStore = false): boolean => {
     const wanted =
       focus.query !== null
         ? node.queries.includes(focus.query)
-        : node.store?.id === focus.store || node.keptIn.some((store) => store.id === focus.store);
-    const inChildren = node.children.map(visit).some(Boolean);
+        : behindStore || node.store?.id === focus.store || node.keptIn.some((store) => store.id === focus.store);
+    // What a probe of the store finds goes on to all that stands behind it; a source only fills the store.
+    const further = focus.query === null && wanted && node.kind !== "source";
+    const inChildren = node.children.map((child) => visit(child, further)).some(Boolean);
     if (wanted || inChildren) kept.add(node.key);
     return wanted || inChildren;
   };
-  forest.roots.forEach(visit);
+  for (const root of forest.roots) visit(root);
   return kept;
 }
 

@@ -60,6 +60,7 @@ describe("focusedKeys", () => {
     const kept = focusedKeys(forest, { query: null, store: "S-arrivals-tailnum" });
     expect(kept?.has("P-d-a")).toBe(true);
     expect(kept?.has("R-d")).toBe(true);
+    expect(kept?.has("P-da-w>rotations-in-wind")).toBe(true);
     expect(kept?.has("P-d-w")).toBe(false);
   });
 });

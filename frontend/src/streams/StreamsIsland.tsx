@@ -29,7 +29,7 @@ export function StreamsIsland({ stream }: IslandProps): JSX.Element {
       {chosen !== null && <StreamDetail stream={chosen} arriving={entryRate(rates, chosen.name)} colour={colour} />}
       {stream === null && streams.value !== null && streams.value.length > 0 && (
         <div class="table-scroll">
-          <table class="list">
+          <table class="list stack">
             <thead>
               <tr>
                 <th scope="col">Stream</th>
@@ -48,12 +48,12 @@ export function StreamsIsland({ stream }: IslandProps): JSX.Element {
                     <StreamChip stream={entry.name} colour={colour} href={`/streams/${encodeURIComponent(entry.name)}/`} />
                     <div class="muted clip">{entry.description}</div>
                   </td>
-                  <td class="number">{rate(entry.tuples_per_second)}</td>
-                  <td class="number">{rate(entryRate(rates, entry.name))}</td>
-                  <td class="number">{count(entry.entries)}</td>
+                  <td class="number" data-label="declared">{rate(entry.tuples_per_second)}</td>
+                  <td class="number" data-label="arriving">{rate(entryRate(rates, entry.name))}</td>
+                  <td class="number" data-label="entries">{count(entry.entries)}</td>
                   <td class="wide mono">{entry.event_time}</td>
                   <td class="wide">{span(entry.lateness_ms)}</td>
-                  <td class="number"><a href={`/queries/?search=${encodeURIComponent(`stream:${entry.name}`)}`}>{count(entry.query_count)}</a></td>
+                  <td class="number" data-label="queries"><a href={`/queries/?search=${encodeURIComponent(`stream:${entry.name}`)}`}>{count(entry.query_count)}</a></td>
                 </tr>
               ))}
             </tbody>

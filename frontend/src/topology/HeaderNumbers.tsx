@@ -7,14 +7,13 @@ import type { Live } from "../live/useFeed";
 import { StatusBadge } from "../ui/StatusBadge";
 
 interface Props {
-  readonly name: string;
   readonly live: Live;
   readonly topology: TopologyDocument | null;
   readonly actions: ComponentChildren;
 }
 
 /** One line that says whether all is well. */
-export function HeaderNumbers({ name, live, topology, actions }: Props): JSX.Element {
+export function HeaderNumbers({ live, topology, actions }: Props): JSX.Element {
   const { snapshot } = live;
   const last = snapshot?.history.at(-1);
   const { tuplesIn, results } = headerRates(snapshot?.history ?? []);
@@ -29,7 +28,6 @@ export function HeaderNumbers({ name, live, topology, actions }: Props): JSX.Ele
   return (
     <div class="topology-head">
       <div class="toolbar">
-        <strong class="topology-name">{name}</strong>
         <StatusBadge state={snapshot?.state ?? topology?.state ?? "unknown"} />
         <span class="muted">
           {snapshot?.epoch === null || snapshot === null ? "" : `epoch ${snapshot.epoch} · `}

@@ -57,7 +57,7 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
   const failed = snapshot?.error ?? topology.value?.error ?? null;
   return (
     <section class="topology">
-      <HeaderNumbers name={name} live={live} topology={topology.value} actions={topology.value === null ? null : <TopologyActions topology={topology.value} operator={operator} onDone={topology.reload} />} />
+      <HeaderNumbers live={live} topology={topology.value} actions={topology.value === null ? null : <TopologyActions topology={topology.value} operator={operator} onDone={topology.reload} />} />
       {topology.problem !== null && <p class="problem-line" role="alert">{topology.problem}</p>}
       {failed !== null && snapshot?.state === "failed" && <p class="problem-line" role="alert">✕ {failed} <a href="/jobs/">See its log</a></p>}
       {topology.value?.deployment.error !== null && topology.value?.deployment.error !== undefined && <p class="problem-line" role="alert">✕ {topology.value.deployment.error}</p>}

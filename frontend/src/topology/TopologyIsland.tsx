@@ -27,7 +27,7 @@ function TopologyList({ colour }: { colour: ReturnType<typeof streamColours> }):
       )}
       {topologies.value !== null && topologies.value.length > 0 && (
         <div class="table-scroll">
-          <table class="list">
+          <table class="list stack">
             <thead>
               <tr>
                 <th scope="col">Topology</th>
@@ -42,7 +42,7 @@ function TopologyList({ colour }: { colour: ReturnType<typeof streamColours> }):
                 <tr key={topology.name}>
                   <td><a class="row-link" href={`/topologies/${encodeURIComponent(topology.name)}/`}>{topology.name}</a></td>
                   <td><StatusBadge state={topology.state} title={topology.error} /></td>
-                  <td class="number">{count(topology.queries.length)}</td>
+                  <td class="number" data-label="queries">{count(topology.queries.length)}</td>
                   <td class="chips">{topology.streams.map((stream) => <StreamChip key={stream} stream={stream} colour={colour} />)}</td>
                   <td class="wide mono">{topology.plan_id?.slice(0, 14) ?? "–"}</td>
                 </tr>
