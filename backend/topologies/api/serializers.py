@@ -93,6 +93,8 @@ class RunSerializer(serializers.ModelSerializer[Run]):
             "error",
             "error_detail",
         )
+        # Only ever written by the supervisor; so the document says that every field is always there.
+        read_only_fields = fields
 
     def get_error(self, record: Run) -> str | None:
         return record.error or None
