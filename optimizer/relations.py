@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from optimizer.expression import Call, Column, Expression, Literal, columns_of, inputs_of, rename_inputs
+from optimizer.normal_form import canonical, conjuncts
 from optimizer.query import Input, Output, Query
 from optimizer.types import ColumnType
-from optimizer.typing_rules import canonical, conjuncts
 from optimizer.views import inline
 
 

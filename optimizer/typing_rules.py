@@ -5,8 +5,7 @@ so that the runtime never has to guess: a string literal beside a timestamp is a
 and a date beside a timestamp is that day's midnight. Numbers of different types stay as
 they are; comparing and adding them gives the wider type.
 
-A call is also put into canonical order, so that `a = b` and `b = a`, or `a < b` and
-`b > a`, are one expression and one plan.
+A call is also put into canonical order (`optimizer.normal_form`).
 """
 
 from __future__ import annotations
@@ -14,16 +13,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 
-from optimizer.expression import Call, Column, Expression, Literal
+from optimizer.expression import Call, Expression, Literal
 from optimizer.functions import FUNCTIONS, Function
+from optimizer.normal_form import ordered_call
 from optimizer.types import ColumnType
 
 T = ColumnType
 _WIDTH = (T.INT, T.BIGINT, T.DOUBLE)
 _INTEGERS = frozenset({T.INT, T.BIGINT})
 _MOMENTS = frozenset({T.TIMESTAMP, T.DATE})
-_MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
-_NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 TRUNCATIONS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond")
 
 
@@ -61,7 +59,9 @@ def call(name: str, *arguments: Expression) -> Expression:
     if by_days is not None:
         return by_days
     typed, result = _TYPED[function.rule](function, arguments)
-    return _canonical(name, tuple(typed), result)
+    if function.rule == "comparison" and any(is_null(a) for a in (typed[:1] if name == "in" else typed)):
+        return Literal(None, T.BOOLEAN)
+    return ordered_call(name, tuple(typed), result)
 
 
 def arity(function: Function) -> str:
@@ -96,71 +96,6 @@ def cast(expression: Expression, target: ColumnType) -> Expression:
     if not allowed:
         raise TypeMismatch(0, str(source), f"a value that can become {target}")
     return Call("cast", (expression,), target)
-
-
-def negation(expression: Expression) -> Expression:
-    """NOT of a boolean, pushed inwards as far as three-valued logic allows.
-
-    >>> negation(call("lt", Column("r", "a", T.INT), Literal(5, T.INT))).function
-    'ge'
-    """
-    if isinstance(expression, Call):
-        if expression.function in _NEGATED:
-            return _canonical(_NEGATED[expression.function], expression.arguments, T.BOOLEAN)
-        if expression.function == "not":
-            return expression.arguments[0]
-        if expression.function in ("and", "or"):
-            dual = "or" if expression.function == "and" else "and"
-            return _canonical(dual, tuple(negation(a) for a in expression.arguments), T.BOOLEAN)
-    return Call("not", (expression,), T.BOOLEAN)
-
-
-def conjuncts(expression: Expression) -> tuple[Expression, ...]:
-    """The parts of a conjunction; an expression that is none is its own only part."""
-    if isinstance(expression, Call) and expression.function == "and":
-        return expression.arguments
-    return (expression,)
-
-
-def canonical(expression: Expression) -> Expression:
-    """The expression with every call in canonical order, as `call` makes it.
-
-    Needed after renaming inputs, because the order of arguments goes by their names.
-    """
-    if not isinstance(expression, Call):
-        return expression
-    arguments = tuple(canonical(argument) for argument in expression.arguments)
-    return _canonical(expression.function, arguments, expression.type)
-
-
-def sort_key(expression: Expression) -> tuple[int, str]:
-    """Canonical order of arguments: columns, then calls, then constants."""
-    rank = 0 if isinstance(expression, Column) else 1 if isinstance(expression, Call) else 2
-    return rank, repr(expression)
-
-
-def _canonical(name: str, arguments: tuple[Expression, ...], result: ColumnType) -> Expression:
-    if name in _MIRRORED:
-        first, second = arguments
-        if sort_key(second) < sort_key(first):
-            return Call(_MIRRORED[name], (second, first), result)
-    elif name in ("and", "or"):
-        parts: dict[Expression, None] = {}
-        for argument in arguments:
-            nested = isinstance(argument, Call) and argument.function == name
-            for part in argument.arguments if nested and isinstance(argument, Call) else (argument,):
-                parts[part] = None
-        if len(parts) == 1:
-            return next(iter(parts))
-        return Call(name, tuple(sorted(parts, key=sort_key)), result)
-    elif name in ("add", "multiply") and result.is_numeric:
-        return Call(name, tuple(sorted(arguments, key=sort_key)), result)
-    elif name == "in":
-        members = sorted(set(arguments[1:]), key=sort_key)
-        if len(members) == 1:
-            return _canonical("eq", (arguments[0], members[0]), result)
-        return Call(name, (arguments[0], *members), result)
-    return Call(name, arguments, result)
 
 
 # Rules: each checks arguments and returns them, converted where needed, with the result's type.
@@ -313,7 +248,10 @@ def _days(name: str, arguments: Sequence[Expression]) -> Expression | None:
     if name == "add" and left.type in _INTEGERS and right.type is T.DATE:
         left, right = right, left
     if left.type is T.DATE and right.type in _INTEGERS:
-        days = call("multiply", Literal(86_400_000_000, T.INTERVAL), right)
+        day = Literal(86_400_000_000, T.INTERVAL)
+        days = call("multiply", day, right)
+        if isinstance(right, Literal) and isinstance(right.value, int):
+            days = Literal(right.value * 86_400_000_000, T.INTERVAL)
         return cast(call(name, cast(left, T.TIMESTAMP), days), T.DATE)
     return None
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from optimizer.expression import Expression, rename_inputs
+from optimizer.normal_form import canonical
 from optimizer.query import Input, Query
-from optimizer.typing_rules import canonical
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from optimizer.errors import InputError
 from optimizer.expression import Expression, Literal
-from optimizer.functions import FUNCTIONS
 from optimizer.naming import nearest
+from optimizer.normal_form import negation
 from optimizer.sql.calls import Calls
 from optimizer.sql.names import AGGREGATES, CALLS, PARTS, RANKINGS, SUGGESTED, VOLATILE
 from optimizer.sql.nodes import BINARY, READ, TYPES, UNSUPPORTED
@@ -18,7 +18,7 @@ from optimizer.sql.places import span_of
 from optimizer.sql.scope import Scope
 from optimizer.sql.windows import UNIT_NAMES, duration_us, parse_duration_us, unit_us
 from optimizer.types import ColumnType
-from optimizer.typing_rules import TypeMismatch, call, cast, is_null, negation
+from optimizer.typing_rules import TypeMismatch, call, cast, is_null
 
 T = ColumnType
 MAX_DEPTH = 60
@@ -138,35 +138,17 @@ class Translator(Calls):
                 pending += [part.expression, part.this]
             else:
                 parts.append(part)
-        translated = [self.predicate(part) for part in parts]
-        absorbing = kind is exp.Or
-        kept = []
-        for operand in translated:
-            if isinstance(operand, Literal) and operand.value is not None:
-                if operand.value is absorbing:
-                    return operand
-            else:
-                kept.append(operand)
-        if not kept:
-            return Literal(not absorbing, T.BOOLEAN)
         name = "and" if kind is exp.And else "or"
-        return kept[0] if len(kept) == 1 else self._call(node, name, kept, parts)
+        return self._call(node, name, [self.predicate(part) for part in parts], parts)
 
     def _binary(self, name: str, node: exp.Expr) -> Expression:
         operands = [node.this, node.expression]
         arguments = [self.expression(operand) for operand in operands]
         translated = self._call(node, name, arguments, operands)
-        if FUNCTIONS[name].rule == "comparison" and any(is_null(argument) for argument in arguments):
-            return Literal(None, T.BOOLEAN)
-        return self._negated(translated) if node.args.get("negate") else translated
+        return negation(translated) if node.args.get("negate") else translated
 
     def _not(self, node: exp.Expr) -> Expression:
-        return self._negated(self.predicate(node.this))
-
-    def _negated(self, operand: Expression) -> Expression:
-        if isinstance(operand, Literal):
-            return Literal(None if operand.value is None else not operand.value, T.BOOLEAN)
-        return negation(operand)
+        return negation(self.predicate(node.this))
 
     def _negate(self, node: exp.Expr) -> Expression:
         if isinstance(node.this, exp.Literal) and not node.this.is_string:
@@ -180,7 +162,7 @@ class Translator(Calls):
         right = node.expression
         if isinstance(right, exp.Null):
             tested = self._call(node, "is_null", [self.expression(node.this)], [node.this])
-            return self._negated(tested) if node.args.get("negate") else tested
+            return negation(tested) if node.args.get("negate") else tested
         if isinstance(right, exp.Boolean):
             # x IS TRUE is never NULL.
             operand = self.predicate(node.this)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
@@ -13,17 +12,16 @@ from optimizer.errors import InputError
 from optimizer.expression import Column, Expression, Literal, inputs_of
 from optimizer.expression_sql import to_sql
 from optimizer.naming import matches, nearest
+from optimizer.normal_form import conjuncts
 from optimizer.query import Input, Output, Query
 from optimizer.relations import components
-from optimizer.sql.dialect import WindowText
 from optimizer.sql.expressions import Translator
 from optimizer.sql.output_names import output_name
 from optimizer.sql.places import SourceText, span_of
 from optimizer.sql.scope import Scope, Source
 from optimizer.sql.syntax import keyword_span, read_condition, read_select
-from optimizer.sql.windows import UNIT_NAMES, duration_us, unit_us
+from optimizer.sql.windows import window_length
 from optimizer.types import ColumnType
-from optimizer.typing_rules import conjuncts
 from optimizer.views import inline
 
 _CLAUSES: Mapping[str, tuple[str, TokenType, str]] = {
@@ -196,7 +194,7 @@ class Reader:
             raise self._text.error(
                 span_of(naming), "duplicate-alias", f"alias {alias} twice", "another alias for the second"
             )
-        window = self._window(table.meta.get("window"))
+        window = window_length(table.meta.get("window"), self._text)
         stream = self._catalog.find(identifier.name, quoted)
         if stream is not None:
             self._inputs.append(Input(alias, stream.name, window))
@@ -220,29 +218,6 @@ class Reader:
         if inlined.cross_join:
             self._links.append(names_in)
         return Source(alias, view, inlined.columns, names_in, table)
-
-    def _window(self, window: WindowText | None) -> timedelta | None:
-        if window is None or window.number is None:
-            return None
-        if unit_us(window.unit) is None:
-            raise self._text.error(
-                window.unit_span,
-                "bad-window",
-                f"unit {window.unit}",
-                f"one of {', '.join(UNIT_NAMES)}",
-                nearest(window.unit, UNIT_NAMES),
-            )
-        try:
-            us = duration_us(window.number, window.unit)
-        except ValueError:
-            raise self._text.error(
-                window.number_span, "bad-window", window.number, "a number, the window's length"
-            ) from None
-        if us < 0:
-            raise self._text.error(
-                window.number_span, "bad-window", f"a window of {window.number} {window.unit}", "0 or more"
-            )
-        return timedelta(microseconds=us)
 
     # Conditions
 

@@ -6,6 +6,10 @@ import re
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 
+from optimizer.naming import nearest
+from optimizer.sql.dialect import WindowText
+from optimizer.sql.places import SourceText
+
 UNITS_US = {
     "microsecond": 1,
     "millisecond": 1_000,
@@ -95,3 +99,28 @@ def duration_text(us: int) -> str:
             count = us // scale
             return f"{count} {unit.upper()}{'' if abs(count) == 1 else 'S'}"
     raise AssertionError("every whole number of microseconds is a number of microseconds")
+
+
+def window_length(window: WindowText | None, text: SourceText) -> timedelta | None:
+    """The length of a window as it is written; None is unbounded. Raises `InputError`."""
+    if window is None or window.number is None:
+        return None
+    if unit_us(window.unit) is None:
+        raise text.error(
+            window.unit_span,
+            "bad-window",
+            f"unit {window.unit}",
+            f"one of {', '.join(UNIT_NAMES)}",
+            nearest(window.unit, UNIT_NAMES),
+        )
+    try:
+        us = duration_us(window.number, window.unit)
+    except ValueError:
+        raise text.error(
+            window.number_span, "bad-window", window.number, "a number, the window's length"
+        ) from None
+    if us < 0:
+        raise text.error(
+            window.number_span, "bad-window", f"a window of {window.number} {window.unit}", "0 or more"
+        )
+    return timedelta(microseconds=us)

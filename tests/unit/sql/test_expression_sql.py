@@ -1,0 +1,61 @@
+"""`to_sql` writes an expression that parses back into itself, with no more parentheses than needed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from optimizer.expression import Call, Column, Literal
+from optimizer.expression_sql import quote_if_needed, to_duckdb_sql, to_sql
+from optimizer.types import ColumnType as T
+from tests.unit.sql.streams import parse
+from tests.unit.sql.test_duckdb import EXPRESSIONS, conditions
+
+READABLE = {
+    "delay>60 and (seats=1 or cancelled)": (
+        "departures.delay > 60 AND (departures.cancelled OR departures.seats = 1)"
+    ),
+    "not (seats in (1,2))": "departures.seats NOT IN (1, 2)",
+    "flight not like 'a%'": "departures.flight NOT LIKE 'a%'",
+    "flight is not null": "departures.flight IS NOT NULL",
+    "(seats - 1) - (2 - number)": "departures.seats - 1 - (2 - departures.number)",
+    "(seats + 1) * 2": "(departures.seats + 1) * 2",
+    "-(-seats)": "-(-departures.seats)",
+    "at - interval '90 seconds'": "departures.at - INTERVAL '90' SECOND",
+    "at > '2013-01-01 10:00'": "departures.at > TIMESTAMP '2013-01-01 10:00:00'",
+    "case when cancelled then 'it''s' end": "CASE WHEN departures.cancelled THEN 'it''s' ELSE NULL END",
+    "delay < 0.5": "departures.delay < 0.5",
+    "cast(delay as int) % 3": "CAST(departures.delay AS INT) % 3",
+}
+
+
+@pytest.mark.parametrize("text", READABLE)
+def test_readable(text: str) -> None:
+    assert to_sql(parse(f"SELECT {text} AS x FROM departures").outputs[0].expression) == READABLE[text]
+
+
+@pytest.mark.parametrize("text", [e for e in EXPRESSIONS if e != "NULL::int"])
+def test_reading_back(text: str) -> None:
+    expression = parse(f"SELECT {text} AS x FROM departures").outputs[0].expression
+    assert parse(f"SELECT {to_sql(expression)} AS x FROM departures").outputs[0].expression == expression
+
+
+@settings(max_examples=100, deadline=None)
+@given(conditions)
+def test_random_conditions_read_back(condition: str) -> None:
+    expression = parse(f"SELECT {condition} AS x FROM departures").outputs[0].expression
+    assert parse(f"SELECT {to_sql(expression)} AS x FROM departures").outputs[0].expression == expression
+
+
+def test_names_are_quoted_only_where_needed() -> None:
+    assert [quote_if_needed(name) for name in ("a", "a_1", "A", "1a", "a b", 'a"b', "")] == [
+        "a", "a_1", '"A"', '"1a"', '"a b"', '"a""b"', '""',
+    ]  # fmt: skip
+
+
+def test_duckdb_text_has_exact_types() -> None:
+    half = Call("lt", (Column("d", "x", T.INT), Literal(0.5, T.DOUBLE)), T.BOOLEAN)
+    assert to_duckdb_sql(half) == '"d"."x" < 0.5e0'
+    assert to_duckdb_sql(Literal(5, T.BIGINT)) == "CAST(5 AS BIGINT)"
+    assert to_duckdb_sql(Literal(None, T.DATE)) == "CAST(NULL AS DATE)"
+    assert to_duckdb_sql(Literal("ab", T.BINARY)) == "from_hex('ab')"
