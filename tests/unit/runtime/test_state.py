@@ -56,7 +56,7 @@ class PartitionMachine(RuleBasedStateMachine):
         rows=st.lists(st.tuples(st.integers(-15, 15), st.integers(-15, 15)), max_size=6),
         more=st.lists(st.tuples(st.integers(-15, 15), st.integers(-15, 15)), max_size=2),
         dies=st.booleans(),
-        advance=st.integers(0, 12),
+        advance=st.integers(0, 4),
     )
     def work_on_a_batch(
         self, rows: list[tuple[int, int]], more: list[tuple[int, int]], dies: bool, advance: int
@@ -84,6 +84,7 @@ class PartitionMachine(RuleBasedStateMachine):
             return
         gone = {run.path for run in (*evicted.dropped, *compacted.dropped)}
         kept = [run for run in self.committed if run.path not in gone]
+        assert all(self.within_retention(run) for run in kept)
         self.committed = RUNS.validate_json(RUNS.dump_json((*kept, *added)))
         state_root(self.folder).delete(sorted(gone))
         self.model += fresh
@@ -129,6 +130,12 @@ class PartitionMachine(RuleBasedStateMachine):
         return all(
             retention is None or time + retention >= self.watermark
             for time, retention in zip(row, self.store.retention_us, strict=False)
+        )
+
+    def within_retention(self, run: RunRef) -> bool:
+        return self.watermark is None or all(
+            retention is None or newest + retention >= self.watermark
+            for newest, retention in zip(run.max_times_us, self.store.retention_us, strict=True)
         )
 
     def read(self, runs: tuple[RunRef, ...]) -> list[Row]:
