@@ -325,6 +325,22 @@ class StateGraph:
         """The index of the state that holds new tuples of a relation and nothing else."""
         return self._state_of[1 << start, 0].index
 
+    @property
+    def has_running(self) -> bool:
+        """True if what runs already is discounted."""
+        return self._kept is not None
+
+    def is_running(self, arc: int) -> bool:
+        """True if the running plan has this step of this start."""
+        source, store = self.states[self.source[arc]], self.states[self.store[arc]]
+        start = self.relations[self.start[arc]].id
+        return self._kept is not None and self._kept.has_arc(start, self.names(source)[0], self.names(store))
+
+    def latency(self, target: int, start: int) -> float:
+        """Objective of one hop on the way of a start to a target."""
+        found = self.targets[target]
+        return found.latency[found.state.members.index(start)]
+
     def predicate_mask(self, predicate: int) -> int:
         """The relations that a predicate reads."""
         return self._masks[predicate]

@@ -7,7 +7,7 @@ that is used: probe orders are walked step by step, so a fault of a method canno
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isclose
 
 from optimizer.costs import CostModel
@@ -94,8 +94,11 @@ def cost_of(
 def faults(problem: Problem, options: Options, solution: Solution, shared: bool = True) -> list[str]:
     """What is wrong with a solution; empty if nothing is.
 
-    `shared` is False for the method `individual`, whose cost counts every query by itself.
+    `shared` is False for the method `individual`: its cost counts every query by itself, and
+    limits hold for each query's own stores, not for their union.
     """
+    if not shared:
+        options = replace(options, single_copy=False, storage_budget=None, task_capacity=None)
     found: list[str] = []
     model = CostModel(problem)
     queries = {q.id: q for q in problem.queries if len(q.relations) > 1}

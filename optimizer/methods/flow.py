@@ -18,6 +18,7 @@ Variables y_a: the arc is used (shared by everything); w_m: an MIR is kept; z_mp
     (7)  z_mp <= w_m <= sum_p z_mp;  y_a <= sum of z over P1(a) + b_a, and the same per
          (q, r, m, P) for flows
 
+An arc that completes a query and feeds nothing has y = f, one variable without (2) and (4).
 (6) and (7)'s flow form are implied for integers; they make the relaxation tight. A store
 with one task or one candidate needs no z: its copy costs what w costs, and broadcast is a
 property of the arc. With a task capacity every arc is assigned to one copy instead
@@ -69,6 +70,8 @@ class FlowProgram:
         self._b: dict[int, int] = {}
         self._f: dict[tuple[int, int], int] = {}
         self._v: dict[tuple[int, int], int] = {}
+        self._final: set[int] = set()
+        """Arcs that complete one query and nothing else: their y is that query's flow."""
         self._load: int | None = None
         self._bases: dict[int, None] = {}
         self._build()
@@ -136,12 +139,16 @@ class FlowProgram:
 
     def _add_arcs(self) -> None:
         graph, program = self.graph, self.program
+        finals = {target for target in self.targets if target not in self._w}
         into: dict[tuple[int, int], list[int]] = {}
         for arc in self._arcs:
             site = graph.sites[graph.store[arc]]
             tasks, known = site.tasks, graph.known[arc]
             static = self._capacity is None and not known
             cost = graph.cost[arc] * (tasks if static else 1)
+            if graph.target[arc] in finals:
+                cost += graph.latency(graph.target[arc], graph.start[arc])
+                self._final.add(arc)
             y = program.add_column(self._objective(cost), integer=True, name=f"y{arc}")
             self._y[arc] = y
             into.setdefault((graph.start[arc], graph.target[arc]), []).append(y)
@@ -151,10 +158,12 @@ class FlowProgram:
                 knowing = [self._z[graph.store[arc], p] for p in _ones(known)]
                 if len(knowing) < len(site.partitionings):
                     extra = self._objective(graph.cost[arc] * (tasks - 1))
-                    b = program.add_column(extra, integer=False, name=f"b{arc}")
+                    b = program.add_column(extra, integer=True, name=f"b{arc}")
                     self._b[arc] = b
                     program.at_most_sum(y, [*knowing, b])
         for arc in self._arcs:
+            if arc in self._final:
+                continue
             kept = self._w.get(graph.store[arc])
             if kept is not None:
                 program.at_most_sum(self._y[arc], [kept])
@@ -179,17 +188,21 @@ class FlowProgram:
     def _add_flows(self, target: int) -> None:
         graph, program = self.graph, self.program
         state = graph.states[target]
-        for member, start in enumerate(state.members):
-            latency = self._objective(graph.targets[target].latency[member])
+        for start in state.members:
+            latency = self._objective(graph.latency(target, start))
             first = graph.states_of_start(start)
+            finals = {self._y[arc] for arc in graph.routes(target, start) if arc in self._final}
             out: dict[int, list[int]] = {}
             into: dict[int, list[int]] = {}
             at_mir: dict[int, list[int]] = {}
             by_known: dict[tuple[int, int], list[int]] = {}
             for arc in graph.routes(target, start):
-                f = program.add_column(latency, integer=False, name=f"f{target}.{arc}")
+                if arc in self._final:
+                    f = self._y[arc]
+                else:
+                    f = program.add_column(latency, integer=False, name=f"f{target}.{arc}")
+                    program.at_most_sum(f, [self._y[arc]])
                 self._f[target, arc] = f
-                program.at_most_sum(f, [self._y[arc]])
                 out.setdefault(graph.source[arc], []).append(f)
                 into.setdefault(graph.target[arc], []).append(f)
                 store = graph.store[arc]
@@ -204,7 +217,7 @@ class FlowProgram:
                     signs = [1.0] * len(arriving) + [-1.0] * len(leaving)
                     program.add_row(arriving + leaving, signs, 0.0, 0.0)
             for mir, flows in at_mir.items():
-                if len(flows) > 1:
+                if len(flows) > 1 or flows[0] in finals:
                     program.add_row([*flows, self._w[mir]], [1.0] * len(flows) + [-1.0], -inf, 0.0)
             for (store, known), arcs in by_known.items():
                 knowing = [self._z[store, p] for p in _ones(known)]
@@ -306,6 +319,11 @@ class FlowProgram:
                 for arc in draft.paths[target, start]:
                     values[self._f[target, arc]] = 1.0
         return values
+
+    def fixed_storage(self) -> float:
+        """Objective of the base stores that the program leaves out: their copies are no decision."""
+        sites = self.graph.sites
+        return sum(min(sites[site].weights) for site in sorted(self._bases) if not self.has_choice(site))
 
     def arc_values(self, values: Sequence[float]) -> dict[int, float]:
         """y by arc, for example of the relaxation."""

@@ -242,16 +242,24 @@ def _route(draft: Draft, key: Key, banned: int | None = None) -> bool:
     return True
 
 
-def guided_plan(graph: StateGraph, guide: list[float], mirs: Iterable[int], targets: Sequence[int]) -> Draft:
-    """A plan that follows a relaxation: its MIRs first, then paths along discounted arcs."""
+def guided_plan(
+    graph: StateGraph, guide: list[float], mirs: Iterable[int], targets: Sequence[int]
+) -> Draft | None:
+    """A plan that follows a relaxation: its MIRs first, then paths along discounted arcs.
+
+    None if one of the MIRs cannot be fed without another that is missing.
+    """
     draft = Draft(graph, guide=guide, targets=targets)
     draft.settle()
     for mir in sorted(mirs, key=lambda m: (graph.states[m].size, m)):
         draft.add_mir(mir)
     draft.settle()
-    for target in [*sorted(draft.mirs - set(draft.targets)), *draft.targets]:
+    for target in dict.fromkeys(
+        [*sorted(draft.mirs, key=lambda m: (graph.states[m].size, m)), *draft.targets]
+    ):
         for start in graph.states[target].members:
-            _route(draft, (target, start))
+            if not _route(draft, (target, start)):
+                return None
     draft.guide = graph.cost
     draft.settle()
     return draft

@@ -9,7 +9,7 @@ afresh; if it is worse than what was known, it is not used.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from time import perf_counter
 
@@ -17,7 +17,8 @@ from optimizer.errors import Infeasible
 from optimizer.methods.assemble import assemble, check_limits, empty, tidy
 from optimizer.methods.draft import Draft
 from optimizer.methods.flow import FlowProgram
-from optimizer.methods.greedy import first_plan, flat_plan, guided_plan, improve, search, stored_tuples
+from optimizer.methods.greedy import first_plan, guided_plan, improve, search, stored_tuples
+from optimizer.methods.memory import Memory, Part, draft_of
 from optimizer.methods.solvers import relax, solve_program
 from optimizer.problem import Options, Problem, Solution, Status
 from optimizer.shapes import bits
@@ -27,27 +28,33 @@ LARGE_COMPONENT = 3000
 """Columns from which a component's relaxation is solved first to guide the greedy."""
 SEARCH_SHARE = 0.15
 """Part of the time limit that local search may use before the solver starts."""
+MIR_THRESHOLDS = (0.5, 0.2, 0.8)
+"""How much of an MIR the relaxation must keep for the guided greedy to begin with it."""
 CLOSED = 1e-6
 """Relative gap below which an answer counts as proven: the solver's own tolerance."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A component's plan and what is proven about it."""
-
-    draft: Draft
-    bound: float
-    proven: bool
-
-
 class Ilp:
-    """Joint optimization by integer programming; see `Method`."""
+    """Joint optimization by integer programming; see `Method`.
+
+    Proven components are remembered, so that after a small change only the components that
+    it touches are solved again.
+    """
 
     name = "ilp"
 
+    def __init__(self) -> None:
+        self._memory = Memory()
+
     def solve(self, problem: Problem, options: Options, running: Solution | None = None) -> Solution:
-        """The optimum, or the best plan found within the time limit with bound and gap."""
+        """The optimum, or the best plan found within the time limit with bound and gap.
+
+        `running` is a warm start and costs a little less than it does (`stay_discount`), unless
+        more than half of the queries changed: then everything is optimized afresh.
+        """
         begun = perf_counter()
+        if running is not None and mostly_changed(problem, running):
+            running = None
         graph = StateGraph(problem, options, running=running)
         built = perf_counter()
         if not graph.required:
@@ -56,7 +63,7 @@ class Ilp:
         if options.task_capacity is not None:
             parts = [_solve_capacity(graph, deadline)]
         else:
-            parts = _solve_components(graph, deadline)
+            parts = self._solve_components(graph, deadline, running)
             if options.storage_budget is not None:
                 parts = _within_budget(graph, parts, deadline)
         draft = _merge(graph, parts)
@@ -66,8 +73,29 @@ class Ilp:
         solution = assemble(draft, self.name, built - begun, perf_counter() - built)
         return check_limits(problem, options, _proven(solution, bound, searched, parts))
 
+    def _solve_components(self, graph: StateGraph, deadline: float, running: Solution | None) -> list[Part]:
+        groups = components(graph)
+        weights = [sum(graph.states[t].size ** 2 for t in group) for group in groups]
+        parts = []
+        for i, group in enumerate(groups):
+            part = self._memory.recall(graph, group)
+            if part is None:
+                now = perf_counter()
+                share = max((deadline - now) * weights[i] / sum(weights[i:]), 0.0)
+                part = _solve_component(graph, group, now + share, running)
+                self._memory.keep(graph, group, part)
+            parts.append(part)
+        return parts
 
-def _proven(solution: Solution, bound: float, searched: float, parts: Sequence[_Part]) -> Solution:
+
+def mostly_changed(problem: Problem, running: Solution) -> bool:
+    """True if more than half of the queries, old and new, are in only one of the two plans."""
+    now = {query.id for query in problem.queries if len(query.relations) > 1}
+    before = {query for order in running.orders for query in order.queries}
+    return len(now ^ before) > len(now | before) / 2
+
+
+def _proven(solution: Solution, bound: float, searched: float, parts: Sequence[Part]) -> Solution:
     """The solution with its bound, in undiscounted cost.
 
     With a stay discount the search minimizes a cost that is never larger than the reported
@@ -124,69 +152,90 @@ def components(graph: StateGraph) -> list[tuple[int, ...]]:
     return sorted((tuple(group) for group in groups.values()), key=lambda g: (len(g), g))
 
 
-def _solve_components(graph: StateGraph, deadline: float) -> list[_Part]:
-    groups = components(graph)
-    weights = [sum(graph.states[t].size ** 2 for t in group) for group in groups]
-    parts = []
-    for i, group in enumerate(groups):
-        now = perf_counter()
-        share = (deadline - now) * weights[i] / sum(weights[i:])
-        parts.append(_solve_component(graph, group, now + max(share, 0.0)))
-    return parts
-
-
-def _solve_component(graph: StateGraph, group: tuple[int, ...], deadline: float) -> _Part:
+def _solve_component(
+    graph: StateGraph, group: tuple[int, ...], deadline: float, running: Solution | None
+) -> Part:
+    """Relaxation first: often it is integral, or proves that the guided greedy is optimal."""
     options = graph.options
     flow = FlowProgram(graph, group)
-    incumbent = _first(graph, group)
-    left = deadline - perf_counter()
-    if left <= 0:
-        return _Part(incumbent, 0.0, False)
-    start = None
-    if len(flow.program.cost) >= LARGE_COMPONENT:
-        improve(incumbent, perf_counter() + SEARCH_SHARE * left)
-        relaxed = relax(flow.program, deadline - perf_counter())
-        if relaxed is not None:
-            guided = _guided(graph, flow, relaxed, perf_counter() + SEARCH_SHARE * left)
-            if guided.total < incumbent.total:
-                incumbent = guided
-    start = flow.point(incumbent)
+    best = _first(graph, group, running)
+    allowed = max(deadline - perf_counter(), 0.0)
+    # A tenth is left for rounding, repair and assembling.
+    deadline -= 0.1 * allowed
+    if allowed <= 0:
+        return Part(best, 0.0, False)
+    large = len(flow.program.cost) >= LARGE_COMPONENT
+    if large:
+        improve(best, perf_counter() + SEARCH_SHARE * allowed)
+    relaxed = relax(flow.program, deadline - perf_counter(), interior=large)
+    bound = 0.0
+    if relaxed is not None:
+        bound = flow.program.lower_bound(relaxed)
+        best = _guided(graph, flow, relaxed, best, bound, perf_counter() + SEARCH_SHARE * allowed)
+        if not large and _closed(flow, best, bound):
+            return Part(best, bound, True)
     answer = solve_program(
         flow.program,
         options.solver,
         deadline - perf_counter(),
         relative_gap=options.relative_gap,
         seed=options.seed,
-        start=start,
+        start=flow.point(best),
     )
-    best = incumbent
     if answer.values is not None:
         found = flow.draft(answer.values)
-        if found.total < incumbent.total * (1 - 1e-12):
+        if found.total < best.total * (1 - 1e-12):
             best = found
     if not answer.proven:
-        improve(best, perf_counter() + SEARCH_SHARE * left)
-    return _Part(best, max(answer.bound or 0.0, 0.0), answer.proven)
+        improve(best, deadline + 0.05 * allowed)
+    return Part(best, max(answer.bound or 0.0, bound), answer.proven)
 
 
-def _first(graph: StateGraph, group: tuple[int, ...]) -> Draft:
-    drafts = [first_plan(graph, targets=group), flat_plan(graph, targets=group)]
+def _first(graph: StateGraph, group: tuple[int, ...], running: Solution | None) -> Draft:
+    drafts = [first_plan(graph, targets=group)]
+    if running is not None:
+        kept = draft_of(graph, group, running)
+        if kept is not None:
+            drafts.append(kept)
     best = min(drafts, key=lambda draft: draft.total)
     tidy(best)
     return best
 
 
-def _guided(graph: StateGraph, flow: FlowProgram, relaxed: list[float], deadline: float) -> Draft:
+def _closed(flow: FlowProgram, draft: Draft, bound: float) -> bool:
+    fixed = flow.fixed_storage()
+    return draft.total - fixed <= bound + 1e-9 * max(abs(draft.total), 1e-9)
+
+
+def _guided(
+    graph: StateGraph,
+    flow: FlowProgram,
+    relaxed: list[float],
+    best: Draft,
+    bound: float,
+    deadline: float,
+) -> Draft:
+    """The best of `best` and of plans that follow the relaxation, with local search."""
     guide = list(graph.cost)
     for arc, value in flow.arc_values(relaxed).items():
         guide[arc] *= max(1.0 - value, 0.0)
-    mirs = [mir for mir, value in flow.mir_values(relaxed).items() if value > 0.5]
-    draft = guided_plan(graph, guide, mirs, flow.targets)
-    improve(draft, deadline)
-    return draft
+    weights = flow.mir_values(relaxed)
+    for threshold in MIR_THRESHOLDS:
+        if _closed(flow, best, bound) or perf_counter() > deadline:
+            break
+        mirs = [mir for mir, value in weights.items() if value > threshold]
+        draft = guided_plan(graph, guide, mirs, flow.targets)
+        if draft is None:
+            continue
+        tidy(draft)
+        if not _closed(flow, draft, bound):
+            improve(draft, deadline)
+        if draft.total < best.total * (1 - 1e-12):
+            best = draft
+    return best
 
 
-def _merge(graph: StateGraph, parts: Sequence[_Part]) -> Draft:
+def _merge(graph: StateGraph, parts: Sequence[Part]) -> Draft:
     """One draft of all components."""
     draft = Draft(graph)
     for part in parts:
@@ -204,7 +253,7 @@ def _merge(graph: StateGraph, parts: Sequence[_Part]) -> Draft:
 # -- limits -------------------------------------------------------------------------------
 
 
-def _within_budget(graph: StateGraph, parts: list[_Part], deadline: float) -> list[_Part]:
+def _within_budget(graph: StateGraph, parts: list[Part], deadline: float) -> list[Part]:
     """The components' plans if they fit together, else one joint program with the budget."""
     budget = graph.options.storage_budget
     least = sum(graph.sites[site].tuples for site in graph.base_sites)
@@ -232,10 +281,10 @@ def _within_budget(graph: StateGraph, parts: list[_Part], deadline: float) -> li
         if found.total < best.total and stored_tuples(found) <= budget * (1 + 1e-9):
             best = found
     bound = max(answer.bound or 0.0, sum(part.bound for part in parts))
-    return [_Part(best, bound, answer.proven)]
+    return [Part(best, bound, answer.proven)]
 
 
-def _solve_capacity(graph: StateGraph, deadline: float) -> _Part:
+def _solve_capacity(graph: StateGraph, deadline: float) -> Part:
     """One joint program in which every arc goes to one copy, so that loads can be limited."""
     options = graph.options
     capacity = options.task_capacity
@@ -250,7 +299,7 @@ def _solve_capacity(graph: StateGraph, deadline: float) -> _Part:
     )
     if answer.values is None:
         raise Infeasible("task_capacity", capacity, _smallest_capacity(graph, options.time_limit_s))
-    return _Part(flow.draft(answer.values), answer.bound or 0.0, answer.proven)
+    return Part(flow.draft(answer.values), answer.bound or 0.0, answer.proven)
 
 
 def _smallest_capacity(graph: StateGraph, time_limit_s: float) -> float | None:

@@ -7,8 +7,12 @@ program takes to solve, so HiGHS also gets the arrays directly. Both paths solve
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import inf
+from math import ceil, gcd, inf
+
+STEPS_PER_UNIT = 64
+"""Costs are looked at in 64ths, which binary fractions represent exactly."""
 
 
 @dataclass(slots=True)
@@ -39,6 +43,28 @@ class Program:
         self.row_start.append(len(self.indices))
         self.row_lower.append(lower)
         self.row_upper.append(upper)
+
+    def lower_bound(self, relaxed: Sequence[float]) -> float:
+        """What an optimum of the relaxation proves about integer points.
+
+        If every cost is a multiple of some step, so is every integer point's objective, and
+        the relaxation's objective may be rounded up to the next multiple.
+        """
+        value = sum(c * x for c, x in zip(self.cost, relaxed, strict=True))
+        step = self.step()
+        if step is None:
+            return value
+        return max(value, step * ceil(value / step - 1e-6))
+
+    def step(self) -> float | None:
+        """The largest number of which all costs are whole multiples, if it is not tiny."""
+        common = 0
+        for cost, integer in zip(self.cost, self.integer, strict=True):
+            scaled = cost * STEPS_PER_UNIT
+            if (cost and not integer) or scaled != int(scaled):
+                return None
+            common = gcd(common, int(scaled))
+        return common / STEPS_PER_UNIT if common else None
 
     def at_most_sum(self, column: int, others: list[int]) -> None:
         """x[column] <= sum of x[others]."""
