@@ -40,14 +40,13 @@ def emit(index: RuleIndex, emits: Sequence[Emit], inputs: Sequence[str], frame: 
         if query.marks_late:
             outputs.append(pl.col(LATE).alias(RESULT_LATE))
         names = [name for name, _ in leaf.outputs] + ([RESULT_LATE] if query.marks_late else [])
-        # `with_columns` keeps the height where an output is a constant.
-        positions = rows.select(pl.col(ARRIVAL))
-        table = rows.with_columns(outputs).select(names)
+        # `with_columns` keeps the height where all outputs are constants.
+        table = rows.with_columns(outputs)[names]
         results.append(
             Result(
                 leaf.query,
                 table.to_arrow(compat_level=pl.CompatLevel.oldest()),
-                positions.to_arrow().column(0),
+                rows[[ARRIVAL]].to_arrow().column(0),
             )
         )
     return results

@@ -77,22 +77,23 @@ def ingest(
         pl.int_range(arrival_base, arrival_base + frame.height, dtype=pl.Int64).alias(ARRIVAL)
     )
     time = pl.col(declared.event_time)
-    newest = frame.select(time.to_physical().max()).item() if frame.height else None
+    times = frame[declared.event_time].cast(pl.Int64)
+    newest: int | None = times.max()  # type: ignore[assignment]
+    oldest: int | None = times.min()  # type: ignore[assignment]
     dead: list[pl.DataFrame] = []
-    unplaced = frame.filter(time.is_null())
-    if unplaced.height:
+    unplaced = frame.clear()
+    if times.null_count():
+        unplaced = frame.filter(time.is_null())
         dead.append(_letters(stream, "null event time", declared.event_time, unplaced))
         frame = frame.filter(time.is_not_null())
     late = 0
     is_late = pl.lit(False) if watermark_us is None else time.to_physical() < watermark_us
-    if watermark_us is not None and frame.height:
-        oldest = frame.select(time.to_physical().min()).item()
-        if oldest < watermark_us:
-            behind = frame.filter(is_late)
-            late = behind.height
-            if declared.late == "drop":
-                dead.append(_letters(stream, "late", declared.event_time, behind))
-                frame = frame.filter(~is_late)
+    if watermark_us is not None and oldest is not None and oldest < watermark_us:
+        behind = frame.filter(is_late)
+        late = behind.height
+        if declared.late == "drop":
+            dead.append(_letters(stream, "late", declared.event_time, behind))
+            frame = frame.filter(~is_late)
     if index.marks_late:
         frame = frame.with_columns(is_late.alias(LATE))
     unreadable = 0

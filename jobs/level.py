@@ -151,13 +151,12 @@ def _stored(index: RuleIndex, edge: Edge, frame: pl.DataFrame) -> pl.DataFrame:
     is probed and is not kept.
     """
     store = index.stores[edge.target]
-    columns = [pl.col(f"{stored.input}.{name}") for stored in store.inputs for name in stored.columns]
-    columns.append(pl.col(ARRIVAL))
-    if index.marks_late:
-        columns.append(pl.col(LATE))
-    if not store.is_base:
-        columns.append(pl.lit(ordinal(index.start_of(edge)), dtype=pl.Int8).alias(ORDINAL))
-    return frame.select(columns)
+    names = [f"{stored.input}.{name}" for stored in store.inputs for name in stored.columns]
+    kept = frame[[*names, ARRIVAL, *((LATE,) if index.marks_late else ())]]
+    if store.is_base:
+        return kept
+    start = ordinal(index.start_of(edge))
+    return kept.with_columns(pl.lit(start, dtype=pl.Int8).alias(ORDINAL))
 
 
 def _edge_work(edge: Edge, messages: Sequence[Message]) -> EdgeWork:

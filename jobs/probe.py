@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 from polars._typing import EngineType
 
@@ -94,7 +95,7 @@ def probe(
     reachable = _reachable(plan, runs, arriving) if arriving.height else []
     if not reachable:
         return pl.DataFrame()
-    stored = pl.concat([_stored(index, rule, plan, state.scan(run)) for run in reachable])
+    stored = _stored(index, rule, plan, state.scan_all(reachable))
     # Runs of earlier batches hold smaller arrival numbers only: nothing to compare.
     first: int = arriving[ARRIVAL].min()  # type: ignore[assignment]
     fresh = any(run.max_arrival >= first for run in reachable)
@@ -243,7 +244,7 @@ def _stored(index: RuleIndex, rule: ProbeRule, plan: ProbePlan, run: pl.DataFram
         columns.append(run[ORDINAL].alias(_STORED_ORDINAL))
     if index.marks_late:
         # Runs from before the first query that marks late results hold tuples that were in time.
-        late = run[LATE] if LATE in run.columns else pl.repeat(False, run.height, eager=True)
+        late = run[LATE].fill_null(False) if LATE in run.columns else pl.repeat(False, run.height, eager=True)
         columns.append(late.alias(_STORED_LATE))
     return pl.DataFrame(columns)
 
@@ -279,10 +280,11 @@ def _estimated_pairs(plan: ProbePlan, arriving: pl.DataFrame, stored: pl.DataFra
     product = arriving.height * stored.height
     if product <= _FEW_PAIRS:
         return float(product)
-    sample = stored.gather_every(max(1, stored.height // _SAMPLE)).select(
-        key.alias(str(i)) for i, key in enumerate(plan.stored_keys)
-    )
-    counts = sample.group_by(sample.columns).len()["len"].cast(pl.Float64)
+    sample = stored[:: max(1, stored.height // _SAMPLE)]
+    if sample.height < 2:
+        return float(product)
+    keys = sample.select(key.alias(str(i)) for i, key in enumerate(plan.stored_keys)).drop_nulls()
+    _, counts = np.unique(keys.hash_rows().to_numpy(), return_counts=True)
     coinciding = float((counts * (counts - 1)).sum())
     return product * coinciding / (sample.height * (sample.height - 1))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
@@ -47,6 +47,12 @@ RUNS: TypeAdapter[tuple[RunRef, ...]] = TypeAdapter(tuple[RunRef, ...])
 """Reads and writes lists of runs as JSON, for manifests and between processes."""
 
 
+@dataclass(frozen=True, slots=True)
+class _OpenedRun:
+    run: RunRef
+    frame: pl.DataFrame
+
+
 class StateRoot:
     """The directory under which all runs of a topology lie: a local path or a URL for pyarrow.
 
@@ -63,11 +69,11 @@ class StateRoot:
             self.filesystem, base = pafs.LocalFileSystem(), os.path.abspath(root)
         self.local = isinstance(self.filesystem, pafs.LocalFileSystem)
         self._base = base
-        self._opened: OrderedDict[tuple[str, int, int], pl.DataFrame] = OrderedDict()
+        self._opened: OrderedDict[tuple[str, int, int], _OpenedRun] = OrderedDict()
 
     def locate(self, path: str) -> str:
         """The full name of a run's file on the root's filesystem."""
-        return str(PurePosixPath(self._base) / path)
+        return f"{self._base}/{path}"
 
     def exists(self, path: str) -> bool:
         if self.local:
@@ -90,36 +96,41 @@ class StateRoot:
                 writer.write_table(table.combine_chunks(), max_chunksize=2**31 - 1)
             size = sink.tell()
         self.filesystem.move(unfinished, final)
-        return RunRef(
-            run.store, run.partition, run.path, run.rows, size,
-            run.min_times_us, run.max_times_us, run.min_arrival, run.max_arrival,
-        )  # fmt: skip
+        return replace(run, bytes=size)
 
     def read(self, path: str) -> pl.DataFrame:
         """The run's tuples; the file is mapped, not read, where the filesystem is local.
 
         Recently read runs stay open, because worker processes live longer than a batch.
         """
-        info = self.filesystem.get_file_info(self.locate(path))
-        key = (path, info.mtime_ns, info.size)
-        frame = self._opened.get(key)
-        if frame is None:
-            frame = pl.DataFrame(pl.from_arrow(self._open(path).read_all()))
-            self._opened[key] = frame
-            while len(self._opened) > _CACHED_RUNS:
-                self._opened.popitem(last=False)
-        else:
-            self._opened.move_to_end(key)
-        return frame
+        return self._opened_run(path).frame
 
     def figures(self, path: str) -> RunRef:
         """A run's figures from its own file."""
+        return self._opened_run(path).run
+
+    def _opened_run(self, path: str) -> _OpenedRun:
+        # A repeated batch replaces a file under its name, so the name alone does not identify it.
+        changed, size = self._identity(path)
+        key = (path, changed, size)
+        opened = self._opened.get(key)
+        if opened is not None:
+            self._opened.move_to_end(key)
+            return opened
+        reader = self._open(path)
+        (run,) = RUNS.validate_json(reader.schema.metadata[_FIGURES])
+        frame = pl.DataFrame(pl.from_arrow(reader.read_all()))
+        opened = self._opened[key] = _OpenedRun(replace(run, bytes=size), frame)
+        while len(self._opened) > _CACHED_RUNS:
+            self._opened.popitem(last=False)
+        return opened
+
+    def _identity(self, path: str) -> tuple[int, int]:
+        if self.local:
+            status = os.stat(self.locate(path))
+            return status.st_mtime_ns, status.st_size
         info = self.filesystem.get_file_info(self.locate(path))
-        (run,) = RUNS.validate_json(self._open(path).schema.metadata[_FIGURES])
-        return RunRef(
-            run.store, run.partition, run.path, run.rows, info.size,
-            run.min_times_us, run.max_times_us, run.min_arrival, run.max_arrival,
-        )  # fmt: skip
+        return info.mtime_ns, info.size
 
     def delete(self, paths: Iterable[str]) -> None:
         """Delete runs that no manifest lists any more; those already gone are passed over."""

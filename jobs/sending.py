@@ -31,7 +31,7 @@ def send(index: RuleIndex, edge_ids: Sequence[str], frame: pl.DataFrame) -> list
     for (kind, key, tasks, drop_nulls), edges in splits.items():
         wanted = list(dict.fromkeys(name for edge in edges for name in _columns(index, edge)))
         rows = frame
-        if key is not None and drop_nulls:
+        if key is not None and drop_nulls and rows[column_name(key)].null_count():
             rows = rows.filter(pl.col(column_name(key)).is_not_null())
         if kind == "all":
             parts = [(EVERY_TASK, rows)] if rows.height else []

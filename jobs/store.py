@@ -23,8 +23,8 @@ from optimizer.graph import GraphStore
 class CompactionPolicy:
     """When neighbouring runs become one.
 
-    Runs of at most `fan` times the size of the smallest are merged once there are `fan` of
-    them side by side (size-tiered), unless the result would span more than one
+    Runs of one size class (up to `smallest_rows`, then `fan` times that, and so on) are merged
+    once there are `fan` of them side by side, unless the result would span more than one
     `spans_per_retention`-th of the store's retention: a run leaves the store as a whole, so a
     run that spans much of the retention would keep much that nobody needs.
     """
@@ -32,6 +32,7 @@ class CompactionPolicy:
     fan: int = 8
     smallest_rows: int = 4096
     most_rows: int = 4_000_000
+    most_runs: int = 64
     spans_per_retention: int = 8
 
 
@@ -75,14 +76,19 @@ class PartitionState:
             store: tuple(run for run in runs if run.partition == partition)
             for store, runs in committed.items()
         }
+        self._visible: dict[tuple[str, tuple[int, ...]], tuple[RunRef, ...]] = {}
+        self._scanned: dict[tuple[str, ...], pl.DataFrame] = {}
 
     def runs(self, store: str, levels: Sequence[int] = ()) -> tuple[RunRef, ...]:
         """The store's runs: committed ones, then those that `levels` of this batch have written."""
-        fresh = (run_path(store, self.partition, self.batch, level) for level in levels)
-        return (
-            *self._runs.get(store, ()),
-            *(self.root.figures(path) for path in fresh if self.root.exists(path)),
-        )
+        key = (store, tuple(levels))
+        if key not in self._visible:
+            fresh = (run_path(store, self.partition, self.batch, level) for level in levels)
+            self._visible[key] = (
+                *self._runs.get(store, ()),
+                *(self.root.figures(path) for path in fresh if self.root.exists(path)),
+            )
+        return self._visible[key]
 
     def insert(self, store: GraphStore, times: Sequence[str], level: int, frame: pl.DataFrame) -> RunRef:
         """Write `frame`, which must not be empty, as this batch's run of the store at `level`.
@@ -90,6 +96,7 @@ class PartitionState:
         `times` names the event-time column of each of the store's inputs. The run can be
         scanned at once under `runs(store, (level, ...))`, also by another process.
         """
+        self._visible.clear()
         return self.root.write(
             run_figures(
                 store, times, self.partition, run_path(store.id, self.partition, self.batch, level), frame
@@ -99,6 +106,18 @@ class PartitionState:
 
     def scan(self, run: RunRef) -> pl.DataFrame:
         return self.root.read(run.path)
+
+    def scan_all(self, runs: Sequence[RunRef]) -> pl.DataFrame:
+        """The tuples of several runs, of which there must be one; no tuple is copied.
+
+        Runs from before the first query that marks late results lack that column: NULL there.
+        """
+        paths = tuple(run.path for run in runs)
+        if paths not in self._scanned:
+            frames = [self.scan(run) for run in runs]
+            alike = all(frame.columns == frames[0].columns for frame in frames)
+            self._scanned[paths] = pl.concat(frames, how="vertical" if alike else "diagonal")
+        return self._scanned[paths]
 
     def evict(self, store: GraphStore, watermark_us: int | None) -> Evicted:
         """Runs none of whose tuples is needed any more.
@@ -149,14 +168,14 @@ class PartitionState:
         while largest <= policy.most_rows:
             group: list[RunRef] = []
             for run in (*runs, None):
-                if (
-                    run is not None
-                    and run.rows <= largest
-                    and _fits(group, run, span_limit, policy.most_rows)
-                ):
+                small = run is not None and run.rows <= largest and len(group) < policy.most_runs
+                if run is not None and small and _fits(group, run, span_limit, policy.most_rows):
                     group.append(run)
                     continue
-                if len(group) >= policy.fan:
+                # A group of one large run and some small ones would be written again and again.
+                if len(group) >= policy.fan and 2 * sum(r.rows for r in group) >= policy.fan * max(
+                    r.rows for r in group
+                ):
                     return tuple(group)
                 group = [run] if run is not None and run.rows <= largest else []
             largest *= policy.fan
@@ -196,20 +215,15 @@ def _fits(group: Sequence[RunRef], run: RunRef, span_limit: int | None, most_row
 def run_figures(
     store: GraphStore, times: Sequence[str], partition: int, path: str, frame: pl.DataFrame
 ) -> RunRef:
-    ranges = frame.select(
-        *(pl.col(time).to_physical().min().alias(f"min {i}") for i, time in enumerate(times)),
-        *(pl.col(time).to_physical().max().alias(f"max {i}") for i, time in enumerate(times)),
-        pl.col(ARRIVAL).min().alias("min arrival"),
-        pl.col(ARRIVAL).max().alias("max arrival"),
-    ).row(0, named=True)
+    moments = [frame[time].cast(pl.Int64) for time in times]
     return RunRef(
         store=store.id,
         partition=partition,
         path=path,
         rows=frame.height,
         bytes=0,
-        min_times_us=tuple(ranges[f"min {i}"] for i in range(len(times))),
-        max_times_us=tuple(ranges[f"max {i}"] for i in range(len(times))),
-        min_arrival=ranges["min arrival"],
-        max_arrival=ranges["max arrival"],
+        min_times_us=tuple(int(column.min()) for column in moments),  # type: ignore[arg-type]
+        max_times_us=tuple(int(column.max()) for column in moments),  # type: ignore[arg-type]
+        min_arrival=int(frame[ARRIVAL].min()),  # type: ignore[arg-type]
+        max_arrival=int(frame[ARRIVAL].max()),  # type: ignore[arg-type]
     )
