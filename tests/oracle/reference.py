@@ -44,7 +44,7 @@ def reference_answers(workload: GeneratedWorkload, out: Path) -> dict[str, Answe
         connection.execute("SET TimeZone = 'UTC'; SET threads = 2")
         for stream in workload.streams:
             connection.register(stream.name, accepted(stream, out))
-        return {q.name: _answer(connection.sql(q.reference())) for q in workload.queries}
+        return {q.name: answer(connection.sql(q.reference())) for q in workload.queries}
 
 
 def replayed_answer(query: GeneratedQuery, out: Path) -> Answer:
@@ -55,7 +55,7 @@ def replayed_answer(query: GeneratedQuery, out: Path) -> Answer:
     columns = ", ".join(f"o{number}" for number in range(len(query.outputs)))
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        return _answer(connection.sql(f"SELECT {columns} FROM read_parquet('{folder}/*.parquet')"))
+        return answer(connection.sql(f"SELECT {columns} FROM read_parquet('{folder}/*.parquet')"))
 
 
 def difference(expected: Answer, actual: Answer) -> str | None:
@@ -82,7 +82,7 @@ def check(workload: GeneratedWorkload, out: Path) -> Mapping[str, int]:
         if differs:
             wrong[query.name] = differs
     assert not wrong, "\n".join([*(f"{k}: {v}" for k, v in wrong.items()), workload.describe()])
-    return {name: answer.total() for name, answer in expected.items()}
+    return {name: found.total() for name, found in expected.items()}
 
 
 def _examples(rows: Answer) -> str:
@@ -97,7 +97,8 @@ def _read(folder: Path, columns: tuple[str, ...]) -> list[Row]:
         return connection.sql(f"SELECT {listed} FROM read_parquet('{folder}/**/*.parquet')").fetchall()
 
 
-def _answer(relation: duckdb.DuckDBPyRelation) -> Answer:
+def answer(relation: duckdb.DuckDBPyRelation) -> Answer:
+    """A relation's rows as a multiset of comparable values."""
     return Counter(tuple(map(_plain, row)) for row in relation.fetchall())
 
 
