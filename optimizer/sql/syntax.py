@@ -158,7 +158,7 @@ def _check_shape(text: SourceText, tokens: list[Token]) -> None:
         )
     if first.token_type is not TokenType.SELECT:
         raise text.error(_span(first), "syntax", _quote(first), "SELECT")
-    ended, depth = False, 0
+    ended, depth, before = False, 0, TokenType.SEMICOLON
     _check_nesting(text, tokens)
     for token in tokens:
         kind = token.token_type
@@ -167,7 +167,7 @@ def _check_shape(text: SourceText, tokens: list[Token]) -> None:
             raise text.error(_span(token), "several-statements", "a second statement", "one SELECT")
         if kind is TokenType.SEMICOLON:
             ended = True
-        elif kind in _SET_OPERATIONS and depth == 0:
+        elif kind in _SET_OPERATIONS and depth == 0 and before is not TokenType.DOT:
             raise text.error(
                 _span(token), "unsupported", token.text.upper(), "one SELECT: write each as its own query"
             )
@@ -175,6 +175,7 @@ def _check_shape(text: SourceText, tokens: list[Token]) -> None:
             raise text.error(
                 _span(token), "subquery", "a subquery", "a join, or a saved query that is read by its name"
             )
+        before = kind
 
 
 def _check_nesting(text: SourceText, tokens: list[Token]) -> None:

@@ -321,7 +321,7 @@ conditions = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(conditions)
 def test_random_condition_has_duckdbs_value(condition: str) -> None:
     text = f"SELECT number, {condition} AS x FROM departures"

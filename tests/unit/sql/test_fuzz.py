@@ -63,7 +63,7 @@ def mutated(draw: st.DrawFn) -> str:
 texts = st.one_of(st.text(max_size=60), soup, glued, prefixed, listed, sourced, mutated())
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(texts)
 @example("SELECT " + "(" * 2000)
 @example("SELECT d.at FROM departures d WHERE " + "NOT " * 5000 + "TRUE")
@@ -89,7 +89,7 @@ def test_only_input_errors(text: str) -> None:
     assert format_query(format_query(text)) == format_query(text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(texts)
 def test_other_readers_raise_only_input_errors(text: str) -> None:
     with contextlib.suppress(InputError):
