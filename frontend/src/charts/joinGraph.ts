@@ -1,4 +1,4 @@
-/** Draws a query's join graph: one circle per alias, one line per predicate. */
+/** Draws a query's join graph: one pill per alias, one line per predicate. */
 import { select } from "d3";
 import type { StreamColour } from "../colour/streams";
 import { windowLength } from "../format/quantities";
@@ -20,6 +20,16 @@ export function shortPredicate(text: string): string {
   const short = same !== null && same[1] === same[2] ? (same[1] ?? first) : first;
   const cut = short.length > 24 ? `${short.slice(0, 23)}…` : short;
   return more.length > 0 ? `${cut} +${more.length}` : cut;
+}
+
+const ALIAS_LENGTH = 12;
+
+function clipAlias(alias: string): string {
+  return alias.length > ALIAS_LENGTH ? `${alias.slice(0, ALIAS_LENGTH - 1)}…` : alias;
+}
+
+function pillWidth(alias: string): number {
+  return Math.max(30, clipAlias(alias).length * 8 + 14);
 }
 
 export function createJoinGraph(element: HTMLElement): Chart<JoinGraphData> {
@@ -61,7 +71,7 @@ export function createJoinGraph(element: HTMLElement): Chart<JoinGraphData> {
         .join((enter) => {
           const group = enter.append("g");
           group.append("title");
-          group.append("circle").attr("r", 15);
+          group.append("rect").attr("height", 30).attr("y", -15).attr("rx", 15);
           group.append("text").attr("class", "alias").attr("text-anchor", "middle").attr("dy", "0.35em");
           group.append("text").attr("class", "stream").attr("text-anchor", "middle").attr("y", 29);
           return group;
@@ -70,8 +80,12 @@ export function createJoinGraph(element: HTMLElement): Chart<JoinGraphData> {
       drawn
         .select("title")
         .text((node) => [`${node.stream}, window ${windowLength(node.windowMs)}`, ...node.filters].join("\n"));
-      drawn.select("circle").attr("stroke", (node) => colour(node.stream));
-      drawn.select("text.alias").text((node) => (node.alias.length > 4 ? `${node.alias.slice(0, 3)}…` : node.alias));
+      drawn
+        .select("rect")
+        .attr("width", (node) => pillWidth(node.alias))
+        .attr("x", (node) => -pillWidth(node.alias) / 2)
+        .attr("stroke", (node) => colour(node.stream));
+      drawn.select("text.alias").text((node) => clipAlias(node.alias));
       drawn
         .select("text.stream")
         .text((node) => `${node.stream} · ${windowLength(node.windowMs)}${node.filters.length > 0 ? ` · σ${node.filters.length}` : ""}`);

@@ -32,6 +32,8 @@ export interface ProbeForestChart extends Chart<ProbeForestData> {
 const NODE_HEIGHT = 36;
 const UNKNOWN_STROKE = 1.25;
 const FIT_LIMIT = 1.15;
+const LEAST_SCALE = 0.66;
+const LEAST_HEIGHT = 200;
 
 /** Stroke width grows with the logarithm: 0/s is a hairline, each factor of ten adds 1.4 px, at most 9 px. */
 export function strokeWidth(tuplesPerSecond: number | null): number {
@@ -72,9 +74,11 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
   const fit = (): void => {
     if (latest === null) return;
     const { width, height } = latest.placed;
+    // As tall as the trees, within what a screen can show; what does not fit at a readable size is panned.
+    element.style.height = `${Math.round(Math.max(LEAST_HEIGHT, Math.min(height, window.innerHeight * 0.66)))}px`;
     const room = { width: element.clientWidth || width, height: element.clientHeight || height };
     const scale = Math.min(FIT_LIMIT, room.width / width, room.height / height);
-    const readable = Math.max(scale, Math.min(0.62, FIT_LIMIT));
+    const readable = Math.max(scale, LEAST_SCALE);
     const left = Math.max(0, (room.width - width * readable) / 2);
     const top = Math.max(0, (room.height - height * readable) / 2);
     svg.transition().duration(motionMs()).call(pan.transform, zoomIdentity.translate(left, top).scale(readable));
@@ -169,7 +173,7 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
       .classed("selected", (node) => node.key === data.selected);
     drawn.select("title").text((node) => data.text(node).title);
     drawn.select("rect.stripe").attr("fill", (node) => (node.node.stream === null ? "var(--line-strong)" : data.colour(node.node.stream)));
-    drawn.select("text.label").text((node) => clip(node.hidden > 0 ? `${node.node.label} +${node.hidden}` : node.node.label, 22));
+    drawn.select("text.label").text((node) => clip(node.hidden > 0 ? `${node.node.label} +${node.hidden}` : node.node.label, 21));
     drawn.select("text.detail").text((node) => clip(data.text(node).detail, 28));
     drawn.transition().duration(motionMs()).attr("transform", (node) => `translate(${node.x},${node.y})`);
 

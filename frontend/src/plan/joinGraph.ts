@@ -47,6 +47,11 @@ function conditions(node: ForestNode): Expression[] {
   return [...equalities, ...node.rule.predicates];
 }
 
+/** Equalities first: they carry the join. */
+function rank(predicate: string): number {
+  return / = /.test(predicate) ? 0 : 1;
+}
+
 function conjuncts(expression: Expression): Expression[] {
   return expression.kind === "call" && expression.function === "and"
     ? expression.arguments.flatMap(conjuncts)
@@ -86,7 +91,7 @@ export function joinGraphOf(graph: PhysicalGraph, queryName: string): JoinGraph 
       })),
     edges: [...edges.entries()]
       .sort(([a], [b]) => a.localeCompare(b))
-      .map(([, edge]) => ({ aliases: edge.aliases, predicates: [...edge.predicates].sort(), equality: edge.equality })),
+      .map(([, edge]) => ({ aliases: edge.aliases, predicates: [...edge.predicates].sort((a, b) => rank(a) - rank(b) || a.localeCompare(b)), equality: edge.equality })),
   };
 }
 
