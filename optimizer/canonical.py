@@ -10,8 +10,8 @@ prefix includes predicates, filters and windows, not names).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import permutations, product
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, permutations, product
 from math import factorial, prod
 
 from optimizer.digest import digest
@@ -120,9 +120,12 @@ def _assign(query: Query, reference: set[Expression]) -> dict[str, str]:
     if all(len(aliases) == 1 for aliases in occurrences.values()):
         return {aliases[0]: stream for stream, aliases in occurrences.items()}
     colors = _colors(query)
+    by_alias = {item.alias: item.stream for item in query.inputs}
     streams = sorted(occurrences)
     ranked = [sorted(occurrences[stream], key=lambda a: (colors[a], a)) for stream in streams]
-    if prod(factorial(len(aliases)) for aliases in ranked) > _MAX_ASSIGNMENTS:
+    may_share = any(blank_ordinals(rename_inputs(p, by_alias)) in reference for p in query.predicates)
+    orders = [_orders(aliases, colors, may_share) for aliases in ranked]
+    if prod(count for count, _ in orders) > _MAX_ASSIGNMENTS:
         return _named(streams, ranked)
 
     def rank(choice: dict[str, str]) -> tuple[int, list[str], list[str]]:
@@ -133,8 +136,20 @@ def _assign(query: Query, reference: set[Expression]) -> dict[str, str]:
         structure = [*sorted(digest("p", p) for p in predicates), *(digest("o", o) for o in outputs)]
         return -shared, [by_input[name] for name in sorted(by_input)], structure
 
-    choices = (_named(streams, c) for c in product(*(permutations(aliases) for aliases in ranked)))
+    choices = (_named(streams, c) for c in product(*(found for _, found in orders)))
     return min(choices, key=rank)
+
+
+def _orders(
+    aliases: Sequence[str], colors: Mapping[str, str], may_share: bool
+) -> tuple[int, Iterator[tuple[str, ...]]]:
+    """Orders to compare, and how many: all if sharing may decide, else those among equal colours."""
+    if may_share:
+        return factorial(len(aliases)), permutations(aliases)
+    classes = [tuple(members) for _, members in groupby(aliases, key=lambda alias: colors[alias])]
+    within = product(*(permutations(members) for members in classes))
+    flat = (tuple(alias for part in parts for alias in part) for parts in within)
+    return prod(factorial(len(members)) for members in classes), flat
 
 
 def _named(streams: Sequence[str], aliases: Sequence[Sequence[str]]) -> dict[str, str]:

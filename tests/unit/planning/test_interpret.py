@@ -16,7 +16,7 @@ from tests.unit.planning.workloads import CATALOG, Case, cases, twins
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(case=cases(), tasks=st.sampled_from((1, 3)), weight=st.sampled_from((0.0, 1.0)), whole=st.booleans())
 def test_a_graph_answers_like_duckdb(method: str, case: Case, tasks: int, weight: float, whole: bool) -> None:
     made = plan(
@@ -34,7 +34,7 @@ def test_a_graph_answers_like_duckdb(method: str, case: Case, tasks: int, weight
         assert Counter(map(repr, results[query.name])) == Counter(map(repr, case.expected(query)))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(case=twins(), method=st.sampled_from(("flat", "greedy", "ilp")), tasks=st.sampled_from((1, 3)))
 def test_queries_that_differ_in_filter_or_window_answer_like_duckdb(
     case: Case, method: str, tasks: int

@@ -7,15 +7,19 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from optimizer.expression import inputs_of
 from optimizer.graph import PhysicalGraph, ProbeRule
+from optimizer.methods import METHODS
 from optimizer.plan import Plan, plan
 from optimizer.problem import Options
 from optimizer.query import Input, Query
 from optimizer.sql import parse_query
+from optimizer.statistics import statistics_of_workload
+from optimizer.workload import load_workload
 from tests.unit.planning.clash import CATALOG, Q1, STATISTICS, queries
 
 
@@ -161,7 +165,9 @@ def test_query_names_must_differ() -> None:
 
 def test_equal_bytes_whatever_the_hash_seed() -> None:
     program = (
-        "from tests.unit.planning.clash import *; from optimizer.plan import plan; "
+        "from optimizer.statistics import statistics_of_workload
+from optimizer.workload import load_workload
+from tests.unit.planning.clash import *; from optimizer.plan import plan; "
         "print(plan(queries(), CATALOG, STATISTICS, tasks=4).graph.to_json())"
     )
 
@@ -190,3 +196,34 @@ def test_unbounded_and_bounded_windows_mix() -> None:
     graph = plan([one], CATALOG).graph
 
     assert all(store.retention_us == (None,) for store in graph.stores)
+
+
+def test_the_integer_program_is_never_dearer_than_the_heuristics() -> None:
+    """Also where queries with other filters and windows share stores, which no program sees."""
+    workload = load_workload(Path(__file__).parent / "golden" / "flights")
+    known = statistics_of_workload(workload.catalog, workload.selectivities)
+
+    costs = {
+        method: plan(workload.queries, workload.catalog, known, method, tasks=3).cost.total
+        for method in METHODS
+    }
+
+    assert costs["ilp"] <= min(costs.values()) * (1 + 1e-9)
+    assert costs["ilp"] < costs["individual"]
+
+
+def test_a_running_plan_is_a_start_for_other_queries() -> None:
+    first, second = queries()
+
+    running = plan([first], CATALOG, STATISTICS, tasks=4)
+    grown = plan([first, second], CATALOG, STATISTICS, tasks=4, running=running)
+    shrunk = plan([second], CATALOG, STATISTICS, tasks=4, running=grown)
+
+    assert {query.name for query in grown.graph.queries} == {"q1", "q2"}
+    assert {query.name for query in shrunk.graph.queries} == {"q2"}
+
+
+def test_no_queries_need_no_plan() -> None:
+    made = plan([], CATALOG)
+
+    assert (made.cost.total, made.graph.rules, made.individual_cost) == (0, (), 0)
