@@ -24,12 +24,12 @@ from optimizer.problem import Options, Problem, Solution, Status
 from optimizer.shapes import bits
 from optimizer.states import StateGraph
 
-LARGE_COMPONENT = 3000
-"""Columns from which a component's relaxation is solved first to guide the greedy."""
 SEARCH_SHARE = 0.15
 """Part of the time limit that local search may use before the solver starts."""
 MIR_THRESHOLDS = (0.5, 0.2, 0.8)
 """How much of an MIR the relaxation must keep for the guided greedy to begin with it."""
+NEARLY_CLOSED = 0.005
+"""Relative gap from which the solver closes faster than another guided plan would."""
 CLOSED = 1e-6
 """Relative gap below which an answer counts as proven: the solver's own tolerance."""
 
@@ -164,15 +164,12 @@ def _solve_component(
     deadline -= 0.1 * allowed
     if allowed <= 0:
         return Part(best, 0.0, False)
-    large = len(flow.program.cost) >= LARGE_COMPONENT
-    if large:
-        improve(best, perf_counter() + SEARCH_SHARE * allowed)
-    relaxed = relax(flow.program, deadline - perf_counter(), interior=large)
+    relaxed = relax(flow.program, deadline - perf_counter())
     bound = 0.0
     if relaxed is not None:
         bound = flow.program.lower_bound(relaxed)
         best = _guided(graph, flow, relaxed, best, bound, perf_counter() + SEARCH_SHARE * allowed)
-        if not large and _closed(flow, best, bound):
+        if _closed(flow, best, bound):
             return Part(best, bound, True)
     answer = solve_program(
         flow.program,
@@ -221,7 +218,9 @@ def _guided(
         guide[arc] *= max(1.0 - value, 0.0)
     weights = flow.mir_values(relaxed)
     for threshold in MIR_THRESHOLDS:
-        if _closed(flow, best, bound) or perf_counter() > deadline:
+        if best.total - flow.fixed_storage() - bound <= NEARLY_CLOSED * best.total:
+            break
+        if perf_counter() > deadline:
             break
         mirs = [mir for mir, value in weights.items() if value > threshold]
         draft = guided_plan(graph, guide, mirs, flow.targets)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import ceil, gcd, inf
 
 STEPS_PER_UNIT = 64
-"""Costs are looked at in 64ths, which binary fractions represent exactly."""
+"""Costs are looked at in 64ths; what is closer to one than rounding errors get counts as one."""
 
 
 @dataclass(slots=True)
@@ -57,13 +57,13 @@ class Program:
         return max(value, step * ceil(value / step - 1e-6))
 
     def step(self) -> float | None:
-        """The largest number of which all costs are whole multiples, if it is not tiny."""
+        """The largest number of which all costs are whole multiples, None if it is below 1/64."""
         common = 0
         for cost, integer in zip(self.cost, self.integer, strict=True):
-            scaled = cost * STEPS_PER_UNIT
-            if (cost and not integer) or scaled != int(scaled):
+            scaled = round(cost * STEPS_PER_UNIT)
+            if (cost and not integer) or abs(cost * STEPS_PER_UNIT - scaled) > 1e-11 * abs(cost):
                 return None
-            common = gcd(common, int(scaled))
+            common = gcd(common, scaled)
         return common / STEPS_PER_UNIT if common else None
 
     def at_most_sum(self, column: int, others: list[int]) -> None:

@@ -44,17 +44,10 @@ def solve_program(
     raise InputError("unknown-solver", Place("--solver"), solver, f"one of {', '.join(SOLVERS)}")
 
 
-def relax(program: Program, time_limit_s: float, *, interior: bool = False) -> list[float] | None:
-    """The optimum of the linear relaxation, or None if the time limit came first.
-
-    `interior` finds a point inside the optimal face instead of a vertex: faster on large
-    programs, and as good a guide, but exact only up to the solver's tolerance.
-    """
+def relax(program: Program, time_limit_s: float) -> list[float] | None:
+    """An optimal vertex of the linear relaxation, or None if the time limit came first."""
     highs = _load(program, integer=False)
     highs.setOptionValue("time_limit", max(time_limit_s, 0.01))
-    if interior:
-        highs.setOptionValue("solver", "ipm")
-        highs.setOptionValue("run_crossover", "off")
     highs.run()
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None
