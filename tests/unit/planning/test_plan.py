@@ -165,9 +165,7 @@ def test_query_names_must_differ() -> None:
 
 def test_equal_bytes_whatever_the_hash_seed() -> None:
     program = (
-        "from optimizer.statistics import statistics_of_workload
-from optimizer.workload import load_workload
-from tests.unit.planning.clash import *; from optimizer.plan import plan; "
+        "from tests.unit.planning.clash import *; from optimizer.plan import plan; "
         "print(plan(queries(), CATALOG, STATISTICS, tasks=4).graph.to_json())"
     )
 
