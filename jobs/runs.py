@@ -12,6 +12,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
@@ -121,9 +122,17 @@ class StateRoot:
         (run,) = RUNS.validate_json(reader.schema.metadata[_FIGURES])
         frame = pl.DataFrame(pl.from_arrow(reader.read_all()))
         opened = self._opened[key] = _OpenedRun(replace(run, bytes=size), frame)
-        while len(self._opened) > _CACHED_RUNS:
-            self._opened.popitem(last=False)
+        self._forget()
         return opened
+
+    def _forget(self) -> None:
+        """Close what is too much, and runs that were deleted: an open file keeps its disk space.
+
+        Deleted runs are not read again and so become the ones read longest ago.
+        """
+        for key in list(islice(self._opened, 8)):
+            if len(self._opened) > _CACHED_RUNS or not self.exists(key[0]):
+                del self._opened[key]
 
     def _identity(self, path: str) -> tuple[int, int]:
         if self.local:

@@ -45,6 +45,7 @@ EQUALITIES = (
     "{l}.k = {r}.b",
     "{l}.b = {r}.d",
     "{l}.s = {r}.s",
+    "{l}.d = {r}.d",
     "{l}.k + 1 = {r}.b",
     "{l}.at = {r}.at",
 )
@@ -118,7 +119,11 @@ def bag(frame: pl.DataFrame) -> Counter[str]:
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_random_workloads_equal_duckdb(seed: int, tmp_path: Path) -> None:
+def test_random_workloads_equal_duckdb(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if seed % 2:
+        # So few pairs at a time that every way of joining is taken.
+        monkeypatch.setattr("jobs.probe._FEW_PAIRS", 2)
+        monkeypatch.setattr("jobs.probe._PAIRS", 7)
     rng = random.Random(seed)
     lateness = rng.choice((0, 2))
     tasks = rng.choice((1, 2, 3))
