@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from jobs.expressions import compile_expression
-from jobs.expressions.dtypes import DTYPES
+from jobs.expressions.dtypes import convert
 from jobs.message import ARRIVAL, LATE, Result, column_name
 from jobs.rules import RuleIndex
 from optimizer.expression import Column, columns_of
@@ -34,7 +34,7 @@ def emit(index: RuleIndex, emits: Sequence[Emit], inputs: Sequence[str], frame: 
             continue
         types = dict(query.outputs)
         outputs = [
-            compile_expression(expression).cast(DTYPES[types[name]]).alias(name)
+            convert(compile_expression(expression), expression.type, types[name]).alias(name)
             for name, expression in leaf.outputs
         ]
         if query.marks_late:
