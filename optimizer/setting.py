@@ -18,6 +18,10 @@ from optimizer.translate.sharing import affected, candidates, merged
 
 _TRIAL_QUERIES = 12
 """Widenings that touch more queries than this are not tried: a trial must stay small."""
+_GREEDY_QUERIES = 4
+"""Up to so many queries a trial weighs materialized results too; beyond, only base stores."""
+_TRIED_QUERIES = 250
+"""All trials of a search together, counted in queries: a bound on work that no clock makes random."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +96,16 @@ def share(
 
 def _worthwhile(setting: Setting, terms: Sequence[QueryTerms]) -> Widening:
     """All widenings that make the queries they touch cheaper, each tried on top of the earlier ones."""
-    trial = replace(setting, method="flat" if setting.method == "flat" else "greedy")
     kept: Widening = {}
+    left = _TRIED_QUERIES
     for candidate in candidates(terms):
         wider = merged(kept, candidate)
         touched = [t.query for t in affected(terms, wider)]
-        if len(touched) > _TRIAL_QUERIES:
+        if len(touched) > min(_TRIAL_QUERIES, left):
             continue
+        left -= len(touched)
+        quick = setting.method == "flat" or len(touched) > _GREEDY_QUERIES
+        trial = replace(setting, method="flat" if quick else "greedy", options=_hasty(setting.options))
         _, before = trial.solve(touched, widening=kept)
         _, after = trial.solve(touched, widening=wider)
         if after.cost.total < before.cost.total * (1 - 1e-9):

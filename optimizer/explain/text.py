@@ -27,9 +27,10 @@ def _lines(explanation: Explanation, timings: bool) -> Iterator[str]:
         yield f"bound {_number(explanation.bound)}, gap {100 * explanation.gap:.2f} %"
     else:
         yield "bound unknown: this method proves nothing"
-    saved = explanation.individual_cost - cost.total
-    share = f"{100 * saved / explanation.individual_cost:.1f} %" if explanation.individual_cost else "nothing"
-    yield f"each query alone {_number(explanation.individual_cost)}; together saves {share}"
+    alone = explanation.individual_cost
+    share = 100 * (alone - cost.total) / alone if alone else 0.0
+    compared = f"saves {share:.1f} %" if share >= 0 else f"costs {-share:.1f} % more"
+    yield f"each query alone {_number(alone)}; together {compared}"
     if timings:
         seconds = explanation.seconds
         yield f"built in {seconds.build:.3f} s, solved in {seconds.solve:.3f} s, all in {seconds.total:.3f} s"
