@@ -1,5 +1,5 @@
 /** The newest batches in time: a bar for how long each took, a ring where a plan took over. */
-import { max, scaleLinear, scaleTime, select } from "d3";
+import { max, scaleSqrt, scaleTime, select } from "d3";
 import { clock, count, milliseconds } from "../format/quantities";
 import type { HistoryPoint, Snapshot } from "../live/messages";
 import type { Chart } from "./chart";
@@ -29,7 +29,7 @@ export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
     const known = first !== undefined && last !== undefined;
     svg.attr("aria-label", known ? `${history.length} batches, ${latest.switches.length} plan switches` : "no batches yet");
     const x = scaleTime([new Date(first ?? 0), new Date(Math.max(last ?? 1, (first ?? 0) + 1))], [SIDE, width - SIDE]);
-    const y = scaleLinear([0, max(history, (point) => point.seconds) ?? 1], [0, 24]);
+    const y = scaleSqrt([0, max(history, (point) => point.seconds) ?? 1], [0, 24]);
     axis.attr("x1", 0).attr("x2", width).attr("y1", 36).attr("y2", 36);
     bars
       .selectAll<SVGRectElement, HistoryPoint>("rect")

@@ -13,11 +13,11 @@ export interface JoinGraphData {
 type Node = PlacedJoinGraph["nodes"][number];
 type Link = PlacedJoinGraph["links"][number];
 
-/** `d.origin = w.origin` needs only "origin"; anything longer is cut, its title has all of it. */
+/** `d.origin = w.origin` needs only "origin", other equalities no aliases; the title has all of it. */
 export function shortPredicate(text: string): string {
   const [first = "", ...more] = text.split("\n");
   const same = /^\w+\.(\w+) = \w+\.(\w+)$/.exec(first);
-  const short = same !== null && same[1] === same[2] ? (same[1] ?? first) : first;
+  const short = same !== null && same[1] === same[2] ? (same[1] ?? first) : same !== null ? `${same[1]} = ${same[2]}` : first;
   const cut = short.length > 24 ? `${short.slice(0, 23)}…` : short;
   return more.length > 0 ? `${cut} +${more.length}` : cut;
 }

@@ -32,7 +32,7 @@ export interface ProbeForestChart extends Chart<ProbeForestData> {
 const NODE_HEIGHT = 36;
 const UNKNOWN_STROKE = 1.25;
 const FIT_LIMIT = 1.15;
-const LEAST_SCALE = 0.66;
+const READABLE_SCALE = 0.85;
 const LEAST_HEIGHT = 200;
 
 /** Stroke width grows with the logarithm: 0/s is a hairline, each factor of ten adds 1.4 px, at most 9 px. */
@@ -71,14 +71,15 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     });
   svg.call(pan).on("dblclick.zoom", null);
 
-  const fit = (): void => {
+  /** @param least the smallest scale: readable at first, anything when the whole is asked for */
+  const fit = (least: number): void => {
     if (latest === null) return;
     const { width, height } = latest.placed;
     // As tall as the trees, within what a screen can show; what does not fit at a readable size is panned.
-    element.style.height = `${Math.round(Math.max(LEAST_HEIGHT, Math.min(height, window.innerHeight * 0.66)))}px`;
+    element.style.height = `${Math.round(Math.max(LEAST_HEIGHT, Math.min(height, window.innerHeight * 0.72)))}px`;
     const room = { width: element.clientWidth || width, height: element.clientHeight || height };
     const scale = Math.min(FIT_LIMIT, room.width / width, room.height / height);
-    const readable = Math.max(scale, LEAST_SCALE);
+    const readable = Math.max(scale, least);
     const left = Math.max(0, (room.width - width * readable) / 2);
     const top = Math.max(0, (room.height - height * readable) / 2);
     svg.transition().duration(motionMs()).call(pan.transform, zoomIdentity.translate(left, top).scale(readable));
@@ -94,6 +95,14 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     const column = all.filter((node) => node.x === here.x).sort((a, b) => a.y - b.y);
     const place = column.indexOf(here) + (direction === "ArrowDown" ? 1 : -1);
     return column[place]?.key ?? null;
+  };
+
+  /** Keyboard focus must never be out of sight. */
+  const reveal = (group: SVGGElement, node: PlacedNode): void => {
+    if (!group.matches(":focus-visible")) return;
+    const [box, room] = [group.getBoundingClientRect(), element.getBoundingClientRect()];
+    const inside = box.left >= room.left && box.right <= room.right && box.top >= room.top && box.bottom <= room.bottom;
+    if (!inside) svg.transition().duration(motionMs()).call(pan.translateTo, node.x + NODE_WIDTH / 2, node.y);
   };
 
   const onKey = (event: KeyboardEvent, node: PlacedNode): void => {
@@ -116,7 +125,11 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     group
       .attr("tabindex", 0)
       .attr("role", "treeitem")
-      .on("pointerenter focus", (_event, node) => latest?.onHover(node.key))
+      .on("pointerenter", (_event, node) => latest?.onHover(node.key))
+      .on("focus", function (_event, node) {
+        reveal(this, node);
+        latest?.onHover(node.key);
+      })
       .on("pointerleave blur", () => latest?.onHover(null))
       .on("click", (_event, node) => latest?.onSelect(node.key))
       .on("keydown", onKey);
@@ -180,13 +193,13 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     const size = `${placed.width}x${placed.height}`;
     if (size !== fitted) {
       fitted = size;
-      fit();
+      fit(READABLE_SCALE);
     }
   };
 
   return {
     update,
-    fit,
+    fit: () => fit(0),
     zoomBy: (factor) => {
       svg.transition().duration(motionMs()).call(pan.scaleBy, factor);
     },

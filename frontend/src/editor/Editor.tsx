@@ -79,6 +79,8 @@ export function Editor(props: Props): JSX.Element {
       saved = await createQuery({ name: own, sql: text, description, tags: [] });
       // The page becomes the query's own without loading again, so undo reaches back to the first letter.
       window.history.replaceState(null, "", `/queries/${saved.id}/`);
+      document.title = document.title.replace(/^[^·]*/, `${saved.name} `);
+      document.querySelector(".page-header h1")?.replaceChildren(saved.name);
     } else {
       if (description !== query.description) await describeQuery(query.id, { description });
       saved = await saveVersion(query.id, text);
@@ -144,6 +146,7 @@ export function Editor(props: Props): JSX.Element {
           <input type="text" value={description} readOnly={readOnly} placeholder="What it finds, in one line" onInput={(event) => setDescription(event.currentTarget.value)} />
         </label>
         {query !== null && <StatusBadge state={query.status} />}
+        {query !== null && query.topology !== null && <a href={`/topologies/${encodeURIComponent(query.topology)}/`}>{query.topology}</a>}
         {query !== null && <span class="muted">v{query.version}{changed ? " + changes" : ""}</span>}
         <button type="button" class="button" disabled={busy} title="Shift-Alt-F" onClick={keys.current.format}>Format</button>
         <button type="button" class="button" disabled={busy || readOnly || !changed} title="Ctrl-S" onClick={keys.current.save}>Save</button>

@@ -28,15 +28,20 @@ describe("rates", () => {
   const history = recent.map(historyPoint);
 
   it("leaves out what arrived before the first instant", () => {
-    expect(headerRates(history)).toEqual({ tuplesIn: 200, results: 0 });
+    expect(headerRates(history, null)).toEqual({ tuplesIn: 200, results: 0 });
     expect(edgeRates(recent, history)("E1")).toEqual({ now: 200, eventTime: 200 / 120 });
   });
 
   it("is unknown, not zero, before two batches and for unmeasured edges", () => {
-    expect(headerRates(history.slice(0, 1)).tuplesIn).toBeNull();
+    expect(headerRates(history.slice(0, 1), null).tuplesIn).toBeNull();
     expect(edgeRates([], [])("E1").now).toBeNull();
     expect(edgeRates([batch(0)], [])("E1").now).toBeNull();
     expect(edgeRates(recent, history)("E2").now).toBeNull();
+  });
+
+  it("falls while a job idles", () => {
+    expect(headerRates(history, new Date(4000).toISOString()).tuplesIn).toBe(50);
+    expect(headerRates(history, new Date(0).toISOString()).tuplesIn).toBe(200);
   });
 
   it("uses the history for the first batch that a page sees", () => {

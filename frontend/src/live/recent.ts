@@ -24,13 +24,18 @@ export interface HeaderRates {
   readonly results: number | null;
 }
 
-/** Tuples in and results out per second of wall time; null before two batches. */
-export function headerRates(history: readonly HistoryPoint[]): HeaderRates {
+/**
+ * Tuples in and results out per second of wall time; null before two batches.
+ *
+ * @param until the newest heartbeat: while a job idles its rates fall, although no batch says so
+ */
+export function headerRates(history: readonly HistoryPoint[], until: string | null): HeaderRates {
   const points = history.slice(-RATE_BATCHES - 1);
   const [first, ...rest] = points;
   const last = points.at(-1);
   if (first === undefined || last === undefined || rest.length === 0) return { tuplesIn: null, results: null };
-  const span = seconds(first.at, last.at);
+  const end = until !== null && Date.parse(until) > Date.parse(last.at) ? until : last.at;
+  const span = seconds(first.at, end);
   if (span === null) return { tuplesIn: null, results: null };
   return {
     tuplesIn: rest.reduce((sum, point) => sum + point.tuples_in, 0) / span,

@@ -116,6 +116,24 @@ interface Body extends SimulationNodeDatum {
 
 const TICKS = 220;
 
+/** Turn the picture so that its longest axis is horizontal, where there is room for the labels. */
+function layDown(bodies: readonly Body[]): void {
+  const [mx, my] = [bodies.reduce((sum, body) => sum + (body.x ?? 0), 0) / bodies.length, bodies.reduce((sum, body) => sum + (body.y ?? 0), 0) / bodies.length];
+  let [xx, xy, yy] = [0, 0, 0];
+  for (const body of bodies) {
+    const [dx, dy] = [(body.x ?? 0) - mx, (body.y ?? 0) - my];
+    xx += dx * dx;
+    xy += dx * dy;
+    yy += dy * dy;
+  }
+  const angle = -0.5 * Math.atan2(2 * xy, xx - yy); // of the first principal axis
+  for (const body of bodies) {
+    const [dx, dy] = [(body.x ?? 0) - mx, (body.y ?? 0) - my];
+    body.x = dx * Math.cos(angle) - dy * Math.sin(angle);
+    body.y = dx * Math.sin(angle) + dy * Math.cos(angle);
+  }
+}
+
 /** Place a join graph by forces from a circle; deterministic, and inside `width` by `height`. */
 export function layoutJoinGraph(graph: JoinGraph, width: number, height: number): PlacedJoinGraph {
   const turn = (2 * Math.PI) / Math.max(1, graph.nodes.length);
@@ -134,7 +152,8 @@ export function layoutJoinGraph(graph: JoinGraph, width: number, height: number)
     .force("centre", forceCenter(0, 0))
     .stop()
     .tick(TICKS);
-  const [padX, padY] = [64, 40];
+  layDown(bodies);
+  const [padX, padY] = [52, 40];
   const xs = bodies.map((body) => body.x ?? 0);
   const ys = bodies.map((body) => body.y ?? 0);
   const fit = (value: number, values: number[], size: number, pad: number): number => {

@@ -124,6 +124,8 @@ describe("joinGraphOf", () => {
     if (join === null) throw new Error("the fixture lost a query");
     const placed = layoutJoinGraph(join, 360, 220);
     expect(layoutJoinGraph(join, 360, 220)).toEqual(placed);
+    const spread = (values: number[]): number => Math.max(...values) - Math.min(...values);
+    expect(spread(placed.nodes.map((node) => node.x))).toBeGreaterThan(spread(placed.nodes.map((node) => node.y)));
     for (const node of placed.nodes) {
       expect(node.x).toBeGreaterThan(0);
       expect(node.x).toBeLessThan(360);

@@ -15,10 +15,12 @@ interface Props {
 /** One line that says whether all is well. */
 export function HeaderNumbers({ live, topology, actions }: Props): JSX.Element {
   const { snapshot } = live;
-  const last = snapshot?.history.at(-1);
-  const { tuplesIn, results } = headerRates(snapshot?.history ?? []);
+  // Before a run's first batch the history is another run's: nothing is known yet.
+  const history = snapshot?.batch === null || snapshot === null ? [] : snapshot.history;
+  const last = history.at(-1);
+  const { tuplesIn, results } = headerRates(history, snapshot?.heartbeat_at ?? null);
   const lag = lagSeconds(last?.backlog, tuplesIn);
-  const latency = [...(snapshot?.history ?? [])].reverse().find((point) => point.latency_ms_p50 !== null);
+  const latency = [...history].reverse().find((point) => point.latency_ms_p50 !== null);
   const number = (label: string, value: string, title: string): JSX.Element => (
     <div title={title}>
       <dt>{label}</dt>
