@@ -169,5 +169,5 @@ def _foreign(path: Path, found: str, wanted: str = "a checkpoint") -> InputError
         "foreign-checkpoint",
         Place(str(path)),
         found,
-        f"{wanted}; use another directory, delete this one to start over, or go back to what it was made with",
+        f"{wanted}; use another directory, delete this one, or go back to what it was made with",
     )

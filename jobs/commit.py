@@ -155,7 +155,7 @@ def read_manifest(path: str) -> Manifest:
             "bad-checkpoint",
             Place(path, path=where),
             repr(first["input"])[:80],
-            f"a manifest of checkpoint version {CHECKPOINT_VERSION}; restore it, or start again with an empty directory",
+            f"a manifest of checkpoint version {CHECKPOINT_VERSION}; restore it or start over",
         ) from error
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import socket
 import sys
@@ -336,6 +337,25 @@ def _generated(text: str) -> Generated:
             "bad-option", Place("command line", path="--generate"), repr(text), "STREAM=TUPLES_PER_SECOND"
         )
     return Generated(stream, per_second, int(_now().timestamp() * 1_000_000))
+
+
+_RAISED = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception|Timeout|Invalid)\w*: .+)$", re.MULTILINE)
+
+
+def one_line(error: Exception) -> str:
+    """What went wrong, on one line: of an error that Spark reports from a task, the Python exception
+    that was raised there.
+
+    >>> one_line(RuntimeError("Job aborted\\nTraceback:\\n  File x\\nValueError: no such task\\n\\tat java"))
+    'ValueError: no such task'
+    """
+    text = str(error)
+    raised = _RAISED.findall(text)
+    if raised and not isinstance(error, InputError):
+        text = raised[-1]
+    elif not isinstance(error, InputError):
+        text = f"{type(error).__name__}: {text}"
+    return " ".join(text.split())[:500]
 
 
 def _now() -> datetime:

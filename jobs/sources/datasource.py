@@ -81,16 +81,24 @@ class MillraceSource(DataSource):  # type: ignore[misc]
 class _Reader(DataSourceStreamReader):  # type: ignore[misc]
     def __init__(self, checkpoint: Path, redis_url: str | None) -> None:
         self._checkpoint = checkpoint
-        self._planner = make_planner(checkpoint, redis_url)
+        self._redis_url = redis_url
+        # Spark also pickles the reader, to ship `read`; only the planning process needs the planner.
+        self._planner: SourcePlanner | None = None
+
+    @property
+    def planner(self) -> SourcePlanner:
+        if self._planner is None:
+            self._planner = make_planner(self._checkpoint, self._redis_url)
+        return self._planner
 
     def initialOffset(self) -> Position:
-        return self._planner.initial()
+        return self.planner.initial()
 
     def latestOffset(self, start: Position, limit: object) -> Position:
-        return self._planner.advance(start)
+        return self.planner.advance(start)
 
     def partitions(self, start: Position, end: Position) -> Sequence[InputPartition]:
-        planned = self._planner.planned(start, end)
+        planned = self.planner.planned(start, end)
         folder = self._checkpoint / "planned"
         folder.mkdir(exist_ok=True)
         _replace(folder / f"{planned.batch}.json", PLANNED.dump_json(planned))
