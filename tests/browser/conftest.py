@@ -1,0 +1,106 @@
+"""The running product, as `make run` starts it, and a Chromium that looks at it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+
+from backend.run.setting import free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class RunningProduct:
+    url: str
+    home: Path
+    process: subprocess.Popen[str]
+
+    def stop(self) -> int:
+        """Ctrl-C; returns the exit code."""
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(timeout=90)
+
+    def processes(self) -> list[psutil.Process]:
+        """All that was started for it and still lives."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get("MILLRACE_RUN_OF") == str(self.home.resolve()):
+                    found.append(process)
+            except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+                continue
+        return found
+
+
+@pytest.fixture(scope="session")
+def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningProduct]:
+    home = tmp_path_factory.mktemp("home")
+    environment = {**os.environ, "PORT": str(free_port()), "MILLRACE_HOME": str(home)}
+    environment.pop("REDIS_URL", None)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "backend.run"],
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    said = []
+    for line in process.stdout:
+        said.append(line)
+        if found := re.match(r"Millrace\s+(http\S+)", line):
+            running = RunningProduct(found.group(1), home, process)
+            break
+    else:
+        pytest.fail(f"the product did not start: {''.join(said)}")
+    yield running
+    if process.poll() is None:
+        assert running.stop() == 0, "the product does not end cleanly"
+    assert not running.processes(), "the product leaves processes behind"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    found = os.environ.get("MILLRACE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    # As root in a container, Chromium's own sandbox cannot be set up.
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=arguments)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page(browser: Browser, product: RunningProduct) -> Iterator[Page]:
+    """A page that is signed in; the test fails if its console ever showed an error."""
+    complaints: list[str] = []
+
+    def listen(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            complaints.append(f"{message.text} ({message.location.get('url')})")
+
+    opened = browser.new_page(base_url=product.url, viewport={"width": 1280, "height": 900})
+    opened.on("console", listen)
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.goto("/")
+    opened.get_by_label("Account").fill("demo")
+    opened.get_by_label("Password").fill(os.environ.get("MILLRACE_DEMO_PASSWORD", "millrace"))
+    opened.get_by_role("button", name="Sign in").click()
+    opened.wait_for_url("**/queries/")
+    yield opened
+    opened.close()
+    assert not complaints, "\n".join(complaints)
