@@ -14,6 +14,7 @@ from time import perf_counter
 
 from optimizer.methods.assemble import assemble, check_limits, empty
 from optimizer.methods.draft import Draft
+from optimizer.methods.flow import free_copies
 from optimizer.problem import Options, Problem, Solution
 from optimizer.states import StateGraph
 
@@ -79,6 +80,8 @@ def _schemes(graph: StateGraph, site: int) -> list[int]:
     count = len(graph.sites[site].partitionings)
     if graph.sites[site].tasks == 1:
         return [1]
+    if free_copies(graph):
+        return [(1 << count) - 1]
     singles = [1 << i for i in range(count)]
     if count > 1 and not graph.options.single_copy:
         singles.append((1 << count) - 1)

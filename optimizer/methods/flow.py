@@ -320,6 +320,17 @@ class FlowProgram:
                     values[self._f[target, arc]] = 1.0
         return values
 
+    def first_sends(self) -> float:
+        """A bound without a solver: each start sends its tuples at least once, and pays it."""
+        graph = self.graph
+        least: dict[int, float] = {}
+        for target in self.targets:
+            for start in graph.states[target].members:
+                first = graph.states_of_start(start)
+                sends = [graph.cost[a] for a in graph.routes(target, start) if graph.source[a] == first]
+                least[start] = max(least.get(start, 0.0), min(sends))
+        return sum(least[start] for start in sorted(least))
+
     def fixed_storage(self) -> float:
         """Objective of the base stores that the program leaves out: their copies are no decision."""
         sites = self.graph.sites

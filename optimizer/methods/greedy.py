@@ -9,17 +9,21 @@ fixed amount of work, or at the time limit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from random import Random
 from time import perf_counter
 
 from optimizer.errors import Infeasible
 from optimizer.methods.assemble import assemble, check_limits, empty, tidy
 from optimizer.methods.draft import Draft, Key
 from optimizer.methods.flat import route_flat
+from optimizer.methods.flow import free_copies
 from optimizer.problem import Options, Problem, Solution
 from optimizer.states import StateGraph
 
 ROUNDS = 12
 """Sweeps over all moves; sweeps usually stop improving after three to five."""
+SWEEPS = 6
+"""Sweeps of replanning each target."""
 
 
 class Greedy:
@@ -96,8 +100,10 @@ def _search_priced(graph: StateGraph, deadline: float, price: float) -> Draft:
     drafts = [first_plan(graph, price)]
     if perf_counter() < deadline:
         drafts.append(flat_plan(graph, price))
+    for draft in drafts:
+        improve(draft, deadline)
     best = min(drafts, key=lambda draft: draft.total)
-    improve(best, deadline)
+    shake(best, deadline)
     return best
 
 
@@ -109,8 +115,32 @@ def improve(draft: Draft, deadline: float, rounds: int = ROUNDS) -> None:
         moves = Moves(draft, deadline)
         moves.reroute(sorted(draft.paths))
         moves.change_partitionings()
-        moves.add_mirs()
-        moves.drop_mirs()
+        moves.add_mirs(moves.candidates())
+        moves.drop_mirs(sorted(draft.mirs))
+        tidy(draft)
+        if draft.total >= before * (1 - 1e-9) - 1e-12 or perf_counter() > deadline:
+            return
+
+
+def shake(draft: Draft, deadline: float, sweeps: int = SWEEPS) -> None:
+    """Replan target after target in random order until a whole sweep gains nothing.
+
+    The order comes from the options' seed, so equal input gives equal plans unless the
+    deadline cuts the search short.
+    """
+    graph = draft.graph
+    if not graph.mir_sites:
+        return
+    random = Random(graph.options.seed)
+    for _ in range(sweeps):
+        before = draft.total
+        moves = Moves(draft, deadline)
+        targets = [t for t in draft.targets if graph.states[t].size > 2]
+        random.shuffle(targets)
+        for target in targets:
+            if perf_counter() > deadline:
+                break
+            moves.replan(target, random)
         tidy(draft)
         if draft.total >= before * (1 - 1e-9) - 1e-12 or perf_counter() > deadline:
             return
@@ -151,19 +181,24 @@ class Moves:
             else:
                 self._keep_if_better(before)
 
-    def add_mirs(self) -> None:
+    def candidates(self) -> list[int]:
+        """The MIRs that any of the draft's targets could use."""
+        return [site for site in self._users if self.draft.graph.states[site].size > 1]
+
+    def add_mirs(self, candidates: Iterable[int]) -> None:
         """Materialize each candidate in turn, if what it saves pays for it."""
         draft = self.draft
-        for mir in sorted(site for site in self._users if draft.graph.states[site].size > 1):
+        for mir in candidates:
             if self._late():
                 return
             if mir in draft.mirs:
                 continue
             before = draft.total
             draft.begin()
-            if self._install(mir):
-                self._route_all(self._users.get(mir, ()))
-            self._keep_if_better(before)
+            if self._install(mir) and self._route_all(self._users.get(mir, ())):
+                self._keep_if_better(before)
+            else:
+                draft.rollback()
 
     def _install(self, mir: int) -> bool:
         draft = self.draft
@@ -174,13 +209,15 @@ class Moves:
                 return False
         return True
 
-    def drop_mirs(self) -> None:
+    def drop_mirs(self, candidates: Iterable[int]) -> None:
         """Do without each materialized result in turn, if that costs less than it saves."""
         draft = self.draft
         graph = draft.graph
-        for mir in sorted(draft.mirs):
+        for mir in candidates:
             if self._late():
                 return
+            if mir not in draft.mirs:
+                continue
             before = draft.total
             draft.begin()
             if not graph.targets[mir].queries:
@@ -200,10 +237,59 @@ class Moves:
             else:
                 draft.rollback()
 
+    def replan(self, target: int, random: Random) -> bool:
+        """Drop all MIRs inside one target and choose among its candidates in a new order.
+
+        Single moves cannot exchange several materialized results for others; this can.
+        """
+        draft = self.draft
+        graph = draft.graph
+        inside = [
+            m for m in self.candidates() if not graph.states[m].relations & ~graph.states[target].relations
+        ]
+        before, paths, mirs = draft.total, dict(draft.paths), set(draft.mirs)
+        affected = dict.fromkeys(key for mir in inside for key in self._users[mir] if key in draft.paths)
+        for mir in inside:
+            if mir in draft.mirs:
+                draft.drop_mir(mir)
+        dropped = mirs - draft.mirs
+        for key in sorted(draft.paths):
+            if key[0] in dropped and not graph.targets[key[0]].queries:
+                draft.set_path(key, None)
+        draft.settle()
+        routed = True
+        for key in affected:
+            if key in draft.paths and any(graph.store[arc] in dropped for arc in draft.paths[key]):
+                draft.set_path(key, None)
+                routed = routed and _route(draft, key)
+        draft.settle()
+        if routed:
+            random.shuffle(inside)
+            self.add_mirs(inside)
+            self.reroute([key for key in affected if key in draft.paths])
+            self.drop_mirs(inside)
+        if routed and draft.total < before - 1e-9 * abs(before) - 1e-12:
+            return True
+        self._restore(paths, mirs)
+        return False
+
+    def _restore(self, paths: dict[Key, tuple[int, ...]], mirs: set[int]) -> None:
+        draft = self.draft
+        for mir in sorted(mirs - draft.mirs):
+            draft.add_mir(mir)
+        for mir in sorted(draft.mirs - mirs):
+            draft.drop_mir(mir)
+        for key in sorted(draft.paths.keys() | paths.keys()):
+            if draft.paths.get(key) != paths.get(key):
+                draft.set_path(key, paths.get(key))
+        draft.settle()
+
     def change_partitionings(self) -> None:
         """Try other copies of each store and let everybody who might use it choose again."""
         draft = self.draft
         graph = draft.graph
+        if free_copies(graph):
+            return
         for site in sorted(draft.copies):
             count = len(graph.sites[site].partitionings)
             if count == 1 or graph.sites[site].tasks == 1:
@@ -220,18 +306,21 @@ class Moves:
                 draft.begin()
                 draft.pin(site, copies)
                 draft.settle()
-                self._route_all(self._users.get(site, ()))
+                routed = self._route_all(self._users.get(site, ()))
                 draft.unpin(site)
-                self._keep_if_better(before)
+                if routed:
+                    self._keep_if_better(before)
+                else:
+                    draft.rollback()
 
-    def _route_all(self, keys: Iterable[Key]) -> None:
+    def _route_all(self, keys: Iterable[Key]) -> bool:
+        """Take the paths of all keys away, then give each one back, cheapest at that moment."""
         draft = self.draft
-        for key in keys:
-            old = draft.paths.get(key)
-            if old is not None:
-                draft.set_path(key, None)
-                if not _route(draft, key):
-                    draft.set_path(key, old)
+        present = [key for key in keys if key in draft.paths]
+        for key in present:
+            draft.set_path(key, None)
+        routed = [_route(draft, key) for key in present]
+        return all(routed)
 
 
 def _route(draft: Draft, key: Key, banned: int | None = None) -> bool:

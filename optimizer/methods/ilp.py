@@ -17,7 +17,7 @@ from optimizer.errors import Infeasible
 from optimizer.methods.assemble import assemble, check_limits, empty, tidy
 from optimizer.methods.draft import Draft
 from optimizer.methods.flow import FlowProgram
-from optimizer.methods.greedy import first_plan, guided_plan, improve, search, stored_tuples
+from optimizer.methods.greedy import first_plan, guided_plan, improve, search, shake, stored_tuples
 from optimizer.methods.memory import Memory, Part, draft_of
 from optimizer.methods.solvers import relax, solve_program
 from optimizer.problem import Options, Problem, Solution, Status
@@ -162,12 +162,12 @@ def _solve_component(
     allowed = max(deadline - perf_counter(), 0.0)
     # A tenth is left for rounding, repair and assembling.
     deadline -= 0.1 * allowed
+    bound = flow.first_sends()
     if allowed <= 0:
-        return Part(best, 0.0, False)
+        return Part(best, bound, False)
     relaxed = relax(flow.program, deadline - perf_counter())
-    bound = 0.0
     if relaxed is not None:
-        bound = flow.program.lower_bound(relaxed)
+        bound = max(bound, flow.program.lower_bound(relaxed))
         best = _guided(graph, flow, relaxed, best, bound, perf_counter() + SEARCH_SHARE * allowed)
         if _closed(flow, best, bound):
             return Part(best, bound, True)
@@ -185,6 +185,7 @@ def _solve_component(
             best = found
     if not answer.proven:
         improve(best, deadline + 0.05 * allowed)
+        shake(best, deadline + 0.05 * allowed)
     return Part(best, max(answer.bound or 0.0, bound), answer.proven)
 
 
