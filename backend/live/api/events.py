@@ -40,6 +40,7 @@ async def events(request: HttpRequest, name: str) -> HttpResponseBase:
         entry_order(last_id)
         client = async_connection()
         # Asked before the answer begins, so that an unreachable Redis is a status and not a broken stream.
+        await client.ping()
         lost = await _lost(client, events_key(name), last_id)
     except ValueError as error:
         return JsonResponse({"last_event_id": [str(error)]}, status=400)
@@ -76,8 +77,9 @@ async def _stream(client: redis.asyncio.Redis, name: str, last_id: str, lost: bo
         # Says that the stream is open before there is an event, and how soon to try again.
         yield b"retry: 2000\n\n"
         if lost:
-            yield _frame("reset", "{}")
+            # Read before the client is told: what comes later is either in its new snapshot or sent.
             last_id = await _newest(client, key)
+            yield _frame("reset", "{}")
         while True:
             reply = await client.xread({key: last_id}, count=PAGE, block=int(BEAT_SECONDS * 1000))
             if not reply:

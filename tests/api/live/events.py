@@ -1,0 +1,80 @@
+"""Strategies for the events of a topology's job."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import strategies as st
+
+from jobs.protocol import (
+    AnyEvent,
+    BatchCompleted,
+    DeployRefused,
+    Heartbeat,
+    JobFailed,
+    JobStarted,
+    JobStopped,
+    PlanSwitched,
+    QueryMetrics,
+    StoreMetrics,
+)
+
+RUNS = ("0193f5a1c0de0001", "0193f5a1c0de0002", "0193f5a1c0de0003")
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+runs = st.sampled_from(RUNS)
+times = st.integers(0, 3600).map(lambda seconds: BEGIN + timedelta(seconds=seconds))
+plans = st.sampled_from(("flights.1", "flights.2"))
+states = st.sampled_from(("starting", "running", "idle", "stopping"))
+small = st.integers(0, 5)
+latencies = st.none() | st.sampled_from((1.0, 20.5))
+
+stores = st.builds(
+    StoreMetrics,
+    tuples=small,
+    bytes=small,
+    inserted=small,
+    evicted=small,
+    probes=small,
+    matches=small,
+    per_task=st.just([]),
+)
+queries = st.builds(
+    QueryMetrics,
+    results=small,
+    latency_ms_p50=latencies,
+    latency_ms_p99=latencies,
+    complete_since=st.none(),
+)
+batches = st.builds(
+    BatchCompleted,
+    run=runs,
+    at=times,
+    batch=small,
+    epoch=small,
+    plan_id=plans,
+    seconds=st.just(0.5),
+    tuples_in=small,
+    backlog=st.none() | small,
+    level_seconds=st.just([0.1]),
+    streams=st.just({}),
+    stores=st.dictionaries(st.sampled_from(("S-1", "S-2")), stores, max_size=2),
+    edges=st.just({}),
+    queries=st.dictionaries(st.sampled_from(("q1", "q2")), queries, max_size=2),
+)
+event: st.SearchStrategy[AnyEvent] = st.one_of(
+    st.builds(JobStarted, run=runs, at=times, pid=small, host=st.just("here"), plan_id=plans, batch=small),
+    st.builds(
+        Heartbeat,
+        run=runs,
+        at=times,
+        state=st.sampled_from(("starting", "running", "idle", "stopping")),
+        batch=small,
+    ),
+    batches,
+    st.builds(
+        PlanSwitched, run=runs, at=times, plan_id=plans, epoch=small, batch=small, cause=st.just("deploy")
+    ),
+    st.builds(DeployRefused, run=runs, at=times, plan_id=plans, reason=st.just("no room")),
+    st.builds(JobStopped, run=runs, at=times, reason=st.just("now")),
+    st.builds(JobFailed, run=runs, at=times, error=st.just("the disk is full"), detail=st.just("")),
+)
