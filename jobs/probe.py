@@ -8,32 +8,30 @@ of bounded size. There is never a loop over tuples.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from polars._typing import EngineType
 
+from jobs.bounds import ranges_of
 from jobs.emission import emit_columns
 from jobs.expressions import compile_expression
 from jobs.expressions.dtypes import common_type, convert
 from jobs.message import ARRIVAL, LATE, ORDINAL, column_name, ordinal
-from jobs.ranges import Bound, Comparison, Range, Stretches, best_stretches, pieces
+from jobs.ranges import Bound, Range, Stretches, best_stretches, pieces
 from jobs.rules import RuleIndex
 from jobs.runs import RunRef
 from jobs.store import PartitionState
-from optimizer.expression import Call, Expression, columns_of, inputs_of, rename_inputs
+from optimizer.expression import Expression, columns_of, inputs_of, rename_inputs
 from optimizer.graph import ProbeRule
-from optimizer.types import ColumnType
 
 _STORED_ARRIVAL, _STORED_LATE, _STORED_ORDINAL = "@stored arrival", "@stored late", "@stored ordinal"
-_PAIRS = 2_000_000
+_PAIRS = 500_000
 """Pairs formed at once where no key selects them; bounds memory."""
 _FEW_PAIRS = 100_000
 _SAMPLE = 2_000
-_COMPARISONS: dict[str, Comparison] = {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
-_MIRRORED: dict[str, Comparison] = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +158,10 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
         ),
         probe_keys=tuple(probe_keys),
         stored_keys=tuple(stored_keys),
-        ranges=(*(_window(reach) for reach in reaches if reach.after or reach.before), *_ranges(rule, bound)),
+        ranges=(
+            *(_window(reach) for reach in reaches if reach.after or reach.before),
+            *ranges_of(rule.predicates, bound),
+        ),
         conditions=tuple(conditions),
         order=_order(rule, store.is_base),
         outputs=(
@@ -203,26 +204,6 @@ def _window(reach: Reach) -> Range:
             *(Bound(pl.col(column).to_physical() + window, "le") for column, window in reach.before),
         ),
     )
-
-
-def _ranges(rule: ProbeRule, bound: frozenset[str]) -> Iterator[Range]:
-    """The predicates `arriving side < stored side` (or >, <=, >=), by stored side."""
-    bounds: dict[tuple[Expression, ColumnType], list[Bound]] = {}
-    for predicate in rule.predicates:
-        if not isinstance(predicate, Call) or predicate.function not in _MIRRORED:
-            continue
-        first, second = predicate.arguments
-        if inputs_of(second) <= bound:
-            arriving, stored, comparison = second, first, _COMPARISONS[predicate.function]
-        else:
-            arriving, stored, comparison = first, second, _MIRRORED[predicate.function]
-        if not inputs_of(arriving) <= bound or not inputs_of(stored) or inputs_of(stored) & bound:
-            continue
-        common = common_type(arriving.type, stored.type)
-        limit = convert(compile_expression(arriving), arriving.type, common)
-        bounds.setdefault((stored, common), []).append(Bound(limit, comparison))
-    for (stored, common), limits in bounds.items():
-        yield Range(convert(compile_expression(stored), stored.type, common), tuple(limits))
 
 
 def _reachable(plan: ProbePlan, runs: Sequence[RunRef], arriving: pl.DataFrame) -> list[RunRef]:

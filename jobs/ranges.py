@@ -9,6 +9,7 @@ tuple is that of sort-based band joins (DeWitt, Naughton, Schneider, VLDB 1991, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -35,6 +36,8 @@ class Range:
 
     stored: pl.Expr
     bounds: tuple[Bound, ...]
+    numbers_only: bool = False
+    """True if the bounds say nothing about stored NaN: the range is of no use where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ def best_stretches(arriving: pl.DataFrame, stored: pl.DataFrame, ranges: Sequenc
         np.zeros(arriving.height, dtype=np.int64),
         np.full(arriving.height, stored.height, dtype=np.int64),
     )
-    candidates = [_stretches(arriving, stored, some) for some in ranges]
+    candidates = [found for some in ranges if (found := _stretches(arriving, stored, some)) is not None]
     return min([*candidates, every], key=lambda stretches: stretches.pairs)
 
 
@@ -87,10 +90,12 @@ def pieces(arriving: pl.DataFrame, stretches: Stretches, pairs: int) -> Iterator
         done = upto
 
 
-def _stretches(arriving: pl.DataFrame, stored: pl.DataFrame, some: Range) -> Stretches:
+def _stretches(arriving: pl.DataFrame, stored: pl.DataFrame, some: Range) -> Stretches | None:
     key = "@range"
     ordered = stored.with_columns(some.stored.alias(key)).filter(pl.col(key).is_not_null()).sort(key)
     keys = ordered[key]
+    if some.numbers_only and keys.len() and math.isnan(keys[-1]):
+        return None
     begins = np.zeros(arriving.height, dtype=np.int64)
     ends = np.full(arriving.height, ordered.height, dtype=np.int64)
     for bound in some.bounds:

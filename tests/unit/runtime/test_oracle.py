@@ -5,6 +5,7 @@ The expected answer never sees a plan: it is the query's own conditions over all
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -56,6 +57,12 @@ OTHERS = (
     "{l}.b BETWEEN {r}.b - 1 AND {r}.b + 1",
     "{l}.s || 'x' > {r}.s",
     "{l}.k IS NULL OR {r}.k > 1",
+    "{l}.d - {r}.d >= 0.5",
+    "abs({l}.d - {r}.k) <= 1",
+    "1 > abs({l}.k - {r}.d)",
+    "{l}.d BETWEEN {r}.d - 1 AND {r}.d + 1",
+    "{l}.at < {r}.at + INTERVAL 1 SECOND",
+    "{l}.k - {r}.k + {l}.b < 2",
     "lower({l}.s) LIKE '%' || {r}.s",
 )
 FILTERS = ("{l}.k > 1", "{l}.s IS NOT NULL", "{l}.d < 2.5", "NOT {l}.b = 2")
@@ -107,7 +114,9 @@ def tuples(rng: random.Random, rows: int, begin: int) -> pl.DataFrame:
             "at": [begin * SECOND + rng.randint(0, 8) * SECOND // 4 for _ in range(rows)],
             "k": [rng.choice((None, 0, 1, 2, 3)) for _ in range(rows)],
             "b": [rng.choice((None, 0, 1, 2, 3, 2**60)) for _ in range(rows)],
-            "d": [rng.choice((None, 0.0, -0.0, 1.0, 2.0, 2.5, float("nan"))) for _ in range(rows)],
+            "d": [
+                rng.choice((None, 0.0, -0.0, 1.0, 2.0, 2.5, float("nan"), float("inf"))) for _ in range(rows)
+            ],
             "s": [rng.choice((None, "", "a", "A", "é", "aé")) for _ in range(rows)],
         },
         schema={**SCHEMA, "at": pl.Int64()},
