@@ -5,7 +5,6 @@ The expected answer never sees a plan: it is the query's own conditions over all
 
 from __future__ import annotations
 
-import math
 import random
 from collections import Counter
 from collections.abc import Iterator
