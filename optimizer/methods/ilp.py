@@ -26,6 +26,8 @@ from optimizer.states import StateGraph
 
 SEARCH_SHARE = 0.15
 """Part of the time limit that local search may use before the solver starts."""
+RELAX_SHARE = 0.5
+"""Part of the time limit that a component's relaxation may use."""
 MIR_THRESHOLDS = (0.5, 0.2, 0.8)
 """How much of an MIR the relaxation must keep for the guided greedy to begin with it."""
 NEARLY_CLOSED = 0.005
@@ -165,12 +167,16 @@ def _solve_component(
     bound = flow.first_sends()
     if allowed <= 0:
         return Part(best, bound, False)
-    relaxed = relax(flow.program, deadline - perf_counter())
-    if relaxed is not None:
-        bound = max(bound, flow.program.lower_bound(relaxed))
-        best = _guided(graph, flow, relaxed, best, bound, perf_counter() + SEARCH_SHARE * allowed)
-        if _closed(flow, best, bound):
-            return Part(best, bound, True)
+    relaxed = relax(flow.program, RELAX_SHARE * allowed)
+    if relaxed is None:
+        # The solver would spend the rest of the time on the same relaxation.
+        improve(best, deadline)
+        shake(best, deadline)
+        return Part(best, bound, False)
+    bound = max(bound, flow.program.lower_bound(relaxed))
+    best = _guided(graph, flow, relaxed, best, bound, perf_counter() + SEARCH_SHARE * allowed)
+    if _closed(flow, best, bound):
+        return Part(best, bound, True)
     answer = solve_program(
         flow.program,
         options.solver,
