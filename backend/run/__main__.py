@@ -36,9 +36,9 @@ def main() -> int:
     except PartEnded as ended:
         _tell(ended.part, ended.code)
         return 1
-    except NotReady as reason:
+    except (NotReady, Unusable) as reason:
         sys.stderr.write(f"{reason}\n")
-        return 1
+        return 2 if isinstance(reason, Unusable) else 1
     finally:
         product.end()
     return 0

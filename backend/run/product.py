@@ -17,7 +17,7 @@ from celery import Celery
 
 from backend.run import strays
 from backend.run.parts import Part, PartEnded
-from backend.run.setting import Setting, free_port
+from backend.run.setting import Setting, Unusable, free_port
 from jobs.protocol import EVENTS, JobFailed, JobStarted, events_key
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -113,7 +113,7 @@ class Product:
             try:
                 redis.Redis.from_url(given).ping()
             except (redis.RedisError, ValueError) as error:
-                raise NotReady(
+                raise Unusable(
                     f"REDIS_URL: found no Redis there ({error}), expected redis://host:port/0"
                 ) from error
             _say("redis", "the one that REDIS_URL names")
