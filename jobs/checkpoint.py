@@ -54,6 +54,9 @@ class Change:
     """The id by which the control plane knows it."""
     streams: tuple[str, ...]
     cause: str
+    from_batch: int = 0
+    """Where batches are known in advance, the first one under this plan: it is on disk before that
+    batch begins, so a replay that is killed and continued changes plans at the same places."""
 
 
 _IDENTITY: TypeAdapter[Identity] = TypeAdapter(Identity)
@@ -125,13 +128,15 @@ class Checkpoint:
         path = self.plan_path(plan)
         return PhysicalGraph.from_json(path.read_bytes(), str(path))
 
-    def record_change(self, graph: PhysicalGraph, plan_id: str | None, cause: str) -> Change:
-        """Make `graph` the plan of all batches planned from now on."""
+    def record_change(
+        self, graph: PhysicalGraph, plan_id: str | None, cause: str, from_batch: int = 0
+    ) -> Change:
+        """Make `graph` the plan of all batches planned from now on, or of those from `from_batch` on."""
         newest = self.newest_change()
         number = 0 if newest is None else newest.number + 1
         plan = self.keep_plan(graph)
         streams = tuple(sorted(stream.name for stream in graph.streams))
-        change = Change(number, plan, plan_id or plan, streams, cause)
+        change = Change(number, plan, plan_id or plan, streams, cause, from_batch)
         write_durably(self.root / "changes" / f"{number}.json", _CHANGE.dump_json(change))
         active = {"change": number, "streams": streams}
         write_durably(self.root / "active.json", json.dumps(active).encode())
@@ -139,6 +144,15 @@ class Checkpoint:
 
     def change(self, number: int) -> Change:
         return _CHANGE.validate_json((self.root / "changes" / f"{number}.json").read_bytes())
+
+    def change_at(self, batch: int) -> Change:
+        """The newest change that holds for a batch."""
+        change = self.newest_change()
+        while change is not None and change.from_batch > batch:
+            change = self.change(change.number - 1) if change.number else None
+        if change is None:
+            raise FileNotFoundError(f"{self.root}/changes has no plan for batch {batch}")
+        return change
 
     def newest_change(self) -> Change | None:
         path = self.root / "active.json"

@@ -66,6 +66,24 @@ class QueryState:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchCounts:
+    """What went through the elements of the plan, from which statistics are learnt."""
+
+    accepted: dict[str, int] = field(default_factory=dict)
+    """New tuples by stream."""
+    edges: dict[str, int] = field(default_factory=dict)
+    """Tuples sent along each edge, before copies."""
+    rules: dict[str, int] = field(default_factory=dict)
+    """Tuples that each source and probe rule produced."""
+    held: dict[str, int] = field(default_factory=dict)
+    """Tuples in each store at the end of the batch."""
+    oldest_us: int | None = None
+    """Oldest event time that was stored; None if nothing was."""
+    newest_us: int | None = None
+    """Newest event time that was read; None if nothing was."""
+
+
+@dataclass(frozen=True, slots=True)
 class BatchFigures:
     """What one batch did, for reports over all of them."""
 
@@ -75,6 +93,7 @@ class BatchFigures:
     """Median and 99th percentile per query with results."""
     state_bytes: int
     level_seconds: tuple[float, ...]
+    counts: BatchCounts = field(default_factory=BatchCounts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from jobs.commit import BatchCounts
 from jobs.level import EdgeWork, StoreWork
 from jobs.runs import RunRef
 from jobs.sinks.parquet import OutputFile
@@ -39,6 +40,8 @@ class Gathered:
     """The slowest task of each level, from ingestion on."""
     arrivals: dict[str, tuple[Answers, ...]]
     arrived: tuple[Arrived, ...]
+    rules: dict[str, int]
+    """Tuples that each source and probe rule produced."""
 
     tuples_in: int
     """Tuples read, whatever became of them: accepted, late or undecodable."""
@@ -53,6 +56,7 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
     seconds = [0.0] * (graph.depth + 1)
     arrived: list[Arrived] = []
     answers: dict[str, list[Answers]] = {query.name: [] for query in graph.queries}
+    produced = {rule.id: 0 for rule in graph.rules if rule.kind != "store"}
     for report in ordered:
         seconds[report.level] = max(seconds[report.level], report.seconds)
         for part in report.streams:
@@ -77,6 +81,8 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
             edges[edge].append(done_edge)
         for query, answer in report.answers.items():
             answers[query].append(answer)
+        for rule, made in report.rules.items():
+            produced[rule] += made
     kinds = {edge.id: edge.kind for edge in graph.edges}
     policies = {s.name: s.late for s in graph.streams}
     return Gathered(
@@ -95,6 +101,7 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
         level_seconds=tuple(round(s, 6) for s in seconds),
         arrivals={query: tuple(parts) for query, parts in answers.items() if parts},
         arrived=tuple(sorted(arrived, key=lambda a: a.base)),
+        rules=produced,
         tuples_in=sum(
             s.accepted + s.undecodable + (s.late if policies[name] == "drop" else 0)
             for name, s in streams.items()
@@ -162,6 +169,24 @@ def _arrival_ms(arrivals: np.ndarray, arrived: Sequence[Arrived], otherwise_ms: 
             steps = np.searchsorted(part.starts, arrivals[inside] - part.base, side="right") - 1
             times[inside] = part.at_ms[np.clip(steps, 0, len(part.at_ms) - 1)]
     return times
+
+
+def counts(graph: PhysicalGraph, gathered: Gathered, runs: Iterable[RunRef]) -> BatchCounts:
+    """What the batch tells about rates and selectivities; `runs` are those behind it."""
+    held = dict.fromkeys((store.id for store in graph.stores), 0)
+    for run in runs:
+        held[run.store] += run.rows
+    newest_us: int | None = None
+    for stream in gathered.streams.values():
+        newest_us = newest(newest_us, stream.max_event_time_us)
+    return BatchCounts(
+        accepted={name: stream.accepted for name, stream in gathered.streams.items()},
+        edges={edge: work.tuples for edge, work in gathered.edges.items()},
+        rules=gathered.rules,
+        held=held,
+        oldest_us=min((time for run in gathered.added for time in run.min_times_us), default=None),
+        newest_us=newest_us,
+    )
 
 
 def state_bytes(runs: Iterable[RunRef]) -> int:

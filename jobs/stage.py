@@ -108,6 +108,8 @@ class TaskReport:
     edges: dict[str, EdgeWork]
     added: tuple[RunRef, ...]
     dropped: tuple[RunRef, ...]
+    rules: dict[str, int]
+    """Tuples that each source or probe rule produced."""
 
 
 @lru_cache(maxsize=4)
@@ -131,6 +133,7 @@ class IngestStage:
         files: list[OutputFile] = []
         results: list[Result] = []
         letters: list[pa.Table] = []
+        passed: dict[str, int] = {}
         position = 0
         with _outbox(context, graph, 0, task) as outbox:
             for descriptor in (d for group in descriptors for d in group):
@@ -140,6 +143,8 @@ class IngestStage:
                 for message in done.messages:
                     outbox.send(message)
                 results.extend(done.results)
+                for rule, made in done.rule_tuples.items():
+                    passed[rule] = passed.get(rule, 0) + made
                 if done.dead is not None:
                     letters.append(done.dead)
                 streams.append(
@@ -157,7 +162,9 @@ class IngestStage:
                 files.append(write_hidden(context.output, DEAD_LETTER_FOLDER, context.batch, 0, task, table))
             answers = _answer(context, 0, task, results, files)
             seconds = time.perf_counter() - started
-            outbox.report(TaskReport(0, task, seconds, tuple(streams), tuple(files), answers, {}, {}, (), ()))
+            outbox.report(
+                TaskReport(0, task, seconds, tuple(streams), tuple(files), answers, {}, {}, (), (), passed)
+            )
         yield from outbox.rows
 
 
@@ -195,6 +202,7 @@ class LevelStage:
                     worked.edges,
                     worked.added,
                     worked.dropped,
+                    worked.rule_tuples,
                 )
             )
         yield from outbox.rows

@@ -27,7 +27,7 @@ from jobs.checkpoint import Change, Checkpoint
 from jobs.commit import BatchFigures, Manifest, QueryState, StoreState, StreamState
 from jobs.exchange import exchange_directory, open_reports, remove_orphans
 from jobs.ingest import DEAD_LETTERS
-from jobs.metrics import Gathered, gather, latencies_ms, newest, state_bytes
+from jobs.metrics import Gathered, counts, gather, latencies_ms, newest, state_bytes
 from jobs.runs import RunRef
 from jobs.sinks.parquet import remove_hidden, show, write_schemas
 from jobs.sources.datasource import FORMAT, MillraceSource, read_planned
@@ -70,7 +70,9 @@ class Topology:
     """Runs the batches of a checkpoint's plan.
 
     Arguments: a session; the checkpoint, with at least one plan change recorded and its source
-    written; settings; `observe`, called after each commit (an exception in it stops the topology).
+    written; settings; `observe`, called after each commit (an exception in it stops the topology);
+    `prepare`, called with a batch's number before its plan is looked up, so that a plan change that
+    takes effect with this batch can still be recorded.
     """
 
     def __init__(
@@ -79,11 +81,13 @@ class Topology:
         checkpoint: Checkpoint,
         settings: Settings,
         observe: Callable[[Committed], None],
+        prepare: Callable[[int], None] | None = None,
     ) -> None:
         self._spark = spark
         self._checkpoint = checkpoint
         self._settings = settings
         self._observe = observe
+        self._prepare = prepare
         self._partitions = checkpoint.identity.partitions
         self._last = checkpoint.commits.last()
         self._graphs: dict[str, PhysicalGraph] = {}
@@ -91,6 +95,8 @@ class Topology:
         self._stopped = False
         self._query: StreamingQuery | None = None
         self._exchange: Path | None = None
+        self._trigger_ms = 0
+        self._beginnings = 0
         self.error: BaseException | None = None
         """What stopped the topology, if anything did."""
 
@@ -106,6 +112,10 @@ class Topology:
         if self._settings.share_host:
             self._exchange = exchange_directory(self._checkpoint.identity.id[:8])
         self._spark.dataSource.register(MillraceSource)
+        self._trigger_ms = trigger_ms
+        self._begin()
+
+    def _begin(self) -> None:
         reader = self._spark.readStream.format(FORMAT).option("checkpoint", str(self._checkpoint.root))
         if self._settings.redis_url is not None:
             reader = reader.option("redis", self._settings.redis_url)
@@ -113,7 +123,7 @@ class Topology:
             reader.load()
             .writeStream.foreachBatch(self._on_batch)
             .option("checkpointLocation", str(self._checkpoint.root / "spark"))
-            .trigger(processingTime=f"{trigger_ms} milliseconds")
+            .trigger(processingTime=f"{self._trigger_ms} milliseconds")
             .start()
         )
 
@@ -133,8 +143,18 @@ class Topology:
         return ended
 
     def failed(self) -> bool:
-        """True if the topology has ended by itself."""
-        return self._query is not None and not self._query.isActive
+        """True if the topology has ended by itself, for good.
+
+        Spark gives a planning process 10 s to start, which a busy machine may not manage; nothing is
+        lost by beginning again, so that is done a few times.
+        """
+        if self._query is None or self._query.isActive:
+            return False
+        if self.error is None and self._beginnings < _MOST_BEGINNINGS and _starved(self._query):
+            self._beginnings += 1
+            self._begin()
+            return False
+        return True
 
     def stop(self) -> None:
         """End after the batch that is being worked on, if any."""
@@ -191,7 +211,9 @@ class Topology:
         planned = read_planned(self._checkpoint.root, batch)
         if planned.batch != batch:
             raise RuntimeError(f"the source planned batch {planned.batch}, Spark begins {batch}")
-        change = self._checkpoint.change(int(planned.end.get("change", 0)))
+        if self._prepare is not None:
+            self._prepare(batch)
+        change = self._change(planned)
         graph = self._graph(change.plan)
         before = self._last
         switched = before is None or before.change != change.number
@@ -234,6 +256,13 @@ class Topology:
             Path(base.path).unlink(missing_ok=True)
         seconds = time.perf_counter() - began
         self._observe(Committed(manifest, graph, change, gathered, planned.backlog, seconds, switched))
+
+    def _change(self, planned: PlannedBatch) -> Change:
+        """A live source says in its position which change a batch runs under; with files the
+        change says from which batch on it holds."""
+        if "change" in planned.end:
+            return self._checkpoint.change(int(planned.end["change"]))
+        return self._checkpoint.change_at(planned.batch)
 
     def _path(self, manifest: Manifest | None) -> str | None:
         return str(self._checkpoint.commits.path(manifest.batch)) if manifest is not None else None
@@ -289,12 +318,22 @@ class Topology:
                 latencies_ms=latencies_ms(gathered, started_us, committed_us),
                 state_bytes=state_bytes(runs),
                 level_seconds=gathered.level_seconds,
+                counts=counts(graph, gathered, runs),
             ),
             removed=removed,
             position=planned.end,
             started_us=started_us,
             committed_us=committed_us,
         )
+
+
+_MOST_BEGINNINGS = 10
+
+
+def _starved(query: StreamingQuery) -> bool:
+    """True if the query ended because a Python process did not start in time."""
+    ended_by = query.exception()
+    return ended_by is not None and "failed to connect back" in str(ended_by)
 
 
 class _Stopping(Exception):

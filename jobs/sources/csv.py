@@ -63,7 +63,7 @@ def stage_csv(path: Path, stream: GraphStream, target: Path) -> Path:
 
 def _header(path: Path) -> list[str]:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as text:
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as text:
             names = next(csv.reader(text), [])
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(
