@@ -66,7 +66,9 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
         "spark.log.level": "ERROR",
         "spark.driver.memory": "768m",
         # A short-lived process with small heaps: C1 warms up sooner, the serial collector is enough.
-        "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Duser.timezone=UTC {quiet}",
+        "spark.driver.extraJavaOptions": (
+            f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Duser.timezone=UTC {quiet}"
+        ),
         "spark.default.parallelism": str(tasks),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(tasks),

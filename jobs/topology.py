@@ -393,14 +393,14 @@ def _streams(
     previous: Manifest | None, gathered: Gathered, planned: PlannedBatch, started_us: int
 ) -> dict[str, StreamState]:
     streams = dict(previous.streams) if previous is not None else {}
-    for name, counts in gathered.streams.items():
+    for name, done in gathered.streams.items():
         known = streams.get(name, StreamState(active_at_us=started_us))
-        moved = counts.accepted or counts.late or counts.undecodable
+        moved = done.accepted or done.late or done.undecodable
         streams[name] = StreamState(
-            accepted=known.accepted + counts.accepted,
-            late=known.late + counts.late,
-            undecodable=known.undecodable + counts.undecodable,
-            max_event_time_us=newest(known.max_event_time_us, counts.max_event_time_us),
+            accepted=known.accepted + done.accepted,
+            late=known.late + done.late,
+            undecodable=known.undecodable + done.undecodable,
+            max_event_time_us=newest(known.max_event_time_us, done.max_event_time_us),
             active_at_us=started_us if moved else known.active_at_us,
             ended=name in planned.ended,
         )

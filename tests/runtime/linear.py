@@ -75,7 +75,8 @@ def differences(workload: Path, data: Path, out: Path) -> dict[str, tuple[int, i
             found = f"SELECT * FROM read_parquet('{out}/results/{query.name}/*.parquet')"
             counts = connection.execute(
                 f"WITH e AS ({expected}), f AS ({found}) SELECT (SELECT count(*) FROM e),"
-                "(SELECT count(*) FROM (FROM e EXCEPT ALL FROM f)), (SELECT count(*) FROM (FROM f EXCEPT ALL FROM e))"
+                "(SELECT count(*) FROM (FROM e EXCEPT ALL FROM f)),"
+                "(SELECT count(*) FROM (FROM f EXCEPT ALL FROM e))"
             ).fetchone()
             assert counts is not None
             answer[query.name] = counts
