@@ -11,8 +11,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SHARED_WITH_JOBS = {"errors", "types", "expression", "stream", "functions", "graph"}
 """What the runtime may know of the optimizer: the graph's model."""
-PLANNING_COMMANDS = {"jobs/replay.py"}
-"""Modules of the runtime that may call the whole optimizer."""
+REPLAY = ("jobs/replay.py", "jobs/adaptation/")
+"""The replay command, whose driver plans: the only part of the runtime that may call the whole
+optimizer. The rest must not import it, or `jobs run` would drag the optimizer along."""
 
 
 def imports(file: Path) -> Iterator[tuple[int, str]]:
@@ -46,9 +47,11 @@ def forbidden(file: Path, name: str) -> str | None:
         package == "jobs"
         and root == "optimizer"
         and part not in SHARED_WITH_JOBS
-        and path not in PLANNING_COMMANDS
+        and not path.startswith(REPLAY)
     ):
         return f"the runtime shares only {', '.join(sorted(SHARED_WITH_JOBS))} with the optimizer"
+    if package == "jobs" and name.startswith("jobs.adaptation") and not path.startswith(REPLAY):
+        return "planning at run time belongs to the replay command"
     if package == "backend" and root == "jobs" and part != "protocol":
         return "the web application knows the runtime by its protocol only"
     if package == "backend" and root == "pyspark":
@@ -77,6 +80,7 @@ def test_imports_follow_the_architecture(package: str) -> None:
         ("optimizer/plan.py", "jobs.store.Store"),
         ("optimizer/plan.py", "pyspark.sql"),
         ("jobs/store.py", "optimizer.plan.plan"),
+        ("jobs/run.py", "jobs.adaptation.controller.Controller"),
         ("jobs/store.py", "django.conf.settings"),
         ("jobs/protocol/__init__.py", "jobs.store.Store"),
         ("backend/celery.py", "jobs.store.Store"),
