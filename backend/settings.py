@@ -162,10 +162,8 @@ FRONTEND_DIST = BASE_DIR / "frontend" / "dist"
 STATIC_URL = "/static/"
 STATIC_ROOT = MILLRACE_HOME / "static"
 STATICFILES_DIRS = [("frontend", FRONTEND_DIST)] if FRONTEND_DIST.is_dir() else []
-# The front end's files carry a hash in their names already; the rest is the admin's and the API page's.
 SERVESTATIC_USE_FINDERS = True
 SERVESTATIC_MAX_AGE = 0 if DEBUG else 3600
-SERVESTATIC_IMMUTABLE_FILE_TEST = r"^/static/frontend/assets/.+-[A-Za-z0-9_-]{8,}\.\w+$"
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
