@@ -73,7 +73,7 @@ export function createJoinGraph(element: HTMLElement): Chart<JoinGraphData> {
           group.append("title");
           group.append("rect").attr("height", 30).attr("y", -15).attr("rx", 15);
           group.append("text").attr("class", "alias").attr("text-anchor", "middle").attr("dy", "0.35em");
-          group.append("text").attr("class", "stream").attr("text-anchor", "middle").attr("y", 29);
+          group.append("text").attr("class", "stream").attr("text-anchor", "middle");
           return group;
         })
         .attr("transform", (node) => `translate(${node.x},${node.y})`);
@@ -88,6 +88,8 @@ export function createJoinGraph(element: HTMLElement): Chart<JoinGraphData> {
       drawn.select("text.alias").text((node) => clipAlias(node.alias));
       drawn
         .select("text.stream")
+        // Outwards, away from the lines to the other half of the picture.
+        .attr("y", (node) => (node.y < placed.height / 2 - 8 ? -22 : 29))
         .text((node) => `${node.stream} · ${windowLength(node.windowMs)}${node.filters.length > 0 ? ` · σ${node.filters.length}` : ""}`);
     },
     dispose() {

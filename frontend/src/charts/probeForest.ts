@@ -63,6 +63,7 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
   let fitted = "";
 
   const pan: ZoomBehavior<SVGSVGElement, unknown> = zoom<SVGSVGElement, unknown>()
+    .extent(() => [[0, 0], [element.clientWidth, element.clientHeight]])
     .scaleExtent([0.2, 3])
     // The wheel scrolls the page; it zooms only together with Ctrl, like a pinch.
     .filter((event: Event) => (event.type === "wheel" ? (event as WheelEvent).ctrlKey : !(event as MouseEvent).button))
@@ -82,7 +83,9 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     const readable = Math.max(scale, least);
     const left = Math.max(0, (room.width - width * readable) / 2);
     const top = Math.max(0, (room.height - height * readable) / 2);
-    svg.transition().duration(motionMs()).call(pan.transform, zoomIdentity.translate(left, top).scale(readable));
+    const transform = zoomIdentity.translate(left, top).scale(readable);
+    if (motionMs() === 0) svg.call(pan.transform, transform);
+    else svg.transition().duration(motionMs()).call(pan.transform, transform);
   };
 
   const neighbour = (key: string, direction: string): string | null => {
@@ -136,8 +139,8 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     group.append("title");
     group.append("rect").attr("class", "box").attr("width", NODE_WIDTH).attr("height", NODE_HEIGHT).attr("y", -NODE_HEIGHT / 2).attr("rx", 5);
     group.append("rect").attr("class", "stripe").attr("width", 5).attr("height", NODE_HEIGHT).attr("y", -NODE_HEIGHT / 2).attr("rx", 2);
-    group.append("text").attr("class", "label").attr("x", 13).attr("y", -2);
-    group.append("text").attr("class", "detail").attr("x", 13).attr("y", 12);
+    group.append("text").attr("class", "label").attr("aria-hidden", "true").attr("x", 13).attr("y", -2);
+    group.append("text").attr("class", "detail").attr("aria-hidden", "true").attr("x", 13).attr("y", 12);
   };
 
   const update = (data: ProbeForestData): void => {
@@ -180,7 +183,7 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
       })
       .attr("class", (node) => `node ${node.node.kind}`)
       .attr("data-key", (node) => node.key)
-      .attr("aria-label", (node) => data.text(node).title)
+      .attr("aria-label", (node) => `${node.node.label} ${data.text(node).detail}. ${data.text(node).title}`)
       .attr("aria-level", (node) => node.node.level + 1)
       .classed("dimmed", (node) => out(node.key))
       .classed("selected", (node) => node.key === data.selected);
@@ -188,7 +191,9 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     drawn.select("rect.stripe").attr("fill", (node) => (node.node.stream === null ? "var(--line-strong)" : data.colour(node.node.stream)));
     drawn.select("text.label").text((node) => clip(node.hidden > 0 ? `${node.node.label} +${node.hidden}` : node.node.label, 21));
     drawn.select("text.detail").text((node) => clip(data.text(node).detail, 28));
-    drawn.transition().duration(motionMs()).attr("transform", (node) => `translate(${node.x},${node.y})`);
+    const place = (node: PlacedNode): string => `translate(${node.x},${node.y})`;
+    if (motionMs() === 0) drawn.attr("transform", place);
+    else drawn.transition().duration(motionMs()).attr("transform", place);
 
     const size = `${placed.width}x${placed.height}`;
     if (size !== fitted) {

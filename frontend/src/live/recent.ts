@@ -5,9 +5,9 @@ export const RECENT_LENGTH = 60;
 /** Rates are averages over this many batches: calm enough to read, quick enough to follow. */
 const RATE_BATCHES = 10;
 
-/** The batches with one more; a replayed batch replaces its first attempt, another run starts afresh. */
+/** The batches with one more; a replayed batch replaces its first attempt, another run (null until its first batch) starts afresh. */
 export function remember(recent: readonly BatchCompleted[], batch: BatchCompleted | null): readonly BatchCompleted[] {
-  if (batch === null) return recent;
+  if (batch === null) return recent.length === 0 ? recent : [];
   const last = recent.at(-1);
   if (last === batch) return recent;
   if (last !== undefined && last.run !== batch.run) return [batch];

@@ -18,7 +18,7 @@ export function ThemeToggle(): JSX.Element {
       <button type="button" class="rail-button" title="Find anything (Ctrl-K)" onClick={() => window.dispatchEvent(new Event(OPEN_PALETTE))}>
         <span aria-hidden="true">⌕</span> <span class="rail-text">Find</span> <kbd class="rail-text">Ctrl K</kbd>
       </button>
-      <button type="button" class="rail-button" onClick={turn} aria-label={`Theme: ${theme}. Change`} title={`Theme: ${theme}`}>
+      <button type="button" class="rail-button" onClick={turn} title="Change between the system's, a light and a dark theme">
         <span aria-hidden="true">{SIGNS[theme]}</span> <span class="rail-text">{theme === "system" ? "System theme" : `${theme === "light" ? "Light" : "Dark"} theme`}</span>
       </button>
     </div>

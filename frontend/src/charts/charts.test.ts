@@ -1,0 +1,117 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { streamColours } from "../colour/streams";
+import { focusedKeys, forestOf } from "../plan/forest";
+import { layoutForest } from "../plan/forestLayout";
+import { joinGraphOf, layoutJoinGraph } from "../plan/joinGraph";
+import { parseGraph } from "../plan/physicalGraph";
+import document_ from "../plan/__fixtures__/flights.graph.json";
+import { createJoinGraph, shortPredicate } from "./joinGraph";
+import { createProbeForest, strokeWidth, type ProbeForestData } from "./probeForest";
+import { createSkewBars, skewOf } from "./skewBars";
+import { createSparkline } from "./sparkline";
+
+const graph = parseGraph(document_);
+const forest = forestOf(graph);
+const colour = streamColours(["arrivals", "departures", "weather"]);
+
+let host: HTMLElement;
+beforeEach(() => {
+  // Without motion, so that the picture is final as soon as it is drawn.
+  vi.stubGlobal("matchMedia", () => ({ matches: true }));
+  host = document.createElement("div");
+  document.body.replaceChildren(host);
+});
+
+describe("the probe trees", () => {
+  const data = (changes: Partial<ProbeForestData> = {}): ProbeForestData => ({
+    placed: layoutForest(forest),
+    colour,
+    text: (node) => ({ detail: "", title: node.node.label }),
+    flow: () => null,
+    kept: null,
+    selected: null,
+    onHover: () => {},
+    onSelect: () => {},
+    ...changes,
+  });
+  const keys = (): (string | null)[] => [...host.querySelectorAll("g.node")].map((node) => node.getAttribute("data-key"));
+
+  it("draws every node once, however often it is updated, and leaves nothing behind", () => {
+    const chart = createProbeForest(host);
+    chart.update(data());
+    const first = keys();
+    expect(first).toHaveLength(layoutForest(forest).nodes.length);
+    chart.update(data());
+    expect(keys()).toEqual(first);
+    chart.update(data({ placed: layoutForest(forest, new Set(["R-d"])) }));
+    expect(keys()).toHaveLength(first.length - 6);
+    chart.dispose();
+    expect(host.children).toHaveLength(0);
+  });
+
+  it("dims what is out of focus and marks unknown flows", () => {
+    const chart = createProbeForest(host);
+    chart.update(data({ kept: focusedKeys(forest, { query: "diverging-wind", store: null }), flow: (link) => (link.key === "E-d-w" ? 0 : null) }));
+    expect([...host.querySelectorAll("g.node:not(.dimmed)")].map((node) => node.getAttribute("data-key"))).toEqual(["R-w", "P-w-w", "P-w-w>diverging-wind"]);
+    expect(host.querySelectorAll("path.link:not(.unknown)")).toHaveLength(1);
+  });
+
+  it("says which node is hovered, focused and chosen by mouse and keyboard", () => {
+    const [onHover, onSelect] = [vi.fn(), vi.fn()];
+    const chart = createProbeForest(host);
+    chart.update(data({ onHover, onSelect }));
+    const node = host.querySelector<SVGGElement>('[data-key="P-d-a"]');
+    node?.dispatchEvent(new Event("pointerenter"));
+    node?.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+    expect(onHover).toHaveBeenLastCalledWith("P-d-a");
+    expect(onSelect).toHaveBeenCalledWith("P-d-a");
+    node?.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft" }));
+    expect(onHover).toHaveBeenLastCalledWith("R-d");
+  });
+
+  it("gives faster links a wider stroke, and an unknown one its own", () => {
+    expect(strokeWidth(0)).toBe(1);
+    expect(strokeWidth(100)).toBeGreaterThan(strokeWidth(10));
+    expect(strokeWidth(1e12)).toBe(9);
+    expect(strokeWidth(null)).not.toBe(strokeWidth(0));
+  });
+});
+
+describe("the sparkline", () => {
+  it("leaves a gap for unknown values and shows no dot for an unknown last one", () => {
+    const chart = createSparkline(host);
+    chart.update({ values: [1, 2, null, 4, 5], colour: "red", title: "t" });
+    expect(host.querySelector("path.stroke")?.getAttribute("d")?.match(/M/g)).toHaveLength(2);
+    expect(host.querySelector("circle")?.getAttribute("display")).toBeNull();
+    chart.update({ values: [1, null], colour: "red", title: "t" });
+    expect(host.querySelector("circle")?.getAttribute("display")).toBe("none");
+    chart.dispose();
+    expect(host.children).toHaveLength(0);
+  });
+});
+
+describe("the skew bars", () => {
+  it("have one bar per task and know even from skewed", () => {
+    createSkewBars(host).update({ perTask: [3, 3, 6], colour: "red" });
+    expect(host.querySelectorAll("rect")).toHaveLength(3);
+    expect(skewOf([4, 4])).toBe(1);
+    expect(skewOf([0, 8])).toBe(2);
+    expect(skewOf([0, 0])).toBeNull();
+  });
+});
+
+describe("the join graph", () => {
+  it("draws aliases and predicates", () => {
+    const join = joinGraphOf(graph, "rotations-in-wind");
+    if (join === null) throw new Error("the fixture lost a query");
+    createJoinGraph(host).update({ placed: layoutJoinGraph(join, 360, 190), colour });
+    expect([...host.querySelectorAll("text.alias")].map((text) => text.textContent)).toEqual(["a", "d", "w"]);
+    expect([...host.querySelectorAll("g.join > text")].map((text) => text.textContent)).toEqual(["tailnum", "origin"]);
+  });
+
+  it("shortens predicates without losing their number", () => {
+    expect(shortPredicate("d.origin = w.origin")).toBe("origin");
+    expect(shortPredicate("d.origin = w.airport\nd.a < w.b")).toBe("origin = airport +1");
+    expect(shortPredicate("ABS(x.wind_direction - y.wind_direction) > 90")).toHaveLength(24);
+  });
+});
