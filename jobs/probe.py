@@ -26,6 +26,7 @@ from jobs.runs import RunRef
 from jobs.store import PartitionState
 from optimizer.expression import Expression, columns_of, inputs_of, rename_inputs
 from optimizer.graph import ProbeRule
+from optimizer.types import ColumnType
 
 _STORED_ARRIVAL, _STORED_LATE, _STORED_ORDINAL = "@stored arrival", "@stored late", "@stored ordinal"
 _PAIRS = 500_000
@@ -117,19 +118,27 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
     windows = index.unchecked_windows(rule)
     times = {name: column_name(index.time_column(name)) for name in (*rule.bound, *in_store)}
     expressions: list[Expression] = [*rule.predicates]
-    probe_keys, stored_keys = [], []
+    probe_keys, stored_keys, equal = [], [], []
     for equality in rule.equalities:
         stored = equality.stored
         if not inputs_of(stored) <= in_store.keys():
             stored = rename_inputs(stored, dict(rule.renames))
         common = common_type(equality.probe.type, stored.type)
-        probe_keys.append(convert(compile_expression(equality.probe), equality.probe.type, common))
-        stored_keys.append(convert(compile_expression(stored), stored.type, common))
+        arriving_key = convert(compile_expression(equality.probe), equality.probe.type, common)
+        stored_key = convert(compile_expression(stored), stored.type, common)
+        if common is ColumnType.DOUBLE:
+            # Polars may join doubles by merging, which does not find NaN = NaN: join their hashes,
+            # then compare.
+            equal.append(arriving_key == stored_key)
+            arriving_key, stored_key = _hashed(arriving_key), _hashed(stored_key)
+        probe_keys.append(arriving_key)
+        stored_keys.append(stored_key)
         expressions.extend((equality.probe, stored))
     read = {column for expression in expressions for column in columns_of(expression)}
     read |= {index.time_column(name) for newer, older, _ in windows for name in (newer, older)}
     needed = {column_name(column): column for column in (*kept, *read)}
     conditions = [_elapsed(times[newer], times[older]) <= window for newer, older, window in windows]
+    conditions.extend(equal)
     conditions.extend(compile_expression(predicate) for predicate in rule.predicates)
     reaches = tuple(
         Reach(
@@ -176,6 +185,11 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
 def _tree_names(rule: ProbeRule, inputs: Sequence[str]) -> list[str]:
     names = dict(rule.renames)
     return [names[name] for name in inputs]
+
+
+def _hashed(doubles: pl.Expr) -> pl.Expr:
+    """Equal numbers for equal doubles (-0.0 = 0.0, NaN = NaN), NULL for NULL."""
+    return pl.when(doubles.is_nan()).then(0).when(doubles.is_not_null()).then((doubles + 0.0).hash())
 
 
 def _elapsed(newer: str, older: str) -> pl.Expr:

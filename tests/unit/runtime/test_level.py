@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -164,3 +165,18 @@ def test_many_equal_keys_in_short_windows_stay_bounded(tmp_path: Path) -> None:
     times = [(i, 1) for i in range(6_000)]
     topology.feed({"r": rows(*times), "s": rows(*times)})
     assert topology.answers("q0").height == 6_000 + 2 * 5_999
+
+
+def test_nan_equals_nan_and_zero_equals_negative_zero(tmp_path: Path) -> None:
+    text = "SELECT r.at AS x, s.at AS y FROM r [RANGE 9 SECONDS], s [RANGE 9 SECONDS] WHERE r.d = s.d"
+    columns = (("at", ColumnType.TIMESTAMP), ("d", ColumnType.DOUBLE))
+    catalog = Catalog(tuple(Stream(name, columns, "at") for name in ("r", "s")))
+    topology = Topology(plan([parse_query(text, "q0", catalog)], catalog, method="flat").graph, str(tmp_path))
+    for second, left, right in ((1, math.nan, math.nan), (20, 0.0, -0.0), (40, None, None), (60, 1.0, 2.0)):
+        at = pl.Series([second * SECOND]).cast(pl.Datetime("us", "UTC"))
+        tables = {
+            name: pl.DataFrame({"at": at, "d": pl.Series([value], dtype=pl.Float64)}).to_arrow()
+            for name, value in (("r", left), ("s", right))
+        }
+        topology.feed(tables)
+    assert found(topology) == [(1, 1), (20, 20)]
