@@ -6,6 +6,7 @@ else.
 
 from __future__ import annotations
 
+import argparse
 import sys
 import traceback
 from collections.abc import Sequence
@@ -66,6 +67,12 @@ def _parser() -> Parser:
     )
     replaying.add_argument("--epoch-batches", type=count, default=16, metavar="N", help="batches of an epoch")
     replaying.add_argument("--adaptive", action="store_true", help="plan again as statistics change")
+    replaying.add_argument(
+        "--schedule", type=Path, metavar="FILE",
+        help="queries that come and go (default: WORKLOAD/schedule.yaml, if there)",
+    )  # fmt: skip
+    # For tests of plan changes, see docs/adaptivity.md.
+    replaying.add_argument("--another-plan-every-epoch", action="store_true", help=argparse.SUPPRESS)
     replaying.add_argument("--memory-limit", type=count, metavar="BYTES", help="bound of the state in memory")
     replaying.add_argument("--master", metavar="URL", help="Spark master (default: this machine)")
     running = commands.add_parser("run", help="run a topology under the control plane")

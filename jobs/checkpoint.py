@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from jobs.commit import CHECKPOINT_VERSION, CommitLog, write_durably
+from jobs.lock import hold
 from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph
 
@@ -75,20 +77,17 @@ class Checkpoint:
         root.mkdir(parents=True, exist_ok=True)
         path = root / "checkpoint.json"
         found = read_identity(root)
+        if found is not None and not _same(found, identity) and not (root / "commits" / "0.json").exists():
+            found = _start_over(root, found)
         if found is None:
-            if any(root.iterdir()) and (root / "commits").exists():
+            if any((root / "commits").glob("[0-9]*.json")):
                 raise _foreign(path, "commits without checkpoint.json")
             found = Identity(
                 identity.kind, identity.subject, identity.partitions, identity.id or uuid.uuid4().hex
             )
             write_durably(path, _IDENTITY.dump_json(found))
-        for name, have, want in (
-            ("kind", found.kind, identity.kind),
-            ("subject", found.subject, identity.subject),
-            ("partitions", found.partitions, identity.partitions),
-        ):
-            if have != want:
-                raise _foreign(path, f"{name} {have}", f"{name} {want}")
+        if not _same(found, identity):
+            raise _foreign(path, _described(found), _described(identity))
         self.identity = found
         self.commits = CommitLog(root)
         for folder in ("plans", "changes", "planned", "state"):
@@ -176,6 +175,29 @@ def read_identity(root: Path) -> Identity | None:
     if found.version != CHECKPOINT_VERSION:
         raise _foreign(path, f"checkpoint version {found.version}", f"version {CHECKPOINT_VERSION}")
     return found
+
+
+def _same(found: Identity, wanted: Identity) -> bool:
+    return (found.kind, found.subject, found.partitions) == (wanted.kind, wanted.subject, wanted.partitions)
+
+
+def _described(identity: Identity) -> str:
+    what = "topology" if identity.kind == "run" else "queries, streams and options with digest"
+    return f"the state of a {identity.kind} ({what} {identity.subject}, {identity.partitions} partitions)"
+
+
+def _start_over(root: Path, found: Identity) -> Identity | None:
+    """Empty a checkpoint in which nothing was ever committed, as after a start that failed, unless
+    somebody is at work on it."""
+    if any((root / "commits").glob("[0-9]*.json")):
+        return found
+    with hold(root / "lock"):
+        for entry in root.iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            elif entry.name != "lock":
+                entry.unlink()
+    return None
 
 
 def _foreign(path: Path, found: str, wanted: str = "a checkpoint") -> InputError:

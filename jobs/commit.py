@@ -81,6 +81,8 @@ class BatchCounts:
     """Oldest event time that was stored; None if nothing was."""
     newest_us: int | None = None
     """Newest event time that was read; None if nothing was."""
+    complete_since_us: dict[str, int] = field(default_factory=dict)
+    """Of queries whose stores do not reach back to the first tuple: see `QueryState`."""
 
 
 @dataclass(frozen=True, slots=True)

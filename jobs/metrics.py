@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from jobs.commit import BatchCounts
+from jobs.commit import BatchCounts, QueryState
 from jobs.level import EdgeWork, StoreWork
 from jobs.runs import RunRef
 from jobs.sinks.parquet import OutputFile
@@ -171,8 +171,14 @@ def _arrival_ms(arrivals: np.ndarray, arrived: Sequence[Arrived], otherwise_ms: 
     return times
 
 
-def counts(graph: PhysicalGraph, gathered: Gathered, runs: Iterable[RunRef]) -> BatchCounts:
-    """What the batch tells about rates and selectivities; `runs` are those behind it."""
+def counts(
+    graph: PhysicalGraph,
+    gathered: Gathered,
+    runs: Iterable[RunRef],
+    queries: Mapping[str, QueryState],
+) -> BatchCounts:
+    """What the batch tells about rates, selectivities and completeness; `runs` are those behind it,
+    `queries` those before it."""
     held = dict.fromkeys((store.id for store in graph.stores), 0)
     for run in runs:
         held[run.store] += run.rows
@@ -186,6 +192,11 @@ def counts(graph: PhysicalGraph, gathered: Gathered, runs: Iterable[RunRef]) -> 
         held=held,
         oldest_us=min((time for run in gathered.added for time in run.min_times_us), default=None),
         newest_us=newest_us,
+        complete_since_us={
+            name: state.complete_since_us
+            for name, state in queries.items()
+            if state.complete_since_us is not None
+        },
     )
 
 

@@ -9,9 +9,12 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
+from jobs.adaptation.controller import Controller, Policy
+from jobs.adaptation.report import report_epochs
+from jobs.adaptation.schedule import Schedule, read_schedule
 from jobs.checkpoint import Checkpoint, Identity
 from jobs.history import BatchLine, History, working_seconds
 from jobs.ingest import DEAD_LETTERS
@@ -28,9 +31,6 @@ from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph
 from optimizer.methods import METHODS
 from optimizer.naming import nearest
-from optimizer.plan import plan
-from optimizer.problem import Options
-from optimizer.statistics import statistics_of_workload
 from optimizer.workload import Workload, load_workload
 
 DEFAULT_BATCH_ROWS = 750_000
@@ -40,8 +40,6 @@ stay in memory: measured in tests/bench."""
 
 def replay(given: argparse.Namespace) -> None:
     """Replay a workload. Raises `InputError` for anything that the user can mend."""
-    if given.adaptive:
-        raise _unsupported("--adaptive", "a static plan; leave the option out")
     if given.memory_limit is not None:
         raise _unsupported("--memory-limit", "no limit: state is mapped from files; leave the option out")
     if given.plan is None and given.method not in METHODS:
@@ -53,21 +51,27 @@ def replay(given: argparse.Namespace) -> None:
             nearest(given.method, METHODS),
         )
     workload = load_workload(given.workload)
+    policy = _policy(given, workload)
     output = _output(given.out)
-    graph, subject = _plan(given, workload, output)
-    partitions = max((store.tasks for store in graph.stores), default=given.parallelism)
-    checkpoint = Checkpoint(output / "checkpoint", Identity("replay", subject, partitions))
+    given_plan = None if given.plan is None else _read_plan(given.plan, workload, policy.schedule.at(0))
+    subject = _subject(given, workload, policy, given_plan)
+    checkpoint = Checkpoint(
+        output / "checkpoint", Identity("replay", subject, _partitions(policy, workload, given_plan))
+    )
     with hold(output / "checkpoint" / "lock"):
-        newest = checkpoint.newest_change()
-        if newest is None:
-            checkpoint.record_change(graph, None, "start")
-        else:
-            graph = checkpoint.graph(newest.plan)
-        (output / "plan.json").write_text(graph.to_json(), encoding="utf-8")
-        write_schemas(output, graph.queries, DEAD_LETTERS)
-        inputs = find_inputs(given.data, graph.streams, output / "checkpoint" / "staging")
-        write_source(checkpoint.root, ReplaySource(inputs, given.batch_rows or DEFAULT_BATCH_ROWS))
-        _Replay(given, output, checkpoint, graph, inputs).run()
+        controller = Controller(checkpoint, workload, policy)
+        try:
+            # A replay that continues keeps its plans; planning again would only take time.
+            if not controller.begun:
+                controller.first_plan(given_plan)
+            graph = checkpoint.graph(checkpoint.change_at(0).plan)
+            (output / "plan.json").write_text(graph.to_json(), encoding="utf-8")
+            write_schemas(output, graph.queries, DEAD_LETTERS)
+            inputs = find_inputs(given.data, graph.streams, output / "checkpoint" / "staging")
+            write_source(checkpoint.root, ReplaySource(inputs, given.batch_rows or DEFAULT_BATCH_ROWS))
+            _Replay(given, output, checkpoint, controller, inputs, policy.schedule).run()
+        finally:
+            controller.close()
 
 
 class _Replay:
@@ -76,13 +80,15 @@ class _Replay:
         given: argparse.Namespace,
         output: Path,
         checkpoint: Checkpoint,
-        graph: PhysicalGraph,
+        controller: Controller,
         inputs: tuple[StreamFiles, ...],
+        schedule: Schedule,
     ) -> None:
         self._given = given
         self._output = output
         self._checkpoint = checkpoint
-        self._graph = graph
+        self._controller = controller
+        self._schedule = schedule
         self._rows = {files.stream: files.rows for files in inputs}
         self._history = History(checkpoint.root, checkpoint.commits.last())
         self._progress = Progress(sum(self._rows.values()), sys.stderr)
@@ -108,8 +114,9 @@ class _Replay:
             share_host=is_local(master),
             epoch_batches=self._given.epoch_batches,
         )
-        topology = Topology(spark, self._checkpoint, settings, self._observe)
+        topology = Topology(spark, self._checkpoint, settings, self._observe, self._controller.prepare)
         try:
+            self._controller.resume(self._checkpoint.commits.last(), self._history.lines)
             topology.start(trigger_ms=0)
             while not self._done.is_set():
                 # Ends early only by an exception, which it raises.
@@ -126,17 +133,45 @@ class _Replay:
 
     def _observe(self, committed: Committed) -> None:
         self._history.append(committed.manifest)
+        self._controller.committed(committed.manifest, self._history.lines)
         done = sum(p["row"] for p in committed.manifest.position["streams"].values())
         self._progress.show(done, sum(state.results for state in committed.manifest.queries.values()))
         if all(state.ended for state in committed.manifest.streams.values()):
             self._done.set()
 
     def _write_metrics(self) -> None:
-        metrics = report(self._graph, self._checkpoint, self._history.lines)
+        last = self._checkpoint.commits.last()
+        graph = self._checkpoint.graph(last.plan if last is not None else self._checkpoint.change_at(0).plan)
+        (self._output / "plan.json").write_text(graph.to_json(), encoding="utf-8")
+        metrics = report(graph, self._checkpoint, self._history.lines)
+        metrics["epochs"] = report_epochs(
+            self._history.lines, self._controller.decisions.all, cache(self._checkpoint.graph)
+        )
+        metrics["results"] = {
+            name: sum(line.figures.results.get(name, 0) for line in self._history.lines)
+            for name, _, _ in self._schedule.spans
+        }
+        metrics["queries"] = self._queries()
         target = self._output / "metrics.json"
         unfinished = target.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(metrics, indent=1) + "\n", encoding="utf-8")
         os.replace(unfinished, target)
+
+    def _queries(self) -> dict[str, dict[str, int | None]]:
+        """Which batches each query was answered in, and since when its results are complete."""
+        since: dict[str, int] = {}
+        for line in self._history.lines:
+            for name, moment_us in line.figures.counts.complete_since_us.items():
+                since[name] = max(moment_us, since.get(name, moment_us))
+        batches = len(self._history.lines)
+        return {
+            name: {
+                "first_batch": first if first < batches else None,
+                "last_batch": min(batches, batches if end is None else end) - 1 if first < batches else None,
+                "complete_since_us": since.get(name),
+            }
+            for name, first, end in self._schedule.spans
+        }
 
 
 def report(graph: PhysicalGraph, checkpoint: Checkpoint, lines: Sequence[BatchLine]) -> dict[str, object]:
@@ -161,7 +196,6 @@ def report(graph: PhysicalGraph, checkpoint: Checkpoint, lines: Sequence[BatchLi
         "steady_tuples_per_second": _rate(sum(line.figures.tuples_in for line in steady), steady_seconds),
         "batches": len(lines),
         "latency_ms": _latency(lines),
-        "results": {q.name: last.queries[q.name].results if last is not None else 0 for q in graph.queries},
         "late": {s.name: last.streams[s.name].late if last is not None else 0 for s in graph.streams},
         "undecodable": {
             s.name: last.streams[s.name].undecodable if last is not None else 0 for s in graph.streams
@@ -179,7 +213,6 @@ def report(graph: PhysicalGraph, checkpoint: Checkpoint, lines: Sequence[BatchLi
             }
             for store in labels
         },
-        "epochs": _epochs(lines),
     }
 
 
@@ -198,25 +231,6 @@ def _latency(lines: Sequence[BatchLine]) -> dict[str, float | None]:
     weights = np.array([float(sum(line.figures.results.values())) for line in with_results])
     p50, p99 = weighted_quantiles(waits, weights, (0.5, 0.99))
     return {"p50": round(p50, 3), "p99": round(p99, 3)}
-
-
-def _epochs(lines: Sequence[BatchLine]) -> list[dict[str, object]]:
-    epochs = []
-    for number in sorted({line.epoch for line in lines}):
-        own = [line for line in lines if line.epoch == number]
-        epochs.append(
-            {
-                "epoch": number,
-                "first_batch": own[0].batch,
-                "last_batch": own[-1].batch,
-                "plan": own[-1].plan,
-                "tuples_in": sum(line.figures.tuples_in for line in own),
-                "results": sum(sum(line.figures.results.values()) for line in own),
-                "seconds": round(sum(line.seconds for line in own), 6),
-                "state_bytes": own[-1].figures.state_bytes,
-            }
-        )
-    return epochs
 
 
 def topology_output_is_final(output: Path, checkpoint: Checkpoint) -> None:
@@ -251,42 +265,55 @@ def _output(path: Path) -> Path:
     return path
 
 
-def _plan(given: argparse.Namespace, workload: Workload, output: Path) -> tuple[PhysicalGraph, str]:
-    """The graph to start with, and a digest of everything that a continued replay must have alike."""
+def _policy(given: argparse.Namespace, workload: Workload) -> Policy:
+    """How the plan changes on the way. Raises `InputError` for a schedule that cannot be used."""
+    names = [query.name for query in workload.queries]
+    inside = Path(given.workload) / "schedule.yaml"
+    path = given.schedule or (inside if inside.exists() else None)
+    schedule = Schedule.always(names) if path is None else read_schedule(path, names)
+    return Policy(
+        method=given.method if given.method in METHODS else "ilp",
+        tasks=given.parallelism,
+        epoch_batches=given.epoch_batches,
+        adaptive=given.adaptive,
+        forced=given.another_plan_every_epoch,
+        schedule=schedule,
+        evolves=bool(schedule.batches),
+    )
+
+
+def _subject(
+    given: argparse.Namespace, workload: Workload, policy: Policy, graph: PhysicalGraph | None
+) -> str:
+    """A digest of everything that a continued replay must have alike."""
     digest = hashlib.sha256()
     for stream in sorted(workload.catalog.streams, key=lambda s: s.name):
         digest.update(repr(stream).encode())
     for name, sql in workload.sql:
         digest.update(f"{name}\0{sql}\0".encode())
-    if given.plan is not None:
-        graph = _read_plan(given.plan, workload)
+    if graph is not None:
         digest.update(graph.to_json().encode())
-        return graph, digest.hexdigest()[:16]
-    digest.update(f"{given.method} {given.parallelism}".encode())
-    subject = digest.hexdigest()[:16]
-    with suppress(InputError):
-        # A replay that continues keeps its plan; planning again would only take time.
-        old = Checkpoint.open_existing(output / "checkpoint", "replay", subject)
-        if old is not None:
-            return old, subject
-    made = plan(
-        workload.queries,
-        workload.catalog,
-        statistics_of_workload(workload.catalog, workload.selectivities),
-        given.method,
-        Options(),
-        tasks=given.parallelism,
-        texts=dict(workload.sql),
-    )
-    return made.graph, subject
+    if graph is None or policy.changes:
+        digest.update(f"{given.method} {given.parallelism}".encode())
+    if policy.changes:
+        digest.update(repr((policy.epoch_batches, policy.adaptive, policy.forced, policy.schedule)).encode())
+    return digest.hexdigest()[:16]
 
 
-def _read_plan(path: Path, workload: Workload) -> PhysicalGraph:
+def _partitions(policy: Policy, workload: Workload, graph: PhysicalGraph | None) -> int:
+    """The most tasks that a store of any plan may have."""
+    used = {item.stream for query in workload.queries for item in query.inputs}
+    tasks = [s.parallelism or policy.tasks for s in workload.catalog.streams if s.name in used]
+    planned = [] if graph is None else [store.tasks for store in graph.stores]
+    return max(planned + (tasks if graph is None or policy.changes else []), default=policy.tasks)
+
+
+def _read_plan(path: Path, workload: Workload, queries: Sequence[str]) -> PhysicalGraph:
     try:
         graph = PhysicalGraph.from_json(path.read_bytes(), str(path))
     except OSError as error:
         raise InputError("no-plan", Place(str(path)), error.strerror or str(error), "a plan file") from error
-    asked, planned = {query.name for query in workload.queries}, {query.name for query in graph.queries}
+    asked, planned = set(queries), {query.name for query in graph.queries}
     if asked != planned:
         differing = sorted(asked ^ planned)[0]
         raise InputError(

@@ -318,7 +318,7 @@ class Topology:
                 latencies_ms=latencies_ms(gathered, started_us, committed_us),
                 state_bytes=state_bytes(runs),
                 level_seconds=gathered.level_seconds,
-                counts=counts(graph, gathered, runs),
+                counts=counts(graph, gathered, runs, previous.queries if previous is not None else {}),
             ),
             removed=removed,
             position=planned.end,

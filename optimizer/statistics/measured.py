@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from optimizer.canonical import conjuncts, sort_key, stream_of
 from optimizer.expression import Call, Expression
@@ -27,6 +27,8 @@ class Measured:
     """Tuples in each store, on average."""
     results: Mapping[str, int]
     """Results by query."""
+    rules: Mapping[str, int] = field(default_factory=dict)
+    """Tuples that each source and probe rule produced, where the runtime counts them."""
 
 
 def observe(graph: PhysicalGraph, measured: Measured) -> ObservedStatistics:
@@ -35,8 +37,9 @@ def observe(graph: PhysicalGraph, measured: Measured) -> ObservedStatistics:
     - A source rule's filter: tuples sent on over tuples accepted.
     - A probe of a base store: tuples sent on over the pairs that it compared, which is what
       arrived times what the store holds inside the stored input's window.
-    - A leaf sends nothing on. Its matches are known only through its query's results, so it
-      counts if all leaves of the query evaluate the same predicates, as in a two-way join.
+    - A leaf sends nothing on. Where the runtime counts what each rule produces, that is what
+      matched; else it is known only through its query's results, so it counts if all leaves
+      of the query evaluate the same predicates, as in a two-way join.
 
     Probes of materialized results tell nothing new: the orders that feed them do.
 
@@ -59,10 +62,12 @@ def _filters(graph: PhysicalGraph, measured: Measured) -> list[ObservedStep]:
             start=rule.stream,
             predicates=_ordered(conjuncts(rule.filter)),
             compared=measured.accepted.get(rule.stream, 0),
-            matched=measured.edges.get(rule.out[0], 0),
+            matched=_produced(rule, measured) or 0,
         )
         for rule in graph.rules
-        if isinstance(rule, SourceRule) and rule.filter is not None and rule.out
+        if isinstance(rule, SourceRule)
+        and rule.filter is not None
+        and _produced(rule, measured) is not None
     ]
 
 
@@ -83,9 +88,9 @@ def _probes(graph: PhysicalGraph, measured: Measured) -> list[ObservedStep]:
         compared = measured.edges.get(rule.edge, 0) * partners
         equalities = [Call("eq", (e.probe, e.stored), ColumnType.BOOLEAN) for e in rule.equalities]
         conditions = _ordered(c for p in (*equalities, *rule.predicates) for c in conjuncts(p))
-        matched = measured.edges.get(rule.out[0], 0) if rule.out else 0
-        step = ObservedStep(stream_of(rule.start), conditions, compared, matched)
-        if rule.out:
+        matched = _produced(rule, measured)
+        step = ObservedStep(stream_of(rule.start), conditions, compared, matched or 0)
+        if matched is not None:
             inner.append(step)
         elif len(rule.emits) == 1 and not rule.emits[0].residuals and not rule.emits[0].windows:
             leaves[rule.emits[0].query].append(step)
@@ -94,6 +99,13 @@ def _probes(graph: PhysicalGraph, measured: Measured) -> list[ObservedStep]:
         if len(ends) == inputs and len({end.predicates for end in ends}) == 1:
             inner += _shared_out(ends, measured.results.get(query, 0))
     return inner
+
+
+def _produced(rule: SourceRule | ProbeRule, measured: Measured) -> int | None:
+    """Tuples that left a rule; None if nothing tells."""
+    if rule.id in measured.rules:
+        return measured.rules[rule.id]
+    return measured.edges.get(rule.out[0], 0) if rule.out else None
 
 
 def _shared_out(ends: list[ObservedStep], results: int) -> list[ObservedStep]:

@@ -1,0 +1,1 @@
+"""Plans that change while a replay runs: schedules, samples, decisions and their report."""

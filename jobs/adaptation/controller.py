@@ -1,0 +1,280 @@
+"""Re-optimization beside a replay (dissertation section 7.2.3).
+
+Statistics of epoch i are evaluated while epoch i+1 runs, and a better plan holds from the first
+batch of epoch i+2. Planning happens in a thread of the driver. A batch waits for it only if planning
+took longer than a whole epoch: a replay has no clock to keep up with, and so its plans depend
+on its input alone and not on the machine's load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from jobs.adaptation.decision import Decision, Decisions, Kind
+from jobs.adaptation.sample import Samples
+from jobs.adaptation.schedule import Schedule
+from jobs.checkpoint import Checkpoint
+from jobs.commit import Manifest
+from jobs.epochs import EpochCounts, sum_counts
+from jobs.history import BatchLine
+from optimizer.adaptation import learn, most_moved, variation, weigh
+from optimizer.adaptation.weighing import same_plan
+from optimizer.graph import GraphStream, PhysicalGraph
+from optimizer.plan import plan
+from optimizer.problem import Options
+from optimizer.query import Query
+from optimizer.statistics import (
+    Measured,
+    ObservedStatistics,
+    SampleStatistics,
+    observe,
+    statistics_of_workload,
+)
+from optimizer.statistics.provider import StatisticsProvider
+from optimizer.workload import Workload
+
+PLAN_SECONDS = 5.0
+"""Time limit of planning again; what runs is a good plan already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How plans change during a replay."""
+
+    method: str
+    tasks: int
+    epoch_batches: int
+    adaptive: bool
+    forced: bool
+    """Another valid plan at every epoch, for tests."""
+    schedule: Schedule
+    evolves: bool
+    """True if queries come or go: all their streams are read from the first batch on."""
+
+    @property
+    def changes(self) -> bool:
+        return self.adaptive or self.forced or self.evolves
+
+
+class Controller:
+    """Decides about the plan at every batch at which it may change, each once and for good.
+
+    Arguments: the checkpoint; the workload with all queries that the schedule names; the policy.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, workload: Workload, policy: Policy) -> None:
+        self._checkpoint = checkpoint
+        self._workload = workload
+        self._policy = policy
+        self._declared = statistics_of_workload(workload.catalog, workload.selectivities)
+        self._samples = Samples(checkpoint)
+        self._thread = ThreadPoolExecutor(1, "planning")
+        self._pending: list[tuple[int, Future[None]]] = []
+        self.decisions = Decisions(checkpoint.root)
+        self._asked = self.decisions.all[-1].batch if self.decisions.all else 0
+
+    @property
+    def begun(self) -> bool:
+        """True if the first plan is recorded, with the reasons that later decisions start from."""
+        if self._checkpoint.newest_change() is None:
+            return False
+        return bool(self.decisions.all) or not self._policy.changes
+
+    def first_plan(self, graph: PhysicalGraph | None = None) -> PhysicalGraph:
+        """Plan the queries of batch 0, unless `graph` is the plan to begin with, and record it."""
+        queries = self._queries(0)
+        known = learn(queries, self._declared)
+        made = self._with_streams(graph or self._plan(queries, known, Options()))
+        change = self._checkpoint.record_change(made, None, "start")
+        if self._policy.changes:
+            names = tuple(q.name for q in queries)
+            self.decisions.record(
+                Decision(0, "start", None, names, change.plan, None, "start", None, known, None)
+            )
+        return made
+
+    def resume(self, last: Manifest | None, lines: Sequence[BatchLine]) -> None:
+        """Take up decisions where a killed process left them."""
+        if last is not None:
+            self._sample(last)
+        self._decide_ahead(lines)
+
+    def committed(self, manifest: Manifest, lines: Sequence[BatchLine]) -> None:
+        """After a commit: sample an epoch that has just ended and begin to decide what can be decided."""
+        self._sample(manifest)
+        if self._ends_epoch(manifest.batch):
+            self._decide_ahead(lines)
+
+    def prepare(self, batch: int) -> None:
+        """Return once everything about the plan of `batch` is decided; raise what went wrong."""
+        while self._pending and self._pending[0][0] <= batch:
+            self._pending.pop(0)[1].result()
+
+    def close(self) -> None:
+        """End the planning thread; what it was about to decide is decided by the next process."""
+        self._thread.shutdown(wait=True, cancel_futures=True)
+
+    def _sample(self, manifest: Manifest) -> None:
+        if self._policy.adaptive and self._ends_epoch(manifest.batch):
+            epoch = manifest.batch // self._policy.epoch_batches
+            graph = self._checkpoint.graph(manifest.plan)
+            self._samples.take(epoch, epoch * self._policy.epoch_batches, manifest, graph)
+
+    def _ends_epoch(self, batch: int) -> bool:
+        return (batch + 1) % self._policy.epoch_batches == 0
+
+    def _decide_ahead(self, lines: Sequence[BatchLine]) -> None:
+        """Hand all batches that can be decided, and are not yet, to the planning thread."""
+        whole = (lines[-1].batch + 1) // self._policy.epoch_batches if lines else 0
+        until = (whole + 2) * self._policy.epoch_batches
+        for batch in self._points(until):
+            if batch > self._asked:
+                self._pending.append((batch, self._thread.submit(self._decide, batch, list(lines))))
+                self._asked = batch
+
+    def _points(self, until: int) -> list[int]:
+        """The batches before `until` at which the plan may change, ascending."""
+        size = self._policy.epoch_batches
+        found = {batch for batch in self._policy.schedule.batches if batch < until}
+        if self._policy.adaptive:
+            found |= set(range(2 * size, until, size))
+        if self._policy.forced:
+            found |= set(range(size, until, size))
+        return sorted(found)
+
+    def _decide(self, batch: int, lines: Sequence[BatchLine]) -> None:
+        last = self.decisions.all[-1]
+        adopted = self.decisions.adopted()
+        assert adopted is not None, "the first plan is a decision too"
+        assert adopted.plan is not None
+        running = self._checkpoint.graph(adopted.plan)
+        queries = self._queries(batch)
+        epoch = batch // self._policy.epoch_batches - 2 if self._policy.adaptive else -1
+        counts = epoch_counts(lines, epoch) if epoch >= 0 else None
+        known = learn(
+            queries,
+            self._declared,
+            self._observed(lines, epoch, counts),
+            SampleStatistics(self._samples.read(epoch)) if epoch >= 0 else None,
+            last.known,
+        )
+        names = tuple(q.name for q in queries)
+        moved = most_moved(adopted.known, known)
+        made: PhysicalGraph | None
+        weighed = None
+        kind: Kind = "statistics"
+        if names != adopted.queries:
+            kind, cause = "schedule", _difference(adopted.queries, names)
+            made = self._another(batch, queries, running) if self._policy.forced else None
+            made = made or self._plan(queries, known, Options())
+        elif self._policy.forced and batch % self._policy.epoch_batches == 0:
+            made = self._another(batch, queries, running)
+            kind, cause = "forced", "another plan on purpose" if made else "no other plan was found"
+        elif counts is None or counts.seconds <= 0:
+            made, cause = None, "event time did not advance, so there are no new statistics"
+        else:
+            made = self._plan(queries, known, Options(time_limit_s=PLAN_SECONDS))
+            if same_plan(self._with_streams(made), running):
+                made, cause = None, "the running plan is still the best"
+            else:
+                weighed = weigh(running, made, known, Options(), counts.seconds, elapsed_s(lines))
+                cause = str(moved) if moved is not None else "statistics became more exact"
+                if not weighed.worthwhile:
+                    made, cause = None, "another plan would not repay the switch"
+        plan_id = None if made is None else self._adopt(self._with_streams(made), cause, batch)
+        self.decisions.record(
+            Decision(
+                batch, kind, epoch if epoch >= 0 else None, names, plan_id, adopted.plan, cause, moved,
+                known, weighed,
+            )
+        )  # fmt: skip
+        self._samples.drop_before(epoch)
+
+    def _adopt(self, made: PhysicalGraph, cause: str, batch: int) -> str:
+        """Record the change, unless a process that was killed right behind it did."""
+        newest = self._checkpoint.newest_change()
+        plan_id = self._checkpoint.keep_plan(made)
+        if newest is None or newest.from_batch != batch or newest.plan != plan_id:
+            self._checkpoint.record_change(made, None, cause, batch)
+        return plan_id
+
+    def _observed(
+        self, lines: Sequence[BatchLine], epoch: int, counts: EpochCounts | None
+    ) -> ObservedStatistics | None:
+        if counts is None or counts.seconds <= 0:
+            return None
+        graph = self._checkpoint.graph([line for line in lines if line.epoch == epoch][-1].plan)
+        return observed_statistics(graph, counts)
+
+    def _queries(self, batch: int) -> list[Query]:
+        names = self._policy.schedule.at(batch)
+        return [query for query in self._workload.queries if query.name in names]
+
+    def _plan(self, queries: Sequence[Query], known: StatisticsProvider, options: Options) -> PhysicalGraph:
+        texts = {name: sql for name, sql in self._workload.sql if any(q.name == name for q in queries)}
+        made = plan(
+            queries,
+            self._workload.catalog,
+            known,
+            self._policy.method,
+            options,
+            # A plan that changes must find what it needs, so whole tuples are stored.
+            "everything" if self._policy.changes else "needed",
+            tasks=self._policy.tasks,
+            texts=texts,
+        )
+        return made.graph
+
+    def _another(self, batch: int, queries: Sequence[Query], running: PhysicalGraph) -> PhysicalGraph | None:
+        texts = dict(self._workload.sql)
+        catalog = self._workload.catalog
+        return variation(queries, catalog, running, batch, self._policy.tasks, texts)
+
+    def _with_streams(self, graph: PhysicalGraph) -> PhysicalGraph:
+        """Where queries come and go, the plan reads the streams of all of them from the beginning, so
+        that every batch knows how far each stream is."""
+        if not self._policy.evolves:
+            return graph
+        used = {item.stream for query in self._workload.queries for item in query.inputs}
+        there = {stream.name for stream in graph.streams}
+        more = tuple(
+            GraphStream(s.name, s.event_time, s.columns, s.lateness // timedelta(microseconds=1), s.late)
+            for s in self._workload.catalog
+            if s.name in used - there
+        )
+        return replace(graph, streams=tuple(sorted((*graph.streams, *more), key=lambda s: s.name)))
+
+
+def epoch_counts(lines: Sequence[BatchLine], epoch: int) -> EpochCounts | None:
+    """What happened in an epoch under its last plan; None if it has no batch."""
+    own = [line for line in lines if line.epoch == epoch]
+    if not own:
+        return None
+    own = [line for line in own if line.plan == own[-1].plan]
+    earlier = [line.figures.counts.newest_us for line in lines if line.batch < own[0].batch]
+    known = [newest for newest in earlier if newest is not None]
+    return sum_counts([line.figures.counts for line in own], max(known, default=None))
+
+
+def observed_statistics(graph: PhysicalGraph, counts: EpochCounts) -> ObservedStatistics:
+    """What the probe orders of `graph` tell, given an epoch's counts; its seconds must be positive."""
+    return observe(
+        graph,
+        Measured(counts.seconds, counts.accepted, counts.edges, counts.held, {}, counts.rules),
+    )
+
+
+def elapsed_s(lines: Sequence[BatchLine]) -> float:
+    """Event time since the first tuple, seconds: what an unbounded window holds."""
+    oldest = [line.figures.counts.oldest_us for line in lines if line.figures.counts.oldest_us is not None]
+    newest = [line.figures.counts.newest_us for line in lines if line.figures.counts.newest_us is not None]
+    return max(1.0, (max(newest) - min(oldest)) / 1e6) if oldest and newest else 3600.0
+
+
+def _difference(before: Sequence[str], after: Sequence[str]) -> str:
+    added, removed = sorted(set(after) - set(before)), sorted(set(before) - set(after))
+    parts = [f"added {', '.join(added)}"] if added else []
+    return "; ".join([*parts, *([f"removed {', '.join(removed)}"] if removed else [])])

@@ -1,0 +1,174 @@
+"""Everything that is known when a plan is made, as one document that can be kept.
+
+For each statistic the best evidence wins:
+
+1. what the installed probe orders observed in the epoch;
+2. what they observed earlier, or what somebody declared, as long as a sample of the epoch does
+   not contradict it: a sample of two thousand tuples cannot tell 1e-7 from 1e-6, so it only
+   overrules what lies outside its confidence interval;
+3. the sample;
+4. the documented default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from optimizer.canonical import blank_ordinals, canonical_names, conjuncts, sort_key
+from optimizer.expression import Expression, rename_inputs
+from optimizer.expression_sql import to_sql
+from optimizer.query import Query
+from optimizer.statistics.defaults import DefaultStatistics
+from optimizer.statistics.interval import Interval
+from optimizer.statistics.provider import StatisticsProvider
+
+Source: TypeAlias = Literal["observed", "remembered", "sampled", "declared", "assumed"]
+"""By an installed probe order in this epoch; by one in an earlier epoch; on a sample; by a person;
+by nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """One statistic: the rate of a stream (tuples per second), or a predicate's selectivity."""
+
+    name: str
+    """`rate of departures`, or the predicate as SQL over streams."""
+    value: float
+    low: float
+    high: float
+    source: Source
+    stream: str | None = None
+    predicate: Expression | None = None
+
+    @property
+    def interval(self) -> Interval:
+        return Interval(self.low, self.value, self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A `StatisticsProvider` of exactly what a set of queries needs; unknown for anything else."""
+
+    statistics: tuple[Learnt, ...]
+    """Rates by stream, then selectivities by predicate; no two of the same."""
+    _rates: dict[str, Learnt] = field(init=False, repr=False, compare=False)
+    _shares: dict[Expression, Learnt] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        rates = {s.stream: s for s in self.statistics if s.stream is not None}
+        shares = {blank_ordinals(s.predicate): s for s in self.statistics if s.predicate is not None}
+        object.__setattr__(self, "_rates", rates)
+        object.__setattr__(self, "_shares", shares)
+
+    def rate(self, stream: str) -> Interval | None:
+        found = self._rates.get(stream)
+        return None if found is None else found.interval
+
+    def selectivity(self, predicate: Expression) -> Interval | None:
+        found = self.find(predicate)
+        return None if found is None else found.interval
+
+    def find(self, predicate: Expression) -> Learnt | None:
+        """What is known about a predicate, whichever occurrences of its streams it reads."""
+        found = self._shares.get(blank_ordinals(predicate))
+        if found is None:
+            bare = conjuncts(predicate)
+            found = self._shares.get(blank_ordinals(next(iter(bare)))) if len(bare) == 1 else None
+        return found
+
+    def find_rate(self, stream: str) -> Learnt | None:
+        return self._rates.get(stream)
+
+
+def learn(
+    queries: Sequence[Query],
+    declared: StatisticsProvider,
+    observed: StatisticsProvider | None = None,
+    sample: StatisticsProvider | None = None,
+    earlier: Known | None = None,
+) -> Known:
+    """The statistics that planning `queries` needs, each from its best source (section 7.2.1).
+
+    Args:
+        queries: those to be planned.
+        declared: rates and selectivities that somebody wrote down.
+        observed: what the probe orders of the last whole epoch tell; None before there is one.
+        sample: of the same epoch.
+        earlier: what was known for the epoch before.
+    """
+    streams = sorted({item.stream for query in queries for item in query.inputs})
+    rates = [_rate(stream, declared, observed, earlier) for stream in streams]
+    shares = [_share(p, declared, observed, sample, earlier) for p in _predicates(queries)]
+    return Known((*rates, *shares))
+
+
+def _predicates(queries: Sequence[Query]) -> list[Expression]:
+    """Every predicate of the queries over canonical inputs, once whatever its occurrences."""
+    found: dict[Expression, Expression] = {}
+    ordered = sorted(queries, key=lambda query: query.name)
+    for query, names in zip(ordered, canonical_names(ordered), strict=True):
+        for predicate in query.predicates:
+            for part in conjuncts(rename_inputs(predicate, names)):
+                blank = blank_ordinals(part)
+                found[blank] = min(found.get(blank, part), part, key=sort_key)
+    return [found[blank] for blank in sorted(found, key=sort_key)]
+
+
+def _rate(
+    stream: str, declared: StatisticsProvider, observed: StatisticsProvider | None, earlier: Known | None
+) -> Learnt:
+    seen = observed.rate(stream) if observed is not None else None
+    if seen is not None:
+        return _learnt(f"rate of {stream}", seen, "observed", stream=stream)
+    before = earlier.find_rate(stream) if earlier is not None else None
+    if before is not None:
+        source: Source = "remembered" if before.source in ("observed", "remembered") else before.source
+        return _learnt(before.name, before.interval, source, stream=stream)
+    stated = declared.rate(stream)
+    if stated is not None:
+        return _learnt(f"rate of {stream}", stated, "declared", stream=stream)
+    return _learnt(f"rate of {stream}", DefaultStatistics().rate(stream), "assumed", stream=stream)
+
+
+def _share(
+    predicate: Expression,
+    declared: StatisticsProvider,
+    observed: StatisticsProvider | None,
+    sample: StatisticsProvider | None,
+    earlier: Known | None,
+) -> Learnt:
+    name = to_sql(blank_ordinals(predicate))
+    seen = observed.selectivity(predicate) if observed is not None else None
+    if seen is not None:
+        return _learnt(name, seen, "observed", predicate=predicate)
+    before = earlier.find(predicate) if earlier is not None else None
+    prior: tuple[Interval, Source] | None = None
+    if before is not None and before.source in ("observed", "remembered"):
+        prior = before.interval, "remembered"
+    elif (stated := declared.selectivity(predicate)) is not None:
+        prior = stated, "declared"
+    counted = sample.selectivity(predicate) if sample is not None else None
+    if prior is not None and (counted is None or counted.low <= prior[0].expected <= counted.high):
+        return _learnt(name, prior[0], prior[1], predicate=predicate)
+    if counted is not None:
+        return _learnt(name, counted, "sampled", predicate=predicate)
+    if before is not None:
+        return _learnt(name, before.interval, before.source, predicate=predicate)
+    return _learnt(name, DefaultStatistics().selectivity(predicate), "assumed", predicate=predicate)
+
+
+def _learnt(
+    name: str,
+    value: Interval,
+    source: Source,
+    stream: str | None = None,
+    predicate: Expression | None = None,
+) -> Learnt:
+    return Learnt(name, value.expected, value.low, value.high, source, stream, predicate)
+
+
+def by_name(statistics: Iterable[Learnt]) -> dict[str, Learnt]:
+    """Statistics by their name."""
+    return {statistic.name: statistic for statistic in statistics}

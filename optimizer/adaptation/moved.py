@@ -1,0 +1,43 @@
+"""Which statistic made a plan worth changing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+
+from optimizer.adaptation.known import Known, by_name
+
+_LEAST = 1e-12
+"""Below it two values count as equally small: a logarithm needs something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A statistic that changed between two moments."""
+
+    statistic: str
+    """`rate of departures`, or the predicate as SQL over streams."""
+    before: float
+    after: float
+
+    def __str__(self) -> str:
+        what = self.statistic if self.statistic.startswith("rate of ") else f"selectivity of {self.statistic}"
+        return f"{what} went from {self.before:.3g} to {self.after:.3g}"
+
+
+def most_moved(before: Known, after: Known) -> Moved | None:
+    """The statistic whose value changed by the largest factor; None if none changed.
+
+    Compares what both moments know. Ties go to the name.
+    """
+    known = by_name(before.statistics)
+    moved = [
+        Moved(now.name, known[now.name].value, now.value)
+        for now in after.statistics
+        if now.name in known and known[now.name].value != now.value
+    ]
+    return max(moved, key=lambda m: (_factor(m), m.statistic), default=None)
+
+
+def _factor(moved: Moved) -> float:
+    return abs(log(max(moved.after, _LEAST) / max(moved.before, _LEAST)))

@@ -1,0 +1,71 @@
+"""Other valid plans on purpose: for tests that switch all the time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from optimizer.adaptation.known import Known, learn
+from optimizer.adaptation.weighing import same_plan
+from optimizer.catalog import Catalog
+from optimizer.graph import PhysicalGraph
+from optimizer.plan import plan
+from optimizer.problem import Options
+from optimizer.query import Query
+from optimizer.statistics import FixedStatistics
+
+_METHODS = ("greedy", "tree", "flat", "left-deep", "ilp", "individual")
+_TRIES = 6
+
+
+def variation(
+    queries: Sequence[Query],
+    catalog: Catalog,
+    running: PhysicalGraph,
+    seed: int,
+    tasks: int,
+    texts: Mapping[str, str] | None = None,
+) -> PhysicalGraph | None:
+    """A valid plan that differs from the running one in whatever chance decides.
+
+    Methods take turns, and each plans for made-up statistics with a made-up number of tasks and
+    cheap storage, so that probe orders, partitionings, parallelism and materialized results
+    all change.
+
+    Args:
+        seed: decides; the same seed gives the same plan.
+        tasks: at most so many tasks for streams that set none themselves.
+
+    Returns:
+        None if a few tries found no other plan, as for a query over one stream.
+    """
+    base = learn(queries, FixedStatistics())
+    for attempt in range(_TRIES):
+        chance = random.Random(f"{seed} {attempt}")
+        method = _METHODS[(seed + attempt) % len(_METHODS)]
+        made = plan(
+            queries,
+            catalog,
+            _made_up(base, chance),
+            method,
+            Options(
+                storage_weight=chance.choice((0.0, 0.001, 1.0)), time_limit_s=2.0, mirs=chance.random() < 0.8
+            ),
+            "everything",
+            tasks=chance.randint(1, tasks),
+            texts=texts,
+        )
+        if not same_plan(made.graph, running):
+            return made.graph
+    return None
+
+
+def _made_up(known: Known, chance: random.Random) -> Known:
+    statistics = []
+    for one in known.statistics:
+        value = (
+            10 ** chance.uniform(0, 4) if one.stream is not None else min(1.0, 10 ** chance.uniform(-5, 0.3))
+        )
+        statistics.append(replace(one, value=value, low=value, high=value))
+    return Known(tuple(statistics))

@@ -1,0 +1,102 @@
+"""Whether another plan repays the switch.
+
+A switch is not free: stores that only the new plan has are filled from what is stored already. If
+plans of nearly equal cost took turns with every fluctuation of the statistics, the topology would
+do nothing else, so a plan stays until another one is clearly and durably better.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from optimizer.estimate import Estimated, estimate
+from optimizer.graph import PhysicalGraph, ProbeRule, StoreRule
+from optimizer.problem import Options
+from optimizer.statistics.provider import StatisticsProvider
+
+LEAST_SHARE = 0.05
+"""A saving below this share of what the running plan sends is noise."""
+REPAY_EPOCHS = 8
+"""Within so many epochs the saving must be as large as what the switch moves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """Two plans under the same statistics, in tuples per second of event time."""
+
+    running_probe: float
+    """What the running plan is expected to send."""
+    candidate_probe: float
+    saving: float
+    """Of cost: probe and weighted storage together; negative if the candidate is dearer."""
+    moved: float
+    """Tuples that have to be stored or sent again in order to switch."""
+    patience_s: float
+    """Seconds of event time within which the saving has to repay that."""
+
+    @property
+    def worthwhile(self) -> bool:
+        """Both conditions: large enough to be no noise, and repaid in time."""
+        return (
+            self.saving > 0
+            and self.saving >= LEAST_SHARE * self.running_probe
+            and self.saving * self.patience_s >= self.moved
+        )
+
+
+def weigh(
+    running: PhysicalGraph,
+    candidate: PhysicalGraph,
+    statistics: StatisticsProvider,
+    options: Options,
+    epoch_s: float,
+    horizon_s: float,
+) -> Weighed:
+    """Compare a plan with the running one under the newest statistics.
+
+    Args:
+        statistics: with a rate for every stream of both graphs.
+        options: weights of the costs.
+        epoch_s: length of an epoch, seconds of event time.
+        horizon_s: seconds over which an unbounded window holds tuples.
+    """
+    now, then = (estimate(graph, statistics, horizon_s) for graph in (running, candidate))
+    weights = (options.probe_weight, options.storage_weight)
+    return Weighed(
+        running_probe=now.probe,
+        candidate_probe=then.probe,
+        saving=now.cost(*weights) - then.cost(*weights),
+        moved=_moved(running, candidate, then, horizon_s),
+        patience_s=REPAY_EPOCHS * epoch_s,
+    )
+
+
+def same_plan(one: PhysicalGraph, other: PhysicalGraph) -> bool:
+    """True if two graphs do the same, whatever they expect and whoever made them."""
+    return replace(one, estimates=(), method="") == replace(other, estimates=(), method="")
+
+
+def _moved(running: PhysicalGraph, candidate: PhysicalGraph, expected: Estimated, horizon_s: float) -> float:
+    """Tuples to store again for new base stores, and to send again for new materialized results.
+
+    Filling a base store copies what it holds. Making a materialized result anew sends one window
+    of its starting inputs through the orders that feed it.
+    """
+    there = {store.id for store in running.stores}
+    stores = {store.id: store for store in candidate.stores}
+    rules = {rule.id: rule for rule in candidate.rules}
+    origins = {edge.id: edge.origin for edge in candidate.edges}
+    windows = {}
+    copied = sum(
+        expected.stores[store.id] for store in candidate.stores if store.is_base and store.id not in there
+    )
+    for rule in candidate.rules:
+        if not isinstance(rule, StoreRule) or stores[rule.store].is_base or rule.store in there:
+            continue
+        edge = rule.edge
+        step = rules[origins[edge]]
+        while isinstance(step, ProbeRule):
+            start = next(bound.window_us for bound in step.windows if bound.input == step.start)
+            windows[step.edge] = horizon_s if start is None else start / 1e6
+            step = rules[origins[step.edge]]
+    return copied + sum(expected.edges[edge] * windows[edge] for edge in sorted(windows))

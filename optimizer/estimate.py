@@ -1,0 +1,174 @@
+"""What a physical graph does under given statistics: tuples sent, made and stored.
+
+A plan is chosen for the statistics of its day. To compare the plan in use with another one, both
+are estimated under the same statistics, from the graph alone: so it works for any plan, whoever made
+it and however long ago.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import prod
+
+from optimizer.canonical import conjuncts, sort_key
+from optimizer.costs import SHORTEST_WINDOW_S, mean_life_s
+from optimizer.expression import Call, Expression
+from optimizer.graph import GraphStore, PhysicalGraph, ProbeRule, Rule, SourceRule, StoreRule, WindowBound
+from optimizer.statistics.defaults import default_selectivity
+from optimizer.statistics.provider import StatisticsProvider
+from optimizer.types import ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """Expectations for every element of a graph."""
+
+    edges: dict[str, float]
+    """Tuples per second sent along each edge, before copies."""
+    rules: dict[str, float]
+    """Tuples per second that each source and probe rule produces."""
+    stores: dict[str, float]
+    """Tuples held by each store."""
+    probe: float
+    """Tuples per second sent in order to probe, copies counted."""
+
+    @property
+    def stored(self) -> float:
+        """Tuples held by all stores."""
+        return sum(self.stores[store] for store in sorted(self.stores))
+
+    def cost(self, probe_weight: float = 1.0, storage_weight: float = 1.0) -> float:
+        """In the cost model's unit, probe tuples per second (dissertation section 6.2)."""
+        return probe_weight * self.probe + storage_weight * self.stored
+
+
+def estimate(graph: PhysicalGraph, statistics: StatisticsProvider, horizon_s: float = 3600.0) -> Estimated:
+    """Estimate a graph with the cost model of section 6.2, element by element.
+
+    A step multiplies what arrives by the partners inside the stored side's window and by the
+    selectivities of what it checks; a materialized result holds what its feeding orders make.
+
+    Args:
+        graph: a valid graph; its own estimates are not looked at.
+        statistics: must know, or have a default below it for, every rate; unknown selectivities
+            are the documented defaults.
+        horizon_s: seconds over which an unbounded window is taken to hold tuples.
+    """
+    return _Estimator(graph, statistics, horizon_s).estimated()
+
+
+@dataclass(slots=True)
+class _Estimator:
+    graph: PhysicalGraph
+    statistics: StatisticsProvider
+    horizon_s: float
+    rules: dict[str, Rule] = field(init=False)
+    origins: dict[str, str] = field(init=False)
+    stores: dict[str, GraphStore] = field(init=False)
+    feeds: dict[str, list[StoreRule]] = field(init=False)
+    made: dict[str, float] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.rules = {rule.id: rule for rule in self.graph.rules}
+        self.origins = {edge.id: edge.origin for edge in self.graph.edges}
+        self.stores = {store.id: store for store in self.graph.stores}
+        self.feeds = {store.id: [] for store in self.graph.stores}
+        for rule in self.graph.rules:
+            if isinstance(rule, StoreRule):
+                self.feeds[rule.store].append(rule)
+
+    def estimated(self) -> Estimated:
+        edges = {edge.id: self._produced(edge.origin) for edge in self.graph.edges}
+        probed = {rule.edge for rule in self.graph.rules if isinstance(rule, ProbeRule)}
+        probe = sum(
+            edges[edge.id] * (self.stores[edge.target].tasks if edge.kind == "all" else 1)
+            for edge in self.graph.edges
+            if edge.id in probed
+        )
+        made = {rule.id: self._produced(rule.id) for rule in self.graph.rules if rule.kind != "store"}
+        return Estimated(edges, made, {store: self._held(store) for store in self.stores}, probe)
+
+    def _produced(self, rule: str) -> float:
+        """Tuples per second that a source or probe rule makes."""
+        if rule not in self.made:
+            found = self.rules[rule]
+            if isinstance(found, SourceRule):
+                passed = 1.0 if found.filter is None else self._share(found.filter)
+                self.made[rule] = self._rate(found.stream) * passed
+            elif isinstance(found, ProbeRule):
+                arriving = self._produced(self.origins[found.edge])
+                self.made[rule] = arriving * self._partners(found)
+            else:
+                raise ValueError(f"nothing leaves the store rule {rule}")
+        return self.made[rule]
+
+    def _partners(self, rule: ProbeRule) -> float:
+        """Stored tuples that one arriving tuple is joined with."""
+        equalities = [Call("eq", (e.probe, e.stored), ColumnType.BOOLEAN) for e in rule.equalities]
+        share = prod(self._share(p) for p in sorted({*equalities, *rule.predicates}, key=sort_key))
+        store = self.stores[rule.store]
+        if store.is_base:
+            return self._stored_rate(store.id) * self._window_s(rule.windows, rule.renames[0][1]) * share
+        return self._volume(store.id) * share
+
+    def _stored_rate(self, store: str) -> float:
+        return sum(self._produced(self.origins[rule.edge]) for rule in self.feeds[store])
+
+    def _volume(self, store: str) -> float:
+        """Results of a materialized relation whose tuples all lie within the windows."""
+        feeding = self._feeding(store)
+        start, rate = next(iter(feeding.items()))
+        return rate * self._windows(store)[start]
+
+    def _feeding(self, store: str) -> dict[str, float]:
+        """Results per second by the input that starts them."""
+        found = {}
+        for rule in self.feeds[store]:
+            sender = self.rules[self.origins[rule.edge]]
+            assert isinstance(sender, ProbeRule), "a materialized result is fed by a probe"
+            found[sender.start] = self._produced(sender.id)
+        return dict(sorted(found.items()))
+
+    def _windows(self, store: str) -> dict[str, float]:
+        sender = self.rules[self.origins[self.feeds[store][0].edge]]
+        assert isinstance(sender, ProbeRule)
+        return {bound.input: self._window_s(sender.windows, bound.input) for bound in sender.windows}
+
+    def _held(self, store: str) -> float:
+        held = self.stores[store]
+        if held.is_base:
+            retention = held.retention_us[0]
+            seconds = self.horizon_s if retention is None else max(retention / 1e6, SHORTEST_WINDOW_S)
+            return self._stored_rate(store) * seconds
+        windows = self._windows(store)
+        return sum(
+            rate * mean_life_s(windows[start], [w for other, w in windows.items() if other != start])
+            for start, rate in self._feeding(store).items()
+        )
+
+    def _window_s(self, windows: Iterable[WindowBound], name: str) -> float:
+        window = next(bound.window_us for bound in windows if bound.input == name)
+        return self.horizon_s if window is None else max(window / 1e6, SHORTEST_WINDOW_S)
+
+    def _rate(self, stream: str) -> float:
+        known = self.statistics.rate(stream)
+        if known is None:
+            raise ValueError(f"no rate of stream {stream}, and no default below")
+        return known.expected
+
+    def _share(self, condition: Expression) -> float:
+        """Selectivity of a condition; conjuncts and alternatives count as independent."""
+        if isinstance(condition, Call) and condition.function == "or":
+            known = self.statistics.selectivity(condition)
+            if known is not None:
+                return known.expected
+            return 1.0 - prod(1.0 - self._share(a) for a in condition.arguments)
+        shares = []
+        for part in sorted(conjuncts(condition), key=sort_key):
+            if part != condition and isinstance(part, Call) and part.function == "or":
+                shares.append(self._share(part))
+                continue
+            known = self.statistics.selectivity(part)
+            shares.append((known or default_selectivity(part)).expected)
+        return prod(shares)
