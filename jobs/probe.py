@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import polars as pl
-from polars._typing import EngineType
 
 from jobs.bounds import ranges_of
 from jobs.emission import emit_columns
@@ -261,7 +261,7 @@ def _join(
     )
     # Streaming checks pairs as it forms them, so that a frequent key does not fill the memory; it
     # takes longer to begin.
-    engine: EngineType = "in-memory" if pairs <= _FEW_PAIRS else "streaming"
+    engine: Literal["in-memory", "streaming"] = "in-memory" if pairs <= _FEW_PAIRS else "streaming"
     return _checked(plan, joined, conditions).collect(engine=engine)
 
 
