@@ -77,7 +77,8 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     if (latest === null) return;
     const { width, height } = latest.placed;
     // As tall as the trees, within what a screen can show; what does not fit at a readable size is panned.
-    element.style.height = `${Math.round(Math.max(LEAST_HEIGHT, Math.min(height, window.innerHeight * 0.72)))}px`;
+    const wide = Math.max(least, Math.min(FIT_LIMIT, (element.clientWidth || width) / width));
+    element.style.height = `${Math.round(Math.max(LEAST_HEIGHT, Math.min(height * wide, window.innerHeight * 0.72)))}px`;
     const room = { width: element.clientWidth || width, height: element.clientHeight || height };
     const scale = Math.min(FIT_LIMIT, room.width / width, room.height / height);
     const readable = Math.max(scale, least);
