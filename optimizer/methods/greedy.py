@@ -114,9 +114,9 @@ def improve(draft: Draft, deadline: float, rounds: int = ROUNDS) -> None:
         before = draft.total
         moves = Moves(draft, deadline)
         moves.reroute(sorted(draft.paths))
-        moves.change_partitionings()
         moves.add_mirs(moves.candidates())
         moves.drop_mirs(sorted(draft.mirs))
+        moves.change_partitionings()
         tidy(draft)
         if draft.total >= before * (1 - 1e-9) - 1e-12 or perf_counter() > deadline:
             return
