@@ -119,6 +119,8 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
     times = {name: column_name(index.time_column(name)) for name in (*rule.bound, *in_store)}
     expressions: list[Expression] = [*rule.predicates]
     probe_keys, stored_keys, equal = [], [], []
+    probe_names: set[str] = set()
+    stored_names: set[str] = set()
     for equality in rule.equalities:
         stored = equality.stored
         if not inputs_of(stored) <= in_store.keys():
@@ -131,9 +133,16 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
             # then compare.
             equal.append(arriving_key == stored_key)
             arriving_key, stored_key = _hashed(arriving_key), _hashed(stored_key)
+        expressions.extend((equality.probe, stored))
+        names = (arriving_key.meta.output_name(), stored_key.meta.output_name())
+        if names[0] in probe_names or names[1] in stored_names:
+            # Polars joins on a column once: what else it must equal is compared behind.
+            equal.append(arriving_key == stored_key)
+            continue
+        probe_names.add(names[0])
+        stored_names.add(names[1])
         probe_keys.append(arriving_key)
         stored_keys.append(stored_key)
-        expressions.extend((equality.probe, stored))
     read = {column for expression in expressions for column in columns_of(expression)}
     read |= {index.time_column(name) for newer, older, _ in windows for name in (newer, older)}
     needed = {column_name(column): column for column in (*kept, *read)}
