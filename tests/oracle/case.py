@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+from tests.oracle import evolving
+from tests.oracle.evolving import Batches, Span, batches_of, draw_schedule, write_schedule
 from tests.oracle.generate import generate
 from tests.oracle.reference import check
 from tests.oracle.replay import Run, replay, replay_until_killed
@@ -18,6 +20,7 @@ def run_case(
     queries: int = 3,
     tuples: int = 240,
     kill: bool = False,
+    evolve: bool = False,
 ) -> str:
     """Replays the workload of a seed and compares every query with DuckDB.
 
@@ -26,6 +29,7 @@ def run_case(
     Args:
         folder: where workload, data and output go; must not exist yet.
         kill: kill the process with SIGKILL at two random batches, and continue each time.
+        evolve: queries come and go on a random schedule.
     Returns:
         A line that says what was compared.
     Raises:
@@ -37,10 +41,17 @@ def run_case(
     rows = sum(s.tuples.num_rows for s in workload.streams)
     drawn = Run(
         run.method,
-        run.batch_rows or (max(20, rows // 12) if kill else chance.choice((37, 100, 300, 5000))),
+        run.batch_rows or (max(20, rows // 12) if kill or evolve else chance.choice((37, 100, 300, 5000))),
         run.parallelism or chance.choice((1, 2, 3)),
         run.options,
     )
+    batches: Batches = {}
+    spans: dict[str, Span] = {}
+    if evolve:
+        assert drawn.batch_rows is not None
+        batches = batches_of(workload, folder / "batches", drawn.batch_rows)
+        spans = draw_schedule(workload, seed, max(map(max, filter(None, batches.values()))) + 1)
+        write_schedule(spans, folder / "workload" / "schedule.yaml")
     where = (folder / "workload", folder / "data", folder / "out", drawn)
     kills = 0
     if kill:
@@ -48,8 +59,14 @@ def run_case(
             kills += replay_until_killed(*where, chance.randint(1, 4), chance.random() < 0.5)
         assert kills, "the run ended before it could be killed; give it more tuples or smaller batches"
     replay(*where)
-    counts = check(workload, folder / "out")
-    results = ", ".join(f"{name} {count}" for name, count in counts.items())
+    if evolve:
+        checked = evolving.check(workload, spans, batches, folder / "out")
+        results = ", ".join(
+            f"{name} {found} ({needed} needed) in [{spans[name].first}, {spans[name].end or 'end'})"
+            for name, (needed, found) in checked.items()
+        )
+    else:
+        results = ", ".join(f"{name} {count}" for name, count in check(workload, folder / "out").items())
     killed = f", killed {kills} times" if kill else ""
     return (
         f"{rows} tuples in batches of {drawn.batch_rows}, parallelism {drawn.parallelism}, "
