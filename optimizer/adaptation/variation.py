@@ -16,7 +16,7 @@ from optimizer.query import Query
 from optimizer.statistics import FixedStatistics
 
 _METHODS = ("greedy", "tree", "flat", "left-deep", "ilp", "individual")
-_TRIES = 6
+_TRIES = 5
 
 
 def variation(

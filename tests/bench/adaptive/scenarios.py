@@ -124,10 +124,10 @@ def scenario(name: Name, scale: float = 1.0) -> Scenario:
     """An experiment; at scale 1 with the windows and moments of the dissertation.
 
     Args:
-        scale: below 1 shortens windows and data to 2 s and 13 s and divides the rates, for tests.
+        scale: below 1 shortens windows and data to 2 s and 10 s and divides the rates, for tests.
     """
     short = scale < 1
-    window_s, jump_s, seconds = (2, 4, 13) if short else (5, 15, 30)
+    window_s, jump_s, seconds = (2, 4, 10) if short else (5, 15, 30)
     if name == "jump":
         rates = dict.fromkeys("rstu", round(400 * scale))
         before, after = {"a": 1.0, "b": 1.0, "c": 1.0}, {"a": 100.0, "b": 0.0, "c": 100.0}
