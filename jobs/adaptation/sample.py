@@ -36,7 +36,7 @@ class Samples:
         folder = self._root / str(epoch)
         if folder.exists():
             return
-        unfinished = self._root / f"{epoch}.unfinished"
+        unfinished = self._root / f"{epoch}.partial"
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
         first = first_batch * MOST_TASKS * ARRIVALS_PER_TASK

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench import report
+from tests.bench.adaptive import benchmark as adaptive
 from tests.bench.linear3 import benchmark as linear3
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -22,6 +23,13 @@ _ROOT = Path(__file__).resolve().parents[2]
 def _linear3(folder: Path, scale: float, repeat: int, command: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         linear3.run(Path(scratch), scale, repeat, command).write(folder)
+
+
+def _adaptive(folder: Path, scale: float, repeat: int, command: str) -> None:
+    """Writes its JSON, plots and Markdown section into the folder itself; runs everything once."""
+    del repeat
+    with tempfile.TemporaryDirectory() as scratch:
+        adaptive.run(folder, Path(scratch), scale, command)
 
 
 def _optimizer(folder: Path, scale: float, repeat: int, command: str) -> None:
@@ -37,6 +45,7 @@ def _optimizer(folder: Path, scale: float, repeat: int, command: str) -> None:
 BENCHMARKS: dict[str, Callable[[Path, float, int, str], None]] = {
     "linear3": _linear3,
     "optimizer": _optimizer,
+    "adaptive": _adaptive,
 }
 
 

@@ -20,6 +20,8 @@ class Replayed:
     metrics: dict
     labels: dict[str, tuple[str, ...]]
     """Labels of the stores by plan."""
+    batch_seconds: list[float]
+    """Wall time of every batch, from its start to its commit."""
 
     @property
     def sent(self) -> list[int]:
@@ -56,4 +58,6 @@ def replay(scenario: Scenario, folder: Path, out: Path, adaptive: bool) -> Repla
     for path in (out / "checkpoint" / "plans").glob("*.json"):
         stores = json.loads(path.read_text())["stores"]
         labels[path.stem] = tuple(store["label"] for store in stores)
-    return Replayed(json.loads((out / "metrics.json").read_text()), labels)
+    lines = map(json.loads, (out / "checkpoint" / "batches.jsonl").read_text().splitlines())
+    seconds = [(line["committed_us"] - line["started_us"]) / 1e6 for line in lines]
+    return Replayed(json.loads((out / "metrics.json").read_text()), labels, seconds)
