@@ -157,21 +157,31 @@ class _Replay:
         unfinished.write_text(json.dumps(metrics, indent=1) + "\n", encoding="utf-8")
         os.replace(unfinished, target)
 
-    def _queries(self) -> dict[str, dict[str, int | None]]:
-        """Which batches each query was answered in, and since when its results are complete."""
-        since: dict[str, int] = {}
-        for line in self._history.lines:
-            for name, moment_us in line.figures.counts.complete_since_us.items():
-                since[name] = max(moment_us, since.get(name, moment_us))
+    def _queries(self) -> dict[str, dict[str, object]]:
+        """Which batches each query was answered in, and which of its results are complete."""
         batches = len(self._history.lines)
         return {
             name: {
                 "first_batch": first if first < batches else None,
                 "last_batch": min(batches, batches if end is None else end) - 1 if first < batches else None,
-                "complete_since_us": since.get(name),
+                "complete": _completeness(name, first, end, self._history.lines),
             }
             for name, first, end in self._schedule.spans
         }
+
+
+def _completeness(
+    query: str, first: int, end: int | None, lines: Sequence[BatchLine]
+) -> list[dict[str, int | None]]:
+    """From each of these batches on, results whose newest tuple is not older than `since_us`, in
+    microseconds since 1970, are all there; null is no limit."""
+    found: list[dict[str, int | None]] = []
+    for line in lines:
+        if first <= line.batch and (end is None or line.batch < end):
+            since = line.figures.counts.complete_since_us.get(query)
+            if not found or found[-1]["since_us"] != since:
+                found.append({"from_batch": line.batch, "since_us": since})
+    return found
 
 
 def report(graph: PhysicalGraph, checkpoint: Checkpoint, lines: Sequence[BatchLine]) -> dict[str, object]:

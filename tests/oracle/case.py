@@ -62,8 +62,8 @@ def run_case(
     if evolve:
         checked = evolving.check(workload, spans, batches, folder / "out")
         results = ", ".join(
-            f"{name} {found} ({needed} needed) in [{spans[name].first}, {spans[name].end or 'end'})"
-            for name, (needed, found) in checked.items()
+            f"{name} {found} of {possible}, {needed} needed in {spans[name]}"
+            for name, (needed, possible, found) in checked.items()
         )
     else:
         results = ", ".join(f"{name} {count}" for name, count in check(workload, folder / "out").items())
