@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 
 from optimizer.catalog import Catalog
 from optimizer.graph import PhysicalGraph
+from optimizer.parts import Part, answers, side_by_side
 from optimizer.problem import Cost, Options, Solution, Status
 from optimizer.query import Query
-from optimizer.setting import Setting, share
+from optimizer.setting import Setting
 from optimizer.statistics import LayeredStatistics, StatisticsProvider, statistics_of_workload
-from optimizer.translate import Retain, Translation, conditions_of, to_graph
-from optimizer.translate.individual import together
+from optimizer.translate import Retain, Translation, conditions_of, grow, settle, to_graph
+from optimizer.translate.copies import Copies
+from optimizer.translate.individual import together, translations_together
 from optimizer.validate import validate
 
 
@@ -27,27 +30,40 @@ class Alone:
     """True if the cost is known to be the least possible."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
-    """A plan for all queries together, and what it was made from."""
+    """A plan for all queries together, and what it was made from.
+
+    Without slots, so that what is only asked for sometimes is computed then and kept. Plans are
+    compared by identity; compare their graphs to see whether they do the same.
+    """
 
     method: str
     solution: Solution
     graph: PhysicalGraph
     translation: Translation
-    alone: tuple[Alone, ...]
-    """Each query planned alone with the same method and options, sorted by name."""
-    catalog: Catalog
-    statistics: StatisticsProvider
-    options: Options
-    retain: Retain
-    tasks: int
+    parts: tuple[Part, ...]
+    """Queries that share no stream with others, with their own answers."""
+    setting: Setting
     seconds: float
     """Wall time of planning, all of it."""
 
     @property
     def cost(self) -> Cost:
         return self.solution.cost
+
+    @cached_property
+    def alone(self) -> tuple[Alone, ...]:
+        """Each query planned alone with the same method and options, sorted by name.
+
+        It takes as many optimizations as there are queries, so re-planning never asks for it.
+        """
+        known = {part.queries[0].name: part.solution for part in self.parts if len(part.queries) == 1}
+        found = []
+        for query in sorted(self.queries, key=lambda q: q.name):
+            own = known.get(query.name) or self.setting.solve([query])[1]
+            found.append(Alone(query.name, own.cost, own.status is Status.OPTIMAL))
+        return tuple(found)
 
     @property
     def individual_cost(self) -> float:
@@ -61,6 +77,26 @@ class Plan:
     @property
     def status(self) -> Status:
         return self.solution.status
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.setting.catalog
+
+    @property
+    def statistics(self) -> StatisticsProvider:
+        return self.setting.known
+
+    @property
+    def options(self) -> Options:
+        return self.setting.options
+
+    @property
+    def retain(self) -> Retain:
+        return self.setting.retain
+
+    @property
+    def tasks(self) -> int:
+        return self.setting.tasks
 
 
 def plan(
@@ -112,53 +148,58 @@ def plan(
     declared = statistics_of_workload(catalog)
     known = declared if statistics is None else LayeredStatistics((statistics, declared))
     setting = Setting(catalog, known, method, options, retain, tasks, horizon_s)
-    alone = {query.name: setting.solve([query]) for query in sorted(queries, key=lambda q: q.name)}
+    before: tuple[Part, ...] = ()
+    if running is not None and _alike(running.setting, setting):
+        before = running.parts
+        setting = replace(setting, copies=_copies(running.graph))
     if method == "individual":
-        # Nothing is shared, not even stores: every query's topology stands beside the others.
-        translation = setting.translate(queries)
-        solution = _side_by_side([solution for _, solution in alone.values()])
-        graph = together(
-            [to_graph(forest, method=method, texts=texts, salt=name) for name, (forest, _) in alone.items()],
-            method,
-        )
+        parts, translation, solution, graph = _individual(setting, queries, before, texts)
     else:
-        if len(alone) == 1:
-            ((forest, solution),) = alone.values()
-        else:
-            forest, solution = share(setting, queries, running.solution if running else None)
-        translation = forest.translation
+        parts = answers(setting, queries, before)
+        translation = translations_together([setting.translate(p.queries, p.widening) for p in parts])
+        found = side_by_side([part.solution for part in parts], method)
+        forest = grow(found, translation)
+        solution = settle(forest, found, options, setting.copies)
         graph = to_graph(forest, method=method, texts=texts)
     validate(graph, {terms.query.name: conditions_of(terms) for terms in translation.queries})
-    return Plan(
-        method=method,
-        solution=solution,
-        graph=graph,
-        translation=translation,
-        alone=tuple(Alone(name, own.cost, own.status is Status.OPTIMAL) for name, (_, own) in alone.items()),
-        catalog=catalog,
-        statistics=known,
-        options=options,
-        retain=retain,
-        tasks=tasks,
-        seconds=perf_counter() - began,
-    )
+    setting = replace(setting, copies={})
+    return Plan(method, solution, graph, translation, parts, setting, perf_counter() - began)
 
 
-def _side_by_side(solutions: Sequence[Solution]) -> Solution:
-    """Independent solutions as one: everything adds up."""
-    proven = all(s.status is Status.OPTIMAL for s in solutions)
-    bounds = [s.bound for s in solutions if s.bound is not None]
-    return Solution(
-        method="individual",
-        status=Status.OPTIMAL if proven else Status.FEASIBLE,
-        orders=tuple(order for s in solutions for order in s.orders),
-        stores=tuple(store for s in solutions for store in s.stores),
-        cost=Cost(
-            probe=sum(s.cost.probe for s in solutions),
-            storage=sum(s.cost.storage for s in solutions),
-            latency=sum(s.cost.latency for s in solutions),
-        ),
-        bound=sum(bounds) if len(bounds) == len(solutions) else None,
-        build_seconds=sum(s.build_seconds for s in solutions),
-        solve_seconds=sum(s.solve_seconds for s in solutions),
-    )
+def _alike(before: Setting, now: Setting) -> bool:
+    """True if answers found in one setting are answers in the other; statistics may differ."""
+
+    def frame(setting: Setting) -> tuple[object, ...]:
+        options = replace(setting.options, time_limit_s=1.0, seed=0)
+        return setting.method, options, setting.retain, setting.tasks, setting.horizon_s
+
+    return frame(before) == frame(now)
+
+
+def _copies(graph: PhysicalGraph) -> Copies:
+    found: dict[str, set[str]] = {}
+    for store in graph.stores:
+        if store.is_base and store.partitioning is not None:
+            found.setdefault(store.inputs[0].stream, set()).add(store.partitioning.name)
+    return {stream: tuple(sorted(columns)) for stream, columns in found.items()}
+
+
+def _individual(
+    setting: Setting, queries: Sequence[Query], before: Sequence[Part], texts: Mapping[str, str] | None
+) -> tuple[tuple[Part, ...], Translation, Solution, PhysicalGraph]:
+    """Nothing is shared, not even stores: every query's topology stands beside the others."""
+    running = {part.queries[0].name: part for part in before}
+    parts, translations, graphs = [], [], []
+    for query in sorted(queries, key=lambda q: q.name):
+        same = running.get(query.name)
+        (part,) = answers(setting, [query], [same] if same is not None else [])
+        # Names of inputs too are each query's own: a self-join may count its occurrences differently.
+        translation = setting.translate([query], part.widening)
+        forest = grow(part.solution, translation)
+        settle(forest, part.solution, setting.options, setting.copies)
+        graphs.append(to_graph(forest, method=setting.method, texts=texts, salt=query.name))
+        parts.append(part)
+        translations.append(translation)
+    solution = side_by_side([part.solution for part in parts], setting.method)
+    graph = together(graphs, setting.method)
+    return tuple(parts), translations_together(translations), solution, graph

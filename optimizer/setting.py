@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from optimizer.catalog import Catalog
 from optimizer.methods import METHODS
@@ -11,6 +11,7 @@ from optimizer.problem import Options, Solution
 from optimizer.query import Query
 from optimizer.statistics import StatisticsProvider
 from optimizer.translate import Retain, Translation, grow, settle, to_problem
+from optimizer.translate.copies import Copies
 from optimizer.translate.forest import Forest
 from optimizer.translate.model import QueryTerms
 from optimizer.translate.problem import Widening
@@ -35,6 +36,8 @@ class Setting:
     retain: Retain
     tasks: int
     horizon_s: float
+    copies: Copies = field(default_factory=dict)
+    """Of the plan in use: see `settle`."""
 
     def translate(self, queries: Sequence[Query], widening: Widening | None = None) -> Translation:
         """The problem of answering the queries together."""
@@ -58,7 +61,7 @@ class Setting:
         translation = self.translate(queries, widening)
         solution = METHODS[self.method].solve(translation.problem, self.options, running)
         forest = grow(solution, translation)
-        settled = settle(forest, solution, self.options)
+        settled = settle(forest, solution, self.options, self.copies)
         if self.method == "ilp" and settled is not solution:
             # The program counted copies by relation. Where they turn out to be shared otherwise, its
             # optimum need not be the cheapest any more, and the greedy plan may have overtaken it.
@@ -68,30 +71,51 @@ class Setting:
                 return other, replace(settled, orders=found.orders, stores=found.stores, cost=found.cost)
         return forest, settled
 
+    def admits(self, solution: Solution) -> bool:
+        """True if a solution keeps the storage budget."""
+        budget = self.options.storage_budget
+        return budget is None or sum(s.tuples for s in solution.stores) <= budget * (1 + 1e-9)
+
 
 def _hasty(options: Options) -> Options:
     return replace(options, time_limit_s=min(1.0, options.time_limit_s / 4))
 
 
 def share(
-    setting: Setting, queries: Sequence[Query], running: Solution | None = None
-) -> tuple[Forest, Solution]:
+    setting: Setting,
+    queries: Sequence[Query],
+    running: Solution | None = None,
+    before: Widening | None = None,
+) -> tuple[Solution, Widening]:
     """The best plan found, with sub-queries of different filters or windows shared where that pays.
 
     Each candidate widening is tried on the queries that it touches, with the greedy method; those
     that make them cheaper are kept. The whole problem is then solved with and without them, so
     the answer is never dearer than the plan that keeps such sub-queries apart.
+
+    Args:
+        running: the plan in use, as a warm start.
+        before: what the plan in use has widened. It is tried too, and left only for a gain
+            above the stay discount.
+
+    Returns:
+        The solution and the widening that it was found for; empty if everything is kept apart.
     """
-    kept = _worthwhile(setting, setting.translate(queries).queries)
-    if not kept:
-        return setting.solve(queries, running)
-    # Two problems instead of one: the time limit is for both.
-    hurried = replace(
-        setting, options=replace(setting.options, time_limit_s=setting.options.time_limit_s / 2)
-    )
-    plain = hurried.solve(queries, running)
-    shared = hurried.solve(queries, running, kept)
-    return min(plain, shared, key=lambda answer: answer[1].cost.total)
+    tried: list[Widening] = [{}]
+    for widening in (_worthwhile(setting, setting.translate(queries).queries), before or {}):
+        if widening not in tried:
+            tried.append(widening)
+    # Several problems instead of one: the time limit is for all.
+    limit = setting.options.time_limit_s / len(tried)
+    hurried = replace(setting, options=replace(setting.options, time_limit_s=limit))
+    found = [(hurried.solve(queries, running, widening)[1], widening) for widening in tried]
+    stay = 1 - setting.options.stay_discount
+
+    def price(answer: tuple[Solution, Widening]) -> float:
+        in_use = running is not None and answer[1] == before
+        return answer[0].cost.total * (stay if in_use else 1.0)
+
+    return min(found, key=price)
 
 
 def _worthwhile(setting: Setting, terms: Sequence[QueryTerms]) -> Widening:

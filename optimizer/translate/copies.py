@@ -8,6 +8,7 @@ users of a stream together, and the solution's cost becomes that of the stores r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
 from math import isclose
@@ -23,7 +24,11 @@ _EXHAUSTIVE = 6
 """Up to so many candidate columns all sets of copies are compared; beyond, copies are added greedily."""
 
 
-def settle(forest: Forest, solution: Solution, options: Options) -> Solution:
+Copies = Mapping[str, tuple[str, ...]]
+"""Partitioning columns of each stream's stores, sorted."""
+
+
+def settle(forest: Forest, solution: Solution, options: Options, running: Copies | None = None) -> Solution:
     """Choose the partitionings of undecided base stores; return the solution at its true cost.
 
     For each such stream the set of copies with the least weighted storage plus probe cost is
@@ -32,16 +37,23 @@ def settle(forest: Forest, solution: Solution, options: Options) -> Solution:
 
     The solver's bound stays valid, since sharing a relation's size among its users can only
     understate what copies cost.
+
+    Args:
+        running: the copies in use. They cost `Options.stay_discount` less than they do, because
+            another partitioning means to store everything again.
     """
     stored = dict(forest.translation.stored)
     for stream in sorted(forest.undecided):
         nodes = [n for n in forest.nodes() if n.store is not None and n.store.stream == stream]
         if nodes:
-            _settle_stream(forest, nodes, stored[stream], options)
+            kept = (running or {}).get(stream)
+            _settle_stream(forest, nodes, stored[stream], options, kept)
     return _at_true_cost(forest, solution, options)
 
 
-def _settle_stream(forest: Forest, nodes: list[Node], tuples: float, options: Options) -> None:
+def _settle_stream(
+    forest: Forest, nodes: list[Node], tuples: float, options: Options, running: tuple[str, ...] | None
+) -> None:
     known = [_known_columns(forest, node) for node in nodes]
     sent = [forest.arriving_rate(node) for node in nodes]
     tasks = nodes[0].store.tasks if nodes[0].store else 1
@@ -51,6 +63,8 @@ def _settle_stream(forest: Forest, nodes: list[Node], tuples: float, options: Op
         routed = [not columns.isdisjoint(copies) for columns in known]
         probes = sum(rate * (1 if r else tasks) for rate, r in zip(sent, routed, strict=True))
         total = options.storage_weight * tuples * max(1, len(copies)) + options.probe_weight * probes
+        if copies == running:
+            total *= 1 - options.stay_discount
         # Among equal costs fewer copies, then those that most probes can use, whatever N.
         unrouted = sum(rate for rate, r in zip(sent, routed, strict=True) if not r)
         return total, len(copies), unrouted, copies

@@ -1,10 +1,12 @@
-"""Graphs of separate plans as one topology in which nothing is shared."""
+"""Separate plans as one topology: their translations, and their graphs where nothing is shared."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from optimizer.graph import PhysicalGraph
+from optimizer.problem import Problem
+from optimizer.translate.model import Translation
 
 
 def together(graphs: Sequence[PhysicalGraph], method: str) -> PhysicalGraph:
@@ -25,4 +27,29 @@ def together(graphs: Sequence[PhysicalGraph], method: str) -> PhysicalGraph:
         queries=tuple(query for graph in graphs for query in graph.queries),
         estimates=tuple(estimate for graph in graphs for estimate in graph.estimates),
         method=method,
+    )
+
+
+def translations_together(translations: Sequence[Translation]) -> Translation:
+    """Translations of different queries as one; a name that several of them use means the same in all."""
+    problems = [translation.problem for translation in translations]
+    relations = {relation.id: relation for problem in problems for relation in problem.relations}
+    predicates = {predicate.id: predicate for problem in problems for predicate in problem.predicates}
+    queries = {query.id: query for problem in problems for query in problem.queries}
+    streams = {stream.name: stream for translation in translations for stream in translation.streams}
+    terms = [term for translation in translations for term in translation.queries]
+    return Translation(
+        problem=Problem(
+            relations=tuple(relations[name] for name in sorted(relations)),
+            predicates=tuple(predicates[name] for name in sorted(predicates)),
+            queries=tuple(queries[name] for name in sorted(queries)),
+            horizon_s=max((problem.horizon_s for problem in problems), default=3600.0),
+            sizes={key: size for problem in problems for key, size in problem.sizes.items()},
+        ),
+        streams=tuple(streams[name] for name in sorted(streams)),
+        queries=tuple(sorted(terms, key=lambda term: term.query.name)),
+        tasks=tuple(sorted({pair for translation in translations for pair in translation.tasks})),
+        retain=translations[0].retain if translations else "needed",
+        rates=tuple(sorted({pair for translation in translations for pair in translation.rates})),
+        stored=tuple(sorted({pair for translation in translations for pair in translation.stored})),
     )

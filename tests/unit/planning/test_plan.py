@@ -86,6 +86,22 @@ def test_nothing_is_shared_in_an_individual_plan() -> None:
     assert len(apart.rules) == 2 * len(shared.rules)
 
 
+def test_an_individual_plan_names_the_inputs_of_a_self_join_query_by_query() -> None:
+    """The other query's filter on `s` decides which alias is `s` in the joint plan, not alone."""
+    texts = (
+        "SELECT a.b FROM s [RANGE 1 SECOND] AS a, s [RANGE 9 SECONDS] AS z "
+        "WHERE a.b < z.b AND NOT a.c = 2 AND z.b IS NOT NULL",
+        "SELECT r.b FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.b = s.b AND NOT s.c = 2",
+        "SELECT t.c FROM t [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE t.c = s.c AND s.b IS NOT NULL",
+    )
+    for chosen in (texts[:2], texts[::2]):
+        asked = [parse_query(text, f"q{n}", CATALOG) for n, text in enumerate(chosen)]
+
+        graph = plan(asked, CATALOG, method="individual").graph
+
+        assert {query.name for query in graph.queries} == {"q0", "q1"}
+
+
 def test_every_method_routes_by_a_key_that_the_sender_has() -> None:
     graph = _planned("ilp", 4).graph
     edges = {edge.id: edge for edge in graph.edges}

@@ -1,0 +1,165 @@
+"""Planning again: what did not change stays to the byte, what changed moves only for a gain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from optimizer.graph import PhysicalGraph
+from optimizer.methods import METHODS
+from optimizer.parts import connected, mostly_changed
+from optimizer.plan import Plan, plan
+from optimizer.problem import Options
+from optimizer.query import Query
+from optimizer.setting import Setting
+from optimizer.sql import parse_query
+from optimizer.statistics import FixedStatistics
+from tests.unit.planning.workloads import CATALOG
+
+CHAIN = (
+    "SELECT a.i FROM p [RANGE 5 SECONDS] AS a, q [RANGE 5 SECONDS] AS b, p [RANGE 5 SECONDS] AS c "
+    "WHERE a.i = b.i AND b.j = c.j"
+)
+PAIR = "SELECT a.i FROM r [RANGE 2 SECONDS] AS a, t [RANGE 2 SECONDS] AS b WHERE a.s = b.s"
+MORE = "SELECT a.j FROM r [RANGE 9 SECONDS] AS a, t [RANGE 9 SECONDS] AS b WHERE a.s = b.s AND a.i > b.i"
+LONE = "SELECT a.j FROM r AS a WHERE a.i > 1"
+RATES = {"p": 20.0, "q": 5.0, "r": 10.0, "t": 40.0}
+
+
+def _queries(**texts: str) -> list[Query]:
+    return [parse_query(text, name, CATALOG) for name, text in texts.items()]
+
+
+def _planned(queries: Iterable[Query], running: Plan | None = None, **rates: float) -> Plan:
+    known = FixedStatistics({**RATES, **rates})
+    return plan(list(queries), CATALOG, known, options=Options(storage_weight=0.1), tasks=3, running=running)
+
+
+def _elements(graph: PhysicalGraph, queries: set[str]) -> set[object]:
+    """Stores, edges and rules of the streams that some queries read."""
+    streams = {i.stream for query in graph.queries if query.name in queries for i in query.inputs}
+    stores = {s.id for s in graph.stores if {i.stream for i in s.inputs} <= streams}
+    edges = {edge for edge in graph.edges if edge.target in stores}
+    names = {edge.id for edge in edges} | {edge.origin for edge in edges}
+    rules = {rule for rule in graph.rules if rule.id in names or getattr(rule, "edge", None) in names}
+    return {*(s for s in graph.stores if s.id in stores), *edges, *rules}
+
+
+def test_queries_without_a_common_stream_are_parts_of_their_own() -> None:
+    queries = _queries(z=CHAIN, a=PAIR, m=LONE)
+
+    assert [[q.name for q in group] for group in connected(queries)] == [["a", "m"], ["z"]]
+
+
+def test_a_later_query_joins_two_parts() -> None:
+    between = "SELECT a.i FROM q [RANGE 1 SECOND] AS a, t [RANGE 1 SECOND] AS b WHERE a.i = b.i"
+
+    assert len(connected(_queries(a=CHAIN, b=PAIR, c=between))) == 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_nothing_changes_when_nothing_changed(method: str) -> None:
+    queries, known = _queries(chain=CHAIN, pair=PAIR, more=MORE), FixedStatistics(RATES)
+    first = plan(queries, CATALOG, known, method, tasks=3)
+
+    again = plan(queries[::-1], CATALOG, known, method, tasks=3, running=first)
+
+    assert again.graph.to_json() == first.graph.to_json()
+    assert all(now is before for now, before in zip(again.parts, first.parts, strict=True))
+
+
+def test_a_new_query_leaves_other_parts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    running = _planned(_queries(chain=CHAIN, pair=PAIR))
+    solved: list[set[str]] = []
+    solve = Setting.solve
+
+    def recorded(self: Setting, queries: list[Query], *rest: object, **named: object) -> object:
+        solved.append({query.name for query in queries})
+        return solve(self, queries, *rest, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Setting, "solve", recorded)
+    grown = _planned(_queries(chain=CHAIN, pair=PAIR, more=MORE), running)
+
+    assert solved
+    assert not any("chain" in names for names in solved)
+    assert _elements(running.graph, {"chain"}) == _elements(grown.graph, {"chain"})
+
+
+def test_a_query_that_leaves_takes_only_its_own_along() -> None:
+    running = _planned(_queries(chain=CHAIN, pair=PAIR, more=MORE))
+
+    shrunk = _planned(_queries(chain=CHAIN, pair=PAIR), running)
+
+    assert {query.name for query in shrunk.graph.queries} == {"chain", "pair"}
+    assert _elements(running.graph, {"chain"}) == _elements(shrunk.graph, {"chain"})
+
+
+def _shape(graph: PhysicalGraph) -> set[str]:
+    return {element.id for element in (*graph.stores, *graph.edges, *graph.rules)}
+
+
+def test_a_switch_must_earn_its_price() -> None:
+    """Selectivities are alike, so the cheaper first step is the one into the slower stream."""
+    star = (
+        "SELECT a.i FROM p [RANGE 5 SECONDS] AS a, r [RANGE 5 SECONDS] AS b, t [RANGE 5 SECONDS] AS c "
+        "WHERE a.i = b.i AND a.j = c.j"
+    )
+    options = Options(storage_weight=0.0, mirs=False)
+
+    def planned(running: Plan | None, r: float, stay: float) -> Plan:
+        known = FixedStatistics({"p": 20.0, "r": r, "t": 10.0})
+        chosen = replace(options, stay_discount=stay)
+        return plan(_queries(star=star), CATALOG, known, options=chosen, running=running)
+
+    running = planned(None, 9.99, 0.02)
+
+    assert _shape(planned(None, 10.01, 0.02).graph) != _shape(running.graph)
+    assert _shape(planned(running, 10.01, 0.02).graph) == _shape(running.graph)
+    assert _shape(planned(running, 100.0, 0.02).graph) != _shape(running.graph)
+    assert _shape(planned(planned(None, 9.99, 0.0), 10.01, 0.0).graph) != _shape(running.graph)
+
+
+def test_costs_of_what_stays_are_todays() -> None:
+    queries = _queries(chain=CHAIN)
+    running = _planned(queries)
+
+    stayed, fresh = _planned(queries, running, p=20.2), _planned(queries, p=20.2)
+
+    assert stayed.cost.total == pytest.approx(fresh.cost.total, rel=0.02)
+    assert stayed.cost.total > running.cost.total
+
+
+def test_more_than_half_changed_is_planned_afresh() -> None:
+    one, two, three = _queries(one=CHAIN, two=PAIR, three=MORE)
+
+    assert not mostly_changed([one, two], [one])
+    assert not mostly_changed([one, two, three], [one, two])
+    assert mostly_changed([one, two, three], [one])
+    assert mostly_changed([one], [])
+
+
+def test_another_setting_keeps_nothing() -> None:
+    queries, known = _queries(pair=PAIR), FixedStatistics(RATES)
+    running = plan(queries, CATALOG, known, tasks=1)
+
+    wider = plan(queries, CATALOG, known, tasks=4, running=running)
+
+    assert {store.tasks for store in wider.graph.stores} == {4}
+
+
+def test_the_cost_alone_is_computed_only_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = _planned(_queries(pair=PAIR, more=MORE))
+    solved: list[str] = []
+    solve = Setting.solve
+
+    def recorded(self: Setting, queries: list[Query], *rest: object, **named: object) -> object:
+        solved.extend(query.name for query in queries)
+        return solve(self, queries, *rest, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Setting, "solve", recorded)
+    first, second = made.individual_cost, made.individual_cost
+
+    assert solved == ["more", "pair"]
+    assert first == second >= made.cost.total
