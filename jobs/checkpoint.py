@@ -159,6 +159,26 @@ class Checkpoint:
             return None
         return self.change(int(json.loads(path.read_bytes())["change"]))
 
+    def remove_unfinished(self) -> None:
+        """Delete what a killed process was about to write: files without their final names, and
+        interim manifests of switches that were never committed."""
+        for pattern in ("*.unfinished", "*/*.unfinished", "commits/switch-*.json"):
+            for path in self.root.glob(pattern):
+                path.unlink(missing_ok=True)
+
+    def forget_changes(self, before: int) -> None:
+        """Delete changes with smaller numbers and the plans that only they name: no batch will run
+        under them again. Nobody may record a change meanwhile."""
+        for path in (self.root / "changes").glob("*.json"):
+            if path.stem.isdigit() and int(path.stem) < before:
+                path.unlink()
+        named = {
+            _CHANGE.validate_json(path.read_bytes()).plan for path in (self.root / "changes").glob("*.json")
+        }
+        for path in (self.root / "plans").glob("*.json"):
+            if path.stem not in named:
+                path.unlink()
+
 
 def read_identity(root: Path) -> Identity | None:
     """Whose checkpoint this is; None if there is none.

@@ -8,6 +8,7 @@ Everything that the next batch needs to know is in the last manifest.
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -16,6 +17,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from jobs.durable import sync
 from jobs.runs import RunRef
 from jobs.sinks.parquet import OutputFile
 from optimizer.errors import InputError, Place
@@ -159,34 +161,38 @@ class CommitLog:
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
-    """Write a manifest whole; durable when it returns."""
-    write_durably(path, _MANIFEST.dump_json(manifest))
+    """Write a manifest whole, its checksum on a second line; durable when it returns."""
+    content = _MANIFEST.dump_json(manifest)
+    write_durably(path, content + _checksum_line(content))
 
 
 @lru_cache(maxsize=4)
 def read_manifest(path: str) -> Manifest:
     """Read a manifest; it never changes once it has its name."""
-    content = Path(path).read_bytes()
+    content, _, _ = (whole := Path(path).read_bytes()).partition(b"\n")
     try:
-        return _MANIFEST.validate_json(content)
+        manifest = _MANIFEST.validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or None
-        raise InputError(
-            "bad-checkpoint",
-            Place(path, path=where),
-            repr(first["input"])[:80],
-            f"a manifest of checkpoint version {CHECKPOINT_VERSION}; restore it or start over",
-        ) from error
+        raise _unreadable(path, where, repr(first["input"])[:80]) from error
+    if whole != content + _checksum_line(content):
+        raise _unreadable(path, None, "other content than was written")
+    return manifest
 
 
-def sync_directory(folder: Path) -> None:
-    """Make renames inside a directory durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _checksum_line(content: bytes) -> bytes:
+    return b"\ncrc32 %08x\n" % zlib.crc32(content)
+
+
+def _unreadable(path: str, where: str | None, found: str) -> InputError:
+    return InputError(
+        "bad-checkpoint",
+        Place(path, path=where),
+        found,
+        f"a whole manifest of checkpoint version {CHECKPOINT_VERSION}; restore the checkpoint from a copy, "
+        "or delete it and start over",
+    )
 
 
 def write_durably(path: Path, content: bytes) -> None:
@@ -197,4 +203,4 @@ def write_durably(path: Path, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(unfinished, path)
-    sync_directory(path.parent)
+    sync(path.parent)

@@ -28,6 +28,7 @@ from jobs.checkpoint import Change, Checkpoint, Identity, read_identity
 from jobs.commit import write_durably
 from jobs.control import Incoming, Outgoing, connect
 from jobs.events import batch_completed
+from jobs.epoch_log import EpochLog
 from jobs.lock import hold
 from jobs.protocol import (
     Control,
@@ -93,6 +94,7 @@ class _Job:
         self._announced = ""
         self._changing = threading.Lock()
         self._topology: Topology | None = None
+        self._epochs: EpochLog | None = None
         self._drain_to: dict[str, str] | None = None
 
     def run(self) -> int:
@@ -157,6 +159,7 @@ class _Job:
         )
         topology = self._topology = Topology(spark, self._checkpoint, settings, self._observe)
         try:
+            self._epochs = EpochLog(given.run, settings.epoch_batches, topology.last)
             topology.start(given.trigger_ms)
             first = topology.last.batch + 1 if topology.last is not None else 0
             self._outgoing.send(
@@ -214,7 +217,12 @@ class _Job:
             )
         self._outgoing.send_results(batch, committed.gathered.tails)
         self._outgoing.send(batch_completed(committed, run))
+        if self._epochs is not None and (epoch := self._epochs.add(committed)) is not None:
+            self._outgoing.send(epoch)
         self._outgoing.now("running", batch)
+        if committed.switched:
+            with self._changing:
+                self._checkpoint.forget_changes(committed.change.number)
         self._wake.set()
 
     def _handle(self, message: Control) -> None:
@@ -230,7 +238,7 @@ class _Job:
     def _deploy(self, message: Deploy) -> None:
         try:
             graph = PhysicalGraph.from_json(json.dumps(message.graph), f"plan {message.plan_id}")
-            change = self._change(graph, message.plan_id, "deployed")
+            change = self._change(graph, message.plan_id, message.cause)
         except InputError as error:
             self._refuse(message.plan_id, str(error))
             return

@@ -4,22 +4,31 @@ A run is an uncompressed Arrow IPC file, so that reading it is mapping it: state
 than memory, and the page cache is the cache. A run's figures (rows, time range per input,
 arrival range) travel in its `RunRef`, and a copy of them in the file's own metadata, by which a
 later level of the same batch finds a run that no manifest lists yet.
+
+A manifest may list a run only once the run would outlive a loss of power (`make_durable`), and
+every run's size and checksum are compared with the manifest when a topology starts (`verify`), so
+damage is found before anything is computed from it.
 """
 
 from __future__ import annotations
 
 import os
+import zlib
 from collections import OrderedDict
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.fs as pafs
 from pydantic import TypeAdapter
+
+from jobs.durable import make_durable
+from optimizer.errors import InputError, Place
 
 _FIGURES = b"millrace.run"
 _CACHED_RUNS = 512
@@ -42,6 +51,8 @@ class RunRef:
     """Newest event time per input of the store, inclusive."""
     min_arrival: int
     max_arrival: int
+    crc32: int = 0
+    """Checksum of the file."""
 
 
 RUNS: TypeAdapter[tuple[RunRef, ...]] = TypeAdapter(tuple[RunRef, ...])
@@ -90,14 +101,51 @@ class StateRoot:
         table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
         table = table.replace_schema_metadata({_FIGURES: RUNS.dump_json((run,))})
         final = self.locate(run.path)
-        unfinished = f"{final}.tmp"
+        # A task that Spark has given up may still be writing: every process has its own file.
+        unfinished = f"{final}.{os.getpid()}.tmp"
         self.filesystem.create_dir(str(PurePosixPath(final).parent), recursive=True)
         with self.filesystem.open_output_stream(unfinished) as sink:
             with pa.ipc.new_file(sink, table.schema) as writer:
                 writer.write_table(table.combine_chunks(), max_chunksize=2**31 - 1)
             size = sink.tell()
+        checksum = self._checksum(unfinished)
         self.filesystem.move(unfinished, final)
-        return replace(run, bytes=size)
+        return replace(run, bytes=size, crc32=checksum)
+
+    def make_durable(self, runs: Iterable[RunRef]) -> None:
+        """Have runs survive a loss of power from now on. Other filesystems do so by themselves."""
+        if self.local:
+            make_durable((Path(self.locate(run.path)) for run in runs), Path(self._base))
+
+    def verify(self, runs: Iterable[RunRef]) -> None:
+        """Raise `InputError`, naming the file, unless every run is there as it was written."""
+        with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+            for fault in pool.map(self._fault, runs):
+                if fault is not None:
+                    raise fault
+
+    def _fault(self, run: RunRef) -> InputError | None:
+        name = self.locate(run.path)
+        size = self.filesystem.get_file_info(name).size
+        if size is None:
+            found = "no such file"
+        elif size != run.bytes:
+            found = f"{size} bytes"
+        elif self._checksum(name) != run.crc32:
+            found = "other content than was written"
+        else:
+            return None
+        return InputError(
+            "damaged-state",
+            Place(name),
+            found,
+            f"the {run.bytes} bytes that the last commit lists; restore the checkpoint from a copy, "
+            "or delete it and start over",
+        )
+
+    def _checksum(self, name: str) -> int:
+        with pa.memory_map(name) if self.local else self.filesystem.open_input_file(name) as file:
+            return zlib.crc32(file.read_buffer())
 
     def read(self, path: str) -> pl.DataFrame:
         """The run's tuples; the file is mapped, not read, where the filesystem is local.
@@ -161,7 +209,16 @@ class StateRoot:
         base = PurePosixPath(self._base)
         stale = sorted(p for p in (str(PurePosixPath(f).relative_to(base)) for f in found) if p not in keep)
         self.delete(stale)
+        self.remove_empty_folders()
         return tuple(stale)
+
+    def remove_empty_folders(self) -> None:
+        """Remove the folders of stores that have no runs; to be called while no task is at work."""
+        if not self.local:
+            return
+        for folder, inner, files in os.walk(self._base, topdown=False):
+            if not files and folder != self._base and not any(os.path.isdir(f"{folder}/{i}") for i in inner):
+                os.rmdir(folder)
 
     def _open(self, path: str) -> pa.ipc.RecordBatchFileReader:
         name = self.locate(path)

@@ -7,8 +7,11 @@ workers, which live on between batches and keep plans and runs open.
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,6 +82,14 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
         # The topology polls once per trigger; a shorter delay would only burn the driver's core.
         "spark.sql.streaming.pollingDelay": "10ms",
         "spark.sql.streaming.minBatchesToRetain": "10",
+        # Spark's own logs, a few bytes per batch: Hadoop's local file systems start a process for
+        # every chmod and readlink, some twenty per batch, unless they are asked for the raw one.
+        # What a checkpoint must not lose is in our manifests.
+        "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+        "spark.sql.streaming.checkpointFileManagerClass": (
+            "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+        ),
+        "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
         "spark.sql.ui.retainedExecutions": "1",
         "spark.ui.retainedJobs": "1",
         "spark.ui.retainedStages": "1",
@@ -96,6 +107,7 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
             master = f"local[{tasks},4]"
         settings["spark.driver.host"] = "127.0.0.1"
         settings["spark.driver.bindAddress"] = "127.0.0.1"
+        settings["spark.local.dir"] = str(_spill_directory())
     else:
         settings |= {
             f"spark.executorEnv.{key}": value for key, value in environment.items() if key != "PYTHONPATH"
@@ -108,6 +120,14 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def _spill_directory() -> Path:
+    """A directory for Spark's shuffle files that goes with this process; what a killed one left is
+    deleted by the next topology on this host, see `exchange.remove_orphans`."""
+    folder = Path(tempfile.mkdtemp(prefix=f"millrace-{os.getpid()}-spark-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 @contextmanager

@@ -6,7 +6,9 @@ report. Every batch may run under another plan.
 
 Exactly once. Spark repeats a batch under the same positions until it has logged its end. A batch
 whose manifest exists is not worked on again; one whose manifest does not exist has left nothing
-that a reader or a later batch can see.
+that a reader or a later batch can see. Before a manifest is written, everything that it lists is
+flushed to the disk. A batch that does not begin where the last manifest ends is refused: Spark's own
+log is not flushed, and may have lost its end (see `sources.datasource`).
 """
 
 from __future__ import annotations
@@ -25,16 +27,19 @@ from pyspark.sql.streaming.query import StreamingQuery
 from jobs.assignment import assign
 from jobs.checkpoint import Change, Checkpoint
 from jobs.commit import BatchFigures, Manifest, QueryState, StoreState, StreamState
+from jobs.durable import make_durable
 from jobs.exchange import exchange_directory, open_reports, remove_orphans
 from jobs.ingest import DEAD_LETTERS
 from jobs.metrics import Gathered, counts, gather, latencies_ms, newest, state_bytes
 from jobs.runs import RunRef
-from jobs.sinks.parquet import remove_hidden, show, write_schemas
+from jobs.sinks.parquet import hidden_path, remove_hidden, show, write_schemas
 from jobs.sources.datasource import FORMAT, MillraceSource, read_planned
 from jobs.sources.planner import PlannedBatch
+from jobs.spark_log import mend
 from jobs.stage import BatchContext, IngestStage, LevelStage
 from jobs.store import state_root
 from jobs.switch import Switched, store_filters, stored_columns, switch
+from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph
 
 
@@ -169,7 +174,11 @@ class Topology:
 
     def _recover(self) -> None:
         last = self._last
-        state_root(self._checkpoint.state).delete_others(last.runs if last is not None else ())
+        root = state_root(self._checkpoint.state)
+        root.verify(last.runs if last is not None else ())
+        root.delete_others(last.runs if last is not None else ())
+        self._checkpoint.remove_unfinished()
+        mend(self._checkpoint.root / "spark", -1 if last is None else last.batch)
         output = self._settings.output
         if output is not None:
             output.mkdir(parents=True, exist_ok=True)
@@ -192,12 +201,10 @@ class Topology:
             with self._at_work:
                 expected = 0 if self._last is None else self._last.batch + 1
                 if batch < expected:
+                    self._check_repeated(batch)
                     return
                 if batch > expected:
-                    raise RuntimeError(
-                        f"Spark begins batch {batch}, the last commit is of batch {expected - 1}: "
-                        f"{self._checkpoint.root} has lost commits; restore it or start over"
-                    )
+                    raise _torn(self._checkpoint, f"batch {batch} from Spark", f"batch {expected}")
                 if self._stopped:
                     raise _Stopping
                 self._work(batch)
@@ -210,7 +217,11 @@ class Topology:
         began = time.perf_counter()
         planned = read_planned(self._checkpoint.root, batch)
         if planned.batch != batch:
-            raise RuntimeError(f"the source planned batch {planned.batch}, Spark begins {batch}")
+            raise _torn(self._checkpoint, f"a plan of batch {planned.batch}", f"one of batch {batch}")
+        if self._last is not None and planned.start != self._last.position:
+            raise _torn(
+                self._checkpoint, f"batch {batch} at another position", "the position of the last commit"
+            )
         if self._prepare is not None:
             self._prepare(batch)
         change = self._change(planned)
@@ -247,15 +258,33 @@ class Topology:
         manifest = self._manifest(
             previous, graph, change, planned, watermarks, gathered, started_us, committed_us, base
         )
+        self._make_durable(manifest, before)
         self._checkpoint.commits.write(manifest)
         self._last = manifest
         if self._settings.output is not None:
             show(self._settings.output, manifest.files)
-        state_root(self._checkpoint.state).delete(manifest.removed)
+        root = state_root(self._checkpoint.state)
+        root.delete(manifest.removed)
         if base is not None:
             Path(base.path).unlink(missing_ok=True)
+            root.remove_empty_folders()
         seconds = time.perf_counter() - began
         self._observe(Committed(manifest, graph, change, gathered, planned.backlog, seconds, switched))
+
+    def _make_durable(self, manifest: Manifest, before: Manifest | None) -> None:
+        """Flush what the manifest lists and the one before it did not."""
+        known = {run.path for run in before.runs} if before is not None else set()
+        state_root(self._checkpoint.state).make_durable(r for r in manifest.runs if r.path not in known)
+        if self._settings.output is not None:
+            output = self._settings.output
+            make_durable((hidden_path(output, file) for file in manifest.files), output)
+
+    def _check_repeated(self, batch: int) -> None:
+        """A batch that is committed already may come again, once, after a crash between Spark's log and
+        ours; an older one means that Spark's log is not the one that belongs to the commits."""
+        if not self._checkpoint.commits.path(batch).exists():
+            assert self._last is not None
+            raise _torn(self._checkpoint, f"batch {batch} from Spark", f"batch {self._last.batch + 1}")
 
     def _change(self, planned: PlannedBatch) -> Change:
         """A live source says in its position which change a batch runs under; with files the
@@ -334,6 +363,17 @@ def _starved(query: StreamingQuery) -> bool:
     """True if the query ended because a Python process did not start in time."""
     ended_by = query.exception()
     return ended_by is not None and "failed to connect back" in str(ended_by)
+
+
+def _torn(checkpoint: Checkpoint, found: str, expected: str) -> InputError:
+    """That Spark's log and the commits do not belong together."""
+    return InputError(
+        "torn-checkpoint",
+        Place(str(checkpoint.root)),
+        found,
+        f"{expected}, as its commits say; restore the whole checkpoint from one copy, "
+        "or delete it and start over",
+    )
 
 
 class _Stopping(Exception):

@@ -49,10 +49,15 @@ def write_hidden(output: str, folder: str, batch: int, level: int, task: int, ta
     return OutputFile(str(path), table.num_rows)
 
 
+def hidden_path(output: Path, file: OutputFile) -> Path:
+    """Where a file is until it is shown."""
+    return output / _hidden(Path(file.path))
+
+
 def show(output: Path, files: Iterable[OutputFile]) -> None:
     """Give committed files their final names; those that have them already are passed over."""
     for file in files:
-        hidden = output / _hidden(Path(file.path))
+        hidden = hidden_path(output, file)
         try:
             os.replace(hidden, output / file.path)
         except FileNotFoundError:

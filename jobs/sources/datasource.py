@@ -4,6 +4,9 @@ Spark keeps the source's position in its offset log, asks how far the next batch
 repeats a batch under the same two positions after a failure. The planner's answer, descriptors
 of what to read, is written beside the checkpoint for the driver; tuples never pass through
 this source.
+
+Spark does not flush its offset log, so a loss of power may take its newest entries away. A batch
+whose manifest exists is therefore never planned again: it ends where its manifest says.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import BaseModel, Field
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from jobs.commit import CommitLog, read_manifest
 from jobs.sources.live import LivePlanner, LiveSource
 from jobs.sources.planner import PLANNED, PlannedBatch, Position, SourcePlanner
 from jobs.sources.replay import ReplayPlanner, ReplaySource
@@ -82,6 +86,7 @@ class _Reader(DataSourceStreamReader):  # type: ignore[misc]
     def __init__(self, checkpoint: Path, redis_url: str | None) -> None:
         self._checkpoint = checkpoint
         self._redis_url = redis_url
+        self._commits = CommitLog(checkpoint)
         # Spark also pickles the reader, to ship `read`; only the planning process needs the planner.
         self._planner: SourcePlanner | None = None
 
@@ -95,6 +100,9 @@ class _Reader(DataSourceStreamReader):  # type: ignore[misc]
         return self.planner.initial()
 
     def latestOffset(self, start: Position, limit: object) -> Position:
+        committed = self._commits.path(start["batch"])
+        if committed.exists():
+            return read_manifest(str(committed)).position
         return self.planner.advance(start)
 
     def partitions(self, start: Position, end: Position) -> Sequence[InputPartition]:

@@ -128,7 +128,7 @@ class LivePlanner:
             for chunk_end, rows in after["chunks"]:
                 descriptors.append(EntryRange(name, stream_key(name), last, chunk_end, rows))
                 last = chunk_end
-        return PlannedBatch(start["batch"], end, tuple(descriptors), (), self._backlog(end))
+        return PlannedBatch(start["batch"], end, tuple(descriptors), (), self._backlog(end), start)
 
     def _wanted(self) -> tuple[list[str], int]:
         """The streams of the plan that the next batch will run under, and its serial number."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol, TypeAlias
 
 from pydantic import Field, TypeAdapter
@@ -26,6 +26,8 @@ class PlannedBatch:
     """Streams that have nothing behind this batch and never will."""
     backlog: int | None
     """Tuples that wait behind this batch; None if the source cannot tell."""
+    start: Position = field(default_factory=dict)
+    """Where the batch begins."""
 
 
 PLANNED: TypeAdapter[PlannedBatch] = TypeAdapter(PlannedBatch)

@@ -63,7 +63,7 @@ class ReplayPlanner:
             backlog += files.rows - last
             if files.rows == last:
                 ended.append(files.stream)
-        return PlannedBatch(start["batch"], end, tuple(descriptors), tuple(ended), backlog)
+        return PlannedBatch(start["batch"], end, tuple(descriptors), tuple(ended), backlog, start)
 
 
 def _ranges(files: StreamFiles, first: int, last: int) -> list[FileRange]:
