@@ -19,7 +19,16 @@ import pyarrow as pa
 import redis
 from pydantic import ValidationError
 
-from jobs.protocol import CONTROL, Control, Event, Heartbeat, control_key, events_key
+from jobs.protocol import (
+    CONTROL,
+    Control,
+    EpochCompleted,
+    Event,
+    Heartbeat,
+    control_key,
+    events_key,
+    statistics_key,
+)
 from jobs.sinks.tail import ResultTail
 
 State: TypeAlias = Literal["starting", "running", "idle", "stopping"]
@@ -51,6 +60,7 @@ class Outgoing:
     def __init__(self, client: redis.Redis, topology: str, run: str, tail: ResultTail) -> None:
         self._client = client
         self._key = events_key(topology)
+        self._statistics_key = statistics_key(topology)
         self._run = run
         self._tail = tail
         self._waiting: deque[Event | _Results] = deque(maxlen=MOST_EVENTS)
@@ -119,7 +129,8 @@ class Outgoing:
                     self._tail.append(item.batch, item.tables)
                 else:
                     fields = {"message": item.model_dump_json()}
-                    self._client.xadd(self._key, fields, maxlen=MOST_EVENTS, approximate=True)  # type: ignore[arg-type]
+                    key = self._statistics_key if isinstance(item, EpochCompleted) else self._key
+                    self._client.xadd(key, fields, maxlen=MOST_EVENTS, approximate=True)  # type: ignore[arg-type]
             except redis.RedisError:
                 # Away, starting, or full: the item keeps its place.
                 time.sleep(_BACK_OFF_S[min(failures, len(_BACK_OFF_S) - 1)])

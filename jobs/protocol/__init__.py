@@ -8,6 +8,7 @@ next snapshot event repeats what matters.
 Redis keys:
     millrace:topology:{topology}:control    control messages, read by the job
     millrace:topology:{topology}:events     events, read by the backend and, through it, pages
+    millrace:topology:{topology}:statistics what each epoch did, read when plans are made again
     millrace:stream:{stream}                tuples of a stream, written by any producer
     millrace:results:{topology}:{query}     newest results of a query, capped, for the live tail
 
@@ -31,6 +32,10 @@ def control_key(topology: str) -> str:
 
 def events_key(topology: str) -> str:
     return f"millrace:topology:{topology}:events"
+
+
+def statistics_key(topology: str) -> str:
+    return f"millrace:topology:{topology}:statistics"
 
 
 def stream_key(stream: str) -> str:
@@ -57,6 +62,8 @@ class Deploy(Message):
     plan_id: str
     graph: dict[str, Any]
     """A `optimizer.graph.PhysicalGraph` document; validated by the job when it reads it."""
+    cause: str = "deployed"
+    """Why, for people; the switch repeats it."""
 
 
 class Stop(Message):
@@ -188,6 +195,55 @@ class JobFailed(Event):
     """One line."""
     detail: str
     """The traceback."""
+
+
+# Statistics: job -> optimizer. Not among the events, because no page folds them.
+
+
+class ElementRate(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    estimated: float | None
+    """Tuples per second that the plan was chosen for; None if it expects nothing."""
+    actual: float
+
+
+class QErrorMetrics(BaseModel):
+    """How far estimates are from actuals, the larger over the smaller: 1 is exact."""
+
+    model_config = ConfigDict(frozen=True)
+
+    median: float
+    max: float
+    worst: str
+    """The element with the largest error, with its two rates."""
+    estimated: float
+    actual: float
+
+
+class EpochCompleted(Event):
+    """What an epoch did under its last plan; counts are sums over these batches."""
+
+    type: Literal["epoch"] = "epoch"
+    epoch: int
+    plan_id: str
+    first_batch: int
+    last_batch: int
+    event_seconds: float
+    """Of event time; 0 if it did not advance."""
+    accepted: dict[str, int]
+    """New tuples by stream."""
+    edges: dict[str, int]
+    """Tuples sent along each edge, before copies."""
+    rules: dict[str, int]
+    """Tuples that each source and probe rule produced."""
+    held: dict[str, int]
+    """Tuples in each store, on average."""
+    sent: int
+    """Tuples sent in order to probe, copies counted."""
+    rates: dict[str, ElementRate]
+    """By edge and rule; empty if event time did not advance."""
+    q_error: QErrorMetrics | None
 
 
 AnyEvent = Annotated[

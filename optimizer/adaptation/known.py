@@ -62,6 +62,12 @@ class Known:
         object.__setattr__(self, "_rates", rates)
         object.__setattr__(self, "_shares", shares)
 
+    @property
+    def measured(self) -> Known:
+        """Only what was seen in the data: nothing that a person declared or nobody knows."""
+        seen = ("observed", "remembered", "sampled")
+        return Known(tuple(s for s in self.statistics if s.source in seen))
+
     def rate(self, stream: str) -> Interval | None:
         found = self._rates.get(stream)
         return None if found is None else found.interval
