@@ -37,6 +37,10 @@ class Topology(models.Model):
     planned_revision = models.PositiveIntegerField(default=0)
     failed_revision = models.PositiveIntegerField(default=0)
     deployment_error = models.TextField(blank=True, default="")
+    known = models.TextField(blank=True, default="")
+    """What the running job has taught about its streams: `optimizer.adaptation.Known`, as JSON."""
+    evaluated_epoch = models.CharField(max_length=64, blank=True, default="")
+    """The last epoch, `RUN:NUMBER`, from which that was learnt."""
 
     plan = models.ForeignKey("Plan", on_delete=models.PROTECT, null=True, related_name="+")
     """What should run."""
@@ -80,6 +84,10 @@ class Plan(models.Model):
     """`optimizer.graph.PhysicalGraph.to_json`, read back through its schema."""
     text = models.TextField()
     """The explanation for people."""
+    cause = models.CharField(max_length=255, default="deployed")
+    """Why it was made; a switch to it repeats this."""
+    known = models.TextField(blank=True, default="")
+    """What the topology knew when it was made, see `Topology.known`."""
     method = models.CharField(max_length=20)
     status = models.CharField(max_length=10)
     probe = models.FloatField()

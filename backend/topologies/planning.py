@@ -11,11 +11,13 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
+from pydantic import TypeAdapter
 
 from backend.catalog.language import parse_versions
 from backend.streams.queries import load_catalog, selectivities
 from backend.topologies.models import Plan as PlanRecord
 from backend.topologies.models import Topology, TopologyQuery
+from optimizer.adaptation import Known
 from optimizer.catalog import Catalog
 from optimizer.errors import Infeasible, InputError
 from optimizer.explain import explain as explain_plan
@@ -24,15 +26,16 @@ from optimizer.plan import Plan, plan
 from optimizer.problem import Options
 from optimizer.query import Query
 from optimizer.sql import parse_predicate
-from optimizer.statistics import StatisticsProvider, statistics_of_workload
+from optimizer.statistics import LayeredStatistics, StatisticsProvider, statistics_of_workload
 from optimizer.workload import SelectivityEstimate
 
+KNOWN: TypeAdapter[Known] = TypeAdapter(Known)
 DRAFT_METHOD = "greedy"
 """Answers at once: an explanation is read while somebody types."""
 DRAFT_SECONDS = 1.0
 
 
-def _statistics(catalog: Catalog, estimates: tuple[tuple[str, float], ...]) -> StatisticsProvider:
+def registered_statistics(catalog: Catalog, estimates: tuple[tuple[str, float], ...]) -> StatisticsProvider:
     """Declared rates and selectivities; an estimate over a stream that is gone is left out."""
     known = []
     for predicate, value in estimates:
@@ -58,7 +61,7 @@ def plan_newest(topology_id: int) -> bool:
     )
     if not claimed:
         return False
-    deployed = list(TopologyQuery.objects.filter(topology_id=topology_id).select_related("version__query"))
+    deployed = deployed_queries(topology)
     if not deployed:
         # Nothing to run: the topology was stopped when its last query left.
         Topology.objects.filter(pk=topology_id, planned_revision__lt=revision).update(
@@ -66,7 +69,7 @@ def plan_newest(topology_id: int) -> bool:
         )
         return True
     try:
-        made = _plan(topology, deployed)
+        made = plan_deployed(topology, deployed, read_known(topology.known))
     except (InputError, Infeasible) as error:
         _refuse(topology_id, revision, str(error))
         return True
@@ -77,15 +80,32 @@ def plan_newest(topology_id: int) -> bool:
     return True
 
 
-def _plan(topology: Topology, deployed: list[TopologyQuery]) -> Plan:
-    catalog = load_catalog()
+def deployed_queries(topology: Topology) -> list[TopologyQuery]:
+    """What the topology answers."""
+    return list(TopologyQuery.objects.filter(topology=topology).select_related("version__query"))
+
+
+def parse_deployed(deployed: Sequence[TopologyQuery], catalog: Catalog) -> list[Query]:
+    """The queries in their deployed versions. Raises `InputError` if a stream is not as it was."""
     versions = [one.version for one in deployed]
     parsed = parse_versions(versions, catalog)
-    texts = {version.query.name: version.sql for version in versions}
+    return [parsed[version.pk] for version in versions]
+
+
+def read_known(document: str) -> Known | None:
+    """Statistics as `Topology.known` and `Plan.known` keep them; None if there are none."""
+    return KNOWN.validate_json(document) if document else None
+
+
+def plan_deployed(topology: Topology, deployed: Sequence[TopologyQuery], known: Known | None) -> Plan:
+    """A plan for what the topology answers; what was measured goes before what is registered."""
+    catalog = load_catalog()
+    registered = registered_statistics(catalog, selectivities())
+    texts = {one.version.query.name: one.version.sql for one in deployed}
     return plan(
-        [parsed[version.pk] for version in versions],
+        parse_deployed(deployed, catalog),
         catalog,
-        _statistics(catalog, selectivities()),
+        registered if known is None else LayeredStatistics((known.measured, registered)),
         topology.method,
         Options(time_limit_s=settings.MILLRACE_PLAN_SECONDS),
         # Stores keep every column and tuple, so that a query over stored streams answers at once.
@@ -101,33 +121,50 @@ def _refuse(topology_id: int, revision: int, reason: str) -> None:
     )
 
 
+def record_plan(
+    topology: Topology,
+    plan_id: str,
+    revision: int,
+    deployed: Sequence[TopologyQuery],
+    made: Plan,
+    cause: str,
+    known: str,
+) -> PlanRecord:
+    """Keep a plan for good, with why it was made and what was known then."""
+    cost, solution = made.solution.cost, made.solution
+    record, _ = PlanRecord.objects.get_or_create(
+        plan_id=plan_id,
+        defaults={
+            "topology": topology,
+            "revision": revision,
+            "cause": cause,
+            "known": known,
+            "graph": made.graph.to_json(),
+            "text": to_text(explain_plan(made)),
+            "method": made.method,
+            "status": made.status.value,
+            "probe": cost.probe,
+            "storage": cost.storage,
+            "latency": cost.latency,
+            "individual_cost": made.individual_cost,
+            "bound": solution.bound,
+            "build_seconds": solution.build_seconds,
+            "solve_seconds": solution.solve_seconds,
+        },
+    )
+    record.versions.set(one.version for one in deployed)
+    return record
+
+
 def _store(topology: Topology, revision: int, deployed: list[TopologyQuery], made: Plan) -> None:
-    graph = made.graph.to_json()
     with transaction.atomic():
         newest = PlanRecord.objects.filter(topology=topology).first()
-        if newest is not None and newest.graph == graph:
+        if newest is not None and newest.graph == made.graph.to_json():
             record = newest
         else:
-            cost, solution = made.solution.cost, made.solution
-            record, _ = PlanRecord.objects.get_or_create(
-                plan_id=f"{topology.name}.{revision}",
-                defaults={
-                    "topology": topology,
-                    "revision": revision,
-                    "graph": graph,
-                    "text": to_text(explain_plan(made)),
-                    "method": made.method,
-                    "status": made.status.value,
-                    "probe": cost.probe,
-                    "storage": cost.storage,
-                    "latency": cost.latency,
-                    "individual_cost": made.individual_cost,
-                    "bound": solution.bound,
-                    "build_seconds": solution.build_seconds,
-                    "solve_seconds": solution.solve_seconds,
-                },
+            record = record_plan(
+                topology, f"{topology.name}.{revision}", revision, deployed, made, "deployed", topology.known
             )
-            record.versions.set(one.version for one in deployed)
         # A newer revision may have been planned meanwhile: the newest wins.
         Topology.objects.filter(pk=topology.pk, planned_revision__lt=revision).update(
             planned_revision=revision, plan=record, deployment_error=""
@@ -139,7 +176,7 @@ def explain(query: Query, sql: str, catalog: Catalog, topology: str | None) -> d
 
     The document is the API's (docs/frontend-contract.md). Raises `Infeasible`.
     """
-    made = _quickly([query], catalog, _statistics(catalog, selectivities()), {query.name: sql})
+    made = _quickly([query], catalog, registered_statistics(catalog, selectivities()), {query.name: sql})
     explanation = explain_plan(made)
     return {
         "text": to_text(explanation),
@@ -172,7 +209,7 @@ def _quickly(
 @lru_cache(maxsize=32)
 def _base(queries: tuple[Query, ...], catalog: Catalog, known: tuple[tuple[str, float], ...]) -> Plan:
     """The plan that one more query is compared with; the same while somebody types."""
-    return _quickly(queries, catalog, _statistics(catalog, known), {})
+    return _quickly(queries, catalog, registered_statistics(catalog, known), {})
 
 
 def _marginal(query: Query, catalog: Catalog, name: str | None) -> dict[str, Any] | None:

@@ -170,7 +170,8 @@ def _launch(topology: Topology, last: Run | None, now: datetime) -> None:
     )
     Run.objects.filter(pk=run.pk, state=RunState.CREATED).update(state=RunState.STARTING)
     send_event(topology.name, Heartbeat(run=run.pk, at=now, state="starting", batch=0))
-    log.info("topology %s: launched run %s as process %d", topology, run.pk, launched.pid)
+    ids = {"topology": topology.name, "run": run.pk, "plan": plan.plan_id}
+    log.info("topology %s: launched run %s as process %d", topology, run.pk, launched.pid, extra=ids)
 
 
 def _send_plan(topology: Topology, run: Run) -> None:
@@ -196,8 +197,9 @@ def _send_plan(topology: Topology, run: Run) -> None:
 
 
 def _deploy(topology: Topology, plan: Plan) -> None:
-    send_control(topology.name, Deploy(plan_id=plan.plan_id, graph=json.loads(plan.graph)))
-    log.info("topology %s: told its job to run plan %s", topology, plan.plan_id)
+    send_control(topology.name, Deploy(plan_id=plan.plan_id, graph=json.loads(plan.graph), cause=plan.cause))
+    ids = {"topology": topology.name, "plan": plan.plan_id}
+    log.info("topology %s: told its job to run plan %s", topology, plan.plan_id, extra=ids)
 
 
 def request_stop(run_id: str, now: datetime) -> None:

@@ -9,8 +9,8 @@ from celery.utils.log import get_task_logger
 from django.db.models import F
 from django.utils import timezone
 
-from backend.topologies import planning, supervision
-from backend.topologies.models import Topology
+from backend.topologies import planning, reoptimization, supervision
+from backend.topologies.models import Desired, Topology
 
 log = get_task_logger(__name__)
 
@@ -23,6 +23,20 @@ def optimize(topology_id: int) -> None:
     """Plan the newest revision of a topology, unless somebody is at it; then deploy it."""
     if planning.plan_newest(topology_id):
         supervision.reconcile(topology_id, timezone.now())
+
+
+@shared_task(name="topologies.reoptimize")
+def reoptimize(topology_id: int) -> None:
+    """Evaluate the newest epoch of a topology; deploy another plan if that repays the switch."""
+    if reoptimization.reoptimize(topology_id):
+        supervision.reconcile(topology_id, timezone.now())
+
+
+@shared_task(name="topologies.adapt")
+def adapt() -> None:
+    """Look for newly completed epochs of the topologies that run."""
+    for topology_id in Topology.objects.filter(desired=Desired.RUNNING).values_list("pk", flat=True):
+        reoptimize.delay(topology_id)
 
 
 @shared_task(name="topologies.reconcile")
