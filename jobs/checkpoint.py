@@ -28,6 +28,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from jobs.commit import CHECKPOINT_VERSION, CommitLog, write_durably
 from jobs.lock import hold
+from jobs.store import state_root
 from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph
 
@@ -158,6 +159,13 @@ class Checkpoint:
         if not path.exists():
             return None
         return self.change(int(json.loads(path.read_bytes())["change"]))
+
+    def verify(self) -> None:
+        """Raise `InputError`, naming the file, unless the last manifest and every run that it lists are
+        there as they were written."""
+        last = self.commits.last()
+        if last is not None:
+            state_root(self.state).verify(last.runs)
 
     def remove_unfinished(self) -> None:
         """Delete what a killed process was about to write: files without their final names, and

@@ -27,8 +27,8 @@ import redis
 from jobs.checkpoint import Change, Checkpoint, Identity, read_identity
 from jobs.commit import write_durably
 from jobs.control import Incoming, Outgoing, connect
-from jobs.events import batch_completed
 from jobs.epoch_log import EpochLog
+from jobs.events import batch_completed
 from jobs.lock import hold
 from jobs.protocol import (
     Control,
@@ -103,6 +103,7 @@ class _Job:
         self._write_job_file()
         self._outgoing.start()
         try:
+            self._checkpoint.verify()
             self._incoming.start()
             self._take_first_plan()
             self._wait_for_plan()

@@ -14,11 +14,14 @@ from pathlib import Path
 
 
 def mend(spark: Path, last: int) -> tuple[Path, ...]:
-    """Delete entries that cannot be read, and all that follow them; returns what was deleted.
+    """Delete entries that cannot be read, all that follow them, and files that never got their names;
+    returns the entries that were deleted.
 
     Arguments: the folder with Spark's logs, which need not be there; the last committed batch, or -1.
     Entries of batches before it are left alone: Spark does not read them.
     """
+    for path in spark.glob("*/.*.tmp*"):
+        path.unlink()
     numbers = {
         int(path.name)
         for log in ("offsets", "commits")
