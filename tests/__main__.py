@@ -19,6 +19,7 @@ SUITES = {
     "api": [sys.executable, "-m", "pytest", "tests/api"],
     "runtime": [sys.executable, "-m", "pytest", "tests/runtime"],
     "oracle": [sys.executable, "-m", "pytest", "tests/oracle"],
+    "faults": [sys.executable, "-m", "pytest", "tests/faults"],
     "browser": [sys.executable, "-m", "pytest", "tests/browser"],
 }
 

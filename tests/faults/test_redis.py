@@ -1,0 +1,65 @@
+"""Redis goes away while a topology runs, and comes back with what it had."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jobs.protocol import Stop
+from tests.runtime.live import Live, RedisServer, write_live_workload
+
+QUERIES = {
+    "two": "SELECT r.n AS rn, s.n AS sn FROM r [RANGE 20 SECONDS], s [RANGE 20 SECONDS] WHERE r.a = s.a",
+    "three": "SELECT r.n AS rn, s.n AS sn, t.n AS tn FROM r [RANGE 20 SECONDS], s [RANGE 20 SECONDS], "
+    "t [RANGE 20 SECONDS] WHERE r.a = s.a AND s.b = t.b",
+}
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    folder = tmp_path / "redis"
+    folder.mkdir()
+    server = RedisServer(folder)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def live(server: RedisServer, tmp_path: Path) -> Iterator[Live]:
+    live = Live(server.port, tmp_path, write_live_workload(tmp_path / "workload", QUERIES))
+    yield live
+    live.close()
+
+
+def test_redis_is_gone_for_a_while(server: RedisServer, live: Live) -> None:
+    graph = live.graph("greedy", "two", "three")
+    live.produce(100)
+    live.start("run-1", "plan-1", graph)
+    live.wait_for_tuples("rst")
+    for _ in range(2):
+        live.produce(50)  # Some of it is being read in the moment when the server goes.
+        server.stop()
+        assert not live.ends_within(3), "the job ended because Redis was away"
+        server.start()
+        live.produce(50)
+        live.wait_for_tuples("rst")
+    # Away again, and this time the job is killed and begins anew while nobody answers.
+    live.produce(50)
+    server.stop()
+    assert live.signal(signal.SIGKILL) == -signal.SIGKILL
+    live.start("run-2", "plan-1", graph)
+    assert not live.ends_within(3), "the job did not wait for Redis"
+    server.start()
+    live.wait_for(lambda e: e.type == "job_started" and e.run == "run-2")
+    live.produce(50)
+    live.send(Stop(mode="drain"))
+    assert live.wait_until_ended() == 0
+    for query in ("two", "three"):
+        assert live.found(query) == live.expected(query), query
+        assert len(live.found(query)) > 100
+    batches = [e for e in live.events() if e.type == "batch"]
+    assert sorted(sum(e.streams[s].accepted for e in batches) for s in "rst") == [300, 300, 300]

