@@ -43,7 +43,8 @@ def expected(made: Scenario, data: Path) -> int:
     ]
     tables = ", ".join(f"read_parquet('{data}/{name}/*.parquet') AS {name}" for name in "rstu")
     where = " AND ".join(["r.a = s.a", "s.b = t.b", "t.c = u.c", *windows])
-    row = duckdb.sql(f"SELECT count(*) FROM {tables} WHERE {where}").fetchone()
+    with duckdb.connect() as connection:
+        row = connection.execute(f"SELECT count(*) FROM {tables} WHERE {where}").fetchone()
     assert row is not None
     return int(row[0])
 
