@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -77,7 +78,8 @@ class LivePlanner:
     A position holds each stream's last entry id (or number of generated tuples) and the serial
     number of the newest plan change, so that a change begins a batch even when nothing arrives.
     While Redis cannot be reached the position stands still; nothing is lost, because entries stay
-    in Redis until read.
+    in Redis until read. If it goes away between two streams, the batch takes nothing of either: the
+    streams' watermarks would drift apart.
     """
 
     def __init__(self, source: LiveSource, redis_url: str, checkpoint: Path) -> None:
@@ -88,6 +90,7 @@ class LivePlanner:
         self._generated = {g.stream: g for g in source.generated}
         self._next_try = 0.0
         self._failures = 0
+        self._reachable_since_us: int | None = None
 
     def initial(self) -> Position:
         return {"batch": 0, "change": 0, "streams": {}}
@@ -95,16 +98,15 @@ class LivePlanner:
     def advance(self, start: Position) -> Position:
         wanted, change = self._wanted()
         streams = {name: dict(position) for name, position in start["streams"].items()}
-        moved = False
         share = max(1, self._source.batch_rows // max(1, len(wanted)))
+        ends: dict[str, Position] = {}
         for name in wanted:
-            position = streams.get(name, {})
-            after = self._generated_end(name, position, share) if name in self._generated else None
-            after = after or self._entries_end(name, position, share)
-            if after is not None:
-                streams[name] = after
-                moved = True
-        if not moved and change == start["change"]:
+            if name in self._generated:
+                made = self._generated_end(name, streams.get(name, {}), share)
+                ends |= {} if made is None else {name: made}
+        ends = self._entries_ends([n for n in wanted if n not in ends], streams, share) | ends
+        streams |= ends
+        if not ends and change == start["change"]:
             return start
         return {"batch": start["batch"] + 1, "change": change, "streams": streams}
 
@@ -128,7 +130,10 @@ class LivePlanner:
             for chunk_end, rows in after["chunks"]:
                 descriptors.append(EntryRange(name, stream_key(name), last, chunk_end, rows))
                 last = chunk_end
-        return PlannedBatch(start["batch"], end, tuple(descriptors), (), self._backlog(end), start)
+        reachable = self._reachable_since_us
+        if reachable is None:
+            reachable = time.time_ns() // 1000
+        return PlannedBatch(start["batch"], end, tuple(descriptors), (), self._backlog(end), start, reachable)
 
     def _wanted(self) -> tuple[list[str], int]:
         """The streams of the plan that the next batch will run under, and its serial number."""
@@ -143,17 +148,31 @@ class LivePlanner:
         rows = min(due - row, share)
         return {"row": row + rows} if rows > 0 else None
 
-    def _entries_end(self, name: str, position: Position, share: int) -> Position | None:
+    def _entries_ends(
+        self, names: Sequence[str], positions: Mapping[str, Position], share: int
+    ) -> dict[str, Position]:
+        """New positions of the streams that have something new; none at all while Redis is away."""
         if time.monotonic() < self._next_try:
-            return None
-        after = position.get("id", START)
+            return {}
+        ends: dict[str, Position] = {}
         try:
-            answer = self._bounded(keys=[stream_key(name)], args=[after, share, min(_CHUNK, max(1, share))])
+            for name in names:
+                end = self._entries_end(name, positions.get(name, {}), share)
+                if end is not None:
+                    ends[name] = end
         except (redis.ConnectionError, redis.TimeoutError):
             self._next_try = time.monotonic() + _RETRY_S[min(self._failures, len(_RETRY_S) - 1)]
             self._failures += 1
-            return None
+            self._reachable_since_us = None
+            return {}
         self._failures = 0
+        if self._reachable_since_us is None:
+            self._reachable_since_us = time.time_ns() // 1000
+        return ends
+
+    def _entries_end(self, name: str, position: Position, share: int) -> Position | None:
+        after = position.get("id", START)
+        answer = self._bounded(keys=[stream_key(name)], args=[after, share, min(_CHUNK, max(1, share))])
         if not answer:
             return None
         ends = [end.decode() for end in answer[::2]]

@@ -28,6 +28,9 @@ class PlannedBatch:
     """Tuples that wait behind this batch; None if the source cannot tell."""
     start: Position = field(default_factory=dict)
     """Where the batch begins."""
+    reachable_since_us: int = 0
+    """Since when the source has been there without a break, wall clock, microseconds since 1970:
+    before that a stream that brought nothing need not have been silent."""
 
 
 PLANNED: TypeAdapter[PlannedBatch] = TypeAdapter(PlannedBatch)
