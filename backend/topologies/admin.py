@@ -1,6 +1,6 @@
 from django.contrib import admin
 
-from backend.topologies.models import AuditEntry, Plan, PlanSwitch, Run, Topology
+from backend.topologies.models import AuditEntry, Plan, PlanSwitch, QueryPin, Run, Topology
 
 
 class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]
@@ -43,3 +43,9 @@ class PlanSwitchAdmin(ReadOnly):
 class AuditEntryAdmin(ReadOnly):
     list_display = ("at", "topology", "account", "action", "detail")
     list_filter = ("topology", "action")
+
+
+@admin.register(QueryPin)
+class QueryPinAdmin(ReadOnly):
+    list_display = ("query", "topology", "by", "at")
+    list_filter = ("topology",)

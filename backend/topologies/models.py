@@ -74,6 +74,22 @@ class TopologyQuery(models.Model):
         ordering = ("topology", "query__name")
 
 
+class QueryPin(models.Model):
+    """That an operator wants a query answered by one topology, whether it runs now or not."""
+
+    query = models.OneToOneField(Query, on_delete=models.CASCADE, related_name="pin")
+    topology = models.CharField(max_length=63, validators=[NAME])
+    """By name: a topology is made when its first query is deployed."""
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ("query__name",)
+
+    def __str__(self) -> str:
+        return f"{self.query} on {self.topology}"
+
+
 class Plan(models.Model):
     """A physical graph that was planned for a topology; never changed once written."""
 

@@ -1,0 +1,86 @@
+"""Which topology answers a query when nobody names one, and what an operator says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
+
+from backend.catalog.actions import create_query
+from backend.catalog.models import Query
+from backend.topologies.models import Topology, TopologyQuery
+
+Post = Callable[..., Any]
+TWO_WAY = """SELECT d.flight, w.wind FROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w
+WHERE d.origin = w.origin
+"""
+
+
+def deploy(client: Client, post: Post, query: Query, **options: object) -> Any:
+    return post(client, f"/api/queries/{query.pk}/deploy/", options).json()
+
+
+def pin(client: Client, query: Query, topology: str | None) -> Any:
+    return client.put(
+        f"/api/queries/{query.pk}/pin/", {"topology": topology}, content_type="application/json"
+    )
+
+
+@pytest.fixture
+def second(owner: User, query: Query) -> Query:
+    """Reads two of the first query's streams."""
+    return create_query(owner, "second", TWO_WAY)
+
+
+def test_a_query_goes_where_its_streams_are_stored(
+    as_owner: Client, post: Post, query: Query, second: Query
+) -> None:
+    assert deploy(as_owner, post, query)["topology"] == "main"
+    assert deploy(as_owner, post, second)["topology"] == "main"
+
+
+def test_a_full_topology_takes_no_more(
+    as_owner: Client, post: Post, owner: User, query: Query, second: Query, settings: Settings
+) -> None:
+    settings.MILLRACE_MOST_QUERIES = 1.0
+    assert deploy(as_owner, post, query, topology="flights")["topology"] == "flights"
+    assert deploy(as_owner, post, second)["topology"] == "main"
+    assert deploy(as_owner, post, create_query(owner, "third", TWO_WAY))["topology"] == "main-2"
+    # What runs stays where it is, with every new version.
+    assert deploy(as_owner, post, second)["topology"] == "main"
+    # Whoever names a topology gets it.
+    assert deploy(as_owner, post, create_query(owner, "fourth", TWO_WAY), topology="flights")["revision"] == 2
+
+
+def test_a_pinned_query_goes_to_its_topology_only(
+    as_owner: Client, as_operator: Client, post: Post, query: Query, second: Query
+) -> None:
+    assert deploy(as_owner, post, query, topology="flights")["topology"] == "flights"
+    assert as_owner.get(f"/api/queries/{second.pk}/pin/").json() == {"topology": None}
+    assert pin(as_operator, second, "slow").json() == {"topology": "slow"}
+    assert deploy(as_owner, post, second, topology="flights")["code"] == "pinned"
+    assert deploy(as_owner, post, second)["topology"] == "slow"
+    assert pin(as_operator, second, None).json() == {"topology": None}
+    assert as_owner.get(f"/api/queries/{second.pk}/").json()["topology"] == "slow"
+
+
+def test_a_running_query_moves_to_the_topology_it_is_pinned_to(
+    as_owner: Client, as_operator: Client, post: Post, query: Query, second: Query
+) -> None:
+    deploy(as_owner, post, query, topology="flights")
+    deploy(as_owner, post, second, topology="other")
+    assert pin(as_operator, second, "flights").status_code == 200
+    assert TopologyQuery.objects.get(query=second).topology.name == "flights"
+    assert Topology.objects.get(name="flights").revision == 2
+    assert Topology.objects.get(name="other").desired == "stopped"
+
+
+def test_only_operators_pin(as_owner: Client, anonymous: Client, as_operator: Client, query: Query) -> None:
+    assert pin(as_owner, query, "slow").json()["code"] == "operators-only"
+    assert pin(anonymous, query, "slow").status_code == 403
+    assert pin(as_operator, query, "no such name").status_code == 400
+    assert as_owner.get(f"/api/queries/{query.pk}/pin/").json() == {"topology": None}
