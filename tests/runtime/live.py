@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -77,17 +78,22 @@ class Live:
         self.client = redis.Redis(port=port)
         self._url = f"redis://127.0.0.1:{port}/0"
         self._folder = folder
-        self._workload = workload
+        self.workload = workload
         self._process: subprocess.Popen[bytes] | None = None
         self.produced: dict[str, list[dict[str, Any]]] = {"r": [], "s": [], "t": []}
         self._number = 0
 
     def graph(self, method: str, *queries: str) -> dict[str, Any]:
-        wanted = [q for q in self._workload.queries if q.name in queries]
-        made = plan(wanted, self._workload.catalog, method=method, retain="everything", tasks=2)
+        return self.graph_with(method, {}, *queries)
+
+    def graph_with(self, method: str, instead: Mapping[str, str], *queries: str) -> dict[str, Any]:
+        """A plan in which some queries have the text of others, by name."""
+        texts = {query.name: query for query in self.workload.queries}
+        wanted = [replace(texts[instead.get(name, name)], name=name) for name in sorted(queries)]
+        made = plan(wanted, self.workload.catalog, method=method, retain="everything", tasks=2)
         return json.loads(made.graph.to_json())
 
-    def start(self, run: str, plan_id: str, graph: dict[str, Any]) -> None:
+    def start(self, run: str, plan_id: str, graph: dict[str, Any], trigger_ms: int = 100) -> None:
         file = self._folder / f"{plan_id}.json"
         file.write_text(json.dumps(graph))
         log = (self._folder / f"{run}.log").open("wb")
@@ -103,7 +109,14 @@ class Live:
             "--redis",
             self._url,
         ]
-        command += ["--checkpoint", self._folder / "checkpoint", "--plan", file, "--trigger-ms", "100"]
+        command += [
+            "--checkpoint",
+            self._folder / "checkpoint",
+            "--plan",
+            file,
+            "--trigger-ms",
+            str(trigger_ms),
+        ]
         command += ["--out", self._folder / "out", "--parallelism", "2"]
         self._process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
 
@@ -187,8 +200,8 @@ class Live:
             connection.execute("SET TimeZone = 'UTC'")
             for stream, rows in self.produced.items():
                 connection.register(stream, pl.DataFrame(rows).to_arrow())
-            (asked,) = (q for q in self._workload.queries if q.name == query)
-            rows = connection.execute(to_duckdb(asked, self._workload.catalog)).fetchall()
+            (asked,) = (q for q in self.workload.queries if q.name == query)
+            rows = connection.execute(to_duckdb(asked, self.workload.catalog)).fetchall()
         return sorted(row for row in rows if max(row) > newer_than)
 
     def found(self, query: str) -> list[tuple[int, ...]]:
