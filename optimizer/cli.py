@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from optimizer.errors import Infeasible, InputError, Place
-from optimizer.explain import Explanation, explain, to_json, to_text
+from optimizer.explain import Explanation, draw, explain, to_json, to_text
 from optimizer.graph import PhysicalGraph, graph_schema
 from optimizer.methods import METHODS
 from optimizer.naming import nearest
@@ -46,7 +46,8 @@ def main(arguments: Sequence[str]) -> int:
         print(error, file=sys.stderr)
         return 2
     except Infeasible as error:
-        print(f"command line: {error}", file=sys.stderr)
+        option = "--" + error.constraint.replace("_", "-")
+        print(f"command line: {option}: {error}", file=sys.stderr)
         return 2
     return 0
 
@@ -76,6 +77,8 @@ def explained(given: argparse.Namespace) -> tuple[Explanation, PhysicalGraph]:
             mirs=not given.no_mir,
             single_copy=given.single_copy,
             storage_weight=given.storage_weight,
+            storage_budget=given.storage_budget,
+            task_capacity=given.task_capacity,
             time_limit_s=given.time_limit,
             solver=given.solver,
         ),
@@ -94,13 +97,22 @@ def _plan(given: argparse.Namespace) -> None:
         except OSError as error:
             found = error.strerror or type(error).__name__
             raise InputError("unwritable-file", Place(str(given.out)), found, "a writable file") from error
-    print(to_json(explanation) if given.json else to_text(explanation).rstrip("\n"))
+    if given.graph:
+        print(to_json(draw(explanation)))
+    else:
+        print(to_json(explanation) if given.json else to_text(explanation).rstrip("\n"))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m optimizer", description="Plan stream-join queries together.")
     commands = parser.add_subparsers(dest="command", required=True)
-    planning = commands.add_parser("plan", help="plan a workload directory and explain the plan")
+    _add_planning(commands.add_parser("plan", help="plan a workload directory and explain the plan"))
+    _add_planning(commands.add_parser("explain", help="the same as plan: why the plan is what it is"))
+    commands.add_parser("schema", help="print the JSON Schema of physical graphs")
+    return parser
+
+
+def _add_planning(planning: argparse.ArgumentParser) -> None:
     planning.add_argument("workload", type=Path, help="directory with streams.yaml and queries/*.sql")
     planning.add_argument("--method", default="ilp", help=f"one of {', '.join(METHODS)} (default: ilp)")
     planning.add_argument("--solver", choices=_SOLVERS, default="highs", help="for ilp (default: highs)")
@@ -110,6 +122,12 @@ def _parser() -> argparse.ArgumentParser:
     planning.add_argument(
         "--storage-weight", type=_not_negative, default=1.0, metavar="W", help="cost of one stored tuple"
     )
+    planning.add_argument(
+        "--storage-budget", type=_positive, metavar="B", help="stored tuples at most, all copies counted"
+    )
+    planning.add_argument(
+        "--task-capacity", type=_positive, metavar="C", help="tuples per second that one task takes at most"
+    )
     planning.add_argument("--no-mir", action="store_true", help="no materialized intermediate results")
     planning.add_argument("--single-copy", action="store_true", help="one partitioning per store")
     planning.add_argument("--parallelism", type=_count, default=1, metavar="N", help="tasks per store")
@@ -117,9 +135,9 @@ def _parser() -> argparse.ArgumentParser:
         "--retain", choices=("needed", "everything"), default="needed", help="what base stores keep"
     )
     planning.add_argument("--out", type=Path, metavar="plan.json", help="write the physical graph")
-    planning.add_argument("--json", action="store_true", help="explain as one JSON object")
-    commands.add_parser("schema", help="print the JSON Schema of physical graphs")
-    return parser
+    shown = planning.add_mutually_exclusive_group()
+    shown.add_argument("--json", action="store_true", help="explain as one JSON object")
+    shown.add_argument("--graph", action="store_true", help="explain as nodes and edges in one JSON object")
 
 
 def _positive(text: str) -> float:

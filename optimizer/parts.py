@@ -66,7 +66,9 @@ def answers(setting: Setting, queries: Sequence[Query], running: Sequence[Part] 
     """
     if mostly_changed(queries, [query for part in running for query in part.queries]):
         running = ()
-    groups = connected(queries)
+    # A budget is one decision for all: what one part stores the others cannot.
+    joint = setting.options.storage_budget is not None and len(queries) > 0
+    groups = (tuple(sorted(queries, key=lambda q: q.name)),) if joint else connected(queries)
     deadline = perf_counter() + setting.options.time_limit_s
     weights = [sum(len(query.inputs) ** 2 for query in group) for group in groups]
     found = []

@@ -8,6 +8,7 @@ from functools import cached_property
 from time import perf_counter
 
 from optimizer.catalog import Catalog
+from optimizer.errors import Infeasible
 from optimizer.graph import PhysicalGraph
 from optimizer.parts import Part, answers, side_by_side
 from optimizer.problem import Cost, Options, Solution, Status
@@ -189,10 +190,15 @@ def _individual(
 ) -> tuple[tuple[Part, ...], Translation, Solution, PhysicalGraph]:
     """Nothing is shared, not even stores: every query's topology stands beside the others."""
     running = {part.queries[0].name: part for part in before}
+    budgets = _budgets(setting, queries)
     parts, translations, graphs = [], [], []
     for query in sorted(queries, key=lambda q: q.name):
         same = running.get(query.name)
-        (part,) = answers(setting, [query], [same] if same is not None else [])
+        options = replace(setting.options, storage_budget=budgets.get(query.name))
+        own = replace(setting, options=options)
+        # Under a budget the shares differ from plan to plan, so nothing is taken over.
+        known = [same] if same is not None and not budgets else []
+        (part,) = answers(own, [query], known)
         # Names of inputs too are each query's own: a self-join may count its occurrences differently.
         translation = setting.translate([query], part.widening)
         forest = grow(part.solution, translation)
@@ -203,3 +209,15 @@ def _individual(
     solution = side_by_side([part.solution for part in parts], setting.method)
     graph = together(graphs, setting.method)
     return tuple(parts), translations_together(translations), solution, graph
+
+
+def _budgets(setting: Setting, queries: Sequence[Query]) -> dict[str, float]:
+    """A storage budget shared out to topologies that share no store, by what each needs at least."""
+    budget = setting.options.storage_budget
+    if budget is None:
+        return {}
+    least = {q.name: sum(size for _, size in setting.translate([q]).stored) for q in queries}
+    needed = sum(least[name] for name in sorted(least))
+    if needed > budget * (1 + 1e-9):
+        raise Infeasible("storage_budget", budget, needed)
+    return {name: one * budget / needed if needed else budget for name, one in least.items()}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from optimizer.catalog import Catalog
+from optimizer.errors import Infeasible
 from optimizer.methods import METHODS
 from optimizer.problem import Options, Solution
 from optimizer.query import Query
@@ -66,7 +67,11 @@ class Setting:
             # The program counted copies by relation. Where they turn out to be shared otherwise, its
             # optimum need not be the cheapest any more, and the greedy plan may have overtaken it.
             rival = replace(self, method="greedy", options=_hasty(self.options))
-            other, found = rival.solve(queries, running, widening)
+            try:
+                other, found = rival.solve(queries, running, widening)
+            except Infeasible:
+                # Heuristics may miss a narrow budget or capacity that the program kept.
+                return forest, settled
             if found.cost.total < settled.cost.total * (1 - 1e-9):
                 return other, replace(settled, orders=found.orders, stores=found.stores, cost=found.cost)
         return forest, settled
@@ -108,7 +113,15 @@ def share(
     # Several problems instead of one: the time limit is for all.
     limit = setting.options.time_limit_s / len(tried)
     hurried = replace(setting, options=replace(setting.options, time_limit_s=limit))
-    found = [(hurried.solve(queries, running, widening)[1], widening) for widening in tried]
+    found: list[tuple[Solution, Widening]] = []
+    refused: Infeasible | None = None
+    for widening in tried:
+        try:
+            found.append((hurried.solve(queries, running, widening)[1], widening))
+        except Infeasible as error:
+            refused = refused or error
+    if not found and refused is not None:
+        raise refused
     stay = 1 - setting.options.stay_discount
 
     def price(answer: tuple[Solution, Widening]) -> float:
@@ -130,8 +143,12 @@ def _worthwhile(setting: Setting, terms: Sequence[QueryTerms]) -> Widening:
         left -= len(touched)
         quick = setting.method == "flat" or len(touched) > _GREEDY_QUERIES
         trial = replace(setting, method="flat" if quick else "greedy", options=_hasty(setting.options))
-        _, before = trial.solve(touched, widening=kept)
-        _, after = trial.solve(touched, widening=wider)
+        try:
+            _, before = trial.solve(touched, widening=kept)
+            _, after = trial.solve(touched, widening=wider)
+        except Infeasible:
+            # A limit that the whole plan may keep and this quick trial does not: nothing is learnt.
+            continue
         if after.cost.total < before.cost.total * (1 - 1e-9):
             kept = wider
     return kept

@@ -181,14 +181,16 @@ class _Checker:
         names = dict(rule.renames)
         if set(windows) != set(rule.bound) | set(names.values()):
             _fault(rule.id, "does not check the windows of all its inputs")
-        if isinstance(origin, ProbeRule) and any(windows[n] != w for n, w in before.windows.items()):
-            _fault(rule.id, "checks another window than the rule before it")
+        # A narrower window than before is checked again, for all pairs: a query that leaves what it
+        # shared with others takes its own.
+        if isinstance(origin, ProbeRule) and any(_exceeds(windows[n], w) for n, w in before.windows.items()):
+            _fault(rule.id, "checks a wider window than the rule before it")
         store = self.stores[rule.store]
         for item, retention in zip(store.inputs, store.retention_us, strict=True):
             window = windows[names[item.input]]
-            if not store.is_base and window != stored.windows[item.input]:
-                _fault(rule.id, f"reads {item.input} of {store.label} in another window than was stored")
-            if retention is not None and (window is None or window > retention):
+            if not store.is_base and _exceeds(window, stored.windows[item.input]):
+                _fault(rule.id, f"reads {item.input} of {store.label} in a wider window than was stored")
+            if _exceeds(window, retention):
                 _fault(store.id, f"evicts {item.input} before the window of rule {rule.id} ends")
 
     def _check_routing(
@@ -320,7 +322,7 @@ class _Checker:
         if len(own) > 1 and checked != own:
             _fault(rule_id, f"answers {emit.query} in other windows than asked for")
         for name, window in got.windows.items():
-            if len(own) > 1 and window is not None and (own[name] is None or own[name] > window):  # type: ignore[operator]
+            if len(own) > 1 and _exceeds(own[name], window):
                 _fault(rule_id, f"checks a narrower window on {name} than {emit.query} asks for")
         if tuple((name, expression.type) for name, expression in emit.outputs) != outputs:
             _fault(rule_id, f"projects other columns than {emit.query} declares")
@@ -346,6 +348,11 @@ def _is_implied(condition: Expression, known: frozenset[Expression]) -> bool:
     if not (isinstance(condition, Call) and condition.function == "or"):
         return False
     return any(conjuncts(alternative) <= known for alternative in condition.arguments)
+
+
+def _exceeds(window: int | None, limit: int | None) -> bool:
+    """True if a window admits more than another; None is unbounded."""
+    return limit is not None and (window is None or window > limit)
 
 
 def _unique(kind: str, names: Iterable[str]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from optimizer.explain.document import Explanation, explain, to_json
+from optimizer.explain.document import Explanation, explain
+from optimizer.explain.drawing import Drawing, draw, to_json
 from optimizer.explain.marginal import MarginalCost, marginal_cost
 from optimizer.explain.text import to_text
 
-__all__ = ["Explanation", "MarginalCost", "explain", "marginal_cost", "to_json", "to_text"]
+__all__ = ["Drawing", "Explanation", "MarginalCost", "draw", "explain", "marginal_cost", "to_json", "to_text"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pydantic import TypeAdapter
-
 from optimizer.canonical import sort_key
 from optimizer.explain.alternatives import Alternative, Apart, alternatives, apart
+from optimizer.explain.forecast import Robustness, StateForecast, forecast, robustness
+from optimizer.explain.limits import Limit, limits
+from optimizer.explain.stores import OtherPartitioning, WithoutResult, other_partitionings, without_results
 from optimizer.expression import Call
 from optimizer.expression_sql import to_sql
 from optimizer.graph import Edge, Equality, PhysicalGraph, ProbeRule, SourceRule, StoreRule
@@ -30,7 +31,7 @@ class Seconds:
     build: float
     solve: float
     total: float
-    """All of planning: parsing excluded, every query alone, the joint plan and its check included."""
+    """All of planning: parsing and the queries' costs alone excluded, the plan's check included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,24 +116,27 @@ class Explanation:
     stores: tuple[ExplainedStore, ...]
     trees: tuple[ExplainedTree, ...]
     alternatives: tuple[Alternative, ...]
-    """Second-best orders; empty unless asked for."""
+    """Second-best orders; this and the next four are empty unless asked for."""
+    without_results: tuple[WithoutResult, ...]
+    other_partitionings: tuple[OtherPartitioning, ...]
+    limits: tuple[Limit, ...]
+    """Options that keep queries from sharing more."""
+    robustness: Robustness | None
+    """None also if nothing is uncertain."""
     apart: tuple[Apart, ...]
     """What keeps queries from sharing."""
+    state: StateForecast
 
 
 def explain(plan: Plan, *, second_best: bool = False) -> Explanation:
     """Cost by kind per store and step, who shares each, and what planning alone would cost.
 
     Args:
-        second_best: also search the best other order for every query and start, which takes
-            some milliseconds for each.
+        second_best: also search the best alternative of every decision, what limits cost, and how
+            the plan does under other statistics: milliseconds for each order and store, up
+            to a second for each limit and either end of the statistics.
     """
     return _Writer(plan).explanation(second_best)
-
-
-def to_json(explanation: Explanation) -> str:
-    """The explanation as one line of JSON."""
-    return TypeAdapter(Explanation).dump_json(explanation).decode()
 
 
 class _Writer:
@@ -165,7 +169,12 @@ class _Writer:
             stores=tuple(self._store(identity) for identity in self.stores),
             trees=tuple(self._tree(rule) for rule in sources),
             alternatives=alternatives(plan) if second_best else (),
+            without_results=without_results(plan) if second_best else (),
+            other_partitionings=other_partitionings(plan) if second_best else (),
+            limits=limits(plan) if second_best else (),
+            robustness=robustness(plan) if second_best else None,
             apart=() if plan.method == "individual" else apart(plan),
+            state=forecast(plan),
         )
 
     def _rate(self, identity: str) -> float:

@@ -27,6 +27,11 @@ def _lines(explanation: Explanation, timings: bool) -> Iterator[str]:
         yield f"bound {_number(explanation.bound)}, gap {100 * explanation.gap:.2f} %"
     else:
         yield "bound unknown: this method proves nothing"
+    state = explanation.state
+    if state.low < state.high:
+        yield f"state {_number(state.expected)} tuples, {_number(state.low)} to {_number(state.high)}"
+    if explanation.robustness is not None:
+        yield str(explanation.robustness)
     alone = explanation.individual_cost
     share = 100 * (alone - cost.total) / alone if alone else 0.0
     compared = f"saves {share:.1f} %" if share >= 0 else f"costs {-share:.1f} % more"
@@ -56,6 +61,11 @@ def _lines(explanation: Explanation, timings: bool) -> Iterator[str]:
         answers = f" => {', '.join(tree.emits)}" if tree.emits else ""
         yield f"{tree.start}{passing}: {_number(tree.tuples_per_second)}/s{answers}"
         yield from _steps(tree.steps, "", labels)
+    yield from _decisions(explanation)
+
+
+def _decisions(explanation: Explanation) -> Iterator[str]:
+    """What else could have been chosen, what limits cost, what is kept apart."""
     if explanation.alternatives:
         yield ""
         yield "second-best orders"
@@ -64,11 +74,33 @@ def _lines(explanation: Explanation, timings: bool) -> Iterator[str]:
             f"  {other.query} from {other.start}: {', '.join(other.chosen)}; "
             f"instead {', '.join(other.instead)} for {_signed(other.extra_cost)}"
         )
+    if explanation.without_results:
+        yield ""
+        yield "without a materialized result"
+    for result in explanation.without_results:
+        yield f"  {'*'.join(result.relation)}: {_signed(result.extra_cost)}"
+    if explanation.other_partitionings:
+        yield ""
+        yield "second-best partitionings"
+    for other_way in explanation.other_partitionings:
+        yield (
+            f"  {'*'.join(other_way.relation)} by {_columns(other_way.chosen)}; "
+            f"by {_columns(other_way.instead)} for {_signed(other_way.extra_cost)}"
+        )
+    if explanation.limits:
+        yield ""
+        yield "limits"
+    for limit in explanation.limits:
+        yield f"  without {limit.option} at least {_number(limit.saving)} cheaper"
     if explanation.apart:
         yield ""
         yield "kept apart"
     for pair in explanation.apart:
         yield f"  {' and '.join(pair.queries)} on {pair.join}: {pair.reason}"
+
+
+def _columns(columns: Sequence[str]) -> str:
+    return " and ".join(columns) or "nothing"
 
 
 def _signed(value: float) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from optimizer.canonical import conjuncts, sort_key, stream_of
-from optimizer.expression import Call, Expression
-from optimizer.graph import PhysicalGraph, ProbeRule, SourceRule, StoreRule
+from optimizer.expression import Call, Expression, inputs_of
+from optimizer.graph import PhysicalGraph, ProbeRule, Rule, SourceRule, StoreRule
 from optimizer.statistics.observed import ObservedStatistics, ObservedStep
 from optimizer.types import ColumnType
 
@@ -65,9 +65,7 @@ def _filters(graph: PhysicalGraph, measured: Measured) -> list[ObservedStep]:
             matched=_produced(rule, measured) or 0,
         )
         for rule in graph.rules
-        if isinstance(rule, SourceRule)
-        and rule.filter is not None
-        and _produced(rule, measured) is not None
+        if isinstance(rule, SourceRule) and rule.filter is not None and _produced(rule, measured) is not None
     ]
 
 
@@ -76,10 +74,15 @@ def _probes(graph: PhysicalGraph, measured: Measured) -> list[ObservedStep]:
     stored = {
         rule.store: measured.edges.get(rule.edge, 0) for rule in graph.rules if isinstance(rule, StoreRule)
     }
+    rules = {rule.id: rule for rule in graph.rules}
+    senders = {edge.id: rules[edge.origin] for edge in graph.edges}
     inner: list[ObservedStep] = []
     leaves: dict[str, list[ObservedStep]] = defaultdict(list)
     for rule in graph.rules:
         if not isinstance(rule, ProbeRule) or not stores[rule.store].is_base:
+            continue
+        if _narrows(rule, senders[rule.edge]):
+            # What it drops of what arrives would be taken for the predicates' doing.
             continue
         window = next(w.window_us for w in rule.windows if w.input == rule.renames[0][1])
         partners = float(measured.held.get(rule.store, 0))
@@ -99,6 +102,16 @@ def _probes(graph: PhysicalGraph, measured: Measured) -> list[ObservedStep]:
         if len(ends) == inputs and len({end.predicates for end in ends}) == 1:
             inner += _shared_out(ends, measured.results.get(query, 0))
     return inner
+
+
+def _narrows(rule: ProbeRule, sender: Rule) -> bool:
+    """True if a rule checks windows or filters again, on inputs that were bound before it."""
+    if any(inputs_of(predicate) <= set(rule.bound) for predicate in rule.predicates):
+        return True
+    if not isinstance(sender, ProbeRule):
+        return False
+    before = {bound.input: bound.window_us for bound in sender.windows}
+    return any(before.get(b.input, b.window_us) != b.window_us for b in rule.windows)
 
 
 def _produced(rule: SourceRule | ProbeRule, measured: Measured) -> int | None:

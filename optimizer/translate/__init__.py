@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from optimizer.translate.copies import settle
-from optimizer.translate.forest import grow
 from optimizer.translate.graph import to_graph
+from optimizer.translate.grow import grow
 from optimizer.translate.model import Occurrence, QueryTerms, Retain, Translation, Variant, conditions_of
 from optimizer.translate.problem import to_problem
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from optimizer.canonical import stream_of
 from optimizer.expression import Column, Expression, columns_of
+from optimizer.graph import WindowBound
 from optimizer.translate.equalities import equality_class
 from optimizer.translate.forest import Forest, Node, StoreKey
 from optimizer.translate.model import QueryTerms, Translation, any_of, over
@@ -79,7 +80,7 @@ class Columns:
         if id(node) not in self._leaving:
             needed: set[Column] = set()
             for name in node.queries:
-                needed |= self._emitted(self._terms[name])
+                needed |= self._emitted(self._terms[name], node)
             for fed in node.feeds:
                 needed |= set(self.stored(fed))
             for child in node.children.values():
@@ -161,17 +162,22 @@ class Columns:
 
     def _read(self, node: Node) -> set[Column]:
         read = set(self.leaving(node))
-        for expression in (*node.fresh, *self.checks(node)):
+        for expression in (*node.fresh, *node.residuals, *self.checks(node)):
             read |= columns_of(expression)
         return read
 
-    def _emitted(self, terms: QueryTerms) -> set[Column]:
+    def _emitted(self, terms: QueryTerms, node: Node) -> set[Column]:
         read = {column for _, expression in terms.outputs for column in columns_of(expression)}
-        for expression in terms.residuals:
+        residuals, windows = left_over(terms, node)
+        for expression in residuals:
             read |= columns_of(expression)
-        if terms.windows:
-            read |= {self.event_time(bound.input) for bound in terms.windows}
-        return read
+        return read | {self.event_time(bound.input) for bound in windows}
+
+
+def left_over(terms: QueryTerms, node: Node) -> tuple[tuple[Expression, ...], tuple[WindowBound, ...]]:
+    """The query's own filters and windows that its leaf has to check, because no step on the way did."""
+    residuals = tuple(residual for residual in terms.residuals if residual not in node.applied)
+    return residuals, () if node.windows == terms.own_windows else terms.windows
 
 
 def rename(expression: Expression, old: str, new: str) -> Expression:

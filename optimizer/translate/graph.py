@@ -26,7 +26,7 @@ from optimizer.graph import (
     WindowBound,
 )
 from optimizer.stream import Stream
-from optimizer.translate.columns import Columns, rename
+from optimizer.translate.columns import Columns, left_over, rename
 from optimizer.translate.equalities import split_equality
 from optimizer.translate.forest import Forest, Node, StoreKey
 from optimizer.translate.model import Occurrence, QueryTerms, Translation
@@ -62,6 +62,7 @@ class _Writer:
     salt: str
     columns: Columns = field(init=False)
     rates: dict[str, float] = field(init=False)
+    terms: dict[str, QueryTerms] = field(init=False)
     feeders: dict[StoreKey, list[Node]] = field(init=False, default_factory=dict)
     levels: dict[int, int] = field(init=False, default_factory=dict)
     stores: dict[StoreKey, GraphStore] = field(init=False, default_factory=dict)
@@ -74,6 +75,7 @@ class _Writer:
     def __post_init__(self) -> None:
         self.columns = Columns(self.forest)
         self.rates = dict(self.translation.rates)
+        self.terms = {terms.query.name: terms for terms in self.translation.queries}
         for node in self.forest.nodes():
             for fed in node.feeds:
                 self.feeders.setdefault(fed, []).append(node)
@@ -204,7 +206,7 @@ class _Writer:
         rule = self._source_rule(occurrence.stream, occurrence.input, occurrence.filter)
         out = [self._probe(child, rule.id) for child in root.children.values()]
         rule = self._send(self.sources[rule.id], *out)
-        emits = tuple(self._emit(name) for name in sorted(root.queries))
+        emits = tuple(self._emit(name, root) for name in sorted(root.queries))
         self.sources[rule.id] = SourceRule(rule.id, rule.stream, rule.input, rule.filter, rule.out, emits)
         self._estimate(rule.id, rate=self.rates[occurrence.id])
 
@@ -222,7 +224,7 @@ class _Writer:
                 equalities.append(equality)
             else:
                 others.append(predicate)
-        others += sorted(self.columns.checks(node), key=sort_key)
+        others += sorted({*self.columns.checks(node), *node.residuals}, key=sort_key)
         windows = tuple(WindowBound(name, window) for name, window in node.windows)
         key = self.columns.key(node)
         identity = self._id("P", origin, store.id, node.renames, equalities, others, windows)
@@ -252,7 +254,7 @@ class _Writer:
             predicates=tuple(others),
             windows=windows,
             out=tuple(sorted(out)),
-            emits=tuple(self._emit(name) for name in sorted(node.queries)),
+            emits=tuple(self._emit(name, node) for name in sorted(node.queries)),
         )
         sent = self.forest.arriving_rate(node)
         cost = sent * (store.tasks if edge.kind == "all" else 1)
@@ -270,9 +272,9 @@ class _Writer:
             self.levels[id(node)] = max(self._level(node.parent) + 1, *complete, 1)
         return self.levels[id(node)]
 
-    def _emit(self, query: str) -> Emit:
-        terms = next(t for t in self.translation.queries if t.query.name == query)
-        return Emit(query, terms.residuals, terms.windows, terms.outputs)
+    def _emit(self, query: str, leaf: Node) -> Emit:
+        terms = self.terms[query]
+        return Emit(query, *left_over(terms, leaf), terms.outputs)
 
     # Surroundings
 

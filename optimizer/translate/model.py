@@ -116,6 +116,11 @@ class QueryTerms:
     outputs: tuple[tuple[str, Expression], ...]
 
     @property
+    def own_windows(self) -> tuple[tuple[str, int | None], ...]:
+        """The query's own window of every canonical input, sorted."""
+        return tuple((variant.own.input, variant.own.window_us) for variant in self.variants)
+
+    @property
     def names(self) -> dict[str, str]:
         """Alias -> canonical input."""
         return {variant.alias: variant.own.input for variant in self.variants}
@@ -138,7 +143,7 @@ class Translation:
     """N of each stream's stores."""
     retain: Retain
     rates: tuple[tuple[str, float], ...]
-    """Tuples per second of each stream, by its name, and of each relation, by its id."""
+    """Tuples per second of each stream, by its name, and of each relation, widened or not, by its id."""
     stored: tuple[tuple[str, float], ...]
     """Expected tuples in one copy of each joined stream's store."""
 

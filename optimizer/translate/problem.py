@@ -69,8 +69,8 @@ def to_problem(
     )
     rates = {stream.name: _rate(stream.name, known) for stream in streams}
     for variant in (v for term in terms for v in term.variants):
-        served = variant.served_by
-        rates[served.id] = rates[served.stream] * filter_selectivity(served, known)
+        for relation in (variant.own, variant.served_by):
+            rates[relation.id] = rates[relation.stream] * filter_selectivity(relation, known)
     stored = _stored(relations, occurrences, rates, retain == "everything", horizon_s)
     problem = Problem(
         relations=relations,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -48,6 +49,44 @@ def test_the_published_schema_is_up_to_date(capsys: pytest.CaptureFixture[str]) 
     assert json.loads(SCHEMA.read_text()) == json.loads(json.dumps(graph_schema()))
 
 
+@pytest.mark.parametrize("method", ["ilp", "greedy", "left-deep", "tree", "individual"])
+def test_a_budget_that_no_plan_fits_is_named_with_the_smallest_that_works(
+    method: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["plan", str(GOLDEN / "clash"), "--method", method, "--single-copy", "--json"]
+
+    refused = main([*arguments, "--storage-budget", "10"])
+    (line,) = capsys.readouterr().err.splitlines()
+    least = re.fullmatch(
+        r"command line: --storage-budget: .* = 10; the smallest value that works is ([\d.]+)", line
+    )
+
+    assert refused == 2
+    assert least is not None
+    assert main([*arguments, "--storage-budget", least[1]]) == 0
+    assert sum(store["tuples"] for store in json.loads(capsys.readouterr().out)["stores"]) <= float(least[1])
+
+
+def test_a_capacity_that_no_plan_keeps_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["plan", str(GOLDEN / "clash"), "--parallelism", "4", "--json"]
+
+    refused = main([*arguments, "--task-capacity", "1"])
+    (line,) = capsys.readouterr().err.splitlines()
+
+    assert refused == 2
+    assert line.startswith("command line: --task-capacity: no plan fits task_capacity = 1")
+    least = float(line.rsplit(" ", 1)[1])
+    assert main([*arguments, "--task-capacity", str(least * 1.001)]) == 0
+
+
+def test_a_plan_is_drawn_as_nodes_and_edges(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(GOLDEN / "clash"), "--graph"]) == 0
+
+    drawing = json.loads(capsys.readouterr().out)
+    assert {node["kind"] for node in drawing["nodes"]} == {"source", "store", "probe", "query"}
+    assert {edge["kind"] for edge in drawing["edges"]} == {"sends", "keeps", "searches", "answers"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -57,6 +96,9 @@ def test_the_published_schema_is_up_to_date(capsys: pytest.CaptureFixture[str]) 
         (["plan", "{clash}", "--time-limit", "soon"], "expected a number"),
         (["plan", "{clash}", "--storage-weight", "-1"], "expected a number of at least 0"),
         (["plan", "{clash}", "--storage-weight", "nan"], "expected a finite number"),
+        (["plan", "{clash}", "--storage-budget", "0"], "expected a number above 0"),
+        (["plan", "{clash}", "--task-capacity", "much"], "expected a number"),
+        (["explain", "{clash}", "--json", "--graph"], "--graph"),
         (["plan", "{clash}", "--parallelism", "0"], "expected a whole number from 1"),
         (["plan", "{clash}", "--out", "{missing}/plan.json"], "expected a writable file"),
         (["plan", "{broken}"], "q1.sql:3:7"),

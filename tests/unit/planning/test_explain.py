@@ -7,10 +7,12 @@ from time import process_time
 
 import pytest
 
-from optimizer.explain import explain, marginal_cost, to_json
+from optimizer.explain import draw, explain, marginal_cost, to_json, to_text
+from optimizer.expression import Expression
 from optimizer.plan import Plan, plan
 from optimizer.problem import Options
 from optimizer.sql import parse_query
+from optimizer.statistics import Interval
 from tests.unit.planning.clash import CATALOG, Q1, Q2, STATISTICS, queries
 
 
@@ -83,3 +85,88 @@ def test_what_keeps_queries_apart_is_named() -> None:
 
     assert reason.queries == ("long", "q1")
     assert reason.reason.startswith("s is kept 1000s and 1s")
+
+
+def test_a_result_is_worth_what_the_plan_would_cost_more_without_it() -> None:
+    options = Options(storage_weight=0.0)
+    made = plan(queries(), CATALOG, STATISTICS, "ilp", options, tasks=4)
+    flat = plan(queries(), CATALOG, STATISTICS, "ilp", Options(storage_weight=0.0, mirs=False), tasks=4)
+
+    (result,) = explain(made, second_best=True).without_results
+
+    assert result.relation == ("s", "t")
+    assert result.extra_cost == pytest.approx(flat.cost.total - made.cost.total)
+
+
+def test_the_second_best_partitioning_is_no_better() -> None:
+    made = plan(queries(), CATALOG, STATISTICS, "ilp", Options(storage_weight=1.0, mirs=False), tasks=4)
+
+    others = explain(made, second_best=True).other_partitionings
+
+    assert {other.relation for other in others} == {("s",), ("t",)}
+    assert all(other.extra_cost >= 0 and other.instead != other.chosen for other in others)
+
+
+def test_an_option_that_costs_something_is_named() -> None:
+    tight = Options(storage_weight=0.0, mirs=False, single_copy=True)
+
+    hindering = explain(plan(queries(), CATALOG, STATISTICS, "ilp", tight, tasks=4), second_best=True).limits
+
+    assert {limit.option for limit in hindering} == {"--no-mir", "--single-copy"}
+    assert all(limit.saving > 0 for limit in hindering)
+
+
+def test_a_drawing_connects_every_start_with_every_query() -> None:
+    explanation = explain(plan(queries(), CATALOG, STATISTICS, "ilp", tasks=4))
+    drawing = draw(explanation)
+    nodes = {node.id: node for node in drawing.nodes}
+    behind: dict[str, set[str]] = {}
+    for edge in drawing.edges:
+        assert {edge.origin, edge.target} <= set(nodes)
+        behind.setdefault(edge.origin, set()).add(edge.target)
+
+    def reached(start: str) -> set[str]:
+        found, pending = {start}, [start]
+        while pending:
+            fresh = behind.get(pending.pop(), set()) - found
+            found |= fresh
+            pending += sorted(fresh)
+        return found
+
+    sources = [node for node in drawing.nodes if node.kind == "source"]
+    assert len(nodes) == len(drawing.nodes)
+    assert all({f"query:{name}" for name in node.queries} <= reached(node.id) for node in sources)
+    assert sum(node.cost for node in drawing.nodes) == pytest.approx(explanation.cost.total)
+
+
+def test_uncertain_statistics_give_a_range_of_states() -> None:
+    exact = explain(plan(queries(), CATALOG, STATISTICS), second_best=True)
+    unknown = explain(plan(queries(), CATALOG), second_best=True)
+
+    assert exact.state.low == exact.state.expected == exact.state.high
+    assert exact.robustness is None
+    assert unknown.state.low < unknown.state.expected < unknown.state.high
+    assert unknown.robustness is not None
+    assert min(unknown.robustness.low, unknown.robustness.high) >= 1
+    assert str(unknown.robustness) in to_text(unknown)
+
+
+def test_a_plan_that_is_bad_at_one_end_is_called_so() -> None:
+    """r may be a hundred times as fast as expected; then probing it first is a mistake."""
+
+    class Wide:
+        def rate(self, stream: str) -> Interval:
+            return Interval(1.0, 10.0, 100_000.0) if stream == "r" else Interval.exactly(100.0)
+
+        def selectivity(self, predicate: Expression) -> Interval:
+            return Interval.exactly(0.01)
+
+    made = plan([queries()[0]], CATALOG, Wide(), options=Options(storage_weight=0.0, mirs=False))
+
+    found = explain(made, second_best=True).robustness
+
+    assert found is not None
+    assert not found.is_robust
+    assert found.high > 1.1
+    assert found.most_uncertain == "r"
+    assert "if all statistics are high" in str(found)

@@ -1,0 +1,125 @@
+"""What the uncertainty of the statistics means for a plan: how large its state may get, and
+whether another plan would be much better at the edges of what is likely."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from optimizer.errors import Infeasible
+from optimizer.estimate import estimate
+from optimizer.expression import Expression
+from optimizer.plan import Plan
+from optimizer.statistics import DefaultStatistics, Interval, LayeredStatistics, StatisticsProvider
+from optimizer.translate import to_graph
+
+End = Literal["low", "expected", "high"]
+ROBUST = 1.1
+"""Up to this factor above the best plan found for an end, the plan counts as robust there."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtEnd:
+    """Statistics of which every one lies at one end of its interval."""
+
+    known: StatisticsProvider
+    end: End
+
+    def rate(self, stream: str) -> Interval | None:
+        return self._at(self.known.rate(stream))
+
+    def selectivity(self, predicate: Expression) -> Interval | None:
+        return self._at(self.known.selectivity(predicate))
+
+    def _at(self, value: Interval | None) -> Interval | None:
+        return None if value is None else Interval.exactly(getattr(value, self.end))
+
+
+@dataclass(frozen=True, slots=True)
+class StateForecast:
+    """Tuples that all stores hold, if all statistics lie at the low end, as expected, or at the high end."""
+
+    low: float
+    expected: float
+    high: float
+    stores: tuple[tuple[str, float, float], ...]
+    """(store, low, high) by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Robustness:
+    """How the plan compares at the ends with a plan made for them."""
+
+    low: float
+    """Its cost over that of the best plan found when all statistics are low; 1 is as good."""
+    high: float
+    most_uncertain: str | None
+    """The stream whose rate may differ most from what is expected."""
+
+    @property
+    def is_robust(self) -> bool:
+        return max(self.low, self.high) <= ROBUST
+
+    def __str__(self) -> str:
+        if self.is_robust:
+            above = 100 * (max(self.low, self.high) - 1)
+            return f"robust: at most {above:.0f} % above the best plan found at either end"
+        end, factor = max((("low", self.low), ("high", self.high)), key=lambda pair: pair[1])
+        about = f"; the rate of {self.most_uncertain} is least certain" if self.most_uncertain else ""
+        return f"not robust: {factor:.2g} times the best plan found if all statistics are {end}{about}"
+
+
+def forecast(plan: Plan) -> StateForecast:
+    """The plan's state under the lowest, expected and highest statistics, all at once.
+
+    Intervals come from the statistics provider: exact for declared numbers, a confidence
+    interval for sampled and observed ones, the documented range for defaults.
+    """
+    low, expected, high = (
+        estimate(plan.graph, AtEnd(_known(plan), end), plan.setting.horizon_s)
+        for end in ("low", "expected", "high")
+    )
+    stores = tuple((name, low.stores[name], high.stores[name]) for name in sorted(expected.stores))
+    return StateForecast(low.stored, expected.stored, high.stored, stores)
+
+
+def robustness(plan: Plan) -> Robustness | None:
+    """Compare the plan with greedy plans made for either end of the statistics.
+
+    None if nothing is uncertain. Takes two greedy optimizations.
+    """
+    known = _known(plan)
+    uncertain = {stream.name: _width(known.rate(stream.name)) for stream in plan.translation.streams}
+    forecasted = forecast(plan)
+    if forecasted.low == forecasted.high or not plan.solution.orders:
+        return None
+    widest = max(sorted(uncertain), key=lambda name: uncertain[name])
+    return Robustness(
+        _regret(plan, AtEnd(known, "low")),
+        _regret(plan, AtEnd(known, "high")),
+        widest if uncertain[widest] > 1 else None,
+    )
+
+
+def _known(plan: Plan) -> StatisticsProvider:
+    return LayeredStatistics((plan.statistics, DefaultStatistics()))
+
+
+def _width(rate: Interval | None) -> float:
+    if rate is None or rate.high == rate.low:
+        return 1.0
+    return rate.high / rate.low if rate.low > 0 else float("inf")
+
+
+def _regret(plan: Plan, known: AtEnd) -> float:
+    options = replace(plan.options, time_limit_s=min(1.0, plan.options.time_limit_s))
+    setting = replace(plan.setting, known=known, method="greedy", options=options)
+    try:
+        forest, _ = setting.solve(plan.queries)
+    except Infeasible:
+        # A budget that the expected numbers keep and these do not: there is no plan to compare with.
+        return 1.0
+    weights = (plan.options.probe_weight, plan.options.storage_weight)
+    other = estimate(to_graph(forest, method="greedy"), known, plan.setting.horizon_s).cost(*weights)
+    own = estimate(plan.graph, known, plan.setting.horizon_s).cost(*weights)
+    return max(1.0, own / other) if other > 0 else 1.0

@@ -1,0 +1,54 @@
+"""Which of the options keeps a plan from being cheaper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from optimizer.errors import Infeasible
+from optimizer.plan import Plan
+from optimizer.problem import Options
+
+_NOTICEABLE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """An option that costs something."""
+
+    option: str
+    """As on the command line."""
+    saving: float
+    """At least so much cheaper would a plan without it be, in probe tuples per second."""
+
+
+def limits(plan: Plan) -> tuple[Limit, ...]:
+    """Options without which queries would share more, and what that would save.
+
+    Each is lifted alone, and the queries planned again by the greedy method in at most a second,
+    so a saving is what is possible at least; options that cost nothing are left out.
+    """
+    found = []
+    for option, without in _lifted(plan.options):
+        hurried = replace(without, time_limit_s=min(1.0, plan.options.time_limit_s))
+        setting = replace(plan.setting, method="greedy", options=hurried)
+        try:
+            _, solution = setting.solve(plan.queries)
+        except Infeasible:
+            # The other options alone are too much for the quick method: nothing is known.
+            continue
+        saving = plan.cost.total - solution.cost.total
+        if saving > _NOTICEABLE * plan.cost.total:
+            found.append(Limit(option, saving))
+    return tuple(found)
+
+
+def _lifted(options: Options) -> Iterator[tuple[str, Options]]:
+    if not options.mirs:
+        yield "--no-mir", replace(options, mirs=True)
+    if options.single_copy:
+        yield "--single-copy", replace(options, single_copy=False)
+    if options.storage_budget is not None:
+        yield f"--storage-budget {options.storage_budget:g}", replace(options, storage_budget=None)
+    if options.task_capacity is not None:
+        yield f"--task-capacity {options.task_capacity:g}", replace(options, task_capacity=None)

@@ -1,0 +1,151 @@
+"""Decisions about stores: what each costs or saves against its second-best alternative."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from optimizer.methods.draft import Draft
+from optimizer.methods.memory import draft_of
+from optimizer.plan import Plan
+from optimizer.states import StateGraph
+from optimizer.translate import grow, settle
+from optimizer.translate.copies import copies_cost, known_columns
+from optimizer.translate.forest import Node
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutResult:
+    """The plan without one of its materialized results."""
+
+    relation: tuple[str, ...]
+    """Canonical inputs of the result."""
+    extra_cost: float
+    """Of the orders that used it, each routed as cheaply as possible around it, all else as planned."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherPartitioning:
+    """The plan with one store partitioned in the next best way."""
+
+    relation: tuple[str, ...]
+    """Canonical inputs; the stream alone for a base store."""
+    chosen: tuple[str, ...]
+    """Attributes of the installed copies; empty if tuples lie at random."""
+    instead: tuple[str, ...]
+    extra_cost: float
+
+
+def without_results(plan: Plan) -> tuple[WithoutResult, ...]:
+    """For every materialized result what the plan would cost more without it, by relation."""
+    draft = _draft(plan)
+    if draft is None:
+        return ()
+    found = []
+    for mir in sorted(draft.mirs):
+        before = draft.total
+        draft.begin()
+        if _route_around(draft, mir):
+            found.append(WithoutResult(_inputs(plan, draft, mir), draft.total - before))
+        draft.rollback()
+    return tuple(sorted(found, key=lambda one: (len(one.relation), one.relation, one.extra_cost)))
+
+
+def other_partitionings(plan: Plan) -> tuple[OtherPartitioning, ...]:
+    """For every store in several tasks the next best partitioning and its extra cost, by relation.
+
+    Stores whose probes know one column only have no alternative and are left out.
+    """
+    if plan.method == "individual":
+        return ()
+    found = [*_of_streams(plan), *_of_results(plan)]
+    return tuple(sorted(found, key=lambda one: (len(one.relation), one.relation, one.instead)))
+
+
+def _draft(plan: Plan) -> Draft | None:
+    """The plan as the methods see it; None if nothing can be materialized or shared there."""
+    if plan.method == "individual" or not any(not store.is_base for store in plan.solution.stores):
+        return None
+    # Discounts are for choosing; what is shown is the cost itself.
+    graph = StateGraph(plan.translation.problem, replace(plan.options, mirs=True))
+    return draft_of(graph, tuple(graph.required), plan.solution)
+
+
+def _inputs(plan: Plan, draft: Draft, site: int) -> tuple[str, ...]:
+    occurrences = plan.translation.occurrences
+    relations, _ = draft.graph.names(draft.graph.states[site])
+    return tuple(sorted(occurrences[relation].input for relation in relations))
+
+
+def _route_around(draft: Draft, mir: int) -> bool:
+    """Take a result away and route everybody who probed it; False if somebody cannot do without."""
+    graph = draft.graph
+    if not graph.targets[mir].queries:
+        for start in graph.states[mir].members:
+            draft.set_path((mir, start), None)
+    through = [key for key, path in sorted(draft.paths.items()) if any(graph.store[a] == mir for a in path)]
+    for key in through:
+        draft.set_path(key, None)
+    draft.drop_mir(mir)
+    draft.settle()
+    for key in through:
+        path = draft.cheapest_path(key, banned=mir)
+        if path is None:
+            return False
+        draft.set_path(key, path[1])
+    draft.settle()
+    return True
+
+
+def _of_streams(plan: Plan) -> Iterator[OtherPartitioning]:
+    forest = grow(plan.solution, plan.translation)
+    settle(forest, plan.solution, plan.options)
+    nodes: dict[str, list[Node]] = defaultdict(list)
+    for node in forest.nodes():
+        if node.store is not None and node.store.stream is not None and node.store.tasks > 1:
+            nodes[node.store.stream].append(node)
+    installed: dict[str, set[str]] = defaultdict(set)
+    for store in plan.graph.stores:
+        if store.is_base and store.partitioning is not None:
+            installed[store.inputs[0].stream].add(store.partitioning.name)
+    stored = dict(plan.translation.stored)
+    for stream in sorted(nodes):
+        chosen = tuple(sorted(installed[stream]))
+        candidates = sorted({c for node in nodes[stream] for c in known_columns(forest, node)})
+        ways: set[tuple[str, ...]] = {(column,) for column in candidates}
+        ways |= {tuple(sorted({*chosen, column})) for column in candidates if not plan.options.single_copy}
+        ways |= {tuple(c for c in chosen if c != column) for column in chosen if len(chosen) > 1}
+        ways -= {chosen}
+        if ways:
+            cost = copies_cost(forest, nodes[stream], stored[stream], plan.options)
+            instead = min(sorted(ways), key=cost)
+            yield OtherPartitioning((stream,), chosen, instead, cost(instead)[0] - cost(chosen)[0])
+
+
+def _of_results(plan: Plan) -> Iterator[OtherPartitioning]:
+    draft = _draft(plan)
+    for mir in () if draft is None else sorted(draft.mirs):
+        assert draft is not None
+        names = [
+            "" if p is None else f"{plan.translation.occurrences[p.relation].input}.{p.name}"
+            for p in draft.graph.sites[mir].partitionings
+        ]
+        if len(names) < 2 or draft.graph.sites[mir].tasks == 1:
+            continue
+        before, bits = draft.total, draft.copies[mir]
+        costs = {}
+        for number, _ in enumerate(names):
+            if 1 << number != bits:
+                draft.pin(mir, 1 << number)
+                costs[1 << number] = draft.settle() - before
+                draft.unpin(mir)
+                draft.settle()
+        best = min(sorted(costs), key=lambda way: costs[way])
+        yield OtherPartitioning(
+            _inputs(plan, draft, mir), _chosen(names, bits), _chosen(names, best), costs[best]
+        )
+
+
+def _chosen(names: list[str], bits: int) -> tuple[str, ...]:
+    return tuple(sorted(name for number, name in enumerate(names) if bits >> number & 1 and name))
