@@ -1,0 +1,75 @@
+"""What a checkpoint keeps, what it forgets, and how it notices damage; without Spark."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from jobs.checkpoint import Checkpoint, Identity
+from jobs.durable import make_durable
+from jobs.message import ARRIVAL
+from jobs.runs import RunRef, StateRoot, run_path
+from optimizer.errors import InputError
+from optimizer.graph import PhysicalGraph
+from optimizer.plan import plan
+from optimizer.sql import parse_query
+from tests.unit.planning.workloads import CATALOG
+
+
+def graph(sql: str) -> PhysicalGraph:
+    return plan([parse_query(sql, "q", CATALOG)], CATALOG, method="greedy").graph
+
+
+def written(root: StateRoot, store: str, batch: int) -> RunRef:
+    frame = pl.DataFrame({"r.at": [1, 2], ARRIVAL: [batch, batch + 1]})
+    run = RunRef(store, 0, run_path(store, 0, batch, 1), 2, 0, (1,), (2,), batch, batch + 1)
+    return root.write(run, frame)
+
+
+def test_verified_runs_are_as_they_were_written(tmp_path: Path) -> None:
+    root = StateRoot(str(tmp_path))
+    runs = [written(root, "S", batch) for batch in range(3)]
+    root.make_durable(runs)
+    root.verify(runs)
+    with pytest.raises(InputError, match="other content"):
+        root.verify([*runs, replace(runs[0], crc32=runs[0].crc32 ^ 1)])
+    with pytest.raises(InputError, match="bytes, expected the"):
+        root.verify([replace(runs[0], bytes=1)])
+    root.delete([runs[1].path])
+    with pytest.raises(InputError, match="no such file"):
+        root.verify(runs)
+
+
+def test_folders_of_freed_stores_go(tmp_path: Path) -> None:
+    root = StateRoot(str(tmp_path))
+    kept, freed = written(root, "kept", 0), written(root, "freed", 0)
+    root.delete([freed.path])
+    root.remove_empty_folders()
+    assert [folder.name for folder in tmp_path.iterdir()] == ["kept"]
+    root.verify([kept])
+
+
+def test_only_files_that_are_there_can_be_made_durable(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "file").write_text("x")
+    make_durable([tmp_path / "a" / "b" / "file"], tmp_path)
+    with pytest.raises(FileNotFoundError):
+        make_durable([tmp_path / "a" / "gone"], tmp_path)
+
+
+def test_changes_under_which_nothing_runs_again_are_forgotten(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path / "checkpoint", Identity("run", "t", 2))
+    first, second = graph("SELECT r.i FROM r"), graph("SELECT r.i, r.j FROM r")
+    for one in (first, second, first, second):
+        checkpoint.record_change(one, None, "deployed")
+    checkpoint.forget_changes(2)
+    assert sorted(path.stem for path in (checkpoint.root / "changes").iterdir()) == ["2", "3"]
+    assert len(list((checkpoint.root / "plans").iterdir())) == 2
+    checkpoint.forget_changes(3)
+    newest = checkpoint.newest_change()
+    assert newest is not None
+    assert [path.stem for path in (checkpoint.root / "plans").iterdir()] == [newest.plan]
+    assert checkpoint.graph(newest.plan) == second

