@@ -1,0 +1,185 @@
+"""Decisions without Spark: made two epochs ahead, once, and alike after a restart at any batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from jobs.adaptation.controller import Controller, Policy
+from jobs.adaptation.report import report_epochs
+from jobs.adaptation.schedule import Schedule
+from jobs.checkpoint import Checkpoint, Identity
+from jobs.commit import BatchCounts, BatchFigures, Manifest
+from jobs.epoch_log import EpochLog
+from jobs.history import BatchLine
+from jobs.metrics import Gathered
+from jobs.topology import Committed
+from optimizer.adaptation import learn
+from optimizer.estimate import estimate
+from optimizer.statistics import FixedStatistics
+from optimizer.workload import SelectivityEstimate, Workload
+from tests.unit.planning import clash
+
+EPOCH = 2
+SECONDS = 50
+"""Event time of a batch."""
+BATCHES = 14
+JUMP = 4
+"""The first batch with other data, which begins epoch 2."""
+R_S, S_T = clash.queries()[0].join_predicates()
+RATES = dict.fromkeys("rstu", 100.0)
+WORKLOAD = Workload(
+    clash.CATALOG,
+    clash.queries(),
+    (SelectivityEstimate(R_S, 0.005), SelectivityEstimate(S_T, 0.0075)),
+    (("q1", clash.Q1), ("q2", clash.Q2)),
+)
+BEFORE = learn(clash.queries(), FixedStatistics(RATES, {R_S: 0.005, S_T: 0.0075}))
+AFTER = learn(clash.queries(), FixedStatistics(RATES, {R_S: 0.00001, S_T: 0.5}))
+
+
+def policy(schedule: Schedule | None = None, adaptive: bool = True, forced: bool = False) -> Policy:
+    chosen = schedule or Schedule.always(("q1", "q2"))
+    return Policy("ilp", 2, EPOCH, adaptive, forced, chosen, bool(chosen.batches))
+
+
+@dataclass
+class Replay:
+    """Batches whose counts are what the plan in use would count under the data of the moment."""
+
+    root: Path
+    policy: Policy
+    lines: list[BatchLine] = field(default_factory=list)
+    last: Manifest | None = None
+
+    def __post_init__(self) -> None:
+        self.checkpoint = Checkpoint(self.root, Identity("replay", "test", 2))
+        self.controller = Controller(self.checkpoint, WORKLOAD, self.policy)
+        if not self.controller.begun:
+            self.controller.first_plan()
+        self.controller.resume(self.last, self.lines)
+
+    def run(self, until: int) -> Replay:
+        for batch in range(len(self.lines), until):
+            self.controller.prepare(batch)
+            plan = self.checkpoint.change_at(batch).plan
+            graph = self.checkpoint.graph(plan)
+            expected = estimate(graph, AFTER if batch >= JUMP else BEFORE)
+            counts = BatchCounts(
+                accepted={s.name: 100 * SECONDS for s in graph.streams},
+                edges={edge: round(rate * SECONDS) for edge, rate in expected.edges.items()},
+                rules={rule: round(rate * SECONDS) for rule, rate in expected.rules.items()},
+                held={store: round(tuples) for store, tuples in expected.stores.items()},
+                oldest_us=batch * SECONDS * 1_000_000,
+                newest_us=(batch + 1) * SECONDS * 1_000_000,
+            )
+            figures = BatchFigures(sum(counts.accepted.values()), {}, {}, 0, (), counts)
+            epoch = batch // EPOCH
+            self.lines.append(BatchLine(batch, 0, epoch, plan, batch, batch + 1, figures))
+            self.last = Manifest(batch, plan, epoch, (), {}, {}, {}, (), None, 0, figures, ())
+            self.controller.committed(self.last, self.lines)
+        return self
+
+    def killed(self) -> Replay:
+        """A new process on the same checkpoint, with what was committed."""
+        self.controller.close()
+        return Replay(self.root, self.policy, self.lines, self.last)
+
+    @property
+    def plans(self) -> list[str]:
+        return [line.plan for line in self.lines]
+
+
+@pytest.fixture
+def replays(tmp_path: Path) -> Iterator[list[Replay]]:
+    made: list[Replay] = []
+    yield made
+    for replay in made:
+        replay.controller.close()
+
+
+def begin(replays: list[Replay], root: Path, how: Policy) -> Replay:
+    replays.append(Replay(root, how))
+    return replays[-1]
+
+
+def test_a_change_of_data_changes_the_plan_two_epochs_later(replays: list[Replay], tmp_path: Path) -> None:
+    replay = begin(replays, tmp_path / "a", policy()).run(BATCHES)
+    switch = JUMP + 2 * EPOCH
+    assert len(set(replay.plans[:switch])) == 1
+    assert len(set(replay.plans[switch:])) == 1
+    assert replay.plans[switch] != replay.plans[0]
+    (decision,) = [d for d in replay.controller.decisions.all if d.kind == "statistics" and d.plan]
+    assert (decision.batch, decision.epoch) == (switch, JUMP // EPOCH)
+    assert decision.weighed is not None
+    assert decision.weighed.worthwhile
+    epochs = report_epochs(replay.lines, replay.controller.decisions.all, replay.checkpoint.graph)
+    (told,) = [s for epoch in epochs for s in epoch["switches"]]  # type: ignore[attr-defined]
+    assert told["actual_saving"] == pytest.approx(told["predicted_saving"], rel=0.3)
+
+
+@pytest.mark.parametrize("at", [1, JUMP + 1, JUMP + EPOCH, JUMP + EPOCH + 1, JUMP + 2 * EPOCH])
+def test_a_killed_replay_changes_plans_at_the_same_batches(
+    at: int, replays: list[Replay], tmp_path: Path
+) -> None:
+    whole = begin(replays, tmp_path / "whole", policy()).run(BATCHES)
+    cut = begin(replays, tmp_path / "cut", policy()).run(at).killed().run(BATCHES)
+    replays.append(cut)
+    assert cut.plans == whole.plans
+    for replay in (cut, whole):
+        # What comes behind the last batch may be decided already or not.
+        decided = [d.batch for d in replay.controller.decisions.all if d.batch < BATCHES]
+        assert decided == [0, *range(2 * EPOCH, BATCHES, EPOCH)]
+
+
+def test_a_decision_whose_document_was_lost_is_made_again(replays: list[Replay], tmp_path: Path) -> None:
+    """Killed between the plan change and its document: one change all the same."""
+    switch = JUMP + 2 * EPOCH
+    replay = begin(replays, tmp_path / "a", policy()).run(switch)
+    replay.controller.prepare(switch)
+    replay.controller.close()
+    for batch in range(switch, BATCHES):
+        (tmp_path / "a" / "decisions" / f"{batch}.json").unlink(missing_ok=True)
+    again = replay.killed().run(BATCHES)
+    replays.append(again)
+    assert sorted(p.stem for p in (tmp_path / "a" / "changes").glob("*.json")) == ["0", "1"]
+    assert again.plans[switch] != again.plans[switch - 1]
+
+
+def test_queries_come_and_go_at_their_batches(replays: list[Replay], tmp_path: Path) -> None:
+    schedule = Schedule((("q1", 0, None), ("q2", 3, 7)))
+    replay = begin(replays, tmp_path / "a", policy(schedule, adaptive=False)).run(BATCHES)
+    graphs = [replay.checkpoint.graph(plan) for plan in replay.plans]
+    answered = [tuple(query.name for query in graph.queries) for graph in graphs]
+    assert answered == [("q1",)] * 3 + [("q1", "q2")] * 4 + [("q1",)] * 7
+    assert {tuple(stream.name for stream in graph.streams) for graph in graphs} == {("r", "s", "t", "u")}
+
+
+def test_another_plan_at_every_epoch(replays: list[Replay], tmp_path: Path) -> None:
+    replay = begin(replays, tmp_path / "a", policy(adaptive=False, forced=True)).run(8)
+    for batch in range(1, 8):
+        assert (replay.plans[batch] != replay.plans[batch - 1]) == (batch % EPOCH == 0)
+
+
+def test_an_epoch_is_told_with_its_last_batch(replays: list[Replay], tmp_path: Path) -> None:
+    replay = begin(replays, tmp_path / "a", policy(adaptive=False)).run(1)
+    log = EpochLog("run", EPOCH, None)
+    change = replay.checkpoint.change_at(0)
+    events = []
+    for _ in range(4):
+        assert replay.last is not None
+        graph = replay.checkpoint.graph(replay.last.plan)
+        nothing = Gathered({}, {}, {}, {}, (), {}, (), (), (), {}, (), {}, 0)
+        events.append(log.add(Committed(replay.last, graph, change, nothing, None, 0.0, False)))
+        replay.run(len(replay.lines) + 1)
+    assert [event is None for event in events] == [True, False, True, False]
+    told = events[3]
+    assert told is not None
+    assert (told.epoch, told.first_batch, told.last_batch) == (1, 2, 3)
+    assert told.event_seconds == EPOCH * SECONDS
+    assert told.accepted == dict.fromkeys("rstu", 100 * SECONDS * EPOCH)
+    assert told.q_error is not None
+    assert told.q_error.max == pytest.approx(1.0, abs=0.2)
