@@ -6,7 +6,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group, Permission, User
 from django.db import transaction
 
-from backend.accounts.queries import OPERATORS
+from backend.accounts.queries import GROUPS, OPERATORS
 
 SHOWN_APPS = ("streams", "catalog", "topologies")
 
@@ -17,7 +17,8 @@ def create_operator(username: str, password: str) -> User:
 
     An account that exists keeps its password.
     """
-    group, _ = Group.objects.get_or_create(name=OPERATORS)
+    groups = {name: Group.objects.get_or_create(name=name)[0] for name in GROUPS}
+    group = groups[OPERATORS]
     group.permissions.set(
         Permission.objects.filter(content_type__app_label__in=SHOWN_APPS, codename__startswith="view_")
     )

@@ -1,24 +1,77 @@
 """What an account may do.
 
-Everybody who is signed in reads everything, writes queries and streams of their own, deploys and
-ingests. Changing somebody else's, and starting or stopping a topology, is for operators.
+    role      groups                    may
+    viewer    viewers                   read everything
+    author    authors, or no group      also write queries and streams, and ingest; change and deploy
+                                        their own and their teams'
+    operator  operators                 also start, stop and plan topologies; change everybody's
+    admin     admins, and superusers    also make teams and give roles (Django's admin)
+
+An account's role is the highest of its groups'. Everybody who is signed in reads everything: a plan
+shows every query that it answers, so hiding one query would hide its topology.
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+
+from backend.accounts.models import Team
+from backend.errors import Forbidden
+
+Role = Literal["viewer", "author", "operator", "admin"]
+ROLES: tuple[Role, ...] = ("viewer", "author", "operator", "admin")
+"""From the least to the most."""
 
 OPERATORS = "operators"
 """The group of accounts that run the topologies."""
+GROUPS: dict[str, Role] = {
+    "viewers": "viewer",
+    "authors": "author",
+    OPERATORS: "operator",
+    "admins": "admin",
+}
+
+
+def role_of(account: AbstractBaseUser | AnonymousUser) -> Role | None:
+    """The account's role; None for somebody who is not signed in."""
+    if not account.is_authenticated or not account.is_active:
+        return None
+    # The two account types that Django passes here both have these; the base class does not say so.
+    if account.is_superuser:  # type: ignore[union-attr]
+        return "admin"
+    names = account.groups.filter(name__in=GROUPS).values_list("name", flat=True)  # type: ignore[union-attr]
+    return max((GROUPS[name] for name in names), key=ROLES.index, default="author")
 
 
 def is_operator(account: AbstractBaseUser | AnonymousUser) -> bool:
-    if not account.is_authenticated or not account.is_active:
+    return role_of(account) in ("operator", "admin")
+
+
+def may_write(account: AbstractBaseUser | AnonymousUser) -> bool:
+    """True for everybody who may have queries and streams of their own."""
+    return role_of(account) not in (None, "viewer")
+
+
+def refuse_viewers(account: AbstractBaseUser, what: str) -> None:
+    """Raises `Forbidden` for an account that only reads."""
+    if not may_write(account):
+        raise Forbidden("viewers-only-read", f"{account.get_username()} is a viewer and may not {what}")
+
+
+def may_edit(account: AbstractBaseUser | AnonymousUser, owner_id: int, team_id: int | None = None) -> bool:
+    """True for the owner, for authors of the object's team, and for operators."""
+    role = role_of(account)
+    if role in (None, "viewer"):
         return False
-    # The two account types that Django passes here both have these; the base class does not say so.
-    return bool(account.is_superuser or account.groups.filter(name=OPERATORS).exists())  # type: ignore[union-attr]
+    if role in ("operator", "admin") or account.pk == owner_id:
+        return True
+    return team_id is not None and Team.objects.filter(pk=team_id, members=account.pk).exists()
 
 
-def may_edit(account: AbstractBaseUser | AnonymousUser, owner_id: int) -> bool:
-    """True for the owner and for operators."""
-    return account.pk == owner_id or is_operator(account)
+def teams_of(account: AbstractBaseUser | AnonymousUser) -> list[str]:
+    """The names of the account's teams."""
+    if not account.is_authenticated:
+        return []
+    return list(Team.objects.filter(members=account.pk).values_list("name", flat=True))

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, cast
 
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 
-from backend.accounts.queries import may_edit
+from backend.accounts.queries import may_edit, may_write, refuse_viewers
 from backend.catalog.language import Draft, read_draft
 from backend.catalog.models import Query, QueryVersion, Tag, VersionInput, VersionOutput
 from backend.errors import Conflict, Forbidden, InputErrors
+from backend.streams.actions import team_to_give
 from backend.streams.models import Stream
 
 
@@ -23,6 +25,7 @@ def create_query(
 
     Raises `InputErrors` for a text without meaning, `Conflict` when the name is taken.
     """
+    refuse_viewers(owner, "write queries")
     if Stream.objects.filter(name=name).exists():
         raise Conflict("name-taken", f"a stream is called {name}; streams and queries share their names")
     draft = _checked(sql, name)
@@ -73,6 +76,33 @@ def describe_query(
         record.save()
 
 
+def mark_favourite(account: AbstractBaseUser, record: Query, wanted: bool) -> None:
+    """Keep the query among the account's favourites, or no longer."""
+    if wanted:
+        record.favourite_of.add(cast(Any, account))
+    else:
+        record.favourite_of.remove(cast(Any, account))
+
+
+def transfer_query(account: AbstractBaseUser, record: Query, owner: str, team: str | None) -> None:
+    """Make somebody else the owner, and a team (or none) the one whose authors may change it.
+
+    Raises `Forbidden` unless the account may change the query and belongs to the team or operates;
+    `Conflict` for an account or team that there is not, or an owner who may only read.
+    """
+    _refuse_others(account, record)
+    heir = get_user_model().objects.filter(username=owner, is_active=True).first()
+    if heir is None:
+        raise Conflict("no-such-account", f"there is no account {owner}")
+    if not may_write(heir):
+        raise Conflict("viewers-only-read", f"{owner} is a viewer and cannot own a query")
+    present = None if record.team is None else record.team.name
+    if team != present:
+        record.team = None if team is None else team_to_give(account, team)
+    record.owner = cast(Any, heir)
+    record.save(update_fields=["owner", "team", "updated_at"])
+
+
 def delete_query(account: AbstractBaseUser, record: Query) -> None:
     """Forget a query and its versions, unless it is deployed or another query reads it."""
     _refuse_others(account, record)
@@ -98,7 +128,7 @@ def _checked(sql: str, name: str) -> Draft:
 
 
 def _refuse_others(account: AbstractBaseUser, record: Query) -> None:
-    if not may_edit(account, record.owner_id):
+    if not may_edit(account, record.owner_id, record.team_id):
         raise Forbidden("not-yours", f"{record.owner} owns {record.name}; save yours under another name")
 
 

@@ -29,6 +29,13 @@ class Query(models.Model):
     description = models.TextField(blank=True, default="")
     tags = models.ManyToManyField(Tag, related_name="queries", blank=True)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="queries")
+    team = models.ForeignKey(
+        "accounts.Team", on_delete=models.SET_NULL, null=True, blank=True, related_name="queries"
+    )
+    """Whose authors may change it too."""
+    favourite_of = models.ManyToManyField(
+        settings.AUTH_USER_MODEL, related_name="favourite_queries", blank=True
+    )
     current = models.ForeignKey("QueryVersion", on_delete=models.PROTECT, null=True, related_name="+")
     """The newest version; null only while the query is being created."""
     created_at = models.DateTimeField(auto_now_add=True)

@@ -25,6 +25,7 @@ def queries() -> QuerySet[Query]:
         Query.objects.exclude(current=None)
         .select_related(
             "owner",
+            "team",
             "current",
             "deployment__version",
             "deployment__topology__active_plan",
@@ -76,6 +77,11 @@ class Results:
     rows: tuple[dict[str, Any], ...]
     ids: tuple[str, ...]
     batches: tuple[int, ...]
+
+
+def favourites(account_id: int) -> set[int]:
+    """The ids of an account's favourite queries."""
+    return set(Query.objects.filter(favourite_of=account_id).values_list("pk", flat=True))
 
 
 def newest_results(record: Query, limit: int) -> Results:

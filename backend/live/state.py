@@ -26,6 +26,10 @@ from jobs.protocol import (
 
 HISTORY_KEPT = 300
 SWITCHES_KEPT = 50
+STORE_BATCHES_KEPT = 60
+STORE_BATCHES_LEAST = 5
+STORE_POINTS_KEPT = 600
+"""Over all stores together: many stores are followed for fewer batches, so that a snapshot stays small."""
 STATES = ("stopped", "starting", "running", "idle", "stopping", "failed")
 LIVE_STATE_CHOICES = [(state, state) for state in STATES]
 State = Literal["stopped", "starting", "running", "idle", "stopping", "failed"]
@@ -47,6 +51,26 @@ class HistoryPoint(BaseModel):
     latency_ms_p99: float | None
     state_bytes: int
     state_tuples: int
+
+
+class StorePoint(BaseModel):
+    """A store in one batch, for its sparklines; as `jobs.protocol.StoreMetrics`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tuples: int
+    bytes: int
+    inserted: int
+    evicted: int
+    probes: int
+    matches: int
+
+
+class StoresPoint(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    batch: int
+    stores: dict[str, StorePoint]
 
 
 class Switch(BaseModel):
@@ -73,6 +97,8 @@ class LiveState(BaseModel):
     batch: BatchCompleted | None = None
     history: tuple[HistoryPoint, ...] = ()
     """Oldest first."""
+    store_history: tuple[StoresPoint, ...] = ()
+    """Oldest first, of the newest run only."""
     switches: tuple[Switch, ...] = ()
     """Oldest first."""
 
@@ -97,7 +123,14 @@ def fold(state: LiveState, event_id: str, event: AnyEvent) -> LiveState:
         return state.model_copy(update={"last_event_id": event_id})
     changed: dict[str, object] = {"last_event_id": event_id}
     if state.run is None or event.run > state.run:
-        changed |= {"run": event.run, "state": "starting", "batch": None, "error": None, "heartbeat_at": None}
+        changed |= {
+            "run": event.run,
+            "state": "starting",
+            "batch": None,
+            "error": None,
+            "heartbeat_at": None,
+            "store_history": (),
+        }
     current = state.model_copy(update=changed)
     return current.model_copy(update=_effect(current, event))
 
@@ -112,6 +145,7 @@ def _effect(state: LiveState, event: AnyEvent) -> dict[str, object]:
             return {
                 "batch": event,
                 "history": _with_point(state.history, _point(event)),
+                "store_history": _with_stores(state.store_history, event),
                 "epoch": event.epoch,
                 "plan_id": event.plan_id,
                 "state": "stopping" if state.state == "stopping" else "running",
@@ -140,6 +174,22 @@ def _with_point(history: tuple[HistoryPoint, ...], point: HistoryPoint) -> tuple
         if history[index].batch == point.batch:
             return (*history[:index], point, *history[index + 1 :])
     return (*history, point)[-HISTORY_KEPT:]
+
+
+def _with_stores(history: tuple[StoresPoint, ...], event: BatchCompleted) -> tuple[StoresPoint, ...]:
+    names = StorePoint.model_fields
+    point = StoresPoint(
+        batch=event.batch,
+        stores={
+            store: StorePoint(**{name: getattr(metrics, name) for name in names})
+            for store, metrics in event.stores.items()
+        },
+    )
+    for index in range(len(history) - 1, -1, -1):
+        if history[index].batch == point.batch:
+            return (*history[:index], point, *history[index + 1 :])
+    kept = min(STORE_BATCHES_KEPT, max(STORE_BATCHES_LEAST, STORE_POINTS_KEPT // max(1, len(event.stores))))
+    return (*history, point)[-kept:]
 
 
 def _point(event: BatchCompleted) -> HistoryPoint:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from backend.accounts.queries import is_operator
+from backend.accounts.queries import is_operator, role_of
 
 Props = dict[str, str | int | None]
 
@@ -23,6 +23,7 @@ def island(
         "username": account.get_username(),
         "is_operator": is_operator(account),
         "is_staff": bool(getattr(account, "is_staff", False)),
+        "role": role_of(account),
     }
     context = {"island": name, "title": title, "section": section, "props": {**(props or {}), "me": me}}
     return render(request, template, context)

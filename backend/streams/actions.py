@@ -11,7 +11,8 @@ from typing import Any, cast
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 
-from backend.accounts.queries import may_edit
+from backend.accounts.models import Team
+from backend.accounts.queries import is_operator, may_edit, refuse_viewers, teams_of
 from backend.bus import connection
 from backend.errors import Conflict, Forbidden, InputErrors
 from backend.streams.models import Stream, StreamColumn
@@ -75,6 +76,7 @@ def create_stream(owner: AbstractBaseUser, spec: StreamSpec) -> Stream:
     """Register a stream. Raises `InputErrors`, or `Conflict` when a stream or query has the name."""
     from backend.catalog.models import Query  # catalog builds on streams; only names must differ
 
+    refuse_viewers(owner, "register streams")
     spec.check()
     if Query.objects.filter(name=spec.name).exists():
         raise Conflict("name-taken", f"a query is called {spec.name}; streams and queries share their names")
@@ -98,7 +100,7 @@ def create_stream(owner: AbstractBaseUser, spec: StreamSpec) -> Stream:
 
 def change_stream(account: AbstractBaseUser, record: Stream, spec: StreamSpec) -> Stream:
     """Make the stream as `spec` says; its columns only while no query reads it."""
-    if not may_edit(account, record.owner_id):
+    if not may_edit(account, record.owner_id, record.team_id):
         raise Forbidden("not-yours", f"{record.owner} owns {record.name}; only its owner or an operator may")
     spec.check()
     present = to_domain(record)
@@ -117,9 +119,30 @@ def change_stream(account: AbstractBaseUser, record: Stream, spec: StreamSpec) -
     return record
 
 
+def give_stream(account: AbstractBaseUser, record: Stream, team: str | None) -> None:
+    """Let a team's authors change the stream too; None takes it from its team.
+
+    Raises `Forbidden` unless the account may change the stream and is in the team, or operates.
+    """
+    if not may_edit(account, record.owner_id, record.team_id):
+        raise Forbidden("not-yours", f"{record.owner} owns {record.name}; only its owner or an operator may")
+    record.team = None if team is None else team_to_give(account, team)
+    record.save(update_fields=["team", "updated_at"])
+
+
+def team_to_give(account: AbstractBaseUser, name: str) -> Team:
+    """The team of this name, if the account may hand something to it."""
+    team = Team.objects.filter(name=name).first()
+    if team is None:
+        raise Conflict("no-such-team", f"there is no team {name}")
+    if not is_operator(account) and name not in teams_of(account):
+        raise Forbidden("not-your-team", f"{account.get_username()} is not in {name}")
+    return team
+
+
 def delete_stream(account: AbstractBaseUser, record: Stream) -> None:
     """Forget the stream, and drop what lies in Redis for it. Only while no query reads it."""
-    if not may_edit(account, record.owner_id):
+    if not may_edit(account, record.owner_id, record.team_id):
         raise Forbidden("not-yours", f"{record.owner} owns {record.name}; only its owner or an operator may")
     name = record.name
     with transaction.atomic():

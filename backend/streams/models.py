@@ -21,6 +21,10 @@ class Stream(models.Model):
     parallelism = models.PositiveIntegerField(null=True, blank=True)
     tuples_per_second = models.FloatField(null=True, blank=True)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="streams")
+    team = models.ForeignKey(
+        "accounts.Team", on_delete=models.SET_NULL, null=True, blank=True, related_name="streams"
+    )
+    """Whose authors may change it too."""
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 

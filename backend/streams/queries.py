@@ -24,7 +24,7 @@ from optimizer.types import ColumnType
 def streams() -> QuerySet[Stream]:
     """Every stream with its columns, and `query_count`: the queries that have a version reading it."""
     return (
-        Stream.objects.select_related("owner")
+        Stream.objects.select_related("owner", "team")
         .prefetch_related("columns")
         .annotate(query_count=Count("readers__version__query", distinct=True))
     )

@@ -46,7 +46,7 @@ def deploy_query(
 
     Raises `Conflict` when another topology answers it already, or when there is no such version.
     """
-    if not may_edit(account, query.owner_id):
+    if not may_edit(account, query.owner_id, query.team_id):
         raise Forbidden(
             "not-yours", f"{query.owner} owns {query.name}; only its owner or an operator deploys it"
         )
@@ -79,7 +79,7 @@ def deploy_query(
 
 def undeploy_query(account: AbstractBaseUser, query: Query) -> Deployment:
     """Take the query out of its topology; a topology without queries stops."""
-    if not may_edit(account, query.owner_id):
+    if not may_edit(account, query.owner_id, query.team_id):
         raise Forbidden(
             "not-yours", f"{query.owner} owns {query.name}; only its owner or an operator undeploys it"
         )

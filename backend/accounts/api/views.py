@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from django.contrib.auth import get_user_model
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from backend.accounts.api.serializers import MeSerializer
-from backend.accounts.queries import is_operator
+from backend.accounts.api.serializers import AccountSerializer, MeSerializer
+from backend.accounts.queries import is_operator, role_of, teams_of
 
 
 class Me(APIView):
@@ -19,5 +20,16 @@ class Me(APIView):
             "username": account.get_username(),
             "is_operator": is_operator(account),
             "is_staff": account.is_staff,
+            "role": role_of(account),
+            "teams": teams_of(account),
         }
         return Response(MeSerializer(document).data)
+
+
+class AccountList(APIView):
+    """Whom a query can be handed to: the active accounts by name."""
+
+    @extend_schema(operation_id="accounts_list", responses=AccountSerializer(many=True))
+    def get(self, request: Request) -> Response:
+        accounts = get_user_model().objects.filter(is_active=True).order_by("username")
+        return Response(AccountSerializer(accounts, many=True).data)

@@ -78,6 +78,8 @@ class QuerySerializer(serializers.ModelSerializer[Query]):
     status = serializers.SerializerMethodField()
     topology = serializers.SerializerMethodField()
     deployed_version = serializers.SerializerMethodField()
+    team = serializers.CharField(source="team.name", allow_null=True, default=None)
+    favourite = serializers.SerializerMethodField()
     can_edit = serializers.SerializerMethodField()
 
     class Meta:
@@ -88,6 +90,8 @@ class QuerySerializer(serializers.ModelSerializer[Query]):
             "description",
             "tags",
             "owner",
+            "team",
+            "favourite",
             "sql",
             "version",
             "streams",
@@ -127,8 +131,10 @@ class QuerySerializer(serializers.ModelSerializer[Query]):
         return None if deployment is None else deployment.version.number
 
     def get_can_edit(self, record: Query) -> bool:
-        account = self.context["account"]
-        return record.owner_id == account.pk or bool(self.context["is_operator"])
+        return record.pk in self.context["editable"]
+
+    def get_favourite(self, record: Query) -> bool:
+        return record.pk in self.context["favourites"]
 
 
 class QueryVersionSerializer(serializers.ModelSerializer[QueryVersion]):
@@ -137,6 +143,15 @@ class QueryVersionSerializer(serializers.ModelSerializer[QueryVersion]):
     class Meta:
         model = QueryVersion
         fields = ("number", "sql", "created_by", "created_at")
+
+
+class TransferSerializer(serializers.Serializer[Any]):
+    owner = serializers.CharField(max_length=150)
+    team = serializers.CharField(max_length=63, allow_null=True, default=None)
+
+
+class DownloadSerializer(serializers.Serializer[Any]):
+    form = serializers.ChoiceField(choices=["csv", "json"], default="csv")
 
 
 class VersionWriteSerializer(serializers.Serializer[Any]):

@@ -3,15 +3,17 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiResponse, OpenApiTypes, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from backend.accounts.queries import is_operator
-from backend.catalog import actions, language, queries
+from backend.accounts.queries import role_of, teams_of
+from backend.catalog import actions, downloads, language, queries
 from backend.catalog.api.serializers import (
+    DownloadSerializer,
     DraftSerializer,
     ExplainRequestSerializer,
     ProblemsSerializer,
@@ -22,6 +24,7 @@ from backend.catalog.api.serializers import (
     QueryWriteSerializer,
     SearchSerializer,
     SqlSerializer,
+    TransferSerializer,
     ValidationSerializer,
     VersionWriteSerializer,
 )
@@ -40,7 +43,14 @@ BAD = OpenApiResponse(ProblemsSerializer, "The text has no meaning.")
 
 
 def _shown(request: Request, records: Any, many: bool = False) -> Any:
-    context = {"account": request.user, "is_operator": is_operator(request.user)}
+    account = request.user
+    role, teams = role_of(account), set(teams_of(account))
+    editable = set()
+    for record in records if many else [records]:
+        own = record.owner_id == account.pk or (record.team is not None and record.team.name in teams)
+        if role in ("operator", "admin") or (role == "author" and own):
+            editable.add(record.pk)
+    context = {"editable": editable, "favourites": queries.favourites(account.pk)}
     return QuerySerializer(records, many=many, context=context).data
 
 
@@ -135,6 +145,55 @@ class QueryResults(APIView):
             "batches": found.batches,
         }
         return Response(QueryResultsSerializer(document).data)
+
+
+class QueryDownload(APIView):
+    """The newest results as a file: CSV, or JSON lines."""
+
+    @extend_schema(
+        parameters=[DownloadSerializer],
+        responses={(200, "text/csv"): OpenApiTypes.STR, (200, "application/x-ndjson"): OpenApiTypes.STR},
+    )
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        form = DownloadSerializer(data=request.query_params)
+        form.is_valid(raise_exception=True)
+        record = get_object_or_404(queries.queries(), pk=pk)
+        found = queries.newest_results(record, downloads.MOST_ROWS)
+        if form.validated_data["form"] == "csv":
+            text, kind, ending = downloads.to_csv(found), "text/csv; charset=utf-8", "csv"
+        else:
+            text, kind, ending = downloads.to_json(found), "application/x-ndjson", "jsonl"
+        named = {"Content-Disposition": f'attachment; filename="{record.name}.{ending}"'}
+        return HttpResponse(text, content_type=kind, headers=named)
+
+
+class QueryFavourite(APIView):
+    """Keep a query among one's favourites (PUT), or no longer (DELETE)."""
+
+    @extend_schema(request=None, responses={200: QuerySerializer})
+    def put(self, request: Request, pk: int) -> Response:
+        return self._mark(request, pk, wanted=True)
+
+    @extend_schema(request=None, responses={200: QuerySerializer})
+    def delete(self, request: Request, pk: int) -> Response:
+        return self._mark(request, pk, wanted=False)
+
+    def _mark(self, request: Request, pk: int, wanted: bool) -> Response:
+        record = get_object_or_404(queries.queries(), pk=pk)
+        actions.mark_favourite(request.user, record, wanted)
+        return Response(_shown(request, record))
+
+
+class QueryTransfer(APIView):
+    """Hand a query to another owner, and to a team or none."""
+
+    @extend_schema(request=TransferSerializer, responses=QuerySerializer)
+    def post(self, request: Request, pk: int) -> Response:
+        record = get_object_or_404(queries.queries(), pk=pk)
+        form = TransferSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        actions.transfer_query(request.user, record, **form.validated_data)
+        return Response(_shown(request, queries.queries().get(pk=pk)))
 
 
 class SqlValidate(APIView):

@@ -22,6 +22,20 @@ class HistoryPointSerializer(serializers.Serializer[Any]):
     state_tuples = serializers.IntegerField()
 
 
+class StorePointSerializer(serializers.Serializer[Any]):
+    tuples = serializers.IntegerField()
+    bytes = serializers.IntegerField()
+    inserted = serializers.IntegerField()
+    evicted = serializers.IntegerField()
+    probes = serializers.IntegerField()
+    matches = serializers.IntegerField()
+
+
+class StoresPointSerializer(serializers.Serializer[Any]):
+    batch = serializers.IntegerField()
+    stores = serializers.DictField(child=StorePointSerializer())
+
+
 class SwitchSerializer(serializers.Serializer[Any]):
     at = serializers.DateTimeField()
     plan_id = serializers.CharField()
@@ -42,5 +56,6 @@ class SnapshotSerializer(serializers.Serializer[Any]):
     heartbeat_at = serializers.DateTimeField(allow_null=True)
     batch = serializers.DictField(allow_null=True, help_text="the newest BatchCompleted of jobs.protocol")
     history = HistoryPointSerializer(many=True)
+    store_history = StoresPointSerializer(many=True)
     switches = SwitchSerializer(many=True)
     queries = TopologyQuerySerializer(many=True)

@@ -35,10 +35,11 @@ class StreamWriteSerializer(serializers.Serializer[Any]):
     parallelism = serializers.IntegerField(min_value=1, max_value=1024, allow_null=True, default=None)
     tuples_per_second = serializers.FloatField(min_value=0, max_value=1e12, allow_null=True, default=None)
     columns = StreamColumnSerializer(many=True, allow_empty=False, max_length=500)
+    team = serializers.CharField(max_length=63, allow_null=True, default=None)
 
     def spec(self, present: StreamSpec | None = None) -> StreamSpec:
         """The description, completed by what is there already when this is a partial one."""
-        values = dict(self.validated_data)
+        values = {name: value for name, value in self.validated_data.items() if name != "team"}
         if "columns" in values:
             values["columns"] = tuple((c["name"], ColumnType(c["type"])) for c in values["columns"])
         if present is not None:
@@ -58,6 +59,8 @@ class StreamSerializer(serializers.ModelSerializer[Stream]):
     owner = serializers.CharField(source="owner.username")
     entries = serializers.SerializerMethodField(help_text="Entries in Redis; null when it is out of reach.")
     query_count = serializers.IntegerField()
+    team = serializers.CharField(source="team.name", allow_null=True, default=None)
+    can_edit = serializers.SerializerMethodField()
 
     class Meta:
         model = Stream
@@ -73,11 +76,16 @@ class StreamSerializer(serializers.ModelSerializer[Stream]):
             "entries",
             "query_count",
             "owner",
+            "team",
+            "can_edit",
             "created_at",
         )
 
     def get_entries(self, record: Stream) -> int | None:
         return cast("int | None", self.context["entries"][record.name])
+
+    def get_can_edit(self, record: Stream) -> bool:
+        return record.pk in self.context["editable"]
 
 
 class StreamSampleSerializer(serializers.Serializer[Any]):

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db import transaction
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiResponse, OpenApiTypes, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.queries import may_edit, refuse_viewers
 from backend.parsers import BoundedJSONParser, NDJSONParser
 from backend.streams import actions, queries
 from backend.streams.api.serializers import (
@@ -21,29 +23,36 @@ from backend.streams.api.serializers import (
 from backend.streams.models import Stream
 
 
-def _shown(records: list[Stream], many: bool) -> Any:
-    entries = queries.entry_counts([record.name for record in records])
-    context = {"entries": entries}
+def _shown(request: Request, records: list[Stream], many: bool) -> Any:
+    context = {
+        "entries": queries.entry_counts([record.name for record in records]),
+        "editable": {
+            record.pk for record in records if may_edit(request.user, record.owner_id, record.team_id)
+        },
+    }
     return StreamSerializer(records if many else records[0], many=many, context=context).data
 
 
 class StreamList(APIView):
     @extend_schema(operation_id="streams_list", responses=StreamSerializer(many=True))
     def get(self, request: Request) -> Response:
-        return Response(_shown(list(queries.streams()), many=True))
+        return Response(_shown(request, list(queries.streams()), many=True))
 
     @extend_schema(request=StreamWriteSerializer, responses={201: StreamSerializer})
     def post(self, request: Request) -> Response:
         form = StreamWriteSerializer(data=request.data)
         form.is_valid(raise_exception=True)
-        record = actions.create_stream(request.user, form.spec())
-        return Response(_shown([queries.streams().get(pk=record.pk)], many=False), status=201)
+        with transaction.atomic():
+            record = actions.create_stream(request.user, form.spec())
+            if form.validated_data["team"] is not None:
+                actions.give_stream(request.user, record, form.validated_data["team"])
+        return Response(_shown(request, [queries.streams().get(pk=record.pk)], many=False), status=201)
 
 
 class StreamDetail(APIView):
     @extend_schema(responses=StreamSerializer)
     def get(self, request: Request, name: str) -> Response:
-        return Response(_shown([get_object_or_404(queries.streams(), name=name)], many=False))
+        return Response(_shown(request, [get_object_or_404(queries.streams(), name=name)], many=False))
 
     @extend_schema(request=StreamPatchSerializer, responses=StreamSerializer)
     def patch(self, request: Request, name: str) -> Response:
@@ -61,8 +70,12 @@ class StreamDetail(APIView):
             parallelism=record.parallelism,
             tuples_per_second=record.tuples_per_second,
         )
-        actions.change_stream(request.user, record, form.spec(spec))
-        return Response(_shown([queries.streams().get(pk=record.pk)], many=False))
+        values = form.validated_data
+        with transaction.atomic():
+            if "team" in values:
+                actions.give_stream(request.user, record, values["team"])
+            actions.change_stream(request.user, record, form.spec(spec))
+        return Response(_shown(request, [queries.streams().get(pk=record.pk)], many=False))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, name: str) -> Response:
@@ -87,12 +100,14 @@ class StreamEvents(APIView):
     """Ingest events: one JSON object, an array of them, or newline-delimited JSON."""
 
     parser_classes = (BoundedJSONParser, NDJSONParser)
+    is_ingestion = True
 
     @extend_schema(
         request={"application/json": OpenApiTypes.OBJECT, "application/x-ndjson": OpenApiTypes.STR},
         responses={202: IngestedSerializer, 400: OpenApiResponse(description="{errors: [Problem]}")},
     )
     def post(self, request: Request, name: str) -> Response:
+        refuse_viewers(request.user, "ingest")
         record = get_object_or_404(queries.streams(), name=name)
         single = not isinstance(request.data, list)
         events = [request.data] if single else request.data

@@ -1,24 +1,44 @@
 /** Every call that the pages make, one function each. `docs/frontend-contract.md` says what they mean. */
 import type {
+  AccountName,
+  Alternative,
   DeployAnswer,
   Explanation,
+  Impact,
+  Me,
   PlanDocument,
   QueryDocument,
   QueryResults,
+  QueryVersion,
   RunDocument,
   RunLog,
   SampleRows,
+  StreamChange,
   StreamDocument,
+  StreamWrite,
   TopologyDocument,
   Validation,
 } from "./documents";
-import { answered, client } from "./request";
+import { answered, client, done } from "./request";
 
 const signalled = (signal: AbortSignal | undefined): { signal?: AbortSignal } => (signal === undefined ? {} : { signal });
 
 export const listStreams = async (): Promise<StreamDocument[]> => answered(await client.GET("/api/streams/"));
 export const sampleStream = async (name: string, limit: number): Promise<SampleRows> =>
   answered(await client.GET("/api/streams/{name}/sample/", { params: { path: { name }, query: { limit } } }));
+
+export const createStream = async (stream: StreamWrite): Promise<StreamDocument> =>
+  answered(await client.POST("/api/streams/", { body: stream }));
+/** Every field may be left out; the OpenAPI document cannot say so of fields that have a default. */
+export const changeStream = async (name: string, changes: Partial<StreamChange>): Promise<StreamDocument> =>
+  answered(await client.PATCH("/api/streams/{name}/", { params: { path: { name } }, body: changes as StreamChange }));
+/** An answer without a body: only refusals matter. */
+export const deleteStream = async (name: string): Promise<void> => done(await client.DELETE("/api/streams/{name}/", { params: { path: { name } } }));
+export const streamImpact = async (name: string): Promise<Impact> =>
+  answered(await client.GET("/api/streams/{name}/impact/", { params: { path: { name } } }));
+
+export const readMe = async (): Promise<Me> => answered(await client.GET("/api/me/"));
+export const listAccounts = async (): Promise<AccountName[]> => answered(await client.GET("/api/accounts/"));
 
 export const listQueries = async (search?: string): Promise<QueryDocument[]> =>
   answered(await client.GET("/api/queries/", { params: { query: search === undefined ? {} : { search } } }));
@@ -30,6 +50,19 @@ export const describeQuery = async (id: number, changes: { description?: string;
   answered(await client.PATCH("/api/queries/{id}/", { params: { path: { id: String(id) } }, body: changes }));
 export const saveVersion = async (id: number, sql: string): Promise<QueryDocument> =>
   answered(await client.POST("/api/queries/{id}/versions/", { params: { path: { id: String(id) } }, body: { sql } }));
+export const listVersions = async (id: number): Promise<QueryVersion[]> =>
+  answered(await client.GET("/api/queries/{id}/versions/", { params: { path: { id: String(id) } } }));
+export const queryImpact = async (id: number): Promise<Impact> =>
+  answered(await client.GET("/api/queries/{id}/impact/", { params: { path: { id: String(id) } } }));
+export const markFavourite = async (id: number, wanted: boolean): Promise<QueryDocument> => {
+  const where = { params: { path: { id: String(id) } } };
+  if (wanted) return answered(await client.PUT("/api/queries/{id}/favourite/", where));
+  return answered(await client.DELETE("/api/queries/{id}/favourite/", where));
+};
+export const transferQuery = async (id: number, owner: string, team: string | null): Promise<QueryDocument> =>
+  answered(await client.POST("/api/queries/{id}/transfer/", { params: { path: { id: String(id) } }, body: { owner, team } }));
+export const deleteQuery = async (id: number): Promise<void> => done(await client.DELETE("/api/queries/{id}/", { params: { path: { id: String(id) } } }));
+export const resultsFile = (id: number, form: "csv" | "json"): string => `/api/queries/${id}/results/download/?form=${form}`;
 export const deployQuery = async (id: number): Promise<DeployAnswer> =>
   answered(await client.POST("/api/queries/{id}/deploy/", { params: { path: { id: String(id) } }, body: {} }));
 export const undeployQuery = async (id: number): Promise<DeployAnswer> =>
@@ -56,6 +89,11 @@ export const readPlan = async (name: string, planId: string | null, signal?: Abo
       ...signalled(signal),
     }),
   );
+export const topologyImpact = async (name: string): Promise<Impact> =>
+  answered(await client.GET("/api/topologies/{name}/impact/", { params: { path: { name } } }));
+/** The same queries under other methods. */
+export const planAlternatives = async (name: string, planId: string): Promise<Alternative[]> =>
+  answered(await client.GET("/api/topologies/{name}/alternatives/", { params: { path: { name }, query: { plan_id: planId } } }));
 /** Unparsed: `live/messages.ts` checks it together with the events that follow. */
 export const readSnapshot = async (name: string): Promise<unknown> =>
   answered(await client.GET("/api/topologies/{name}/snapshot/", { params: { path: { name } } }));

@@ -76,6 +76,11 @@ export function answered<T>({ data, error, response }: { data?: T; error?: unkno
   throw refusal;
 }
 
+/** Like `answered`, for an answer without a body. */
+export function done({ error, response }: { error?: unknown; response: Response }): void {
+  if (!response.ok) answered<never>({ error, response });
+}
+
 /** One line for a person about anything that was thrown. */
 export function explainError(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

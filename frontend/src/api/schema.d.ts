@@ -4,6 +4,23 @@
  */
 
 export interface paths {
+    "/api/accounts/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Whom a query can be handed to: the active accounts by name. */
+        get: operations["accounts_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/me/": {
         parameters: {
             query?: never;
@@ -70,6 +87,59 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/queries/{id}/favourite/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** @description Keep a query among one's favourites (PUT), or no longer (DELETE). */
+        put: operations["queries_favourite_update"];
+        post?: never;
+        /** @description Keep a query among one's favourites (PUT), or no longer (DELETE). */
+        delete: operations["queries_favourite_destroy"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/queries/{id}/impact/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What undeploying, changing or deleting a query reaches. */
+        get: operations["queries_impact_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/queries/{id}/pin/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Which topology must answer the query, if an operator said so. */
+        get: operations["query_pin"];
+        /** @description Which topology must answer the query, if an operator said so. */
+        put: operations["pin_query"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/queries/{id}/results/": {
         parameters: {
             query?: never;
@@ -81,6 +151,40 @@ export interface paths {
         get: operations["queries_results_retrieve"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/queries/{id}/results/download/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The newest results as a file: CSV, or JSON lines. */
+        get: operations["queries_results_download_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/queries/{id}/transfer/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Hand a query to another owner, and to a team or none. */
+        post: operations["queries_transfer_create"];
         delete?: never;
         options?: never;
         head?: never;
@@ -267,6 +371,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/streams/{name}/impact/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Who reads a stream, and which stores keep it. */
+        get: operations["streams_impact_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/streams/{name}/sample/": {
         parameters: {
             query?: never;
@@ -279,6 +400,40 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tokens/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description One's own tokens. Made and revoked in a session only: a stolen token makes no other. */
+        get: operations["tokens_list"];
+        put?: never;
+        /** @description One's own tokens. Made and revoked in a session only: a stolen token makes no other. */
+        post: operations["tokens_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tokens/{id}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["tokens_destroy"];
         options?: never;
         head?: never;
         patch?: never;
@@ -316,6 +471,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/topologies/{name}/alternatives/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What other methods would make of a plan's queries. */
+        get: operations["topologies_alternatives_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/topologies/{name}/graph/": {
         parameters: {
             query?: never;
@@ -325,6 +497,23 @@ export interface paths {
         };
         /** @description The plan that runs, or the newest, or the one asked for. */
         get: operations["topologies_graph_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/topologies/{name}/impact/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What a stop reaches. */
+        get: operations["topologies_impact_retrieve"];
         put?: never;
         post?: never;
         delete?: never;
@@ -422,6 +611,23 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        Account: {
+            username: string;
+        };
+        /** @description The same queries, planned by another method. */
+        Alternative: {
+            cost: components["schemas"]["Cost"];
+            depth: number;
+            /** @description optimizer/physical_graph.schema.json */
+            graph: {
+                [key: string]: unknown;
+            };
+            method: string;
+            /** Format: double */
+            seconds: number;
+            steps: number;
+            stores: number;
+        };
         /**
          * @description * `bigint` - bigint
          *     * `int` - int
@@ -522,6 +728,11 @@ export interface components {
             state_tuples: number;
             tuples_in: number;
         };
+        Impact: {
+            queries: components["schemas"]["ReachedQuery"][];
+            stores: components["schemas"]["ReachedStore"][];
+            topologies: string[];
+        };
         Ingested: {
             accepted: number;
             last_id: string | null;
@@ -558,6 +769,8 @@ export interface components {
         Me: {
             is_operator: boolean;
             is_staff: boolean;
+            role: components["schemas"]["RoleEnum"];
+            teams: string[];
             username: string;
         };
         /**
@@ -569,6 +782,19 @@ export interface components {
         NamedColumn: {
             name: string;
             type: string;
+        };
+        NewToken: {
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly expires_at: string | null;
+            readonly id: number;
+            readonly name: string;
+            /** @description Shown this once. */
+            secret: string;
+            stream?: string | null;
+            /** Format: date-time */
+            readonly used_at: string | null;
         };
         PatchedQueryPatchRequest: {
             description?: string;
@@ -588,8 +814,19 @@ export interface components {
              */
             lateness_ms: number;
             parallelism?: number | null;
+            team?: string | null;
             /** Format: double */
             tuples_per_second?: number | null;
+        };
+        /** @description The topology to which a query is pinned. */
+        Pin: {
+            /** @description null: wherever the optimizer puts it */
+            topology: string | null;
+        };
+        /** @description The topology to which a query is pinned. */
+        PinRequest: {
+            /** @description null: wherever the optimizer puts it */
+            topology: string | null;
         };
         Plan: {
             /** Format: double */
@@ -632,6 +869,7 @@ export interface components {
             readonly created_at: string;
             readonly deployed_version: number | null;
             description?: string;
+            readonly favourite: boolean;
             readonly id: number;
             readonly inputs: components["schemas"]["QueryInput"][];
             name: string;
@@ -641,6 +879,7 @@ export interface components {
             readonly status: components["schemas"]["QueryStatusEnum"];
             readonly streams: string[];
             readonly tags: string[];
+            team?: string | null;
             readonly topology: string | null;
             /** Format: date-time */
             readonly updated_at: string;
@@ -688,6 +927,32 @@ export interface components {
             sql: string;
             tags?: string[];
         };
+        ReachedQuery: {
+            id: number;
+            name: string;
+            owner: string;
+            /** @description the version that it goes on reading; null if it is reached directly */
+            pinned_version: number | null;
+            status: components["schemas"]["QueryStatusEnum"];
+        };
+        ReachedStore: {
+            bytes: number | null;
+            id: string;
+            label: string;
+            /** @description nothing else needs it */
+            released: boolean;
+            topology: string;
+            tuples: number | null;
+            used_by: string[];
+        };
+        /**
+         * @description * `viewer` - viewer
+         *     * `author` - author
+         *     * `operator` - operator
+         *     * `admin` - admin
+         * @enum {string}
+         */
+        RoleEnum: "viewer" | "author" | "operator" | "admin";
         Run: {
             readonly attempt: number;
             readonly batch: number | null;
@@ -745,6 +1010,7 @@ export interface components {
             queries: components["schemas"]["TopologyQuery"][];
             run: string | null;
             state: components["schemas"]["LiveStateEnum"];
+            store_history: components["schemas"]["StoresPoint"][];
             switches: components["schemas"]["Switch"][];
         };
         Sql: {
@@ -757,7 +1023,22 @@ export interface components {
             /** @default now */
             mode: components["schemas"]["ModeEnum"];
         };
+        StorePoint: {
+            bytes: number;
+            evicted: number;
+            inserted: number;
+            matches: number;
+            probes: number;
+            tuples: number;
+        };
+        StoresPoint: {
+            batch: number;
+            stores: {
+                [key: string]: components["schemas"]["StorePoint"];
+            };
+        };
         Stream: {
+            readonly can_edit: boolean;
             columns: components["schemas"]["StreamColumn"][];
             /** Format: date-time */
             readonly created_at: string;
@@ -773,6 +1054,7 @@ export interface components {
             /** Format: int64 */
             parallelism?: number | null;
             query_count: number;
+            team?: string | null;
             /** Format: double */
             tuples_per_second?: number | null;
         };
@@ -805,6 +1087,7 @@ export interface components {
             lateness_ms: number;
             name: string;
             parallelism?: number | null;
+            team?: string | null;
             /** Format: double */
             tuples_per_second?: number | null;
         };
@@ -815,6 +1098,24 @@ export interface components {
             cause: string;
             epoch: number;
             plan_id: string;
+        };
+        Token: {
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly expires_at: string | null;
+            readonly id: number;
+            readonly name: string;
+            stream?: string | null;
+            /** Format: date-time */
+            readonly used_at: string | null;
+        };
+        TokenWriteRequest: {
+            /** Format: date-time */
+            expires_at?: string | null;
+            name: string;
+            /** @description ingestion into it only */
+            stream?: string | null;
         };
         Topology: {
             readonly deployment: components["schemas"]["Deployment"];
@@ -838,6 +1139,10 @@ export interface components {
             name: string;
             version: number;
         };
+        TransferRequest: {
+            owner: string;
+            team?: string | null;
+        };
         Validation: {
             errors: components["schemas"]["Problem"][];
             inputs: components["schemas"]["QueryInput"][];
@@ -856,6 +1161,25 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    accounts_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Account"][];
+                };
+            };
+        };
+    };
     me_retrieve: {
         parameters: {
             query?: never;
@@ -1019,6 +1343,115 @@ export interface operations {
             };
         };
     };
+    queries_favourite_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Query"];
+                };
+            };
+        };
+    };
+    queries_favourite_destroy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Query"];
+                };
+            };
+        };
+    };
+    queries_impact_retrieve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Impact"];
+                };
+            };
+        };
+    };
+    query_pin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pin"];
+                };
+            };
+        };
+    };
+    pin_query: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PinRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pin"];
+                };
+            };
+        };
+    };
     queries_results_retrieve: {
         parameters: {
             query?: {
@@ -1038,6 +1471,59 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueryResults"];
+                };
+            };
+        };
+    };
+    queries_results_download_retrieve: {
+        parameters: {
+            query?: {
+                /**
+                 * @description * `csv` - csv
+                 *     * `json` - json
+                 */
+                form?: "csv" | "json";
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+    queries_transfer_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TransferRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Query"];
                 };
             };
         };
@@ -1422,6 +1908,27 @@ export interface operations {
             };
         };
     };
+    streams_impact_retrieve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Impact"];
+                };
+            };
+        };
+    };
     streams_sample_retrieve: {
         parameters: {
             query?: {
@@ -1442,6 +1949,68 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["StreamSample"];
                 };
+            };
+        };
+    };
+    tokens_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Token"][];
+                };
+            };
+        };
+    };
+    tokens_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenWriteRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewToken"];
+                };
+            };
+        };
+    };
+    tokens_destroy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
@@ -1485,6 +2054,29 @@ export interface operations {
             };
         };
     };
+    topologies_alternatives_list: {
+        parameters: {
+            query?: {
+                plan_id?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alternative"][];
+                };
+            };
+        };
+    };
     topologies_graph_retrieve: {
         parameters: {
             query?: {
@@ -1504,6 +2096,27 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Plan"];
+                };
+            };
+        };
+    };
+    topologies_impact_retrieve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Impact"];
                 };
             };
         };

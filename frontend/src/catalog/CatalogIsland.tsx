@@ -5,6 +5,7 @@ import { listQueries, listStreams } from "../api/endpoints";
 import { streamColours, type StreamColour } from "../colour/streams";
 import { ago, instant, windowLength } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
+import { FavouriteButton } from "./FavouriteButton";
 import { StatusBadge } from "../ui/StatusBadge";
 import { StreamChip } from "../ui/StreamChip";
 import { useLoaded } from "../ui/useLoaded";
@@ -56,13 +57,12 @@ export function CatalogIsland({ me }: IslandProps): JSX.Element {
           class="search"
           value={text}
           aria-label="Search queries"
-          placeholder="Search: words, stream:weather, owner:me, tag:wind, status:running   ( / )"
+          placeholder="Search: words, stream:weather, owner:me, team:ops, tag:wind, status:running, is:favourite   ( / )"
           onInput={(event) => search(event.currentTarget.value)}
         />
         <span class="muted" role="status">
           {queries.value === null ? "" : `${found.length} of ${queries.value.length}`}
         </span>
-        <a class="button primary" href="/queries/new/">New query</a>
       </div>
       {queries.problem !== null && <p class="problem-line" role="alert">{queries.problem}</p>}
       {queries.value?.length === 0 && (
@@ -75,12 +75,12 @@ export function CatalogIsland({ me }: IslandProps): JSX.Element {
           No query fits. <button type="button" class="link" onClick={() => search("")}>Clear the search</button>
         </p>
       )}
-      {found.length > 0 && <QueryTable queries={found} colour={colour} now={now} onNarrow={(part) => search(`${text} ${part}`.trim())} />}
+      {found.length > 0 && <QueryTable queries={found} colour={colour} now={now} onNarrow={(part) => search(`${text} ${part}`.trim())} onChanged={queries.reload} />}
     </section>
   );
 }
 
-function QueryTable(props: { queries: readonly QueryDocument[]; colour: StreamColour; now: number; onNarrow: (part: string) => void }): JSX.Element {
+function QueryTable(props: { queries: readonly QueryDocument[]; colour: StreamColour; now: number; onNarrow: (part: string) => void; onChanged: () => void }): JSX.Element {
   return (
     <div class="table-scroll">
       <table class="list stack">
@@ -99,6 +99,7 @@ function QueryTable(props: { queries: readonly QueryDocument[]; colour: StreamCo
           {props.queries.map((query) => (
             <tr key={query.id}>
               <td>
+                <FavouriteButton query={query} onChanged={props.onChanged} />
                 <a class="row-link" href={`/queries/${query.id}/`}>{query.name}</a>
                 <span class="muted"> v{query.version}</span>
                 <div class="muted clip">{query.description}</div>
@@ -119,7 +120,7 @@ function QueryTable(props: { queries: readonly QueryDocument[]; colour: StreamCo
               <td class="wide">
                 {query.topology === null ? <span class="muted">–</span> : <a href={`/topologies/${encodeURIComponent(query.topology)}/`}>{query.topology}</a>}
               </td>
-              <td class="wide">{query.owner}</td>
+              <td class="wide">{query.owner}{query.team !== null && <div class="muted">{query.team}</div>}</td>
               <td class="wide muted" title={`${instant(query.updated_at)} UTC`}>{ago(query.updated_at, props.now)}</td>
             </tr>
           ))}

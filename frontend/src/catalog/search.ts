@@ -1,7 +1,7 @@
-/** The catalog's search line, while typing: words anywhere, and `stream: owner: tag: status: name:` to narrow. */
+/** The catalog's search line, while typing: words anywhere, and `stream: owner: team: tag: status: name:` and `is:favourite` to narrow. */
 import type { QueryDocument } from "../api/documents";
 
-const FIELDS = ["stream", "owner", "tag", "status", "name"] as const;
+const FIELDS = ["stream", "owner", "team", "tag", "status", "name", "is"] as const;
 type Field = (typeof FIELDS)[number];
 
 export interface Search {
@@ -34,6 +34,10 @@ export function matches(query: QueryDocument, search: Search, me: string): boole
           return query.streams.some((stream) => stream.toLowerCase().startsWith(value));
         case "owner":
           return query.owner.toLowerCase() === (value === "me" ? me.toLowerCase() : value);
+        case "team":
+          return (query.team ?? "").toLowerCase() === value;
+        case "is":
+          return "favourite".startsWith(value) && query.favourite;
         case "tag":
           return query.tags.some((tag) => tag.toLowerCase().startsWith(value));
         case "status":

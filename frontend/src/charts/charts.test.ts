@@ -30,6 +30,8 @@ describe("the probe trees", () => {
     flow: () => null,
     kept: null,
     selected: null,
+    fill: () => null,
+    added: new Set(),
     onHover: () => {},
     onSelect: () => {},
     ...changes,

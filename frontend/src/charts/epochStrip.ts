@@ -7,18 +7,21 @@ import type { Chart } from "./chart";
 export interface EpochStripData {
   readonly history: readonly HistoryPoint[];
   readonly switches: Snapshot["switches"];
+  /** The plan that is looked at instead of the running one. */
+  readonly past: string | null;
+  readonly onChoose: (planId: string) => void;
 }
 
 const HEIGHT = 54;
 const SIDE = 10;
 
 export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
-  const svg = select(element).append("svg").attr("class", "epochs").attr("height", HEIGHT).attr("role", "img");
+  const svg = select(element).append("svg").attr("class", "epochs").attr("height", HEIGHT).attr("role", "group");
   const bars = svg.append("g").attr("class", "bars");
   const axis = svg.append("line").attr("class", "axis");
   const marks = svg.append("g").attr("class", "switches");
   const labels = svg.append("g").attr("class", "ends");
-  let latest: EpochStripData = { history: [], switches: [] };
+  let latest: EpochStripData = { history: [], switches: [], past: null, onChoose: () => {} };
 
   const draw = (): void => {
     const width = Math.max(200, element.clientWidth);
@@ -51,12 +54,21 @@ export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
       .selectAll<SVGCircleElement, Snapshot["switches"][number]>("circle")
       .data(visible, (change) => `${change.epoch}-${change.batch}-${change.plan_id}`)
       .join((enter) => {
-        const mark = enter.append("circle").attr("r", 5).attr("tabindex", 0);
+        const mark = enter
+          .append("circle")
+          .attr("r", 5)
+          .attr("tabindex", 0)
+          .attr("role", "button")
+          .on("click", (_event, change) => latest.onChoose(change.plan_id))
+          .on("keydown", (event: KeyboardEvent, change) => {
+            if (event.key === "Enter") latest.onChoose(change.plan_id);
+          });
         mark.append("title");
         return mark;
       })
       .attr("cx", (change) => Math.min(width - SIDE, x(new Date(change.at))))
       .attr("cy", 36)
+      .classed("chosen", (change) => change.plan_id === latest.past)
       .attr("aria-label", (change) => `plan switch at ${clock(change.at)}: ${change.cause}`)
       .select("title")
       .text((change) => `${clock(change.at)}: plan ${change.plan_id} from batch ${change.batch} on, epoch ${change.epoch}\n${change.cause}`);

@@ -1,5 +1,5 @@
 /** Draws the probe trees: columns are levels, strokes are tuples per second, line styles the edge kinds. */
-import { select, zoom, zoomIdentity, type Selection, type ZoomBehavior } from "d3";
+import { pointer, select, zoom, zoomIdentity, zoomTransform, type Selection, type ZoomBehavior } from "d3";
 import type { StreamColour } from "../colour/streams";
 import { NODE_WIDTH, type PlacedForest, type PlacedLink, type PlacedNode } from "../plan/forestLayout";
 import { motionMs, type Chart } from "./chart";
@@ -20,6 +20,10 @@ export interface ProbeForestData {
   /** Keys that stay in view; null keeps all. */
   readonly kept: ReadonlySet<string> | null;
   readonly selected: string | null;
+  /** A node's fill; null is its own. */
+  readonly fill: (key: string) => string | null;
+  /** Nodes that the plan compared with does not have. */
+  readonly added: ReadonlySet<string>;
   readonly onHover: (key: string | null) => void;
   readonly onSelect: (key: string) => void;
 }
@@ -27,6 +31,10 @@ export interface ProbeForestData {
 export interface ProbeForestChart extends Chart<ProbeForestData> {
   fit(): void;
   zoomBy(factor: number): void;
+  /** Bring a node into the middle and give it the keyboard. */
+  reveal(key: string): void;
+  /** The drawing and its size, for export; null before the first update. */
+  picture(): { readonly svg: SVGSVGElement; readonly width: number; readonly height: number } | null;
 }
 
 const NODE_HEIGHT = 36;
@@ -34,6 +42,8 @@ const UNKNOWN_STROKE = 1.25;
 const FIT_LIMIT = 1.15;
 const READABLE_SCALE = 0.85;
 const LEAST_HEIGHT = 200;
+const MAP_WIDTH = 132;
+const MAP_MOST_HEIGHT = 84;
 
 /** Stroke width grows with the logarithm: 0/s is a hairline, each factor of ten adds 1.4 px, at most 9 px. */
 export function strokeWidth(tuplesPerSecond: number | null): number {
@@ -61,6 +71,9 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
   const nodes = scene.append("g").attr("class", "forest-nodes");
   let latest: ProbeForestData | null = null;
   let fitted = "";
+  const map = select(element).append("svg").attr("class", "minimap").attr("aria-hidden", "true");
+  const mapNodes = map.append("g");
+  const mapView = map.append("rect").attr("class", "view");
 
   const pan: ZoomBehavior<SVGSVGElement, unknown> = zoom<SVGSVGElement, unknown>()
     .extent(() => [[0, 0], [element.clientWidth, element.clientHeight]])
@@ -69,8 +82,38 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     .filter((event: Event) => (event.type === "wheel" ? (event as WheelEvent).ctrlKey : !(event as MouseEvent).button))
     .on("zoom", (event: { transform: { toString(): string } }) => {
       scene.attr("transform", event.transform.toString());
+      drawView();
     });
   svg.call(pan).on("dblclick.zoom", null);
+
+  /** The part of the trees that is in view, on the small map; the map is away while everything is in view. */
+  const drawView = (): void => {
+    if (latest === null) return;
+    const { width, height } = latest.placed;
+    const { x, y, k } = zoomTransform(svg.node() ?? element);
+    const room = { width: element.clientWidth, height: element.clientHeight };
+    const all = x >= -1 && y >= -1 && x + width * k <= room.width + 1 && y + height * k <= room.height + 1;
+    map.attr("display", all ? "none" : null);
+    mapView.attr("x", -x / k).attr("y", -y / k).attr("width", room.width / k).attr("height", room.height / k);
+  };
+  const drawMap = ({ width, height, nodes: placed }: PlacedForest): void => {
+    const scale = Math.min(MAP_WIDTH / width, MAP_MOST_HEIGHT / height);
+    map.attr("viewBox", `0 0 ${width} ${height}`).attr("width", width * scale).attr("height", height * scale);
+    mapNodes
+      .selectAll<SVGRectElement, PlacedNode>("rect")
+      .data(placed, (node) => node.key)
+      .join("rect")
+      .attr("x", (node) => node.x)
+      .attr("y", (node) => node.y - NODE_HEIGHT / 2)
+      .attr("width", NODE_WIDTH)
+      .attr("height", NODE_HEIGHT);
+  };
+  const goTo = (event: PointerEvent): void => {
+    if (event.buttons !== 1) return;
+    const [x, y] = pointer(event, map.node());
+    svg.call(pan.translateTo, x, y);
+  };
+  map.on("pointerdown pointermove", goTo);
 
   /** @param least the smallest scale: readable at first, anything when the whole is asked for */
   const fit = (least: number): void => {
@@ -187,7 +230,9 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
       .attr("aria-label", (node) => `${node.node.label} ${data.text(node).detail}. ${data.text(node).title}`)
       .attr("aria-level", (node) => node.node.level + 1)
       .classed("dimmed", (node) => out(node.key))
-      .classed("selected", (node) => node.key === data.selected);
+      .classed("selected", (node) => node.key === data.selected)
+      .classed("added", (node) => data.added.has(node.key));
+    drawn.select<SVGRectElement>("rect.box").style("fill", (node) => data.fill(node.key));
     drawn.select("title").text((node) => data.text(node).title);
     drawn.select("rect.stripe").attr("fill", (node) => (node.node.stream === null ? "var(--line-strong)" : data.colour(node.node.stream)));
     drawn.select("text.label").text((node) => clip(node.hidden > 0 ? `${node.node.label} +${node.hidden}` : node.node.label, 21));
@@ -199,19 +244,32 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     const size = `${placed.width}x${placed.height}`;
     if (size !== fitted) {
       fitted = size;
+      drawMap(placed);
       fit(READABLE_SCALE);
     }
+    drawView();
   };
 
   return {
     update,
     fit: () => fit(0),
+    reveal: (key) => {
+      const node = latest?.placed.nodes.find((candidate) => candidate.key === key);
+      if (node === undefined) return;
+      svg.call(pan.translateTo, node.x + NODE_WIDTH / 2, node.y);
+      nodes.selectAll<SVGGElement, PlacedNode>("g.node").filter((other) => other.key === key).node()?.focus();
+    },
+    picture: () => {
+      const drawing = svg.node();
+      return latest === null || drawing === null ? null : { svg: drawing, width: latest.placed.width, height: latest.placed.height };
+    },
     zoomBy: (factor) => {
       svg.transition().duration(motionMs()).call(pan.scaleBy, factor);
     },
     dispose: () => {
       svg.on(".zoom", null);
       svg.remove();
+      map.remove();
     },
   };
 }

@@ -4,12 +4,15 @@ import type { QueryDocument, StreamDocument } from "../api/documents";
 import { createQuery, deployQuery, describeQuery, formatSql, saveVersion } from "../api/endpoints";
 import { explainError, Refusal } from "../api/request";
 import type { StreamColour } from "../colour/streams";
+import { FavouriteButton } from "../catalog/FavouriteButton";
 import { StatusBadge } from "../ui/StatusBadge";
 import type { SchemaRelation } from "./completion";
 import { watchDeployment, type Deployment } from "./deployment";
 import { DeploymentLine } from "./DeploymentLine";
 import { dropDraft, keepDraft, readDraft } from "./draft";
 import { PlanPane } from "./PlanPane";
+import { QueryDrawer } from "./QueryDrawer";
+import { TagList } from "./TagList";
 import { ProblemList } from "./ProblemList";
 import { SchemaPane } from "./SchemaPane";
 import { createSqlEditor, type SqlEditor } from "./sqlEditor";
@@ -134,6 +137,9 @@ export function Editor(props: Props): JSX.Element {
   }, [sql, name, description, changed]);
 
   const overtaken = kept !== null && query !== null && kept.version !== null && kept.version < query.version && sql === kept.sql;
+  const tags = (next: string[]): void => {
+    if (query !== null) void attempt(async () => onQuery(await describeQuery(query.id, { tags: next })));
+  };
   return (
     <section class="editor">
       <div class="toolbar">
@@ -152,6 +158,12 @@ export function Editor(props: Props): JSX.Element {
         <button type="button" class="button" disabled={busy || readOnly || !changed} title="Ctrl-S" onClick={keys.current.save}>Save</button>
         <button type="button" class="button primary" disabled={busy || readOnly || checked.problems.length > 0 || sql.trim() === ""} title="Ctrl-Enter" onClick={keys.current.deploy}>Deploy</button>
       </div>
+      {query !== null && (
+        <div class="toolbar">
+          <FavouriteButton query={query} onChanged={() => onQuery({ ...query, favourite: !query.favourite })} />
+          <TagList tags={query.tags} editable={query.can_edit} onTags={tags} />
+        </div>
+      )}
       {readOnly && <p class="muted">This query belongs to {query.owner}; you can read it but not change it.</p>}
       {overtaken && (
         <p class="notice">
@@ -168,6 +180,17 @@ export function Editor(props: Props): JSX.Element {
         </div>
         <PlanPane explanation={checked.explanation} reason={checked.reason} stale={checked.pending || checked.problems.length > 0} colour={props.colour} />
       </div>
+      {query !== null && (
+        <QueryDrawer
+          query={query}
+          onQuery={onQuery}
+          onReverted={(saved) => {
+            onQuery(saved);
+            editor.current?.replaceAll(saved.sql);
+            setNotice({ text: `Version ${saved.version} has the older text. Deploy it to run it.`, bad: false });
+          }}
+        />
+      )}
     </section>
   );
 }

@@ -1,6 +1,9 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
+import { topologyImpact } from "../api/endpoints";
+import { ImpactFacts } from "../ui/ImpactFacts";
+import { useLoaded } from "../ui/useLoaded";
 
 interface Props {
   readonly topology: TopologyDocument;
@@ -14,7 +17,7 @@ export function StopDialog({ topology, onStop, onClose }: Props): JSX.Element {
   const [typed, setTyped] = useState("");
   const [mode, setMode] = useState<"now" | "drain">("now");
   useEffect(() => dialog.current?.showModal(), []);
-  const names = topology.queries.map((query) => query.name);
+  const impact = useLoaded(() => topologyImpact(topology.name));
   return (
     <dialog ref={dialog} class="dialog" aria-labelledby="stop-title" onClose={onClose}>
       <form
@@ -25,10 +28,9 @@ export function StopDialog({ topology, onStop, onClose }: Props): JSX.Element {
         }}
       >
         <h2 id="stop-title">Stop {topology.name}?</h2>
-        <p>
-          {names.length === 0 ? "No query" : names.length === 1 ? "One query" : `${names.length} queries`} will get no more results
-          {names.length > 0 ? `: ${names.join(", ")}` : ""}. Stored tuples and the position in every stream are kept; starting again goes on from there.
-        </p>
+        <p>Stored tuples and the position in every stream are kept; starting again goes on from there.</p>
+        {impact.problem !== null && <p class="problem-line" role="alert">{impact.problem}</p>}
+        {impact.value !== null && <ImpactFacts impact={impact.value} queriesSay={impact.value.queries.length === 1 ? "gets no more results" : "get no more results"} />}
         <fieldset>
           <legend>How</legend>
           <label><input type="radio" name="mode" checked={mode === "now"} onChange={() => setMode("now")} /> after the running batch</label>

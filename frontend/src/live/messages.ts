@@ -99,6 +99,9 @@ const historyPoint = z.object({
   state_tuples: z.number(),
 });
 
+const storePoint = z.object({ tuples: whole, bytes: whole, inserted: whole, evicted: whole, probes: whole, matches: whole });
+const storesPoint = z.object({ batch: whole, stores: z.record(z.string(), storePoint) });
+
 export const snapshot = z.object({
   last_event_id: z.string(),
   state: z.enum(["stopped", "starting", "running", "idle", "stopping", "failed"]),
@@ -109,6 +112,7 @@ export const snapshot = z.object({
   heartbeat_at: z.string().nullable(),
   batch: batchCompleted.nullable(),
   history: z.array(historyPoint),
+  store_history: z.array(storesPoint),
   switches: z.array(
     z.object({ at: z.string(), plan_id: z.string(), epoch: whole, batch: whole, cause: z.string() }),
   ),
@@ -119,4 +123,6 @@ export type BatchCompleted = z.infer<typeof batchCompleted>;
 export type StoreMetrics = z.infer<typeof storeMetrics>;
 export type LiveEvent = z.infer<typeof liveEvent>;
 export type HistoryPoint = z.infer<typeof historyPoint>;
+export type StorePoint = z.infer<typeof storePoint>;
+export type StoresPoint = z.infer<typeof storesPoint>;
 export type Snapshot = z.infer<typeof snapshot>;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { liveEvent, type BatchCompleted, type LiveEvent, type Snapshot } from "./messages";
-import { HISTORY_LENGTH, historyPoint, reduce } from "./reduce";
+import { HISTORY_LENGTH, historyPoint, reduce, STORE_BATCHES_LENGTH, withStores } from "./reduce";
 
 const empty: Snapshot = {
   last_event_id: "0-0", state: "stopped", error: null, run: null, plan_id: null, epoch: null, heartbeat_at: null,
-  batch: null, history: [], switches: [], queries: [],
+  batch: null, history: [], store_history: [], switches: [], queries: [],
 };
 const at = (second: number): string => new Date(Date.UTC(2026, 10, 21, 0, 0, second)).toISOString();
 
@@ -76,6 +76,20 @@ describe("reduce", () => {
   it("does not change its argument", () => {
     const frozen = Object.freeze(structuredClone(empty));
     expect(() => reduce(frozen, "1-0", batch(0))).not.toThrow();
+  });
+});
+
+describe("the history of stores", () => {
+  it("is short, starts afresh with a run, and is shorter the more stores there are", () => {
+    const state = play(empty, [started, ...Array.from({ length: STORE_BATCHES_LENGTH + 5 }, (_, i) => batch(i))]);
+    expect(state.store_history).toHaveLength(STORE_BATCHES_LENGTH);
+    expect(state.store_history.at(-1)?.stores["S2"]).toEqual({ tuples: 20, bytes: 200, inserted: 5, evicted: 1, probes: 4, matches: 2 });
+    expect(reduce(state, "99-0", { ...started, run: "a2" }).store_history).toEqual([]);
+    const store = batch(0).stores["S1"];
+    if (store === undefined) throw new Error("the batch lost its store");
+    const many = (number: number): BatchCompleted => ({ ...batch(number), stores: Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`S${i}`, store])) });
+    const kept = Array.from({ length: 20 }, (_, i) => many(i)).reduce(withStores, [] as ReturnType<typeof withStores>);
+    expect(kept.map((point) => point.batch)).toEqual([15, 16, 17, 18, 19]);
   });
 });
 

@@ -2,10 +2,13 @@
  * Events applied to a snapshot give a fresh snapshot: the same rules as the backend's, from the table in
  * `docs/frontend-contract.md`. Pure: neither argument is changed.
  */
-import type { BatchCompleted, HistoryPoint, LiveEvent, Snapshot } from "./messages";
+import type { BatchCompleted, HistoryPoint, LiveEvent, Snapshot, StorePoint, StoresPoint } from "./messages";
 
 export const HISTORY_LENGTH = 300;
 export const SWITCHES_LENGTH = 50;
+export const STORE_BATCHES_LENGTH = 60;
+const STORE_BATCHES_LEAST = 5;
+const STORE_POINTS = 600;
 
 function largest(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null);
@@ -38,12 +41,27 @@ export function withPoint(history: readonly HistoryPoint[], point: HistoryPoint)
   return [...history, point].slice(-HISTORY_LENGTH);
 }
 
+/** Every store's point of one more batch; many stores are followed for fewer batches. */
+export function withStores(history: readonly StoresPoint[], batch: BatchCompleted): StoresPoint[] {
+  const stores = Object.fromEntries(
+    Object.entries(batch.stores).map(([id, { tuples, bytes, inserted, evicted, probes, matches }]): [string, StorePoint] => [
+      id,
+      { tuples, bytes, inserted, evicted, probes, matches },
+    ]),
+  );
+  const point: StoresPoint = { batch: batch.batch, stores };
+  const place = history.findIndex((entry) => entry.batch === point.batch);
+  if (place >= 0) return history.with(place, point);
+  const most = Math.max(STORE_BATCHES_LEAST, Math.floor(STORE_POINTS / Math.max(1, Object.keys(stores).length)));
+  return [...history, point].slice(-Math.min(STORE_BATCHES_LENGTH, most));
+}
+
 export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot {
   let state: Snapshot = { ...before, last_event_id: id };
   const ended = state.state === "stopped" || state.state === "failed";
   if (state.run !== null && (event.run < state.run || (event.run === state.run && ended))) return state;
   if (state.run === null || event.run > state.run) {
-    state = { ...state, run: event.run, state: "starting", batch: null, error: null, heartbeat_at: null };
+    state = { ...state, run: event.run, state: "starting", batch: null, error: null, heartbeat_at: null, store_history: [] };
   }
   switch (event.type) {
     case "job_started":
@@ -55,6 +73,7 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
         ...state,
         batch: event,
         history: withPoint(state.history, historyPoint(event)),
+        store_history: withStores(state.store_history, event),
         epoch: event.epoch,
         plan_id: event.plan_id,
         state: state.state === "stopping" ? "stopping" : "running",

@@ -6,8 +6,8 @@ const islandProps = z.object({
   topology: z.string().nullable().default(null),
   stream: z.string().nullable().default(null),
   me: z
-    .object({ username: z.string(), is_operator: z.boolean(), is_staff: z.boolean() })
-    .default({ username: "", is_operator: false, is_staff: false }),
+    .object({ username: z.string(), is_operator: z.boolean(), is_staff: z.boolean(), role: z.enum(["viewer", "author", "operator", "admin"]).default("author") })
+    .default({ username: "", is_operator: false, is_staff: false, role: "author" }),
 });
 
 export type IslandProps = z.infer<typeof islandProps>;

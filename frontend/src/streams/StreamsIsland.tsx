@@ -1,20 +1,26 @@
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { StreamDocument } from "../api/documents";
-import { listStreams, sampleStream } from "../api/endpoints";
+import { deleteStream, listStreams, sampleStream } from "../api/endpoints";
+import { explainError } from "../api/request";
 import { streamColours } from "../colour/streams";
 import { count, rate, span } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
+import { ConfirmDialog } from "../ui/ConfirmDialog";
 import { RowsTable } from "../ui/RowsTable";
 import { StreamChip } from "../ui/StreamChip";
 import { useLoaded } from "../ui/useLoaded";
 import { entryRate, useEntryRates } from "./entryRates";
+import { StreamForm } from "./StreamForm";
+import { StreamReaders } from "./StreamReaders";
 
 const REFRESH_MS = 3000;
 const SAMPLE_ROWS = 20;
 
 /** All streams, or one with its columns and newest tuples. */
-export function StreamsIsland({ stream }: IslandProps): JSX.Element {
+export function StreamsIsland({ stream, me }: IslandProps): JSX.Element {
+  const [registering, setRegistering] = useState(false);
+  const writer = me.role !== "viewer";
   const streams = useLoaded(listStreams, REFRESH_MS);
   const rates = useEntryRates(streams.value);
   const colour = useMemo(() => streamColours((streams.value ?? []).map((entry) => entry.name)), [streams.value]);
@@ -23,10 +29,14 @@ export function StreamsIsland({ stream }: IslandProps): JSX.Element {
     <section class="streams">
       {streams.problem !== null && <p class="problem-line" role="alert">{streams.problem}</p>}
       {streams.value?.length === 0 && (
-        <p class="empty">No stream yet. Register one with a POST to <a href="/api/docs/">/api/streams/</a>: a name, its columns, and which of them is the event time.</p>
+        <p class="empty">No stream yet. Register one: a name, its columns, and which of them is the event time. Then send tuples, here or to its Redis stream.</p>
       )}
       {streams.value !== null && stream !== null && chosen === null && <p class="problem-line" role="alert">No stream is called {stream}. <a href="/streams/">All streams</a></p>}
-      {chosen !== null && <StreamDetail stream={chosen} arriving={entryRate(rates, chosen.name)} colour={colour} />}
+      {stream === null && !registering && writer && (
+        <div class="toolbar"><span class="grow" /><button type="button" class="button primary" onClick={() => setRegistering(true)}>Register a stream</button></div>
+      )}
+      {registering && <StreamForm stream={null} onCancel={() => setRegistering(false)} onDone={(saved) => window.location.assign(`/streams/${encodeURIComponent(saved.name)}/`)} />}
+      {chosen !== null && <StreamDetail key={chosen.name} onChanged={streams.reload} stream={chosen} arriving={entryRate(rates, chosen.name)} colour={colour} />}
       {stream === null && streams.value !== null && streams.value.length > 0 && (
         <div class="table-scroll">
           <table class="list stack">
@@ -64,7 +74,10 @@ export function StreamsIsland({ stream }: IslandProps): JSX.Element {
   );
 }
 
-function StreamDetail({ stream, arriving, colour }: { stream: StreamDocument; arriving: number | null; colour: ReturnType<typeof streamColours> }): JSX.Element {
+function StreamDetail({ stream, arriving, colour, onChanged }: { stream: StreamDocument; arriving: number | null; colour: ReturnType<typeof streamColours>; onChanged: () => void }): JSX.Element {
+  const [editing, setEditing] = useState(false);
+  const [asking, setAsking] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
   const sample = useLoaded(() => sampleStream(stream.name, SAMPLE_ROWS), REFRESH_MS, stream.name);
   return (
     <>
@@ -72,8 +85,25 @@ function StreamDetail({ stream, arriving, colour }: { stream: StreamDocument; ar
         <StreamChip stream={stream.name} colour={colour} />
         <span>{stream.description}</span>
         <span class="grow" />
+        {stream.can_edit && <button type="button" class="button" aria-expanded={editing} onClick={() => setEditing(!editing)}>Edit</button>}
+        {stream.can_edit && <button type="button" class="button danger" disabled={stream.query_count > 0} title={stream.query_count > 0 ? "Queries read it." : undefined} onClick={() => setAsking(true)}>Delete…</button>}
         <a class="button" href="/streams/">All streams</a>
       </div>
+      {problem !== null && <p class="problem-line" role="alert">{problem}</p>}
+      {editing && <StreamForm stream={stream} onCancel={() => setEditing(false)} onDone={() => { setEditing(false); onChanged(); }} />}
+      {asking && (
+        <ConfirmDialog
+          title={`Delete ${stream.name}?`}
+          confirm="Delete"
+          onClose={() => setAsking(false)}
+          onConfirm={() => {
+            setAsking(false);
+            deleteStream(stream.name).then(() => window.location.assign("/streams/"), (error: unknown) => setProblem(explainError(error)));
+          }}
+        >
+          <p>The {count(stream.entries)} entries that lie in Redis for it go with it.</p>
+        </ConfirmDialog>
+      )}
       <dl class="numbers">
         <div><dt>declared</dt><dd>{rate(stream.tuples_per_second)}</dd></div>
         <div><dt>arriving</dt><dd>{rate(arriving)}</dd></div>
@@ -88,6 +118,7 @@ function StreamDetail({ stream, arriving, colour }: { stream: StreamDocument; ar
           <span key={column.name} class="chip mono">{column.name} <span class="muted">{column.type}{column.name === stream.event_time ? " · event time" : ""}</span></span>
         ))}
       </p>
+      <StreamReaders name={stream.name} />
       <h2>Newest tuples</h2>
       {sample.problem !== null && <p class="problem-line">{sample.problem}</p>}
       {sample.value?.rows.length === 0 && (

@@ -1,14 +1,17 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { explainError } from "../api/request";
 import { ChartHost } from "../charts/ChartHost";
+import { picturePng, pictureText, saveFile } from "../charts/exportPicture";
 import { createProbeForest, type NodeText, type ProbeForestChart, type ProbeForestData } from "../charts/probeForest";
 import type { StreamColour } from "../colour/streams";
 import { count, rate } from "../format/quantities";
 import type { BatchCompleted } from "../live/messages";
 import { edgeRates } from "../live/recent";
 import type { Live } from "../live/useFeed";
-import { focusedKeys, forestOf, nodesOf, type Focus, type ForestNode } from "../plan/forest";
+import { conditionsOf, focusedKeys, forestOf, nodesOf, type Focus, type ForestNode } from "../plan/forest";
 import { layoutForest, type PlacedNode } from "../plan/forestLayout";
+import { shadeColour, SHADES, shadingOf, type Shade } from "../plan/shade";
 import type { PhysicalGraph } from "../plan/physicalGraph";
 import { NodeDetail } from "./NodeDetail";
 
@@ -16,6 +19,10 @@ interface Props {
   readonly graph: PhysicalGraph;
   readonly live: Live;
   readonly colour: StreamColour;
+  /** Names the exported files. */
+  readonly name: string;
+  /** Steps that the compared plan does not have. */
+  readonly added: ReadonlySet<string>;
 }
 
 /** Above this, trees start as one row each and open on demand. */
@@ -26,7 +33,7 @@ function hashKey(): string | null {
   return key === "" ? null : key;
 }
 
-export function ProbeTrees({ graph, live, colour }: Props): JSX.Element {
+export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Element {
   const forest = useMemo(() => forestOf(graph), [graph]);
   const nodes = useMemo(() => new Map(nodesOf(forest).map((node) => [node.key, node])), [forest]);
   const estimates = useMemo(() => new Map(graph.estimates.map((estimate) => [estimate.id, estimate])), [graph]);
@@ -34,6 +41,9 @@ export function ProbeTrees({ graph, live, colour }: Props): JSX.Element {
   const [selected, setSelected] = useState<string | null>(hashKey);
   const [hovered, setHovered] = useState<string | null>(null);
   const [query, setQuery] = useState<string | null>(null);
+  const [shade, setShade] = useState<Shade>("stream");
+  const [sought, setSought] = useState("");
+  const [problem, setProblem] = useState<string | null>(null);
   const chart = useRef<ProbeForestChart | null>(null);
   useEffect(() => setFolded(new Set(nodes.size > FOLD_ABOVE ? forest.roots.map((root) => root.key) : [])), [forest]);
   useEffect(() => {
@@ -64,6 +74,20 @@ export function ProbeTrees({ graph, live, colour }: Props): JSX.Element {
     return { query: null, store: selectedStore };
   }, [query, shown, hovered, selectedStore, nodes]);
 
+  const shading = useMemo(() => shadingOf(shade, forest, graph, batch, (edge) => rates(edge).now), [shade, forest, graph, batch, rates]);
+  const found = useMemo(() => {
+    const word = sought.trim().toLowerCase();
+    return word === "" ? null : [...nodes.values()].filter((node) => searchText(node).includes(word)).map((node) => node.key);
+  }, [sought, nodes]);
+  const save = (form: "svg" | "png"): void => {
+    const picture = chart.current?.picture() ?? null;
+    if (picture === null) return;
+    const text = pictureText(picture.svg, picture);
+    setProblem(null);
+    if (form === "svg") saveFile(new Blob([text], { type: "image/svg+xml" }), `${name}.svg`);
+    else picturePng(text, picture).then((file) => saveFile(file, `${name}.png`), (error: unknown) => setProblem(explainError(error)));
+  };
+
   const data = useMemo((): ProbeForestData => {
     const text = ({ node }: PlacedNode): NodeText => nodeText(node, rates, (id) => estimates.get(id)?.tuples_per_second ?? null, batch);
     return {
@@ -71,12 +95,14 @@ export function ProbeTrees({ graph, live, colour }: Props): JSX.Element {
       colour,
       text,
       flow: ({ target }) => (target.node.edge === null ? null : rates(target.node.edge.id).now),
-      kept: focusedKeys(forest, focus),
+      kept: found === null ? focusedKeys(forest, focus) : new Set(found),
       selected,
+      fill: (key) => shadeColour(shading.fractions.get(key)),
+      added,
       onHover: setHovered,
       onSelect: select,
     };
-  }, [placed, colour, rates, estimates, batch, focus, selected, folded]);
+  }, [placed, colour, rates, estimates, batch, focus, selected, folded, shading, found, added]);
 
   return (
     <div class="trees">
@@ -99,21 +125,70 @@ export function ProbeTrees({ graph, live, colour }: Props): JSX.Element {
             ))}
           </span>
           <span class="grow" />
+          <input
+            type="search"
+            class="node-search"
+            value={sought}
+            aria-label="Find a step"
+            placeholder="Find a step"
+            onInput={(event) => setSought(event.currentTarget.value)}
+            onKeyDown={(event) => {
+              const first = found?.[0];
+              if (event.key === "Enter" && first !== undefined) chart.current?.reveal(first);
+            }}
+          />
+          {found !== null && <span class="muted" role="status">{found.length} found</span>}
+          <label class="inline">
+            <span class="muted">Shade</span>
+            <select value={shade} onChange={(event) => setShade(SHADES.find((one) => one === event.currentTarget.value) ?? "stream")}>
+              <option value="stream">by stream</option>
+              <option value="cost">cost</option>
+              <option value="load">load</option>
+              <option value="skew">skew</option>
+              <option value="query">sharing</option>
+            </select>
+          </label>
+          <button type="button" class="button small" title="Save the picture as SVG" onClick={() => save("svg")}>SVG</button>
+          <button type="button" class="button small" title="Save the picture as PNG" onClick={() => save("png")}>PNG</button>
           <button type="button" class="button small" aria-label="Zoom in" onClick={() => chart.current?.zoomBy(1.25)}>+</button>
           <button type="button" class="button small" aria-label="Zoom out" onClick={() => chart.current?.zoomBy(0.8)}>−</button>
           <button type="button" class="button small" onClick={() => chart.current?.fit()}>Fit</button>
         </div>
+        {problem !== null && <p class="problem-line" role="alert">{problem}</p>}
         <ChartHost create={createProbeForest} data={data} class="forest-host" label="Probe trees; arrow keys move, Enter selects" onReady={(made) => { chart.current = made; }} />
         <p class="legend muted small">
           <svg width="26" height="8" aria-hidden="true"><line class="link shuffle" x1="0" x2="26" y1="4" y2="4" stroke-width="2" /></svg> shuffle
           <svg width="26" height="8" aria-hidden="true"><line class="link group_by" x1="0" x2="26" y1="4" y2="4" stroke-width="2" /></svg> group by key
           <svg width="26" height="8" aria-hidden="true"><line class="link all" x1="0" x2="26" y1="4" y2="4" stroke-width="2" /></svg> all tasks
+          {shade !== "stream" && <span class="scale">· <i aria-hidden="true" /> {scaleText(shade, shading.most)}</span>}
           <span>· stroke: tuples per second · drag to pan, Ctrl-wheel to zoom</span>
         </p>
       </div>
       <NodeDetail node={shown === null ? null : (nodes.get(shown) ?? null)} store={selectedStore === null ? null : (graph.stores.find((store) => store.id === selectedStore) ?? null)} graph={graph} rates={rates} batch={batch} colour={colour} />
     </div>
   );
+}
+
+/** What a search for a step looks through. */
+function searchText(node: ForestNode): string {
+  const conditions = node.rule?.kind === "probe" ? conditionsOf(node.rule) : [];
+  return [node.label, node.kind, node.key, ...node.queries, ...conditions].join("\n").toLowerCase();
+}
+
+function scaleText(shade: Shade, most: number | null): string {
+  if (most === null) return "not known yet";
+  switch (shade) {
+    case "stream":
+      return "";
+    case "cost":
+      return `cost of a step, up to ${count(most)}`;
+    case "load":
+      return `tuples sent there, up to ${rate(most)}`;
+    case "skew":
+      return `fullest task over the mean, up to ×${most.toFixed(2)}`;
+    case "query":
+      return `queries that share a step, up to ${count(most)}`;
+  }
 }
 
 function nodeText(

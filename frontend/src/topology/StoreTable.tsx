@@ -5,7 +5,7 @@ import { createSkewBars, skewOf } from "../charts/skewBars";
 import { createSparkline } from "../charts/sparkline";
 import type { StreamColour } from "../colour/streams";
 import { bytes, count } from "../format/quantities";
-import type { StoreMetrics } from "../live/messages";
+import type { StorePoint } from "../live/messages";
 import type { Live } from "../live/useFeed";
 import type { PhysicalGraph, Store } from "../plan/physicalGraph";
 
@@ -48,8 +48,9 @@ export function StoreTable({ graph, live, colour }: Props): JSX.Element {
 
 function StoreRow({ store, live, colour }: { store: Store; live: Live; colour: StreamColour }): JSX.Element {
   const own = store.inputs.length === 1 ? colour(store.inputs[0]?.stream ?? "") : "var(--text)";
-  const series = useMemo(() => live.recent.map((batch): StoreMetrics | null => batch.stores[store.id] ?? null), [live.recent, store.id]);
-  const newest = series.at(-1) ?? null;
+  const history = live.snapshot?.store_history;
+  const series = useMemo(() => (history ?? []).map((point): StorePoint | null => point.stores[store.id] ?? null), [history, store.id]);
+  const newest = live.snapshot?.batch?.stores[store.id] ?? null;
   const skew = newest === null ? null : skewOf(newest.per_task);
   return (
     <tr data-store={store.id}>

@@ -1,16 +1,22 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { PlanDocument } from "../api/documents";
-import { readPlan, readTopology } from "../api/endpoints";
+import type { Alternative, PlanDocument } from "../api/documents";
+import { planAlternatives, readPlan, readTopology } from "../api/endpoints";
 import { explainError, Refusal } from "../api/request";
 import { ChartHost } from "../charts/ChartHost";
 import { createEpochStrip } from "../charts/epochStrip";
 import type { StreamColour } from "../colour/streams";
 import { TopologyActions } from "../jobs/TopologyActions";
-import { useFeed } from "../live/useFeed";
+import { useFeed, type Live } from "../live/useFeed";
+import { epochRows } from "../plan/epochs";
 import { parseGraph } from "../plan/physicalGraph";
+import { planDiff } from "../plan/planDiff";
 import { useLoaded } from "../ui/useLoaded";
+import { DiffSummary } from "./DiffSummary";
+import { EpochTable } from "./EpochTable";
 import { HeaderNumbers } from "./HeaderNumbers";
+import { PhysicalView } from "./PhysicalView";
+import { PlanReceipt } from "./PlanReceipt";
 import { ProbeTrees } from "./ProbeTrees";
 import { QueryTable } from "./QueryTable";
 import { ResultsTail } from "./ResultsTail";
@@ -22,7 +28,7 @@ interface Props {
   readonly operator: boolean;
 }
 
-const TABS = ["Stores", "Queries", "Results", "Plan"] as const;
+const TABS = ["Stores", "Queries", "Results", "Epochs", "Receipt", "Plan"] as const;
 const REFRESH_MS = 5000;
 
 /** The plan that the page draws: the running one, fetched again whenever its id changes. */
@@ -43,14 +49,66 @@ function usePlan(topology: string, planId: string | null): { plan: PlanDocument 
   return state;
 }
 
+/** Other methods' plans of the same queries, asked for once somebody wants to see them. */
+function useAlternatives(topology: string, planId: string | null): { value: readonly Alternative[] | null; problem: string | null } {
+  const [state, setState] = useState<{ planId: string; value: readonly Alternative[] | null; problem: string | null } | null>(null);
+  useEffect(() => {
+    if (planId === null) return undefined;
+    let newest = true;
+    planAlternatives(topology, planId).then(
+      (value) => newest && setState({ planId, value, problem: null }),
+      (error: unknown) => newest && setState({ planId, value: null, problem: explainError(error) }),
+    );
+    return () => {
+      newest = false;
+    };
+  }, [topology, planId]);
+  return planId === null || state?.planId !== planId ? { value: null, problem: null } : state;
+}
+
+/** A parameter of the page's address: what is looked at survives a reload and can be sent to somebody. */
+function useAddress(name: string): [string | null, (value: string | null) => void] {
+  const [value, setValue] = useState(() => new URLSearchParams(window.location.search).get(name));
+  const change = (next: string | null): void => {
+    const parameters = new URLSearchParams(window.location.search);
+    if (next === null) parameters.delete(name);
+    else parameters.set(name, next);
+    const query = parameters.toString();
+    window.history.replaceState(null, "", `${window.location.pathname}${query === "" ? "" : `?${query}`}${window.location.hash}`);
+    setValue(next);
+  };
+  return [value, change];
+}
+
 export function Topology({ name, colour, operator }: Props): JSX.Element {
   const live = useFeed(name);
   const topology = useLoaded(() => readTopology(name), REFRESH_MS, name);
   const { snapshot } = live;
-  const [tab, setTab] = useState<(typeof TABS)[number]>("Stores");
-  const { plan, problem, missing } = usePlan(name, snapshot?.plan_id ?? topology.value?.plan_id ?? null);
-  const graph = useMemo(() => (plan === null ? null : parseGraph(plan.graph)), [plan]);
-  const strip = useMemo(() => ({ history: snapshot?.history ?? [], switches: snapshot?.switches ?? [] }), [snapshot?.history, snapshot?.switches]);
+  const [chosenTab, setTab] = useAddress("tab");
+  const tab = TABS.find((candidate) => candidate === chosenTab) ?? "Stores";
+  const [past, setPast] = useAddress("plan");
+  const [view, setView] = useAddress("view");
+  const [method, setMethod] = useState<string | null>(null);
+  const runningId = snapshot?.plan_id ?? topology.value?.plan_id ?? null;
+  const running = usePlan(name, runningId);
+  const looked = usePlan(name, past ?? runningId);
+  const { plan, problem, missing } = past === null ? running : looked;
+  const alternatives = useAlternatives(name, tab === "Receipt" || method !== null ? (plan?.plan_id ?? null) : null);
+  const runningGraph = useMemo(() => (running.plan === null ? null : parseGraph(running.plan.graph)), [running.plan]);
+  const planGraph = useMemo(() => (plan === null ? null : parseGraph(plan.graph)), [plan]);
+  const other = alternatives.value?.find((one) => one.method === method) ?? null;
+  const graph = useMemo(() => (other === null ? planGraph : parseGraph(other.graph)), [planGraph, other]);
+  const isRunning = past === null && other === null;
+  const diff = useMemo(() => (isRunning || runningGraph === null || graph === null ? null : planDiff(runningGraph, graph)), [isRunning, runningGraph, graph]);
+  const added = useMemo(() => new Set((diff?.added ?? []).map((part) => part.id)), [diff]);
+  // What a plan that does not run would measure is unknown, not what runs instead.
+  const seen = useMemo((): Live => (isRunning || snapshot === null ? live : { ...live, recent: [], snapshot: { ...snapshot, batch: null, store_history: [] } }), [isRunning, live]);
+  const strip = useMemo(
+    () => ({ history: snapshot?.history ?? [], switches: snapshot?.switches ?? [], past, onChoose: (id: string) => setPast(id === runningId || id === past ? null : id) }),
+    [snapshot?.history, snapshot?.switches, past, runningId],
+  );
+  const epochs = useMemo(() => epochRows(snapshot?.switches ?? [], snapshot?.history ?? []), [snapshot?.switches, snapshot?.history]);
+  const epoch = epochs.find((row) => row.planId === past);
   // A switch changes the queries, which no event carries.
   useEffect(() => topology.reload(), [snapshot?.plan_id, snapshot?.state]);
   const queries = topology.value?.queries ?? snapshot?.queries ?? [];
@@ -67,7 +125,26 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
           Nothing is planned here yet. <a href="/queries/">Open a query</a> and deploy it: its probe tree appears here.
         </p>
       )}
-      {graph !== null && plan !== null && <ProbeTrees graph={graph} live={live} colour={colour} />}
+      {past !== null && (
+        <p class="notice past" role="status">
+          <strong>Past plan {past}</strong>
+          {epoch === undefined ? "" : `: from batch ${epoch.batch} on, epoch ${epoch.epoch}, ${epoch.cause}`}. It is not what runs now.{" "}
+          <button type="button" class="button small" onClick={() => setPast(null)}>Back to now</button>
+        </p>
+      )}
+      {other !== null && (
+        <p class="notice past" role="status">
+          <strong>What if: {other.method}</strong>. These trees do not run. <button type="button" class="button small" onClick={() => setMethod(null)}>Back to the plan</button>
+        </p>
+      )}
+      {diff !== null && <DiffSummary diff={diff} against="the running plan" />}
+      {graph !== null && plan !== null && (
+        <div class="views" role="group" aria-label="View">
+          <button type="button" class="tag" aria-pressed={view !== "graph"} onClick={() => setView(null)}>Probe trees</button>
+          <button type="button" class="tag" aria-pressed={view === "graph"} onClick={() => setView("graph")}>Physical graph</button>
+        </div>
+      )}
+      {graph !== null && plan !== null && (view === "graph" ? <PhysicalView graph={graph} live={seen} colour={colour} /> : <ProbeTrees graph={graph} live={seen} colour={colour} name={`${name}-${other?.method ?? plan.plan_id}`} added={added} />)}
       {strip.history.length > 0 && <ChartHost create={createEpochStrip} data={strip} class="epoch-host" label="Batches and plan switches" />}
       {graph !== null && plan !== null && (
         <>
@@ -79,9 +156,11 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
             ))}
           </div>
           <div id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-            {tab === "Stores" && <StoreTable graph={graph} live={live} colour={colour} />}
-            {tab === "Queries" && <QueryTable graph={graph} queries={queries} batch={snapshot?.batch ?? null} colour={colour} />}
+            {tab === "Stores" && <StoreTable graph={graph} live={seen} colour={colour} />}
+            {tab === "Queries" && <QueryTable graph={graph} queries={queries} batch={seen.snapshot?.batch ?? null} colour={colour} />}
             {tab === "Results" && <ResultsTail queries={queries} />}
+            {tab === "Epochs" && <EpochTable rows={epochs} running={runningId} past={past} onChoose={setPast} />}
+            {tab === "Receipt" && planGraph !== null && <PlanReceipt plan={plan} graph={planGraph} alternatives={alternatives.value} problem={alternatives.problem} shown={method} onShow={setMethod} />}
             {tab === "Plan" && <pre class="explain" tabIndex={0}>{plan.text}</pre>}
           </div>
           {tab === "Stores" && <ResultsTail queries={queries} />}

@@ -48,7 +48,7 @@ def test_an_island_gets_its_props(as_teammate: Client, query: Query) -> None:
     assert name == "editor"
     assert json.loads(unescape(props)) == {
         "queryId": query.pk,
-        "me": {"username": "bob", "is_operator": False, "is_staff": False},
+        "me": {"username": "bob", "is_operator": False, "is_staff": False, "role": "author"},
     }
     assert as_teammate.get("/topologies/none/").status_code == 404
     assert as_teammate.get("/queries/999/").status_code == 404
@@ -66,7 +66,13 @@ def test_writing_needs_the_csrf_token(owner: User, streams: dict[str, Stream]) -
 
 
 def test_me(as_operator: Client, anonymous: Client) -> None:
-    assert as_operator.get("/api/me/").json() == {"username": "olga", "is_operator": True, "is_staff": True}
+    assert as_operator.get("/api/me/").json() == {
+        "username": "olga",
+        "is_operator": True,
+        "is_staff": True,
+        "role": "operator",
+        "teams": [],
+    }
     assert anonymous.get("/api/me/").status_code == 403
 
 

@@ -44,6 +44,7 @@ def test_before_the_first_event_all_is_unknown(as_teammate: Client, topology: To
         "heartbeat_at": None,
         "batch": None,
         "history": [],
+        "store_history": [],
         "switches": [],
         "queries": [{"id": query.pk, "name": "windy", "version": 1}],
     }

@@ -36,6 +36,8 @@ def test_a_stream_is_made_shown_changed_and_deleted(as_owner: Client, post: Post
         "entries": 0,
         "query_count": 0,
         "owner": "ann",
+        "team": None,
+        "can_edit": True,
         "created_at": made.json()["created_at"],
     }
     columns = [*SENSORS["columns"], {"name": "ok", "type": "boolean"}]

@@ -1,0 +1,46 @@
+/** A topology's epochs as its switches and newest batches tell them. Pure. */
+import type { HistoryPoint, Snapshot } from "../live/messages";
+
+export interface EpochRow {
+  readonly planId: string;
+  readonly epoch: number;
+  /** The first batch under the plan. */
+  readonly batch: number;
+  readonly at: string;
+  readonly cause: string;
+  /** Batches of it that the history still holds; the figures are over these, null without any. */
+  readonly batches: number;
+  readonly secondsPerBatch: number | null;
+  readonly tuplesIn: number | null;
+  readonly results: number | null;
+  readonly latencyP99Ms: number | null;
+  readonly stateBytes: number | null;
+}
+
+function mean(values: readonly number[]): number | null {
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Newest first. A batch belongs to the newest switch at or before it. */
+export function epochRows(switches: Snapshot["switches"], history: readonly HistoryPoint[]): EpochRow[] {
+  return switches
+    .map((change, i): EpochRow => {
+      const next = switches[i + 1];
+      const own = history.filter((point) => point.batch >= change.batch && (next === undefined || point.batch < next.batch));
+      const latencies = own.flatMap((point) => (point.latency_ms_p99 === null ? [] : [point.latency_ms_p99]));
+      return {
+        planId: change.plan_id,
+        epoch: change.epoch,
+        batch: change.batch,
+        at: change.at,
+        cause: change.cause,
+        batches: own.length,
+        secondsPerBatch: mean(own.map((point) => point.seconds)),
+        tuplesIn: own.length === 0 ? null : own.reduce((sum, point) => sum + point.tuples_in, 0),
+        results: own.length === 0 ? null : own.reduce((sum, point) => sum + point.results, 0),
+        latencyP99Ms: latencies.length === 0 ? null : Math.max(...latencies),
+        stateBytes: own.at(-1)?.state_bytes ?? null,
+      };
+    })
+    .reverse();
+}

@@ -1,0 +1,59 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createProbeForest, type ProbeForestData } from "../charts/probeForest";
+import { streamColours } from "../colour/streams";
+import { edgeRates } from "../live/recent";
+import { historyPoint } from "../live/reduce";
+import { forestOf, nodesOf } from "./forest";
+import { layoutForest } from "./forestLayout";
+import { largeBatch, largeGraph } from "./largeGraph";
+import { parseGraph } from "./physicalGraph";
+import { shadingOf } from "./shade";
+
+const graph = largeGraph(300, 200);
+
+describe("a plan of 300 stores and 200 queries", () => {
+  beforeEach(() => vi.stubGlobal("matchMedia", () => ({ matches: true })));
+  afterEach(() => vi.unstubAllGlobals());
+
+  it("is a plan, and the same one every time", () => {
+    expect(parseGraph(structuredClone(graph))).toEqual(graph);
+    expect(largeGraph(300, 200)).toEqual(graph);
+    expect(graph.stores).toHaveLength(300);
+    expect(graph.edges.length).toBeGreaterThan(1000);
+  });
+
+  it("is drawn folded, one row per tree, and a batch changes it without drawing anything anew", { timeout: 60_000 }, () => {
+    const forest = forestOf(graph);
+    expect(nodesOf(forest)).toHaveLength(300 + 200 * 9);
+    const folded = new Set(forest.roots.map((root) => root.key));
+    const placed = layoutForest(forest, folded);
+    expect(placed.nodes).toHaveLength(300);
+    const host = document.createElement("div");
+    const chart = createProbeForest(host);
+    const data = (number: number): ProbeForestData => {
+      const batches = [largeBatch(graph, number), largeBatch(graph, number + 1)];
+      const rates = edgeRates(batches, batches.map(historyPoint));
+      const { fractions } = shadingOf("load", forest, graph, batches[1] ?? null, (edge) => rates(edge).now);
+      return {
+        placed, kept: null, selected: null, added: new Set(), onHover: () => {}, onSelect: () => {},
+        colour: streamColours(graph.streams.map((stream) => stream.name)),
+        text: ({ node }) => ({ detail: String(number), title: node.label }),
+        flow: () => null,
+        fill: (key) => (fractions.has(key) ? "red" : null),
+      };
+    };
+    chart.update(data(1));
+    const before = [...host.querySelectorAll("g.node")];
+    const updates: number[] = [];
+    for (let number = 2; number < 5; number += 1) {
+      const next = data(number);
+      const began = performance.now();
+      chart.update(next);
+      updates.push(performance.now() - began);
+    }
+    expect([...host.querySelectorAll("g.node")]).toEqual(before);
+    expect(host.querySelector("g.node text.detail")?.textContent).toBe("4");
+    // Measured, not asserted: the machine that tests may be busy.
+    console.info(`an update of the folded trees of 300 stores: ${Math.max(...updates).toFixed(1)} ms at most`);
+  });
+});

@@ -1,0 +1,64 @@
+import type { JSX } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { explainError } from "../api/request";
+import { ChartHost } from "../charts/ChartHost";
+import { createPhysicalGraph, type PhysicalGraphData } from "../charts/physicalGraph";
+import type { StreamColour } from "../colour/streams";
+import { bytes, count } from "../format/quantities";
+import { edgeRates } from "../live/recent";
+import type { Live } from "../live/useFeed";
+import { boxesOf, layoutBoxes, type PlacedBoxes } from "../plan/physicalView";
+import type { PhysicalGraph } from "../plan/physicalGraph";
+import { NodeDetail } from "./NodeDetail";
+
+interface Props {
+  readonly graph: PhysicalGraph;
+  readonly live: Live;
+  readonly colour: StreamColour;
+}
+
+/** The same plan with each store once: which parts of the machine talk to each other, and how much. */
+export function PhysicalView({ graph, live, colour }: Props): JSX.Element {
+  const [placed, setPlaced] = useState<PlacedBoxes | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [selected, setSelected] = useState<string | null>(null);
+  useEffect(() => {
+    let newest = true;
+    layoutBoxes(boxesOf(graph)).then(
+      (made) => newest && setPlaced(made),
+      (error: unknown) => newest && setProblem(explainError(error)),
+    );
+    return () => {
+      newest = false;
+    };
+  }, [graph]);
+  const rates = useMemo(() => edgeRates(live.recent, live.snapshot?.history ?? []), [live.recent]);
+  const batch = live.snapshot?.batch ?? null;
+  const data = useMemo((): PhysicalGraphData | null => {
+    if (placed === null) return null;
+    return {
+      placed,
+      colour,
+      detail: (id) => {
+        const metrics = batch?.stores[id];
+        return metrics === undefined ? null : `${count(metrics.tuples)} tuples, ${bytes(metrics.bytes)}`;
+      },
+      flow: (edge) => rates(edge).now,
+      selected,
+      onSelect: (id) => setSelected((before) => (before === id ? null : id)),
+    };
+  }, [placed, colour, rates, batch, selected]);
+  return (
+    <div class="trees">
+      <div class="trees-main">
+        <div class="toolbar tree-tools"><h2>Physical graph</h2></div>
+        {problem !== null && <p class="problem-line" role="alert">{problem}</p>}
+        {data === null ? <p class="muted">Laying out…</p> : <ChartHost create={createPhysicalGraph} data={data} class="forest-host" label="Physical graph; Tab moves, Enter selects" />}
+        <p class="legend muted small">
+          <span>sources, stores, queries · one line per edge · stroke: tuples per second · drag to pan, Ctrl-wheel to zoom</span>
+        </p>
+      </div>
+      <NodeDetail node={null} store={graph.stores.find((store) => store.id === selected) ?? null} graph={graph} rates={rates} batch={batch} colour={colour} />
+    </div>
+  );
+}
