@@ -7,13 +7,26 @@ SECRET_KEY                  generated once into MILLRACE_HOME/secret_key
 MILLRACE_DEBUG              1 turns Django's debug pages on
 MILLRACE_HOSTS              comma-separated host names that the site answers to (localhost)
 MILLRACE_ORIGINS            comma-separated origins trusted for CSRF behind a proxy (none)
-MILLRACE_SECURE             1 behind TLS: cookies are sent over TLS only
+MILLRACE_SECURE             1 behind TLS: cookies are sent over TLS only, plain HTTP is redirected
+MILLRACE_HSTS_SECONDS       with MILLRACE_SECURE, how long browsers shall insist on TLS (3600)
+MILLRACE_RATE_ACCOUNT       requests that one account or token may make of one web process (1200/min)
+MILLRACE_RATE_ANONYMOUS     the same for one address that is not signed in (120/min)
+MILLRACE_LOGIN_FAILURES     wrong passwords for one account from one address until both wait (10)
+MILLRACE_LOGIN_WAIT_SECONDS how long they wait (900)
+MILLRACE_MAX_STATE_TUPLES   a query is deployed only if it alone keeps fewer tuples, as estimated (1e9)
+MILLRACE_MAX_TUPLE_RATE     and if none of its steps makes more tuples per second, as estimated (1e9)
+MILLRACE_MASTER             the Spark master of the topologies' jobs (this machine)
+MILLRACE_METRICS_TOKEN      lets Prometheus read /metrics; without it only operators may
+MILLRACE_METRICS_PORT       where a Celery worker offers its own metrics (0: nowhere)
+MILLRACE_LOG_FORMAT         line or json (line)
+MILLRACE_LOG_LEVEL          INFO
 MILLRACE_METHOD             the optimization method of new topologies (ilp)
 MILLRACE_PLAN_SECONDS       the solver's time limit for a topology (5)
 MILLRACE_HEARTBEAT_SECONDS  a job silent for longer is dead (10)
 MILLRACE_START_SECONDS      a job may take this long from launch to its first heartbeat (120)
 MILLRACE_TRIGGER_MS         trigger interval of new topologies (500)
 MILLRACE_PARALLELISM        tasks of the stores whose stream sets none (the processors, at most 4)
+MILLRACE_MOST_QUERIES       queries that one topology is given before another one is begun (200)
 MILLRACE_DEMO_PASSWORD      password of the demo account (millrace)
 """
 
@@ -22,6 +35,7 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import dj_database_url
@@ -74,7 +88,20 @@ MILLRACE_HEARTBEAT_SECONDS = _number("MILLRACE_HEARTBEAT_SECONDS", 10.0)
 MILLRACE_START_SECONDS = _number("MILLRACE_START_SECONDS", 120.0)
 MILLRACE_TRIGGER_MS = _number("MILLRACE_TRIGGER_MS", 500.0)
 MILLRACE_PARALLELISM = _number("MILLRACE_PARALLELISM", float(min(4, os.cpu_count() or 1)))
-MILLRACE_JOB_COMMAND = [sys.executable, "-m", "jobs", "run"]
+MILLRACE_MOST_QUERIES = _number("MILLRACE_MOST_QUERIES", 200.0)
+MILLRACE_HSTS_SECONDS = _number("MILLRACE_HSTS_SECONDS", 3600.0)
+MILLRACE_LOGIN_FAILURES = _number("MILLRACE_LOGIN_FAILURES", 10.0)
+MILLRACE_LOGIN_WAIT_SECONDS = _number("MILLRACE_LOGIN_WAIT_SECONDS", 900.0)
+MILLRACE_MAX_STATE_TUPLES = _number("MILLRACE_MAX_STATE_TUPLES", 1e9)
+MILLRACE_MAX_TUPLE_RATE = _number("MILLRACE_MAX_TUPLE_RATE", 1e9)
+MILLRACE_METRICS_TOKEN = os.environ.get("MILLRACE_METRICS_TOKEN", "")
+MILLRACE_METRICS_PORT = _number("MILLRACE_METRICS_PORT", 0.0)
+MILLRACE_LOG_FORMAT = os.environ.get("MILLRACE_LOG_FORMAT", "line")
+MILLRACE_MASTER = os.environ.get("MILLRACE_MASTER", "")
+MILLRACE_JOB_COMMAND = [
+    *(sys.executable, "-m", "jobs", "run"),
+    *(("--master", MILLRACE_MASTER) if MILLRACE_MASTER else ()),
+]
 MILLRACE_DEMO_PASSWORD = os.environ.get("MILLRACE_DEMO_PASSWORD", "millrace")
 
 INSTALLED_APPS = [
@@ -88,16 +115,20 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "axes",
     "backend.shell",
     "backend.accounts",
     "backend.streams",
     "backend.catalog",
     "backend.topologies",
     "backend.live",
+    "backend.tokens",
 ]
 
 MIDDLEWARE = [
+    "backend.observation.requests.RequestMetrics",
     "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -105,6 +136,14 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    # Last: it answers a sign-in that has to wait.
+    "axes.middleware.AxesMiddleware",
+]
+
+AUTHENTICATION_BACKENDS = [
+    # First: refuses who has to wait, before a password is looked at.
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
 ]
 
 ROOT_URLCONF = "backend.urls"
@@ -152,6 +191,39 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 if SECURE:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_SSL_REDIRECT = True
+    # Asked by the machine itself and by Prometheus, not through the proxy.
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+    SECURE_HSTS_SECONDS = int(MILLRACE_HSTS_SECONDS) if isinstance(MILLRACE_HSTS_SECONDS, float) else 0
+# The host's other names, and browsers' built-in lists, are not this product's to decide.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        "script-src": ["'self'"],
+        # CodeMirror writes its theme into a style element.
+        "style-src": ["'self'", "'unsafe-inline'"],
+        "img-src": ["'self'", "data:"],
+        "connect-src": ["'self'"],
+        "object-src": ["'none'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+
+# A password can be guessed at this rate only, whichever process is asked: attempts are in the database.
+# The address is the connection's: uvicorn takes it from X-Forwarded-For if told whom to believe.
+AXES_FAILURE_LIMIT = int(MILLRACE_LOGIN_FAILURES) if isinstance(MILLRACE_LOGIN_FAILURES, float) else 10
+AXES_COOLOFF_TIME = timedelta(
+    seconds=MILLRACE_LOGIN_WAIT_SECONDS if isinstance(MILLRACE_LOGIN_WAIT_SECONDS, float) else 900.0
+)
+# Both together: nobody is kept out by what somebody else does at another address.
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_VERBOSE = False
+AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
 
 LANGUAGE_CODE = "en"
 USE_I18N = False
@@ -168,8 +240,23 @@ SERVESTATIC_MAX_AGE = 0 if DEBUG else 3600
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "rest_framework.authentication.SessionAuthentication",
+        "backend.tokens.authentication.TokenAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": [
+        "rest_framework.permissions.IsAuthenticated",
+        "backend.tokens.authentication.WithinToken",
+    ],
+    # Counted in each web process' memory: a limit must hold when Redis does not answer.
+    "DEFAULT_THROTTLE_CLASSES": [
+        "rest_framework.throttling.UserRateThrottle",
+        "rest_framework.throttling.AnonRateThrottle",
+    ],
+    "DEFAULT_THROTTLE_RATES": {
+        "user": os.environ.get("MILLRACE_RATE_ACCOUNT", "1200/min"),
+        "anon": os.environ.get("MILLRACE_RATE_ANONYMOUS", "120/min"),
+    },
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["backend.parsers.BoundedJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
@@ -215,12 +302,26 @@ CELERY_BEAT_SCHEDULE = {
         # One that waited longer is superseded by the next.
         "options": {"expires": 4.0},
     },
+    "adapt": {
+        "task": "topologies.adapt",
+        # Epochs last several seconds; one that is evaluated late only takes effect later.
+        "schedule": 5.0,
+        "options": {"expires": 10.0},
+    },
 }
 
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {
+        "line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+        "json": {"()": "backend.observation.logs.JSONFormatter"},
+    },
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": "json" if MILLRACE_LOG_FORMAT == "json" else "line",
+        }
+    },
     "root": {"handlers": ["console"], "level": os.environ.get("MILLRACE_LOG_LEVEL", "INFO")},
 }

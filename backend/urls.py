@@ -2,12 +2,13 @@ from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path, register_converter
 from django.views.generic import RedirectView
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from backend import converters
 from backend.accounts.pages import Login
 from backend.catalog import pages as catalog_pages
-from backend.health import healthz
+from backend.health import healthz, readyz
+from backend.observation.pages import metrics
 from backend.streams import pages as stream_pages
 from backend.topologies import pages as topology_pages
 
@@ -28,12 +29,15 @@ urlpatterns = [
     path("streams/<name:name>/", stream_pages.stream, name="stream"),
     path("jobs/", topology_pages.jobs, name="jobs"),
     path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
     path("admin/", admin.site.urls),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
-    path("api/docs/", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+    path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
     path("api/", include("backend.accounts.api.urls")),
     path("api/", include("backend.streams.api.urls")),
     path("api/", include("backend.catalog.api.urls")),
     path("api/", include("backend.topologies.api.urls")),
     path("api/", include("backend.live.api.urls")),
+    path("api/", include("backend.tokens.api.urls")),
 ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
 _NUMBERS = {
     "MILLRACE_PLAN_SECONDS": 0.1,
@@ -16,6 +17,13 @@ _NUMBERS = {
     "MILLRACE_START_SECONDS": 5.0,
     "MILLRACE_TRIGGER_MS": 1.0,
     "MILLRACE_PARALLELISM": 1.0,
+    "MILLRACE_MOST_QUERIES": 1.0,
+    "MILLRACE_HSTS_SECONDS": 0.0,
+    "MILLRACE_LOGIN_FAILURES": 1.0,
+    "MILLRACE_LOGIN_WAIT_SECONDS": 1.0,
+    "MILLRACE_MAX_STATE_TUPLES": 1.0,
+    "MILLRACE_MAX_TUPLE_RATE": 1.0,
+    "MILLRACE_METRICS_PORT": 0.0,
 }
 
 
@@ -61,3 +69,31 @@ def check_home(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage
     return [
         Error(f"MILLRACE_HOME {settings.MILLRACE_HOME} cannot be written", id="millrace.E003"),
     ]
+
+
+@register()
+def check_rates(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+    """The limits on requests must be something that the throttles read."""
+    rates = settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"]
+    names = {"user": "MILLRACE_RATE_ACCOUNT", "anon": "MILLRACE_RATE_ANONYMOUS"}
+    return [
+        Error(f"{name} is {rates[scope]!r}", hint="expected N/s, N/min, N/hour or N/day", id="millrace.E004")
+        for scope, name in names.items()
+        if not re.fullmatch(r"[1-9][0-9]*/(s|sec|min|hour|day)", rates[scope])
+    ]
+
+
+@register()
+def check_log_format(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+    if settings.MILLRACE_LOG_FORMAT in ("line", "json"):
+        return []
+    found = settings.MILLRACE_LOG_FORMAT
+    return [Error(f"MILLRACE_LOG_FORMAT is {found!r}", hint="expected line or json", id="millrace.E005")]
+
+
+@register(Tags.security, deploy=True)
+def check_demo(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+    """An account whose password is in the manual is for a machine of one's own."""
+    if os.environ.get("MILLRACE_DEMO", "0") == "1" and "MILLRACE_DEMO_PASSWORD" not in os.environ:
+        return [Error("MILLRACE_DEMO is 1 with the demo's known password", id="millrace.E006")]
+    return []

@@ -8,16 +8,17 @@ from typing import Any, cast
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
-from django.db.models import Count, F
+from django.db.models import F
 from django.utils import timezone
 
 from backend.accounts.queries import is_operator, may_edit
 from backend.catalog.models import Query, QueryVersion
 from backend.errors import Conflict, Forbidden
 from backend.topologies import tasks
+from backend.topologies.limits import refuse_too_costly
 from backend.topologies.models import ENDED, AuditEntry, Desired, Run, Topology, TopologyQuery
-
-DEFAULT_TOPOLOGY = "main"
+from backend.topologies.placement import topology_of
+from backend.topologies.status import deployment_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ def deploy_query(
 ) -> Deployment:
     """Let a topology answer the query (its current version unless told) and start the topology.
 
-    Raises `Conflict` when another topology answers it already, or when there is no such version.
+    Raises `Conflict` when another topology answers it already, when there is no such version, or when
+    it is estimated to cost more than one query may.
     """
     if not may_edit(account, query.owner_id, query.team_id):
         raise Forbidden(
@@ -55,6 +57,7 @@ def deploy_query(
         wanted = query.versions.filter(number=version).first()
     if wanted is None:
         raise Conflict("no-such-version", f"{query.name} has no version {version}")
+    refuse_too_costly(wanted)
     with transaction.atomic():
         target = _target(query, wanted, topology)
         present = TopologyQuery.objects.filter(query=query).select_related("topology").first()
@@ -107,11 +110,13 @@ def replan(account: AbstractBaseUser, topology: Topology) -> None:
 
 
 def start_topology(account: AbstractBaseUser, topology: Topology) -> None:
-    """Want the topology's job to run. Also tries a failed one again at once."""
+    """Want the topology's job to run. Also tries a failed one again at once, and a failed planning."""
     _operators_only(account, topology)
     with transaction.atomic():
         if not topology.deployed.exists():
             raise Conflict("no-queries", f"{topology} has no queries; deploy one first")
+        if deployment_state(topology) == "failed":
+            _revise(topology)
         _start(topology)
         _note(topology, account, "start")
 
@@ -165,20 +170,8 @@ def _revise(topology: Topology) -> int:
 
 
 def _target(query: Query, version: QueryVersion, name: str | None) -> Topology:
-    """The topology named, else the query's own, else the one that shares most streams, else `main`."""
-    if name is not None:
-        return create_topology(name)
-    present = TopologyQuery.objects.filter(query=query).select_related("topology").first()
-    if present is not None:
-        return present.topology
-    streams = version.inputs.values_list("stream", flat=True)
-    sharing = (
-        Topology.objects.filter(deployed__version__inputs__stream__in=streams)
-        .annotate(shared=Count("deployed__version__inputs__stream", distinct=True))
-        .order_by("-shared", "name")
-        .first()
-    )
-    return sharing or create_topology(DEFAULT_TOPOLOGY)
+    """The topology that the query belongs to, made if it is not there."""
+    return create_topology(topology_of(query, version, name))
 
 
 def _note(topology: Topology, account: AbstractBaseUser, action: str, detail: str = "") -> None:

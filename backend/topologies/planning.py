@@ -10,6 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 from pydantic import TypeAdapter
 
@@ -156,6 +157,18 @@ def record_plan(
     return record
 
 
+def forget_failures() -> list[int]:
+    """Let every topology whose newest revision could not be planned be planned again; returns them.
+
+    Called when a worker starts: it may have other code, other limits or more memory than the one
+    that failed. Several workers may do so at once; the plan's claim lets one of them plan.
+    """
+    failed = Topology.objects.filter(failed_revision__gte=F("revision"), planned_revision__lt=F("revision"))
+    found = list(failed.values_list("pk", flat=True))
+    failed.update(claimed_revision=F("planned_revision"), failed_revision=F("planned_revision"))
+    return found
+
+
 def _store(topology: Topology, revision: int, deployed: list[TopologyQuery], made: Plan) -> None:
     with transaction.atomic():
         newest = PlanRecord.objects.filter(topology=topology).first()
@@ -176,7 +189,7 @@ def explain(query: Query, sql: str, catalog: Catalog, topology: str | None) -> d
 
     The document is the API's (docs/frontend-contract.md). Raises `Infeasible`.
     """
-    made = _quickly([query], catalog, registered_statistics(catalog, selectivities()), {query.name: sql})
+    made = plan_quickly([query], catalog, registered_statistics(catalog, selectivities()), {query.name: sql})
     explanation = explain_plan(made)
     return {
         "text": to_text(explanation),
@@ -191,9 +204,10 @@ def explain(query: Query, sql: str, catalog: Catalog, topology: str | None) -> d
     }
 
 
-def _quickly(
+def plan_quickly(
     queries: Sequence[Query], catalog: Catalog, statistics: StatisticsProvider, texts: Mapping[str, str]
 ) -> Plan:
+    """A plan made in the time that a person waits; `texts` holds the queries' SQL by name."""
     return plan(
         queries,
         catalog,
@@ -209,7 +223,7 @@ def _quickly(
 @lru_cache(maxsize=32)
 def _base(queries: tuple[Query, ...], catalog: Catalog, known: tuple[tuple[str, float], ...]) -> Plan:
     """The plan that one more query is compared with; the same while somebody types."""
-    return _quickly(queries, catalog, registered_statistics(catalog, known), {})
+    return plan_quickly(queries, catalog, registered_statistics(catalog, known), {})
 
 
 def _marginal(query: Query, catalog: Catalog, name: str | None) -> dict[str, Any] | None:

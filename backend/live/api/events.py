@@ -13,11 +13,14 @@ from typing import Any
 
 import redis.asyncio
 import redis.exceptions
+from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from rest_framework.exceptions import AuthenticationFailed
 
 from backend.bus import async_connection, entry_order
 from backend.errors import MillraceError
 from backend.live.queries import START, parse_event
+from backend.tokens.authentication import token_of
 from backend.topologies.models import Topology
 from jobs.protocol import events_key
 
@@ -28,8 +31,7 @@ PAGE = 500
 
 async def events(request: HttpRequest, name: str) -> HttpResponseBase:
     """Events after `Last-Event-ID` (or `?last_event_id=`), then each as it happens."""
-    account = await request.auser()
-    if not account.is_authenticated:
+    if not await _may_read(request):
         return JsonResponse({"detail": "Authentication credentials were not provided."}, status=403)
     if request.method != "GET":
         return HttpResponse(status=405, headers={"Allow": "GET"})
@@ -56,6 +58,18 @@ async def events(request: HttpRequest, name: str) -> HttpResponseBase:
         content_type="text/event-stream",
         headers={"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"},
     )
+
+
+async def _may_read(request: HttpRequest) -> bool:
+    """True in a session, and for a token that is not a stream's."""
+    account = await request.auser()
+    if account.is_authenticated:
+        return True
+    try:
+        token = await sync_to_async(token_of)(request)
+    except AuthenticationFailed:
+        return False
+    return token is not None and token.stream_id is None
 
 
 async def _lost(client: redis.asyncio.Redis, key: str, last_id: str) -> bool:

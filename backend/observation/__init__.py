@@ -1,0 +1,1 @@
+"""What Prometheus and the logs see of the product."""

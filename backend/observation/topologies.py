@@ -1,0 +1,98 @@
+"""Topologies as Prometheus metrics, read from the database and from Redis when somebody asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import redis.exceptions
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from backend.errors import Unavailable
+from backend.live.models import LiveRecord
+from backend.live.queries import live_state, stored_state
+from backend.live.state import STATES, LiveState
+from backend.topologies.models import Topology
+
+_TOPOLOGY = ["topology"]
+
+
+class Families:
+    """The families of one answer, each declared once with its unit."""
+
+    def __init__(self) -> None:
+        def gauge(name: str, text: str, *labels: str) -> GaugeMetricFamily:
+            return GaugeMetricFamily(f"millrace_{name}", text, labels=[*_TOPOLOGY, *labels])
+
+        self.state = gauge("topology_state", "1 for the state that the topology is in.", "state")
+        self.wanted = gauge("topology_wanted", "1 if the topology's job should run.")
+        self.failures = gauge("topology_failures", "Runs that failed in a row.")
+        self.unplanned = gauge("topology_revisions_unplanned", "Revisions that wait for a plan.")
+        self.heartbeat = gauge("topology_heartbeat_timestamp_seconds", "When the job was heard last.")
+        self.batch = gauge("topology_batch", "The last committed batch.")
+        self.batch_seconds = gauge("topology_batch_seconds", "Duration of the last batch.")
+        self.tuples_in = gauge("topology_batch_tuples", "Tuples that the last batch read.")
+        self.backlog = gauge("topology_backlog_tuples", "Tuples that wait at the sources.")
+        self.late = gauge("stream_batch_late_tuples", "Late tuples of the last batch.", "stream")
+        self.undecodable = gauge("stream_batch_undecodable_tuples", "Unreadable ones of it.", "stream")
+        self.watermark = gauge("stream_watermark_timestamp_seconds", "The stream's watermark.", "stream")
+        self.store_tuples = gauge("store_tuples", "Tuples that a store holds.", "store")
+        self.store_bytes = gauge("store_bytes", "Bytes that a store holds.", "store")
+        self.results = gauge("query_batch_results", "Results of the last batch.", "query")
+        self.latency = gauge(
+            "query_latency_seconds", "From a tuple's arrival to its results, last batch.", "query", "quantile"
+        )
+
+    def __iter__(self) -> Iterator[Metric]:
+        return iter(vars(self).values())
+
+
+class TopologyCollector(Collector):
+    """One answer to Prometheus. What is unknown is left out: a gap is not a zero."""
+
+    def collect(self) -> Iterator[Metric]:
+        families = Families()
+        for topology in Topology.objects.order_by("name"):
+            _add(families, topology, _state(topology))
+        yield from families
+
+
+def _state(topology: Topology) -> LiveState:
+    try:
+        return live_state(topology)
+    except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, Unavailable):
+        # What is stored is still true of the time that its heartbeat says.
+        return stored_state(LiveRecord.objects.filter(topology=topology).first())
+
+
+def _add(families: Families, topology: Topology, live: LiveState) -> None:
+    name = topology.name
+    for state in STATES:
+        families.state.add_metric([name, state], 1.0 if live.state == state else 0.0)
+    families.wanted.add_metric([name], 1.0 if topology.desired == "running" else 0.0)
+    families.failures.add_metric([name], topology.failures)
+    done = max(topology.planned_revision, topology.failed_revision)
+    families.unplanned.add_metric([name], max(0, topology.revision - done))
+    if live.heartbeat_at is not None:
+        families.heartbeat.add_metric([name], live.heartbeat_at.timestamp())
+    batch = live.batch
+    if batch is None:
+        return
+    families.batch.add_metric([name], batch.batch)
+    families.batch_seconds.add_metric([name], batch.seconds)
+    families.tuples_in.add_metric([name], batch.tuples_in)
+    if batch.backlog is not None:
+        families.backlog.add_metric([name], batch.backlog)
+    for stream, metrics in sorted(batch.streams.items()):
+        families.late.add_metric([name, stream], metrics.late)
+        families.undecodable.add_metric([name, stream], metrics.undecodable)
+        if metrics.watermark is not None:
+            families.watermark.add_metric([name, stream], metrics.watermark.timestamp())
+    for store, held in sorted(batch.stores.items()):
+        families.store_tuples.add_metric([name, store], held.tuples)
+        families.store_bytes.add_metric([name, store], held.bytes)
+    for query, answered in sorted(batch.queries.items()):
+        families.results.add_metric([name, query], answered.results)
+        for quantile, value in (("0.5", answered.latency_ms_p50), ("0.99", answered.latency_ms_p99)):
+            if value is not None:
+                families.latency.add_metric([name, query, quantile], value / 1000)

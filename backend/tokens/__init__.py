@@ -1,0 +1,1 @@
+"""Tokens: how programs say who they are."""

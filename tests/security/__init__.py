@@ -1,0 +1,1 @@
+"""What the product refuses, and what it shows to whom."""
