@@ -9,7 +9,7 @@ prefix includes predicates, filters and windows, not names).
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, permutations, product
 from math import factorial, prod
@@ -124,7 +124,7 @@ def _assign(query: Query, reference: set[Expression]) -> dict[str, str]:
     streams = sorted(occurrences)
     ranked = [sorted(occurrences[stream], key=lambda a: (colors[a], a)) for stream in streams]
     may_share = any(blank_ordinals(rename_inputs(p, by_alias)) in reference for p in query.predicates)
-    orders = [_orders(aliases, colors, may_share) for aliases in ranked]
+    orders = [_orders(aliases, colors, may_share, _twins(query, aliases, colors)) for aliases in ranked]
     if prod(count for count, _ in orders) > _MAX_ASSIGNMENTS:
         return _named(streams, ranked)
 
@@ -141,15 +141,57 @@ def _assign(query: Query, reference: set[Expression]) -> dict[str, str]:
 
 
 def _orders(
-    aliases: Sequence[str], colors: Mapping[str, str], may_share: bool
+    aliases: Sequence[str], colors: Mapping[str, str], may_share: bool, twins: Mapping[str, str]
 ) -> tuple[int, Iterator[tuple[str, ...]]]:
-    """Orders to compare, and how many: all if sharing may decide, else those among equal colours."""
+    """Orders to compare, and how many: all if sharing may decide, else those among equal colours.
+
+    Twins are never compared in another order, since nothing distinguishes them.
+    """
+    position = {alias: number for number, alias in enumerate(aliases)}
+
+    def is_first(order: tuple[str, ...]) -> bool:
+        last: dict[str, int] = {}
+        for alias in order:
+            if last.get(twins[alias], -1) > position[alias]:
+                return False
+            last[twins[alias]] = position[alias]
+        return True
+
+    def count(members: Sequence[str]) -> int:
+        sizes = Counter(twins[alias] for alias in members)
+        return factorial(len(members)) // prod(factorial(size) for size in sizes.values())
+
     if may_share:
-        return factorial(len(aliases)), permutations(aliases)
+        return count(aliases), (order for order in permutations(aliases) if is_first(order))
     classes = [tuple(members) for _, members in groupby(aliases, key=lambda alias: colors[alias])]
-    within = product(*(permutations(members) for members in classes))
-    flat = (tuple(alias for part in parts for alias in part) for parts in within)
-    return prod(factorial(len(members)) for members in classes), flat
+
+    def within_classes() -> Iterator[tuple[str, ...]]:
+        # A function, so that nothing is enumerated where there turn out to be too many.
+        for parts in product(*([o for o in permutations(members) if is_first(o)] for members in classes)):
+            yield tuple(alias for part in parts for alias in part)
+
+    return prod(count(members) for members in classes), within_classes()
+
+
+def _twins(query: Query, aliases: Sequence[str], colors: Mapping[str, str]) -> dict[str, str]:
+    """Alias -> the first alias that can change places with it without changing the query."""
+    plain = {item.alias: item.alias for item in query.inputs}
+    predicates = set(_renamed(query.predicates, plain))
+    outputs = [output.expression for output in query.outputs]
+    found: dict[str, str] = {}
+    for alias in aliases:
+        found[alias] = alias
+        for other in dict.fromkeys(found.values()):
+            swap = {**plain, alias: other, other: alias}
+            if (
+                other != alias
+                and colors[alias] == colors[other]
+                and set(_renamed(query.predicates, swap)) == predicates
+                and [rename_inputs(output, swap) for output in outputs] == outputs
+            ):
+                found[alias] = other
+                break
+    return found
 
 
 def _named(streams: Sequence[str], aliases: Sequence[Sequence[str]]) -> dict[str, str]:

@@ -57,7 +57,7 @@ def marginal_cost(plan: Plan, query: Query) -> MarginalCost:
     """
     one = to_problem([query], plan.catalog, plan.statistics, retain=plan.retain, tasks=plan.tasks)
     there = installed(plan)
-    search, free = OrderSearch(one, there), frozenset(there.steps)
+    search, free = OrderSearch(one, there), there.steps.keys()
     orders = [
         search.cheapest(joined, start, free)
         for joined in one.problem.queries
@@ -81,6 +81,6 @@ def marginal_cost(plan: Plan, query: Query) -> MarginalCost:
         steps=len(steps),
         reused_steps=len(reused),
         most_like=like,
-        most_like_steps=sum(like in {n for n, _ in who} for who in there.steps.values()) if like else 0,
+        most_like_steps=there.steps_of[like] if like else 0,
         most_like_reused=overlap[like] if like else 0,
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from heapq import heappop, heappush
 
 from optimizer.canonical import stream_of
@@ -15,6 +16,9 @@ from optimizer.problem import JoinQuery
 from optimizer.translate import Translation
 from optimizer.translate.equalities import equality_class
 
+_MOST_PRICED = 1500
+"""Steps that are priced for one query, over all its starts: some 15 ms. Stars of eight and more inputs
+have more."""
 Sub = tuple[frozenset[str], frozenset[str]]
 """A sub-query: its relations and predicates, by structural identity."""
 
@@ -34,6 +38,8 @@ class Installed:
 
     steps: Mapping[Step, tuple[tuple[str, str], ...]]
     """Steps with their users: (query, start) or, for a step that feeds a result, its start alone."""
+    steps_of: Mapping[str, int]
+    """Number of steps by query."""
     results: tuple[Sub, ...]
     """Materialized results."""
     copies: Mapping[str, frozenset[str | None]]
@@ -42,8 +48,13 @@ class Installed:
     """Partitioning attributes (relation, column) of each materialized result."""
 
 
+@lru_cache(maxsize=4)
 def installed(plan: Plan) -> Installed:
-    """The steps, results and copies of a plan."""
+    """The steps, results and copies of a plan.
+
+    Kept for the last few plans: prices are asked for again and again while somebody types, and
+    building this anew would also make garbage enough for long collections.
+    """
     problem = plan.translation.problem
     queries = {query.id: query for query in problem.queries}
     reads = {predicate.id: predicate.relations for predicate in problem.predicates}
@@ -73,6 +84,7 @@ def installed(plan: Plan) -> Installed:
     results = {(s.relations, s.predicates) for s in plan.solution.stores if not s.is_base}
     return Installed(
         steps={step: tuple(sorted(who)) for step, who in users.items()},
+        steps_of=Counter(name for who in users.values() for name in {n for n, _ in who if n}),
         results=tuple(sorted(results, key=lambda sub: (sorted(sub[0]), sorted(sub[1])))),
         copies={stream: frozenset(columns) for stream, columns in copies.items()},
         result_copies={sub: tuple(sorted(set(found))) for sub, found in result_copies.items()},
@@ -84,7 +96,8 @@ class OrderSearch:
 
     Dijkstra's algorithm over the connected sub-queries that contain the start. A free step
     costs nothing, an installed result may be probed, a stream that is not stored yet is taken
-    to be partitioned by what its first probes know.
+    to be partitioned by what its first probes know. Where there are too many sub-queries, an order
+    is completed by its cheapest next steps, so that its cost is an upper bound.
     """
 
     def __init__(self, one: Translation, there: Installed) -> None:
@@ -94,9 +107,12 @@ class OrderSearch:
         self.expressions = one.predicates
         self.inputs = {v.served_by.id: v.served_by.input for t in one.queries for v in t.variants}
         self.reads = {p.id: p.relations for p in one.problem.predicates}
+        self._equal: dict[tuple[frozenset[str], str, str], frozenset[str]] = {}
+        """Inputs with a column that equals a stored one, by the predicates that hold: the same for
+        every start."""
 
     def cheapest(
-        self, query: JoinQuery, start: str, free: frozenset[Step], avoid: Step | None = None
+        self, query: JoinQuery, start: str, free: Set[Step], avoid: Step | None = None
     ) -> tuple[float, tuple[Step, ...]] | None:
         """Cost in tuples per second and steps of the cheapest order; None if there is none.
 
@@ -107,6 +123,7 @@ class OrderSearch:
         queue: list[tuple[float, list[str], int]] = [(0.0, [start], 0)]
         paths: list[tuple[Step, ...]] = [()]
         done: set[frozenset[str]] = set()
+        left = _MOST_PRICED // max(1, len(query.relations))
         while queue:
             cost, covered, number = heappop(queue)
             state = frozenset(covered)
@@ -115,14 +132,21 @@ class OrderSearch:
             if state in done:
                 continue
             done.add(state)
+            following = []
             source = (state, self._inside(query, state))
             for store in self._stores(query, state):
                 step = Step(start, source, store)
-                if step == avoid:
-                    continue
+                if step != avoid:
+                    price = 0.0 if step in free else self.price(query, step)
+                    following.append((cost + price, sorted(state | store[0]), step))
+            left -= len(following)
+            if left < 0 and following:
+                # Depth first from here: what is on the queue would take too long.
+                queue.clear()
+                following = [min(following, key=lambda entry: entry[:2])]
+            for total, reached, step in following:
                 paths.append((*paths[number], step))
-                price = 0.0 if step in free else self.price(query, step)
-                heappush(queue, (cost + price, sorted(state | store[0]), len(paths) - 1))
+                heappush(queue, (total, reached, len(paths) - 1))
         return None
 
     def _inside(self, query: JoinQuery, state: frozenset[str]) -> frozenset[str]:
@@ -170,6 +194,10 @@ class OrderSearch:
         if kind is None:
             return False
         state = step.source[0] | step.store[0]
-        conditions = [self.expressions[p] for p in sorted(self._inside(query, state))]
-        carried = {self.inputs[r] for r in step.source[0]}
-        return any(c.input in carried for c in equality_class(Column(name, column, kind), conditions))
+        inside = self._inside(query, state)
+        asked = (inside, name, column)
+        if asked not in self._equal:
+            conditions = [self.expressions[p] for p in sorted(inside)]
+            equal = equality_class(Column(name, column, kind), conditions)
+            self._equal[asked] = frozenset(c.input for c in equal)
+        return any(self.inputs[relation] in self._equal[asked] for relation in step.source[0])

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import random
+from collections.abc import Sequence
 from time import process_time
 
 import pytest
 
+from optimizer.catalog import Catalog
 from optimizer.explain import draw, explain, marginal_cost, to_json, to_text
 from optimizer.expression import Expression
 from optimizer.plan import Plan, plan
 from optimizer.problem import Options
+from optimizer.query import Query
 from optimizer.sql import parse_query
 from optimizer.statistics import Interval
+from optimizer.stream import Stream
+from optimizer.types import ColumnType
 from tests.unit.planning.clash import CATALOG, Q1, Q2, STATISTICS, queries
 
 
@@ -57,13 +63,68 @@ def test_a_new_stream_costs_its_store_and_its_probes() -> None:
     assert str(added).startswith("+1 store, +")
 
 
-def test_the_price_is_known_within_fifty_milliseconds(planned: Plan) -> None:
-    query = parse_query(Q2, "more", CATALOG)
-    began = process_time()
+STREAMS = tuple(f"s{number}" for number in range(12))
+WIDE = Catalog(
+    tuple(
+        Stream(
+            name,
+            (("at", ColumnType.TIMESTAMP), *((column, ColumnType.BIGINT) for column in "abc")),
+            "at",
+            tuples_per_second=10.0,
+        )
+        for name in STREAMS
+    )
+)
 
-    marginal_cost(planned, query)
 
-    assert process_time() - began < 0.05
+def _any_query(name: str, chance: random.Random, size: int) -> Query:
+    chosen = chance.sample(STREAMS, size)
+    joins = [
+        f"{chosen[n]}.{chance.choice('abc')} = {chosen[chance.randrange(n)]}.{chance.choice('abc')}"
+        for n in range(1, size)
+    ]
+    window = chance.choice((10, 60))
+    sources = ", ".join(f"{stream} [RANGE {window} SECONDS]" for stream in chosen)
+    return parse_query(f"SELECT {chosen[0]}.a FROM {sources} WHERE {' AND '.join(joins)}", name, WIDE)
+
+
+def _star(inputs: Sequence[str]) -> Query:
+    """Everything joins the first input: as many sub-queries as there can be."""
+    sources = ", ".join(f"{stream} [RANGE 10 SECONDS] AS a{n}" for n, stream in enumerate(inputs))
+    joins = " AND ".join(f"a0.a = a{n}.b" for n in range(1, len(inputs)))
+    return parse_query(f"SELECT a0.a FROM {sources} WHERE {joins}", "star", WIDE)
+
+
+def test_the_price_on_a_plan_of_a_hundred_queries_is_known_within_fifty_milliseconds() -> None:
+    chance = random.Random(7)
+    base = plan(
+        [_any_query(f"q{n}", chance, 4) for n in range(100)],
+        WIDE,
+        method="flat",
+        options=Options(mirs=False),
+        tasks=4,
+    )
+    asked = [_any_query(f"more{n}", chance, chance.randint(2, 6)) for n in range(30)]
+    asked += [_star(STREAMS[:8]), _star(["s1"] * 6)]
+    spent = []
+    for query in asked:
+        began = process_time()
+        marginal_cost(base, query)
+        spent.append(process_time() - began)
+
+    assert max(spent) < 0.05, f"{1000 * max(spent):.0f} ms"
+
+
+def test_a_price_that_is_only_a_bound_is_never_below_the_exact_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = plan([_any_query("q", random.Random(1), 5)], WIDE, method="flat", tasks=4)
+    query = _star(STREAMS[:6])
+
+    exact = marginal_cost(base, query)
+    monkeypatch.setattr("optimizer.explain.orders._MOST_PRICED", 40)
+    bound = marginal_cost(base, query)
+
+    assert bound.probe >= exact.probe > 0
+    assert bound.steps > 0
 
 
 def test_second_best_orders_cost_more_where_the_plan_is_optimal() -> None:
