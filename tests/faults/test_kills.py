@@ -62,7 +62,7 @@ def test_an_executor(workload: Path, data: Path, tmp_path: Path) -> None:
     """Executors of their own, as on a cluster; Spark starts another one in place of the killed one."""
     replay = Replay(
         workload, data, tmp_path / "out", "--batch-rows", "3000", "--parallelism", "2",
-        "--master", "local-cluster[1,2,768]",
+        "--master", "local-cluster[1,2,1024]",
     )  # fmt: skip
     assert replay.run_until(3)
     for process in replay.children("CoarseGrainedExecutorBackend"):

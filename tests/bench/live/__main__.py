@@ -30,21 +30,18 @@ from tests.runtime.live import TOPOLOGY, Live, RedisServer, write_live_workload
 TRIGGER_MS = 500
 SINGLE = 5
 _SHAPES = (
-    "SELECT r.n AS rn, s.n AS sn FROM r [RANGE {w} SECONDS], s [RANGE {w} SECONDS] "
-    "WHERE r.a = s.a AND r.a < {limit}",
-    "SELECT s.n AS sn, t.n AS tn FROM s [RANGE {w} SECONDS], t [RANGE {w} SECONDS] "
-    "WHERE s.b = t.b AND s.a < {limit}",
-    "SELECT r.n AS rn, s.n AS sn, t.n AS tn FROM r [RANGE {w} SECONDS], s [RANGE {w} SECONDS], "
-    "t [RANGE {w} SECONDS] WHERE r.a = s.a AND s.b = t.b AND r.a < {limit}",
+    "SELECT r.n AS rn, s.n AS sn FROM r [RANGE 10 SECONDS], s [RANGE 10 SECONDS] "
+    "WHERE r.a = s.a AND r.n % 40 = {k}",
+    "SELECT s.n AS sn, t.n AS tn FROM s [RANGE 10 SECONDS], t [RANGE 10 SECONDS] "
+    "WHERE s.b = t.b AND t.n % 40 = {k}",
+    "SELECT r.n AS rn, s.n AS sn, t.n AS tn FROM r [RANGE 10 SECONDS], s [RANGE 10 SECONDS], "
+    "t [RANGE 10 SECONDS] WHERE r.a = s.a AND s.b = t.b AND r.n % 40 = {k} AND t.n % 40 = {k}",
 )
 
 
 def texts(many: int) -> dict[str, str]:
-    """Queries over the same streams, different in their shape, filter and projection."""
-    found = {}
-    for number in range(many):
-        found[f"q{number:03d}"] = _SHAPES[number % 3].format(w=10, limit=23 - number % 23)
-    return found
+    """Queries over the same streams, different in their shape and filter."""
+    return {f"q{number:03d}": _SHAPES[number % 3].format(k=number // 3 % 40) for number in range(many)}
 
 
 class Producer(threading.Thread):
