@@ -20,6 +20,9 @@ SUITES = {
     "runtime": [sys.executable, "-m", "pytest", "tests/runtime"],
     "oracle": [sys.executable, "-m", "pytest", "tests/oracle"],
     "faults": [sys.executable, "-m", "pytest", "tests/faults"],
+    "security": [sys.executable, "-m", "pytest", "tests/security"],
+    "docker": [sys.executable, "-m", "pytest", "tests/docker"],
+    "postgres": [sys.executable, "-m", "pytest", "tests/postgres"],
     "browser": [sys.executable, "-m", "pytest", "tests/browser"],
 }
 
