@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram
+from prometheus_client import REGISTRY, CollectorRegistry, Histogram
 from prometheus_client.multiprocess import MultiProcessCollector
 
 REQUESTS = Histogram(
@@ -23,7 +23,6 @@ TASKS = Histogram(
     ["task", "state"],
     buckets=(0.01, 0.1, 1.0, 10.0, 60.0),
 )
-LOGIN_REFUSALS = Counter("millrace_login_refusals_total", "Sign-ins that had to wait after wrong passwords.")
 
 
 def registry() -> CollectorRegistry:
