@@ -16,6 +16,7 @@ from pathlib import Path
 from tests.bench import report
 from tests.bench.adaptive import benchmark as adaptive
 from tests.bench.linear3 import benchmark as linear3
+from tests.bench.tpch import benchmark as tpch
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,6 +33,14 @@ def _adaptive(folder: Path, scale: float, repeat: int, command: str) -> None:
         adaptive.run(folder, Path(scratch), scale, command)
 
 
+def _tpch(count: int) -> Callable[[Path, float, int, str], None]:
+    def measure(folder: Path, scale: float, repeat: int, command: str) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            tpch.run(f"tpch{count}", count, Path(scratch), scale, repeat, command).write(folder)
+
+    return measure
+
+
 def _optimizer(folder: Path, scale: float, repeat: int, command: str) -> None:
     """Writes its JSON, plots and Markdown section into the folder itself."""
     del repeat, command
@@ -46,6 +55,8 @@ BENCHMARKS: dict[str, Callable[[Path, float, int, str], None]] = {
     "linear3": _linear3,
     "optimizer": _optimizer,
     "adaptive": _adaptive,
+    "tpch5": _tpch(5),
+    "tpch10": _tpch(10),
 }
 
 
