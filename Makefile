@@ -12,7 +12,7 @@ export PATH := $(CURDIR)/$(VENV):$(PATH)
 export PYTHONUTF8 := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check bench lock schema
+.PHONY: help setup run test check bench lock schema screenshots
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,10 @@ schema: setup ## Write the generated files anew: plan schema, OpenAPI document, 
 
 bench: setup ## Run the benchmarks (ONLY=linear3, SCALE=0.1); writes docs/benchmarks.md
 	@$(VENV)/python -m tests.bench $(if $(ONLY),--only $(ONLY)) $(if $(SCALE),--scale $(SCALE))
+
+screenshots: setup ## Take every page, light and dark, wide and narrow, into docs/screenshots
+	@$(BOOTSTRAP) browser
+	@MILLRACE_CHROMIUM="$$(cat .venv/chromium)" $(VENV)/python -m tests.screenshots
 
 lock: ## Resolve pyproject.toml anew into requirements.lock
 	@$(BOOTSTRAP) lock

@@ -12,12 +12,13 @@ from django.conf import settings
 from backend.catalog.language import parse_versions
 from backend.streams.queries import load_catalog, selectivities
 from backend.topologies.models import Plan as PlanRecord
-from backend.topologies.planning import DRAFT_SECONDS, registered_statistics
+from backend.topologies.planning import DRAFT_SECONDS, read_known, registered_statistics
 from optimizer.catalog import Catalog
 from optimizer.graph import ProbeRule
 from optimizer.plan import plan
 from optimizer.problem import Options
 from optimizer.query import Query
+from optimizer.statistics import LayeredStatistics
 
 COMPARED = ("greedy", "individual")
 
@@ -38,22 +39,28 @@ class Alternative:
 
 
 def alternatives_of(record: PlanRecord) -> tuple[Alternative, ...]:
-    """The queries of a plan under each of `COMPARED`, with what is known of the streams now."""
+    """The queries of a plan under each of `COMPARED`, with the measurements that the plan was made from."""
     catalog = load_catalog()
     versions = list(record.versions.select_related("query").order_by("query__name"))
     parsed = parse_versions(versions, catalog)
     queries = tuple(parsed[version.pk] for version in versions)
-    return tuple(_alternative(queries, catalog, selectivities(), method) for method in COMPARED)
+    return tuple(_alternative(queries, catalog, selectivities(), record.known, method) for method in COMPARED)
 
 
 @lru_cache(maxsize=32)
 def _alternative(
-    queries: tuple[Query, ...], catalog: Catalog, known: tuple[tuple[str, float], ...], method: str
+    queries: tuple[Query, ...],
+    catalog: Catalog,
+    estimates: tuple[tuple[str, float], ...],
+    measured: str,
+    method: str,
 ) -> Alternative:
+    registered = registered_statistics(catalog, estimates)
+    known = read_known(measured)
     made = plan(
         queries,
         catalog,
-        registered_statistics(catalog, known),
+        registered if known is None else LayeredStatistics((known.measured, registered)),
         method,
         Options(time_limit_s=DRAFT_SECONDS),
         "everything",

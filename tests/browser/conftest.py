@@ -25,10 +25,12 @@ ROOT = Path(__file__).resolve().parents[2]
 class RunningProduct:
     url: str
     home: Path
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | None
+    """None if somebody else started it."""
 
     def stop(self) -> int:
         """Ctrl-C; returns the exit code."""
+        assert self.process is not None
         self.process.send_signal(signal.SIGINT)
         return self.process.wait(timeout=90)
 
@@ -46,6 +48,10 @@ class RunningProduct:
 
 @pytest.fixture(scope="session")
 def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningProduct]:
+    """Started for the tests, or, while writing them, the one at MILLRACE_URL."""
+    if there := os.environ.get("MILLRACE_URL"):
+        yield RunningProduct(there, ROOT, None)
+        return
     home = tmp_path_factory.mktemp("home")
     environment = {**os.environ, "PORT": str(free_port()), "MILLRACE_HOME": str(home)}
     environment.pop("REDIS_URL", None)
@@ -82,6 +88,12 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=found, args=arguments)
         yield started
         started.close()
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The source of axe-core, as npm installed it."""
+    return (ROOT / "node_modules" / "axe-core" / "axe.min.js").read_text()
 
 
 @pytest.fixture

@@ -6,22 +6,29 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('accounts', '0001_initial'),
-        ('catalog', '0001_initial'),
+        ("accounts", "0001_initial"),
+        ("catalog", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='query',
-            name='favourite_of',
-            field=models.ManyToManyField(blank=True, related_name='favourite_queries', to=settings.AUTH_USER_MODEL),
+            model_name="query",
+            name="favourite_of",
+            field=models.ManyToManyField(
+                blank=True, related_name="favourite_queries", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='query',
-            name='team',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='queries', to='accounts.team'),
+            model_name="query",
+            name="team",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="queries",
+                to="accounts.team",
+            ),
         ),
     ]

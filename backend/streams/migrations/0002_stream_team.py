@@ -5,16 +5,21 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('accounts', '0001_initial'),
-        ('streams', '0001_initial'),
+        ("accounts", "0001_initial"),
+        ("streams", "0001_initial"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='stream',
-            name='team',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='streams', to='accounts.team'),
+            model_name="stream",
+            name="team",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="streams",
+                to="accounts.team",
+            ),
         ),
     ]

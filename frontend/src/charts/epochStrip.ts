@@ -69,9 +69,8 @@ export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
       .attr("cx", (change) => Math.min(width - SIDE, x(new Date(change.at))))
       .attr("cy", 36)
       .classed("chosen", (change) => change.plan_id === latest.past)
-      .attr("aria-label", (change) => `plan switch at ${clock(change.at)}: ${change.cause}`)
       .select("title")
-      .text((change) => `${clock(change.at)}: plan ${change.plan_id} from batch ${change.batch} on, epoch ${change.epoch}\n${change.cause}`);
+      .text((change) => `Plan switch at ${clock(change.at)}: plan ${change.plan_id} from batch ${change.batch} on, epoch ${change.epoch}\n${change.cause}`);
     labels
       .selectAll<SVGTextElement, string>("text")
       .data(known ? [clock(history[0]?.at), `${clock(history.at(-1)?.at)} UTC`] : [])

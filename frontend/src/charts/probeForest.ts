@@ -227,7 +227,6 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
       })
       .attr("class", (node) => `node ${node.node.kind}`)
       .attr("data-key", (node) => node.key)
-      .attr("aria-label", (node) => `${node.node.label} ${data.text(node).detail}. ${data.text(node).title}`)
       .attr("aria-level", (node) => node.node.level + 1)
       .classed("dimmed", (node) => out(node.key))
       .classed("selected", (node) => node.key === data.selected)

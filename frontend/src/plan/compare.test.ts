@@ -45,6 +45,15 @@ describe("epochRows", () => {
     expect(rows[0]?.latencyP99Ms).toBeNull();
   });
 
+  it("begins with the plan of the launch, unless that came later", () => {
+    const launch = { planId: "P0", at: "2025-12-31T00:00:00Z" };
+    const rows = epochRows([change(2, "deploy")], [point(1, null), point(2, null)], launch);
+    expect(rows.map((row) => [row.planId, row.cause, row.batches])).toEqual([["P2", "deploy", 1], ["P0", "start of the job", 1]]);
+    expect(epochRows([change(2, "deploy")], [point(1, null)], { ...launch, at: "2026-02-01T00:00:00Z" })).toHaveLength(1);
+    expect(epochRows([], [point(1, null)], launch).map((row) => row.planId)).toEqual(["P0"]);
+    expect(epochRows([], [], launch)).toEqual([]);
+  });
+
   it("knows nothing of an epoch whose batches are forgotten", () => {
     expect(epochRows([change(2, "deploy")], [])[0]).toMatchObject({ batches: 0, tuplesIn: null, secondsPerBatch: null, stateBytes: null });
   });

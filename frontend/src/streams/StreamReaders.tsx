@@ -17,7 +17,7 @@ export function StreamReaders({ name }: { name: string }): JSX.Element {
       {impact.value !== null && <ImpactFacts impact={impact.value} queriesSay={impact.value.queries.length === 1 ? "reads it" : "read it"} />}
       {impact.value !== null && impact.value.topologies.length > 0 && (
         <>
-          <h2>Turned away</h2>
+          <h2>Accepted and turned away</h2>
           {impact.value.topologies.map((topology) => <TurnedAway key={topology} topology={topology} stream={name} />)}
         </>
       )}

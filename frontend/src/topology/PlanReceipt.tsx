@@ -87,7 +87,7 @@ export function PlanReceipt({ plan, graph, alternatives, problem, shown, onShow 
               ))}
             </tbody>
           </table>
-          <p class="muted small">Other methods are priced with what is known of the streams now.</p>
+          <p class="muted small">Other methods are priced with the measurements that this plan was made from.</p>
         </div>
       )}
     </div>

@@ -107,7 +107,11 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
     () => ({ history: snapshot?.history ?? [], switches: snapshot?.switches ?? [], past, onChoose: (id: string) => setPast(id === runningId || id === past ? null : id) }),
     [snapshot?.history, snapshot?.switches, past, runningId],
   );
-  const epochs = useMemo(() => epochRows(snapshot?.switches ?? [], snapshot?.history ?? []), [snapshot?.switches, snapshot?.history]);
+  const run = topology.value?.run ?? null;
+  const epochs = useMemo(
+    () => epochRows(snapshot?.switches ?? [], snapshot?.history ?? [], run?.plan_id === null || run?.plan_id === undefined ? null : { planId: run.plan_id, at: run.created_at }),
+    [snapshot?.switches, snapshot?.history, run?.id],
+  );
   const epoch = epochs.find((row) => row.planId === past);
   // A switch changes the queries, which no event carries.
   useEffect(() => topology.reload(), [snapshot?.plan_id, snapshot?.state]);

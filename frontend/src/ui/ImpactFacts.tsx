@@ -23,7 +23,7 @@ export function ImpactFacts({ impact, queriesSay }: Props): JSX.Element {
       ))}
       {gone.length > 0 && <dt>{gone.length === 1 ? "One store goes" : `${gone.length} stores go`}, nothing else needs {gone.length === 1 ? "it" : "them"}</dt>}
       {gone.map((store) => <dd key={store.id}>{store.label} <span class="muted">{count(store.tuples)} tuples, {bytes(store.bytes)}</span></dd>)}
-      {kept.length > 0 && <dt>{kept.length === 1 ? "One store stays" : `${kept.length} stores stay`}</dt>}
+      {kept.length > 0 && <dt>{gone.length > 0 ? `${kept.length} more ${kept.length === 1 ? "stays" : "stay"}` : kept.length === 1 ? "One store holds tuples" : `${kept.length} stores hold tuples`}</dt>}
       {kept.map((store) => <dd key={`${store.topology} ${store.id}`}>{store.label} <span class="muted">{count(store.tuples)} tuples, {bytes(store.bytes)}; serves {store.used_by.length === 0 ? "no query" : store.used_by.join(", ")}</span></dd>)}
     </dl>
   );

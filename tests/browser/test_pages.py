@@ -1,0 +1,67 @@
+"""Every page for everybody: no serious finding of axe, in both themes, wide and narrow."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.screenshots import PAGES, SLOW_MS, WIDTHS
+
+SERIOUS = ("serious", "critical")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", list(PAGES))
+def test_axe_finds_nothing_serious(page: Page, axe: str, name: str, theme: str) -> None:
+    page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+    query = page.request.get("/api/queries/").json()[0]["id"]
+    for width, height in WIDTHS.items():
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(PAGES[name].format(query=query))
+        expect(page.locator("[data-island]")).not_to_be_empty()
+        expect(page.get_by_text("Loading")).to_have_count(0, timeout=SLOW_MS)
+        page.evaluate(axe)
+        found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+        told = [
+            f"{one['id']} at {width}: {one['nodes'][0]['html'][:160]}"
+            for one in found["violations"]
+            if one["impact"] in SERIOUS
+        ]
+        assert not told, "\n".join(told)
+
+
+def test_a_stream_is_registered_and_edited(page: Page) -> None:
+    page.goto("/streams/")
+    page.get_by_role("button", name="Register a stream").click()
+    form = page.get_by_role("form", name="Register a stream")
+    form.get_by_role("button", name="Register").click()
+    expect(form.get_by_role("alert")).to_have_text("Give the stream a name.")
+    form.get_by_label("Name", exact=True).fill("gates")
+    form.get_by_role("button", name="Add a column").click()
+    form.get_by_label("Name of column 2").fill("gate")
+    form.get_by_role("button", name="Register").click()
+    page.wait_for_url("**/streams/gates/")
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_label("Allowed lateness, seconds").fill("90")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("1 min 30 s")).to_be_visible()
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    page.wait_for_url("**/streams/")
+
+
+def test_a_query_changes_and_goes_back(page: Page) -> None:
+    made = page.request.get("/api/queries/").json()
+    query = next(one for one in made if one["name"] == "diverging_wind")
+    page.goto(f"/queries/{query['id']}/")
+    page.locator(".cm-content").first.click()
+    page.keyboard.press("ControlOrMeta+End")
+    page.keyboard.insert_text("\n-- changed")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved as version 2.")).to_be_visible()
+    page.get_by_role("tab", name="Versions").click()
+    page.get_by_role("button", name="Changes from v1").click()
+    expect(page.locator(".sql-diff .cm-changedLine")).to_contain_text("-- changed")
+    page.get_by_role("button", name="Revert to v1").click()
+    expect(page.get_by_text("Version 3 has the older text.")).to_be_visible()
+    expect(page.locator(".sql-host .cm-content")).not_to_contain_text("-- changed")
