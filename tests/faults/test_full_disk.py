@@ -12,12 +12,12 @@ import pytest
 
 from tests.faults.replays import Replay
 
-MEGABYTES = 3
+MEGABYTES = 1
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of a few megabytes; making one takes root."""
+    """A file system of one megabyte; making one takes root."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = shutil.which("mount")
