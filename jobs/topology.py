@@ -175,7 +175,6 @@ class Topology:
     def _recover(self) -> None:
         last = self._last
         root = state_root(self._checkpoint.state)
-        root.verify(last.runs if last is not None else ())
         root.delete_others(last.runs if last is not None else ())
         self._checkpoint.remove_unfinished()
         mend(self._checkpoint.root / "spark", -1 if last is None else last.batch)
@@ -230,7 +229,9 @@ class Topology:
         switched = before is None or before.change != change.number
         base = self._switch(before, graph, change, batch) if switched else None
         previous = base.manifest if base is not None else before
-        watermarks = _Watermarks.of(graph, previous, started_us, self._settings.idle_timeout_us)
+        watermarks = _Watermarks.of(
+            graph, previous, started_us, self._settings.idle_timeout_us, planned.reachable_since_us
+        )
         folder = None
         if self._exchange is not None:
             folder = self._exchange / str(batch)
@@ -399,10 +400,15 @@ class _Watermarks:
 
     @staticmethod
     def of(
-        graph: PhysicalGraph, previous: Manifest | None, now_us: int, idle_timeout_us: int | None
+        graph: PhysicalGraph,
+        previous: Manifest | None,
+        now_us: int,
+        idle_timeout_us: int | None,
+        reachable_since_us: int,
     ) -> _Watermarks:
         """The topology's watermark is the least of its streams'; a stream that has ended or has
-        been silent for the idle timeout is passed over. It never goes back."""
+        been silent for the idle timeout is passed over. It never goes back. Time in which nobody looked,
+        because the job or the source was away, does not count as silence."""
         if previous is None:
             return _Watermarks(None, ())
         own: dict[str, int | None] = {}
@@ -412,6 +418,7 @@ class _Watermarks:
             seen = state.max_event_time_us
             own[stream.name] = None if seen is None else seen - stream.lateness_us
             silent_since = state.active_at_us if state.active_at_us is not None else previous.started_us
+            silent_since = max(silent_since, reachable_since_us)
             idle = idle_timeout_us is not None and now_us - silent_since >= idle_timeout_us
             if not state.ended and not idle:
                 holding.append(own[stream.name])
