@@ -16,7 +16,7 @@ from backend.catalog.models import Query
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = json.loads((ROOT / "frontend/src/api/openapi.json").read_text())
 schema = schemathesis.openapi.from_dict(DOCUMENT)
-EXAMPLES = 15
+EXAMPLES = 10
 
 
 @pytest.fixture(autouse=True)
