@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 from collections.abc import Sequence
@@ -107,10 +108,14 @@ def test_the_price_on_a_plan_of_a_hundred_queries_is_known_within_fifty_millisec
     asked = [_any_query(f"more{n}", chance, chance.randint(2, 6)) for n in range(30)]
     asked += [_star(STREAMS[:8]), _star(["s1"] * 6)]
     spent = []
+    # What other tests left on the heap is not this function's to collect.
+    gc.collect()
+    gc.freeze()
     for query in asked:
         began = process_time()
         marginal_cost(base, query)
         spent.append(process_time() - began)
+    gc.unfreeze()
 
     assert max(spent) < 0.05, f"{1000 * max(spent):.0f} ms"
 
