@@ -42,4 +42,4 @@ def test_a_disk_that_fills_up(small_disk: Path, workload: Path, data: Path) -> N
     assert 0 <= replay.committed() < 11
     subprocess.run(["mount", "-o", "remount,size=200m", str(small_disk)], check=True)
     replay.finish()
-    assert not list(small_disk.rglob("*.tmp"))
+    assert not list((replay.checkpoint / "state").rglob("*.tmp"))
