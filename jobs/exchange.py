@@ -49,6 +49,27 @@ def exchange_directory(name: str) -> Path:
     return Path(tempfile.mkdtemp(prefix=f"millrace-{os.getpid()}-{name}-", dir=base))
 
 
+def overflow(folder: Path) -> Path:
+    """Where a batch's rows go when `folder`, its exchange directory, is full.
+
+    >>> str(overflow(Path("/dev/shm/millrace-1-a-b/7"))).endswith("/millrace-1-a-b/7")
+    True
+    """
+    return Path(tempfile.gettempdir(), folder.parent.name, folder.name)
+
+
+def remove_batch(folder: Path) -> None:
+    """Delete a batch's exchange directory and what did not fit into it."""
+    for place in (folder, overflow(folder)):
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def remove_exchange(directory: Path) -> None:
+    """Delete what `exchange_directory` made, and all that did not fit into it."""
+    for place in (directory, overflow(directory / "batch").parent):
+        shutil.rmtree(place, ignore_errors=True)
+
+
 def remove_orphans() -> None:
     """Delete exchange directories of drivers that are no more, killed before they could."""
     for base in {Path(tempfile.gettempdir()), _SHARED_MEMORY}:

@@ -36,6 +36,16 @@ def is_local(master: str) -> bool:
     return master == "local" or master.startswith("local[")
 
 
+def local_slots(master: str) -> int:
+    """How many tasks run at the same time under a local master.
+
+    >>> local_slots("local"), local_slots("local[2]"), local_slots("local[4,4]")
+    (1, 2, 4)
+    """
+    inside = master.removeprefix("local").strip("[]").split(",")[0]
+    return processors() if inside == "*" else int(inside or 1)
+
+
 def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSession:
     """Start Spark for one topology.
 

@@ -13,7 +13,6 @@ log is not flushed, and may have lost its end (see `sources.datasource`).
 
 from __future__ import annotations
 
-import shutil
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -28,10 +27,18 @@ from jobs.assignment import assign
 from jobs.checkpoint import Change, Checkpoint
 from jobs.commit import BatchFigures, Manifest, QueryState, StoreState, StreamState
 from jobs.durable import make_durable
-from jobs.exchange import exchange_directory, open_reports, remove_orphans
+from jobs.exchange import (
+    exchange_directory,
+    open_reports,
+    remove_batch,
+    remove_exchange,
+    remove_orphans,
+)
 from jobs.ingest import DEAD_LETTERS
 from jobs.metrics import Gathered, counts, gather, latencies_ms, newest, state_bytes
+from jobs.round import Round
 from jobs.runs import RunRef
+from jobs.session import local_slots
 from jobs.sinks.parquet import hidden_path, remove_hidden, show, write_schemas
 from jobs.sources.datasource import FORMAT, MillraceSource, read_planned
 from jobs.sources.planner import PlannedBatch
@@ -169,7 +176,7 @@ class Topology:
                 self._query.stop()
                 self._query = None
         if self._exchange is not None:
-            shutil.rmtree(self._exchange, ignore_errors=True)
+            remove_exchange(self._exchange)
             self._exchange = None
 
     def _recover(self) -> None:
@@ -253,7 +260,7 @@ class Topology:
             reports = self._run(graph, context, planned)
         finally:
             if folder is not None:
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_batch(folder)
         gathered = gather(graph, reports)
         committed_us = time.time_ns() // 1000
         manifest = self._manifest(
@@ -298,9 +305,18 @@ class Topology:
         return str(self._checkpoint.commits.path(manifest.batch)) if manifest is not None else None
 
     def _run(self, graph: PhysicalGraph, context: BatchContext, planned: PlannedBatch) -> list[Any]:
-        """One Spark job: ingestion, then every level in every partition."""
+        """One Spark job: ingestion, then every level in every partition.
+
+        On one host it is one stage, in a cluster a chain of stages; `jobs.round` says why.
+        """
         groups = assign(planned.descriptors, self._partitions)
-        rows = self._spark.sparkContext.parallelize([[group] for group in groups], max(1, len(groups)))
+        spark = self._spark.sparkContext
+        if context.exchange is not None:
+            tasks = min(self._partitions, local_slots(spark.master))
+            together = spark.parallelize(list(enumerate(groups)), tasks).barrier()
+            rows = together.mapPartitionsWithIndex(Round(context, graph.depth, tasks))
+            return open_reports(rows.collect())
+        rows = spark.parallelize([[group] for group in groups], max(1, len(groups)))
         rows = rows.mapPartitionsWithIndex(_Ingest(IngestStage(context)))
         for level in range(1, graph.depth + 1):
             rows = rows.partitionBy(self._partitions, int).mapPartitionsWithIndex(LevelStage(context, level))

@@ -320,6 +320,14 @@ class FlowProgram:
                     values[self._f[target, arc]] = 1.0
         return values
 
+    def columns_of(self, target: int) -> list[int]:
+        """The columns that say how one target is answered: its flows."""
+        return [
+            self._f[target, arc]
+            for start in self.graph.states[target].members
+            for arc in self.graph.routes(target, start)
+        ]
+
     def first_sends(self) -> float:
         """A bound without a solver: each start sends its tuples at least once, and pays it."""
         graph = self.graph

@@ -7,7 +7,6 @@ program takes to solve, so HiGHS also gets the arrays directly. Both paths solve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil, gcd, inf
 
@@ -44,13 +43,12 @@ class Program:
         self.row_lower.append(lower)
         self.row_upper.append(upper)
 
-    def lower_bound(self, relaxed: Sequence[float]) -> float:
-        """What an optimum of the relaxation proves about integer points.
+    def next_objective(self, value: float) -> float:
+        """The least objective of an integer point that is not below `value`, a proven bound.
 
         If every cost is a multiple of some step, so is every integer point's objective, and
-        the relaxation's objective may be rounded up to the next multiple.
+        a bound may be rounded up to the next multiple.
         """
-        value = sum(c * x for c, x in zip(self.cost, relaxed, strict=True))
         step = self.step()
         if step is None:
             return value
@@ -82,3 +80,14 @@ class Answer:
     """True if it is proven that nothing satisfies the rows."""
     bound: float | None
     """Proven lower bound of the objective."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """What the linear relaxation says. Both are usable even if its solver was cut off."""
+
+    values: list[float] | None
+    """The relaxation's point, or one on the way to it; None if there is nothing to follow."""
+    bound: float
+    """Proven lower bound of the objective, by weak duality from the solver's row duals."""
+    finished: bool

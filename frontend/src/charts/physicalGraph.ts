@@ -81,10 +81,10 @@ export function createPhysicalGraph(element: HTMLElement): Chart<PhysicalGraphDa
         .attr("class", (box) => `node ${box.kind}`)
         .classed("selected", (box) => box.id === data.selected)
         .attr("data-key", (box) => box.id)
-        .attr("aria-label", (box) => `${box.kind} ${box.label}, ${data.detail(box.id) ?? box.detail}`)
         .attr("transform", (box) => `translate(${box.x},${box.y})`);
       const clip = (text: string): string => (text.length > 21 ? `${text.slice(0, 20)}…` : text);
-      drawn.select("title").text((box) => box.label);
+      // The title is the name that is read out; a label of its own would have to repeat what is drawn.
+      drawn.select("title").text((box) => `${box.kind} ${box.label}, ${data.detail(box.id) ?? box.detail}`);
       drawn.select("rect.stripe").attr("fill", (box) => (box.stream === null ? "var(--line-strong)" : data.colour(box.stream)));
       drawn.select("text.label").text((box) => clip(box.label));
       drawn.select("text.detail").text((box) => data.detail(box.id) ?? box.detail);

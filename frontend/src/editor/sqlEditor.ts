@@ -104,7 +104,7 @@ export function createSqlEditor(element: HTMLElement, options: SqlEditorOptions)
         lintGutter(),
         placeholder("SELECT d.flight, w.wind_speed\nFROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w\nWHERE d.origin = w.origin"),
         EditorView.lineWrapping,
-        EditorView.contentAttributes.of({ "aria-label": "SQL", spellcheck: "false" }),
+        EditorView.contentAttributes.of({ "aria-label": "SQL", spellcheck: "false", tabindex: "0" }),
         keymap.of([...closeBracketsKeymap, ...completionKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
         EditorView.updateListener.of((change) => {
           if (change.docChanged) options.onChange(change.state.doc.toString());
