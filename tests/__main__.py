@@ -17,29 +17,36 @@ SUITES = {
     "unit": [sys.executable, "-m", "pytest", "tests/unit"],
     "frontend": ["npx", "--no-install", "vitest", "run"],
     "api": [sys.executable, "-m", "pytest", "tests/api"],
-    "runtime": [sys.executable, "-m", "pytest", "tests/runtime"],
-    "oracle": [sys.executable, "-m", "pytest", "tests/oracle"],
+    "runtime": [sys.executable, "-m", "pytest", "-m", "not long", "tests/runtime"],
+    "oracle": [sys.executable, "-m", "pytest", "-m", "not long", "tests/oracle"],
+    "browser": [sys.executable, "-m", "pytest", "tests/browser"],
+}
+LONG_SUITES = {
+    "long": [sys.executable, "-m", "pytest", "-m", "long", "tests/runtime", "tests/oracle"],
     "faults": [sys.executable, "-m", "pytest", "tests/faults"],
     "security": [sys.executable, "-m", "pytest", "tests/security"],
     "docker": [sys.executable, "-m", "pytest", "tests/docker"],
     "postgres": [sys.executable, "-m", "pytest", "tests/postgres"],
-    "browser": [sys.executable, "-m", "pytest", "tests/browser"],
 }
+"""Run by name or by `all`: together they take longer than anybody waits before a commit."""
+ALL_SUITES = {**SUITES, **LONG_SUITES}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests")
-    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(SUITES)} (all)")
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(ALL_SUITES)}, or all (default: {', '.join(SUITES)})")
     chosen = parser.parse_args().suites or list(SUITES)
+    if chosen == ["all"]:
+        chosen = list(ALL_SUITES)
     for name in chosen:
-        if name not in SUITES:
-            parser.error(f"found suite {name}, expected one of {', '.join(SUITES)}")
+        if name not in ALL_SUITES:
+            parser.error(f"found suite {name}, expected all or one of {', '.join(ALL_SUITES)}")
     lines, failed = [], False
     for name in chosen:
         sys.stdout.write(f"== {name}\n")
         sys.stdout.flush()
         began = time.monotonic()
-        code = subprocess.run(SUITES[name], cwd=_ROOT, check=False).returncode
+        code = subprocess.run(ALL_SUITES[name], cwd=_ROOT, check=False).returncode
         failed |= code != 0
         verdict = "passed" if code == 0 else f"FAILED (exit code {code})"
         lines.append(f"{name:<10} {verdict:<22} {time.monotonic() - began:6.0f} s\n")

@@ -10,8 +10,12 @@ import json
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 from tests.oracle.case import run_case
 from tests.oracle.replay import Run
+
+pytestmark = pytest.mark.long
 
 FORCED = ("--another-plan-every-epoch", "--epoch-batches", "2")
 

@@ -14,6 +14,8 @@ from tests.bench.tpch.workload import write_workload
 from tests.oracle.reference import difference
 from tests.oracle.replay import Run, replay
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("method", ["ilp", "greedy"])
 def test_shared_tpch_queries_equal_duckdb(method: str, tmp_path: Path) -> None:

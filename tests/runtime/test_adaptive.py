@@ -15,6 +15,8 @@ import pytest
 from tests.bench.adaptive.replays import Replayed, replay
 from tests.bench.adaptive.scenarios import Scenario, scenario
 
+pytestmark = pytest.mark.long
+
 
 @dataclass(frozen=True, slots=True)
 class Both:
