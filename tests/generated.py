@@ -1,6 +1,6 @@
 """`python -m tests.generated [--check]`: the files that are generated from code, written or compared.
 
-    docs/plan.schema.json            the JSON Schema of physical graphs, from optimizer.graph
+    optimizer/physical_graph.schema.json    the JSON Schema of physical graphs, from optimizer.graph
     frontend/src/api/openapi.json    the API's OpenAPI document, from the Django views
     frontend/src/api/schema.d.ts     its TypeScript types
 
@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[1]
-PLAN = Path("docs/plan.schema.json")
+PLAN = Path("optimizer/physical_graph.schema.json")
 OPENAPI = Path("frontend/src/api/openapi.json")
 TYPES = Path("frontend/src/api/schema.d.ts")
 

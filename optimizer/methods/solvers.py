@@ -141,7 +141,7 @@ class Resolver:
         start = highspy.HighsSolution()
         start.col_value = point.tolist()
         highs.setSolution(start)
-        highs.setOptionValue("time_limit", highs.getRunTime() + time_limit_s)
+        highs.setOptionValue("time_limit", time_limit_s)
         highs.run()
         if highs.getInfo().primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
             return None
