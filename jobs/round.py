@@ -4,13 +4,13 @@ Stages that are chained by shuffles cost the same however little they move: each
 each of its tasks talks to its own Python worker, and every shuffle sets up serializers. On one
 host only names of messages move. So its tasks run ingestion and all levels one after the other
 and meet in between, in Spark's barrier execution mode: all tasks start together, and if one
-fails, Spark ends and repeats them all. What a level may count on is the same as with chained
-stages: the level before has ended in every task.
+fails, Spark ends them all. What a level may count on is the same as with chained stages: the
+level before has ended in every task. Spark does not repeat such a stage; the driver then has
+chained stages do the batch's work again.
 
 Tasks meet through files and not through Spark's own `allGather`, which sleeps for a second while
-it waits (Spark 4.3, BarrierTaskContext). A task that Spark has given up may still leave such a
-file behind. It does no harm, because a repeated task sends the same messages and stores the same
-runs.
+it waits (Spark 4.3, BarrierTaskContext). A task that was given up may end late. It does no harm,
+because whoever repeats its work sends the same messages and stores the same runs.
 """
 
 from __future__ import annotations

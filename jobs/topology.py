@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -41,6 +42,7 @@ from jobs.runs import RunRef
 from jobs.session import local_slots
 from jobs.sinks.parquet import hidden_path, remove_hidden, show, write_schemas
 from jobs.sources.datasource import FORMAT, MillraceSource, read_planned
+from jobs.sources.descriptor import Descriptor
 from jobs.sources.planner import PlannedBatch
 from jobs.spark_log import mend
 from jobs.stage import BatchContext, IngestStage, LevelStage
@@ -310,17 +312,28 @@ class Topology:
         On one host it is one stage, in a cluster a chain of stages; `jobs.round` says why.
         """
         groups = assign(planned.descriptors, self._partitions)
-        spark = self._spark.sparkContext
         if context.exchange is not None:
-            tasks = min(self._partitions, local_slots(spark.master))
-            together = spark.parallelize(list(enumerate(groups)), tasks).barrier()
-            rows = together.mapPartitionsWithIndex(Round(context, graph.depth, tasks))
-            return open_reports(rows.collect())
+            try:
+                return self._run_round(graph, context, groups)
+            except Py4JJavaError as error:
+                # A lost worker: Spark does not repeat a barrier stage whose results go to the driver.
+                # Chained stages do the same work again and repeat what fails task by task.
+                if "failed barrier ResultStage" not in str(error):
+                    raise
+        spark = self._spark.sparkContext
         rows = spark.parallelize([[group] for group in groups], max(1, len(groups)))
         rows = rows.mapPartitionsWithIndex(_Ingest(IngestStage(context)))
         for level in range(1, graph.depth + 1):
             rows = rows.partitionBy(self._partitions, int).mapPartitionsWithIndex(LevelStage(context, level))
         return open_reports(rows.collect())
+
+    def _run_round(
+        self, graph: PhysicalGraph, context: BatchContext, groups: Sequence[Sequence[Descriptor]]
+    ) -> list[Any]:
+        spark = self._spark.sparkContext
+        tasks = min(self._partitions, local_slots(spark.master))
+        together = spark.parallelize(list(enumerate(groups)), tasks).barrier()
+        return open_reports(together.mapPartitionsWithIndex(Round(context, graph.depth, tasks)).collect())
 
     def _switch(
         self, before: Manifest | None, graph: PhysicalGraph, change: Change, batch: int
