@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from time import perf_counter
 
-from optimizer.methods.assemble import assemble, check_limits, empty
-from optimizer.methods.trees import Tree, TreeSpace, plan_trees, within
+from optimizer.methods.trees import Tree, TreeSpace, solve_by_trees, within
 from optimizer.problem import Options, Problem, Solution
-from optimizer.states import StateGraph
 
 
 class LeftDeep:
@@ -19,17 +15,7 @@ class LeftDeep:
 
     def solve(self, problem: Problem, options: Options, running: Solution | None = None) -> Solution:
         """The cheapest left-deep prefix of each query; see `Method.solve`."""
-        begun = perf_counter()
-        budget = options.storage_budget
-        # A budget is counted in single copies, as the dissertation does.
-        kept = options if budget is None else replace(options, single_copy=True)
-        graph = StateGraph(problem, kept, running=running)
-        built = perf_counter()
-        if not graph.required:
-            return empty(self.name)
-        draft = plan_trees(graph, left_deep_trees, budget)
-        solution = assemble(draft, self.name, built - begun, perf_counter() - built)
-        return check_limits(problem, options, solution)
+        return solve_by_trees(self.name, left_deep_trees, problem, options, running)
 
 
 def left_deep_trees(space: TreeSpace, left: float | None) -> Iterator[Tree]:

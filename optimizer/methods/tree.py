@@ -9,15 +9,11 @@ that the section proposes. Both propose every tree on their way, and the cheapes
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import combinations
-from time import perf_counter
 
-from optimizer.methods.assemble import assemble, check_limits, empty
-from optimizer.methods.trees import Tree, TreeSpace, node_key, plan_trees, within
+from optimizer.methods.trees import Tree, TreeSpace, node_key, solve_by_trees, within
 from optimizer.problem import Options, Problem, Solution
 from optimizer.shapes import bits
-from optimizer.states import StateGraph
 
 WIDE_OPERATOR = 8
 """Operators with more children are only searched for pairs and triples to materialize."""
@@ -30,17 +26,7 @@ class TreeMethod:
 
     def solve(self, problem: Problem, options: Options, running: Solution | None = None) -> Solution:
         """The cheapest such tree of each query; see `Method.solve`."""
-        begun = perf_counter()
-        budget = options.storage_budget
-        # A budget is counted in single copies, as the dissertation does.
-        kept = options if budget is None else replace(options, single_copy=True)
-        graph = StateGraph(problem, kept, running=running)
-        built = perf_counter()
-        if not graph.required:
-            return empty(self.name)
-        draft = plan_trees(graph, join_trees, budget)
-        solution = assemble(draft, self.name, built - begun, perf_counter() - built)
-        return check_limits(problem, options, solution)
+        return solve_by_trees(self.name, join_trees, problem, options, running)
 
 
 def join_trees(space: TreeSpace, left: float | None) -> Iterator[Tree]:

@@ -9,9 +9,12 @@ Source: dissertation section 5.2.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from time import perf_counter
 
-from optimizer.methods.assemble import tidy
+from optimizer.methods.assemble import assemble, check_limits, empty, tidy
 from optimizer.methods.draft import Draft
+from optimizer.problem import Options, Problem, Solution
 from optimizer.states import StateGraph
 
 Tree = tuple[int, ...]
@@ -97,6 +100,27 @@ class TreeSpace:
 
 def node_key(node: int) -> tuple[int, int]:
     return node.bit_count(), node
+
+
+def solve_by_trees(
+    name: str,
+    trees_of: Callable[[TreeSpace, float | None], Iterable[Tree]],
+    problem: Problem,
+    options: Options,
+    running: Solution | None,
+) -> Solution:
+    """The solution of the method `name`, which proposes `trees_of` each query; see `Method.solve`."""
+    begun = perf_counter()
+    budget = options.storage_budget
+    # A budget is counted in single copies, as the dissertation does.
+    kept = options if budget is None else replace(options, single_copy=True)
+    graph = StateGraph(problem, kept, running=running)
+    built = perf_counter()
+    if not graph.required:
+        return empty(name)
+    draft = plan_trees(graph, trees_of, budget)
+    solution = assemble(draft, name, built - begun, perf_counter() - built)
+    return check_limits(problem, options, solution)
 
 
 def plan_trees(
