@@ -16,7 +16,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from jobs.assignment import assign
 from jobs.checkpoint import Change, Checkpoint
-from jobs.commit import BatchFigures, Manifest, QueryState, StoreState, StreamState
+from jobs.commit import Manifest
 from jobs.durable import make_durable
 from jobs.exchange import (
     exchange_directory,
@@ -36,9 +36,8 @@ from jobs.exchange import (
     remove_orphans,
 )
 from jobs.ingest import DEAD_LETTERS
-from jobs.metrics import Gathered, counts, gather, latencies_ms, newest, state_bytes
+from jobs.metrics import Gathered, gather
 from jobs.round import Round
-from jobs.runs import RunRef
 from jobs.session import local_slots
 from jobs.sinks.parquet import hidden_path, remove_hidden, show, write_schemas
 from jobs.sources.datasource import FORMAT, MillraceSource, read_planned
@@ -47,7 +46,9 @@ from jobs.sources.planner import PlannedBatch
 from jobs.spark_log import mend
 from jobs.stage import BatchContext, IngestStage, LevelStage
 from jobs.store import state_root
-from jobs.switch import Switched, store_filters, stored_columns, switch
+from jobs.succession import successor
+from jobs.switch import Switched, switch
+from jobs.watermarks import Watermarks
 from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph
 
@@ -238,7 +239,7 @@ class Topology:
         switched = before is None or before.change != change.number
         base = self._switch(before, graph, change, batch) if switched else None
         previous = base.manifest if base is not None else before
-        watermarks = _Watermarks.of(
+        watermarks = Watermarks.of(
             graph, previous, started_us, self._settings.idle_timeout_us, planned.reachable_since_us
         )
         folder = None
@@ -264,9 +265,17 @@ class Topology:
             if folder is not None:
                 remove_batch(folder)
         gathered = gather(graph, reports)
-        committed_us = time.time_ns() // 1000
-        manifest = self._manifest(
-            previous, graph, change, planned, watermarks, gathered, started_us, committed_us, base
+        manifest = successor(
+            previous,
+            base.removed if base is not None else (),
+            graph,
+            change,
+            batch // self._settings.epoch_batches,
+            planned,
+            watermarks,
+            gathered,
+            started_us,
+            time.time_ns() // 1000,
         )
         self._make_durable(manifest, before)
         self._checkpoint.commits.write(manifest)
@@ -344,47 +353,6 @@ class Topology:
             return None
         return switch(self._checkpoint, before, self._graph(before.plan), graph, change, batch)
 
-    def _manifest(
-        self,
-        previous: Manifest | None,
-        graph: PhysicalGraph,
-        change: Change,
-        planned: PlannedBatch,
-        watermarks: _Watermarks,
-        gathered: Gathered,
-        started_us: int,
-        committed_us: int,
-        base: Switched | None,
-    ) -> Manifest:
-        known_runs = previous.runs if previous is not None else ()
-        dropped = {run.path for run in gathered.dropped}
-        runs: tuple[RunRef, ...] = (*(r for r in known_runs if r.path not in dropped), *gathered.added)
-        removed = tuple(sorted({*dropped, *(base.removed if base is not None else ())}))
-        return Manifest(
-            batch=planned.batch,
-            plan=change.plan,
-            epoch=planned.batch // self._settings.epoch_batches,
-            runs=_in_order(runs),
-            streams=_streams(previous, gathered, planned, started_us),
-            stores=_stores(previous, graph, gathered),
-            queries=_queries(previous, graph, gathered, started_us),
-            files=gathered.files,
-            watermark_us=watermarks.topology_us,
-            change=change.number,
-            figures=BatchFigures(
-                tuples_in=gathered.tuples_in,
-                results=gathered.results,
-                latencies_ms=latencies_ms(gathered, started_us, committed_us),
-                state_bytes=state_bytes(runs),
-                level_seconds=gathered.level_seconds,
-                counts=counts(graph, gathered, runs, previous.queries if previous is not None else {}),
-            ),
-            removed=removed,
-            position=planned.end,
-            started_us=started_us,
-            committed_us=committed_us,
-        )
-
 
 _MOST_BEGINNINGS = 10
 
@@ -418,97 +386,3 @@ class _Ingest:
 
     def __call__(self, task: int, groups: Any) -> Any:
         return self._stage(task, (descriptor for group in groups for descriptor in group))
-
-
-@dataclass(frozen=True, slots=True)
-class _Watermarks:
-    """Under which a batch drops and evicts: those of the end of the batch before it."""
-
-    topology_us: int | None
-    late_below_us: tuple[tuple[str, int], ...]
-
-    @staticmethod
-    def of(
-        graph: PhysicalGraph,
-        previous: Manifest | None,
-        now_us: int,
-        idle_timeout_us: int | None,
-        reachable_since_us: int,
-    ) -> _Watermarks:
-        """The topology's watermark is the least of its streams'; a stream that has ended or has
-        been silent for the idle timeout is passed over. It never goes back. Time in which nobody looked,
-        because the job or the source was away, does not count as silence."""
-        if previous is None:
-            return _Watermarks(None, ())
-        own: dict[str, int | None] = {}
-        holding: list[int | None] = []
-        for stream in graph.streams:
-            state = previous.streams.get(stream.name, StreamState())
-            seen = state.max_event_time_us
-            own[stream.name] = None if seen is None else seen - stream.lateness_us
-            silent_since = state.active_at_us if state.active_at_us is not None else previous.started_us
-            silent_since = max(silent_since, reachable_since_us)
-            idle = idle_timeout_us is not None and now_us - silent_since >= idle_timeout_us
-            if not state.ended and not idle:
-                holding.append(own[stream.name])
-        if not holding:
-            # Nobody holds it back: it stands where the streams got to.
-            holding = [mark for mark in own.values() if mark is not None]
-        marks = [mark for mark in holding if mark is not None]
-        least = min(marks) if marks and len(marks) == len(holding) else None
-        topology = newest(previous.watermark_us, least)
-        late = {name: newest(mark, topology) for name, mark in own.items()}
-        return _Watermarks(topology, tuple((name, mark) for name, mark in late.items() if mark is not None))
-
-
-def _in_order(runs: Sequence[RunRef]) -> tuple[RunRef, ...]:
-    return tuple(sorted(runs, key=lambda r: (r.store, r.partition, r.min_arrival, r.path)))
-
-
-def _streams(
-    previous: Manifest | None, gathered: Gathered, planned: PlannedBatch, started_us: int
-) -> dict[str, StreamState]:
-    streams = dict(previous.streams) if previous is not None else {}
-    for name, done in gathered.streams.items():
-        known = streams.get(name, StreamState(active_at_us=started_us))
-        moved = done.accepted or done.late or done.undecodable
-        streams[name] = StreamState(
-            accepted=known.accepted + done.accepted,
-            late=known.late + done.late,
-            undecodable=known.undecodable + done.undecodable,
-            max_event_time_us=newest(known.max_event_time_us, done.max_event_time_us),
-            active_at_us=started_us if moved else known.active_at_us,
-            ended=name in planned.ended,
-        )
-    return dict(sorted(streams.items()))
-
-
-def _stores(previous: Manifest | None, graph: PhysicalGraph, gathered: Gathered) -> dict[str, StoreState]:
-    stores = {}
-    columns, filters = stored_columns(graph), store_filters(graph)
-    for store in graph.stores:
-        done = gathered.stores[store.id]
-        known = previous.stores.get(store.id) if previous is not None else None
-        known = known or StoreState(columns=columns[store.id], filter=filters[store.id])
-        stores[store.id] = replace(
-            known,
-            inserted=known.inserted + done.inserted,
-            evicted=known.evicted + done.evicted,
-            probes=known.probes + done.probes,
-            matches=known.matches + done.matches,
-        )
-    return stores
-
-
-def _queries(
-    previous: Manifest | None, graph: PhysicalGraph, gathered: Gathered, started_us: int
-) -> dict[str, QueryState]:
-    queries = {}
-    for query in graph.queries:
-        known = previous.queries.get(query.name, QueryState()) if previous is not None else QueryState()
-        queries[query.name] = replace(
-            known,
-            results=known.results + gathered.results[query.name],
-            first_batch_us=known.first_batch_us or started_us,
-        )
-    return queries
