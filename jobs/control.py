@@ -30,6 +30,7 @@ from jobs.protocol import (
     statistics_key,
 )
 from jobs.sinks.tail import ResultTail
+from jobs.stage import Tail
 
 State: TypeAlias = Literal["starting", "running", "idle", "stopping"]
 MOST_EVENTS = 10_000
@@ -47,7 +48,9 @@ def connect(url: str) -> redis.Redis:
 @dataclass(frozen=True, slots=True)
 class _Results:
     batch: int
-    tables: Mapping[str, Sequence[pa.Table]]
+    plan_id: str
+    tails: Mapping[str, Sequence[Tail]]
+    dead: Sequence[pa.Table]
 
 
 class Outgoing:
@@ -82,9 +85,12 @@ class Outgoing:
     def send(self, event: Event) -> None:
         self._put(event)
 
-    def send_results(self, batch: int, tables: Mapping[str, Sequence[pa.Table]]) -> None:
-        if tables:
-            self._put(_Results(batch, tables))
+    def send_results(
+        self, batch: int, plan_id: str, tails: Mapping[str, Sequence[Tail]], dead: Sequence[pa.Table]
+    ) -> None:
+        """Newest results by query, and dead letters, of a batch under a plan."""
+        if tails or dead:
+            self._put(_Results(batch, plan_id, tails, dead))
 
     def now(self, state: State, batch: int | None = None) -> None:
         """Say what the next heartbeats report; a batch number means that a batch has just ended."""
@@ -126,7 +132,7 @@ class Outgoing:
                 item = self._waiting[0]
             try:
                 if isinstance(item, _Results):
-                    self._tail.append(item.batch, item.tables)
+                    self._tail.append(item.batch, item.plan_id, item.tails, item.dead)
                 else:
                     fields = {"message": item.model_dump_json()}
                     key = self._statistics_key if isinstance(item, EpochCompleted) else self._key

@@ -16,9 +16,13 @@ from optimizer.graph import Emit
 RESULT_LATE = "_late"
 
 
-def emit(index: RuleIndex, emits: Sequence[Emit], inputs: Sequence[str], frame: pl.DataFrame) -> list[Result]:
-    """The results that complete combinations give, one table per query that has any."""
+def emit(
+    index: RuleIndex, rule: str, emits: Sequence[Emit], inputs: Sequence[str], frame: pl.DataFrame
+) -> list[Result]:
+    """The results that complete combinations behind `rule` give, one table per query that has any."""
     results = []
+    moments = {name: column_name(index.time_column(name)) for name in inputs}
+    known = [pl.col(column).alias(name) for name, column in moments.items() if column in frame.columns]
     for leaf in emits:
         query = index.queries[leaf.query]
         conditions = [compile_expression(residual) for residual in leaf.residuals]
@@ -47,6 +51,8 @@ def emit(index: RuleIndex, emits: Sequence[Emit], inputs: Sequence[str], frame: 
                 leaf.query,
                 table.to_arrow(compat_level=pl.CompatLevel.oldest()),
                 rows[[ARRIVAL]].to_arrow().column(0),
+                rule,
+                rows.select(known).to_arrow(compat_level=pl.CompatLevel.oldest()),
             )
         )
     return results

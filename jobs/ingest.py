@@ -113,7 +113,7 @@ def ingest(
         if rows.is_empty():
             continue
         messages.extend(send(index, rule.out, rows))
-        results.extend(emit(index, rule.emits, (rule.input,), rows))
+        results.extend(emit(index, rule.id, rule.emits, (rule.input,), rows))
     letters = pl.concat(dead).to_arrow().cast(DEAD_LETTERS) if dead else None
     return Ingested(
         messages, results, letters, frame.height, late, unreadable + unplaced.height, newest, passed

@@ -97,7 +97,7 @@ def work(
         if found.height:
             later.extend(send(index, rule.out, found))
             inputs = tuple(bound.input for bound in rule.windows)
-            results.extend(emit(index, rule.emits, inputs, found))
+            results.extend(emit(index, rule.id, rule.emits, inputs, found))
     edges = {edge: _edge_work(index.edges[edge], parts) for edge, parts in arrived.items()}
     return Worked(later, results, tuple(added), tuple(dropped), tally, edges, produced)
 

@@ -42,6 +42,10 @@ class Result:
     """The projected columns under their output names, and `_late` if the query marks late results."""
     arrivals: pa.ChunkedArray
     """Per row the arrival number of the tuple that completed it, always one of this batch."""
+    rule: str
+    """The rule at whose leaf they were found: with the plan, their path through the probe tree."""
+    times: pa.Table
+    """Per row the event times of the inputs whose event time came along, under the inputs' names."""
 
 
 def column_name(column: Column) -> str:

@@ -12,7 +12,7 @@ from jobs.commit import BatchCounts, QueryState
 from jobs.level import EdgeWork, StoreWork
 from jobs.runs import RunRef
 from jobs.sinks.parquet import OutputFile
-from jobs.stage import ARRIVALS_PER_TASK, Answers, Arrived, TaskReport
+from jobs.stage import ARRIVALS_PER_TASK, Answers, Arrived, Tail, TaskReport
 from optimizer.graph import PhysicalGraph
 
 
@@ -33,7 +33,7 @@ class Gathered:
     edges: dict[str, EdgeWork]
     results: dict[str, int]
     files: tuple[OutputFile, ...]
-    tails: dict[str, tuple[pa.Table, ...]]
+    tails: dict[str, tuple[Tail, ...]]
     added: tuple[RunRef, ...]
     dropped: tuple[RunRef, ...]
     level_seconds: tuple[float, ...]
@@ -45,6 +45,8 @@ class Gathered:
 
     tuples_in: int
     """Tuples read, whatever became of them: accepted, late or undecodable."""
+    dead: tuple[pa.Table, ...] = ()
+    """The newest dead letters of each task, with the columns of `ingest.DEAD_LETTERS`."""
 
 
 def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
@@ -92,9 +94,9 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
         results={query: sum(a.rows for a in parts) for query, parts in answers.items()},
         files=tuple(file for report in ordered for file in report.files),
         tails={
-            query: tuple(a.tail for a in parts if a.tail is not None)
+            query: tuple(tail for a in parts for tail in a.tail)
             for query, parts in answers.items()
-            if any(a.tail is not None for a in parts)
+            if any(a.tail for a in parts)
         },
         added=tuple(run for report in ordered for run in report.added),
         dropped=tuple(run for report in ordered for run in report.dropped),
@@ -106,6 +108,7 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
             s.accepted + s.undecodable + (s.late if policies[name] == "drop" else 0)
             for name, s in streams.items()
         ),
+        dead=tuple(report.dead for report in ordered if report.dead is not None),
     )
 
 

@@ -216,7 +216,8 @@ class _Job:
                     cause=committed.change.cause,
                 )
             )
-        self._outgoing.send_results(batch, committed.gathered.tails)
+        gathered = committed.gathered
+        self._outgoing.send_results(batch, committed.change.plan_id, gathered.tails, gathered.dead)
         self._outgoing.send(batch_completed(committed, run))
         if self._epochs is not None and (epoch := self._epochs.add(committed)) is not None:
             self._outgoing.send(epoch)

@@ -61,7 +61,18 @@ class BatchContext:
     """Per stream: tuples strictly older are late; streams without a watermark are missing."""
     redis_url: str | None
     tail: int
-    """How many of a task's newest results per query go to the driver."""
+    """How many of a task's newest results per query, and of its dead letters, go to the driver."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """Newest results of one query from one leaf in one task, and how each came about."""
+
+    table: pa.Table
+    arrivals: tuple[int, ...]
+    rule: str
+    times: pa.Table
+    """As in `message.Result`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +82,7 @@ class Answers:
     rows: int
     arrivals: npt.NDArray[np.int64]
     """The completing tuples' arrival numbers; a systematic sample if there are many."""
-    tail: pa.Table | None
+    tail: tuple[Tail, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +122,8 @@ class TaskReport:
     dropped: tuple[RunRef, ...]
     rules: dict[str, int]
     """Tuples that each source or probe rule produced."""
+    dead: pa.Table | None = None
+    """The newest dead letters, with the columns of `ingest.DEAD_LETTERS`; None if there are none."""
 
 
 @lru_cache(maxsize=4)
@@ -164,14 +177,15 @@ class IngestStage:
                         _arrived(base, raw),
                     )
                 )
-            if context.output is not None and letters:
-                table = pa.concat_tables(letters)
-                files.append(write_hidden(context.output, DEAD_LETTER_FOLDER, context.batch, 0, task, table))
+            dead = pa.concat_tables(letters) if letters else None
+            if context.output is not None and dead is not None:
+                files.append(write_hidden(context.output, DEAD_LETTER_FOLDER, context.batch, 0, task, dead))
+            if dead is not None:
+                dead = dead.slice(max(0, dead.num_rows - context.tail)) if context.tail else None
             answers = _answer(context, 0, task, results, files)
             seconds = time.perf_counter() - started
-            outbox.report(
-                TaskReport(0, task, seconds, tuple(streams), tuple(files), answers, {}, {}, (), (), passed)
-            )
+            done_here = (tuple(streams), tuple(files), answers)
+            outbox.report(TaskReport(0, task, seconds, *done_here, {}, {}, (), (), passed, dead))
         yield from outbox.rows
 
 
@@ -229,7 +243,8 @@ def _ingest_one(
     times = raw.table.column(stream.event_time)
     oldest = pc.min(times.cast(pa.int64())).as_py()
     letters = times.null_count or (late_below is not None and oldest is not None and oldest < late_below)
-    if letters and context.output is not None and raw.table.num_columns < len(stream.columns):
+    wanted = context.output is not None or context.tail
+    if letters and wanted and raw.table.num_columns < len(stream.columns):
         # Some of these become dead letters, which keep the whole tuple.
         raw = read(descriptor, stream, [name for name, _ in stream.columns], context.redis_url)
     done = ingest(graph, descriptor.stream, raw.table, raw.undecodable, base, late_below)
@@ -284,7 +299,19 @@ def _answer(
         if context.output is not None:
             folder = result_folder(query)
             files.append(write_hidden(context.output, folder, context.batch, level, task, table))
-        tail = table.slice(max(0, table.num_rows - context.tail)) if context.tail else None
         step = max(1, len(arrivals) // _SAMPLE)
-        answers[query] = Answers(table.num_rows, arrivals[::step], tail)
+        answers[query] = Answers(table.num_rows, arrivals[::step], _tail(parts, context.tail))
     return answers
+
+
+def _tail(parts: Sequence[Result], most: int) -> tuple[Tail, ...]:
+    """The last `most` results of all parts together."""
+    tails: list[Tail] = []
+    for part in reversed(parts):
+        if most <= 0:
+            break
+        first = max(0, part.table.num_rows - most)
+        most -= part.table.num_rows - first
+        arrivals = tuple(part.arrivals.slice(first).to_pylist())
+        tails.append(Tail(part.table.slice(first), arrivals, part.rule, part.times.slice(first)))
+    return tuple(reversed(tails))

@@ -11,9 +11,11 @@ Redis keys:
     millrace:topology:{topology}:statistics what each epoch did, read when plans are made again
     millrace:stream:{stream}                tuples of a stream, written by any producer
     millrace:results:{topology}:{query}     newest results of a query, capped, for the live tail
+    millrace:dead:{topology}:{stream}       newest dead letters of a stream, capped
 
 A stream entry holds either `json` (one JSON object, one tuple) or `arrow` (an Arrow IPC stream,
-any number of tuples). A result entry holds `json` (one object) and `batch`.
+any number of tuples). A result entry holds `json` (one object), `batch` and `trace` (a
+`ResultTrace`), a dead letter's `letter` (a `DeadLetter`) and `batch`.
 """
 
 from __future__ import annotations
@@ -44,6 +46,43 @@ def stream_key(stream: str) -> str:
 
 def results_key(topology: str, query: str) -> str:
     return f"millrace:results:{topology}:{query}"
+
+
+def dead_letters_key(topology: str, stream: str) -> str:
+    return f"millrace:dead:{topology}:{stream}"
+
+
+class ResultTrace(BaseModel):
+    """How a result came about: beside it in the live tail."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    plan_id: str
+    """The plan in use."""
+    rule: str
+    """The rule of that plan at whose leaf it was found; edges lead back from it to the start."""
+    arrival: int
+    """The arrival number of the newest of its tuples, where the path began."""
+    times: dict[str, datetime | None]
+    """Event times by the plan's inputs, as far as the leaf had them."""
+
+
+class DeadLetter(BaseModel):
+    """A tuple that a topology turned away."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reason: str
+    """`late`, `null event time`, or why it could not be decoded."""
+    event_time: datetime | None
+    tuple: str
+    """JSON, or the text as it came; at most LETTER_CHARACTERS of it."""
+    cut: bool
+    """True if the text was longer."""
+
+
+LETTER_CHARACTERS = 65_536
+"""A producer may send anything; a thousand letters of a stream are kept in memory."""
 
 
 class Message(BaseModel):

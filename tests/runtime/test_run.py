@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from jobs.protocol import Deploy, Stop, results_key, stream_key
+from jobs.protocol import DeadLetter, Deploy, ResultTrace, Stop, dead_letters_key, results_key, stream_key
 from optimizer.workload import Workload
 from tests.runtime.live import TOPOLOGY, Live, RedisServer, write_live_workload
 
@@ -76,5 +76,12 @@ def test_life_of_a_topology(server: int, tmp_path: Path, workload: Workload) -> 
     assert letters["reason"].to_list() == ["not JSON"]
     tail = live.client.xrevrange(results_key(TOPOLOGY, "three"), count=1)
     assert set(json.loads(tail[0][1][b"json"])) == {"rn", "sn", "tn"}  # type: ignore[index]
+    trace = ResultTrace.model_validate_json(tail[0][1][b"trace"])  # type: ignore[index]
+    assert trace.plan_id == "plan-3"
+    rules = {rule["id"]: rule for rule in live.graph("left-deep", "two", "three")["rules"]}
+    assert "three" in [emitted["query"] for emitted in rules[trace.rule]["emits"]]
+    kept = live.client.xrange(dead_letters_key(TOPOLOGY, "r"))
+    letter = DeadLetter.model_validate_json(kept[0][1][b"letter"])  # type: ignore[index]
+    assert (len(kept), letter.reason, letter.tuple, letter.cut) == (1, "not JSON", "{", False)  # type: ignore[arg-type]
     batches = [e for e in live.events() if e.type == "batch"]
     assert [e.batch for e in batches] == list(range(len(batches)))
