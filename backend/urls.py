@@ -39,5 +39,6 @@ urlpatterns = [
     path("api/", include("backend.catalog.api.urls")),
     path("api/", include("backend.topologies.api.urls")),
     path("api/", include("backend.live.api.urls")),
+    path("api/", include("backend.letters.api.urls")),
     path("api/", include("backend.tokens.api.urls")),
 ]

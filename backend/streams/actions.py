@@ -18,7 +18,7 @@ from backend.errors import Conflict, Forbidden, InputErrors
 from backend.streams.models import Stream, StreamColumn
 from backend.streams.queries import to_domain
 from backend.streams.values import normalize
-from jobs.protocol import stream_key
+from jobs.protocol import dead_letters_key, stream_key
 from optimizer import stream as domain
 from optimizer.errors import InputError, Place
 from optimizer.naming import nearest
@@ -148,7 +148,13 @@ def delete_stream(account: AbstractBaseUser, record: Stream) -> None:
     with transaction.atomic():
         _refuse_if_used(record, "it cannot be deleted")
         record.delete()
-        transaction.on_commit(lambda: connection().delete(stream_key(name)))
+        transaction.on_commit(lambda: _forget(name))
+
+
+def _forget(name: str) -> None:
+    """Delete a stream's tuples and dead letters from Redis."""
+    letters = connection().scan_iter(match=dead_letters_key("*", name), count=1000)
+    connection().delete(stream_key(name), *letters)
 
 
 def _refuse_if_used(record: Stream, consequence: str) -> None:

@@ -354,6 +354,57 @@ export interface paths {
         patch: operations["streams_partial_update"];
         trace?: never;
     };
+    "/api/streams/{name}/dead-letters/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The newest tuples of a stream that topologies turned away, newest first. */
+        get: operations["streams_dead_letters_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/streams/{name}/dead-letters/discard/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Delete dead letters for good. */
+        post: operations["streams_dead_letters_discard_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/streams/{name}/dead-letters/redrive/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Send dead letters to their stream again, corrected if asked. */
+        post: operations["streams_dead_letters_redrive_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/streams/{name}/events/": {
         parameters: {
             query?: never;
@@ -480,6 +531,23 @@ export interface paths {
         };
         /** @description What other methods would make of a plan's queries. */
         get: operations["topologies_alternatives_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/topologies/{name}/audit/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The newest entries of the audit trail, newest first. */
+        get: operations["topologies_audit_list"];
         put?: never;
         post?: never;
         delete?: never;
@@ -628,6 +696,17 @@ export interface components {
             steps: number;
             stores: number;
         };
+        AuditEntry: {
+            account?: string | null;
+            action: string;
+            /** Format: date-time */
+            at: string;
+            detail: string;
+        };
+        ChosenRequest: {
+            id: string;
+            topology: string;
+        };
         /**
          * @description * `bigint` - bigint
          *     * `int` - int
@@ -650,6 +729,25 @@ export interface components {
             storage: number;
             /** Format: double */
             total: number;
+        };
+        DeadLetter: {
+            /** Format: date-time */
+            at: string;
+            batch: number;
+            /** @description only the beginning was kept */
+            cut: boolean;
+            /** Format: date-time */
+            event_time: string | null;
+            id: string;
+            reason: string;
+            topology: string;
+            /** @description JSON, or the text as it came */
+            tuple: string;
+        };
+        DeadLetters: {
+            /** @description of each topology about the newest thousand */
+            kept: number;
+            letters: components["schemas"]["DeadLetter"][];
         };
         DeployRequestRequest: {
             topology?: string;
@@ -683,6 +781,9 @@ export interface components {
          * @enum {string}
          */
         DesiredEnum: "running" | "stopped";
+        DiscardRequest: {
+            letters: components["schemas"]["ChosenRequest"][];
+        };
         DraftRequest: {
             /** @default  */
             name: string;
@@ -945,6 +1046,17 @@ export interface components {
             tuples: number | null;
             used_by: string[];
         };
+        RedriveLetterRequest: {
+            id: string;
+            topology: string;
+            /** @description sent in place of the letter's own */
+            tuple?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        RedriveRequest: {
+            letters: components["schemas"]["RedriveLetterRequest"][];
+        };
         /**
          * @description * `viewer` - viewer
          *     * `author` - author
@@ -993,6 +1105,9 @@ export interface components {
             build: number;
             /** Format: double */
             solve: number;
+        };
+        Sent: {
+            count: number;
         };
         /** @description What a topology does now; apply the events after `last_event_id` to keep it fresh. */
         Snapshot: {
@@ -1873,6 +1988,79 @@ export interface operations {
             };
         };
     };
+    streams_dead_letters_retrieve: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLetters"];
+                };
+            };
+        };
+    };
+    streams_dead_letters_discard_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DiscardRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sent"];
+                };
+            };
+        };
+    };
+    streams_dead_letters_redrive_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RedriveRequest"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sent"];
+                };
+            };
+        };
+    };
     streams_events_create: {
         parameters: {
             query?: never;
@@ -2073,6 +2261,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Alternative"][];
+                };
+            };
+        };
+    };
+    topologies_audit_list: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditEntry"][];
                 };
             };
         };

@@ -1,0 +1,1 @@
+"""Dead letters: tuples that topologies turned away, why, and sending them again."""

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from backend.letters.actions import Chosen
+
+MOST_CHOSEN = 1000
+
+
+class DeadLetterSerializer(serializers.Serializer[Any]):
+    topology = serializers.CharField()
+    id = serializers.CharField()
+    at = serializers.DateTimeField()
+    batch = serializers.IntegerField()
+    reason = serializers.CharField()
+    event_time = serializers.DateTimeField(allow_null=True)
+    tuple = serializers.CharField(help_text="JSON, or the text as it came")
+    cut = serializers.BooleanField(help_text="only the beginning was kept")
+
+
+class DeadLettersSerializer(serializers.Serializer[Any]):
+    kept = serializers.IntegerField(help_text="of each topology about the newest thousand")
+    letters = DeadLetterSerializer(many=True)
+
+
+class ChosenSerializer(serializers.Serializer[Any]):
+    topology = serializers.RegexField(r"\A[a-z][a-z0-9_-]{0,62}\Z")
+    id = serializers.RegexField(r"\A[0-9]{1,19}-[0-9]{1,19}\Z")
+
+
+class RedriveLetterSerializer(ChosenSerializer):
+    tuple = serializers.DictField(
+        child=serializers.JSONField(allow_null=True),
+        allow_null=True,
+        default=None,
+        help_text="sent in place of the letter's own",
+    )
+
+
+class DiscardSerializer(serializers.Serializer[Any]):
+    letters = ChosenSerializer(many=True, allow_empty=False, max_length=MOST_CHOSEN)
+
+    def chosen(self) -> list[Chosen]:
+        """The letters that were pointed at, each once."""
+        found = {(one["topology"], one["id"]): Chosen(**one) for one in self.validated_data["letters"]}
+        return list(found.values())
+
+
+class RedriveSerializer(DiscardSerializer):
+    letters = RedriveLetterSerializer(many=True, allow_empty=False, max_length=MOST_CHOSEN)
+
+
+class SentSerializer(serializers.Serializer[Any]):
+    count = serializers.IntegerField()

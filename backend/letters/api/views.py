@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from backend.letters import actions, queries
+from backend.letters.api.serializers import (
+    DeadLettersSerializer,
+    DiscardSerializer,
+    RedriveSerializer,
+    SentSerializer,
+)
+from backend.streams.api.serializers import SampleLimitSerializer
+from backend.streams.queries import streams
+
+
+class DeadLetters(APIView):
+    """The newest tuples of a stream that topologies turned away, newest first."""
+
+    @extend_schema(parameters=[SampleLimitSerializer], responses=DeadLettersSerializer)
+    def get(self, request: Request, name: str) -> Response:
+        form = SampleLimitSerializer(data=request.query_params)
+        form.is_valid(raise_exception=True)
+        found = queries.letters_of(get_object_or_404(streams(), name=name).name, form.validated_data["limit"])
+        document = {"kept": found.kept, "letters": [asdict(letter) for letter in found.newest]}
+        return Response(DeadLettersSerializer(document).data)
+
+
+class Redrive(APIView):
+    """Send dead letters to their stream again, corrected if asked."""
+
+    @extend_schema(request=RedriveSerializer, responses={202: SentSerializer})
+    def post(self, request: Request, name: str) -> Response:
+        record = get_object_or_404(streams(), name=name)
+        form = RedriveSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        count = actions.redrive(request.user, record, form.chosen())
+        return Response(SentSerializer({"count": count}).data, status=202)
+
+
+class Discard(APIView):
+    """Delete dead letters for good."""
+
+    @extend_schema(request=DiscardSerializer, responses=SentSerializer)
+    def post(self, request: Request, name: str) -> Response:
+        record = get_object_or_404(streams(), name=name)
+        form = DiscardSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        return Response(SentSerializer({"count": actions.discard(request.user, record, form.chosen())}).data)
