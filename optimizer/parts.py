@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
+from optimizer.digest import digest
 from optimizer.methods.assemble import assemble
 from optimizer.methods.memory import draft_of
 from optimizer.problem import Cost, Problem, Solution, Status
@@ -29,8 +30,9 @@ class Part:
 
     queries: tuple[Query, ...]
     """Sorted by name."""
-    plain: Problem
-    """Before anything was widened: with equal queries, equal numbers have an equal answer."""
+    numbers: str
+    """Digest of the problem before anything was widened: with equal queries, equal numbers have an
+    equal answer."""
     solution: Solution
     widening: Widening = field(default_factory=dict)
     """Relations that wider ones serve, so that queries share them."""
@@ -87,16 +89,16 @@ def mostly_changed(queries: Sequence[Query], running: Sequence[Query]) -> bool:
 
 
 def _answer(setting: Setting, queries: tuple[Query, ...], running: Sequence[Part]) -> Part:
-    plain = setting.translate(queries).problem
+    numbers = _numbers(setting.translate(queries).problem)
     same = next((part for part in running if part.queries == queries), None)
     stay = setting.options.stay_discount
-    if same is not None and same.plain == plain:
+    if same is not None and same.numbers == numbers:
         return same
     streams = {item.stream for query in queries for item in query.inputs}
     near = [p for p in running if any(i.stream in streams for q in p.queries for i in q.inputs)]
     if not near:
         solution, widening = share(setting, queries)
-        return Part(queries, plain, solution, widening)
+        return Part(queries, numbers, solution, widening)
     before: Widening = {}
     for part in near:
         before = merged(before, part.widening)
@@ -104,8 +106,13 @@ def _answer(setting: Setting, queries: tuple[Query, ...], running: Sequence[Part
     if same is not None:
         kept = _restated(setting, same, solution.bound if widening == same.widening else None)
         if kept is not None and kept.cost.total * (1 - stay) <= solution.cost.total:
-            return Part(queries, plain, kept, same.widening)
-    return Part(queries, plain, solution, widening)
+            return Part(queries, numbers, kept, same.widening)
+    return Part(queries, numbers, solution, widening)
+
+
+def _numbers(problem: Problem) -> str:
+    sizes = [(relations, problem.sizes[relations]) for relations in sorted(problem.sizes, key=sorted)]
+    return digest("N", problem.relations, problem.predicates, problem.queries, problem.horizon_s, sizes)
 
 
 def _restated(setting: Setting, part: Part, bound: float | None) -> Solution | None:

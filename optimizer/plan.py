@@ -13,10 +13,10 @@ from optimizer.graph import PhysicalGraph
 from optimizer.parts import Part, answers, side_by_side
 from optimizer.problem import Cost, Options, Solution, Status
 from optimizer.query import Query
+from optimizer.running import Frame, Running
 from optimizer.setting import Setting
 from optimizer.statistics import LayeredStatistics, StatisticsProvider, statistics_of_workload
 from optimizer.translate import Retain, Translation, conditions_of, grow, settle, to_graph
-from optimizer.translate.copies import Copies
 from optimizer.translate.individual import together, translations_together
 from optimizer.validate import validate
 
@@ -99,6 +99,11 @@ class Plan:
     def tasks(self) -> int:
         return self.setting.tasks
 
+    @property
+    def running(self) -> Running:
+        """This plan as the one in use, for planning after it."""
+        return Running.of(self.setting, self.parts, self.graph)
+
 
 def plan(
     queries: Sequence[Query],
@@ -110,7 +115,7 @@ def plan(
     *,
     tasks: int = 1,
     horizon_s: float = 3600.0,
-    running: Plan | None = None,
+    running: Running | None = None,
     texts: Mapping[str, str] | None = None,
 ) -> Plan:
     """Plan all queries together and return the physical graph that answers them.
@@ -134,7 +139,8 @@ def plan(
         retain: see `optimizer.translate.to_graph`.
         tasks: N of streams that set no parallelism of their own.
         horizon_s: seconds over which an unbounded window is taken to hold tuples.
-        running: the plan in use, as a warm start.
+        running: the plan in use: a warm start, left only for a gain above `Options.stay_discount`.
+            Ignored if it was made by another method or under other options.
         texts: SQL by query name, to be shown with the graph.
 
     Raises:
@@ -150,9 +156,9 @@ def plan(
     known = declared if statistics is None else LayeredStatistics((statistics, declared))
     setting = Setting(catalog, known, method, options, retain, tasks, horizon_s)
     before: tuple[Part, ...] = ()
-    if running is not None and _alike(running.setting, setting):
+    if running is not None and running.frame == Frame.of(setting):
         before = running.parts
-        setting = replace(setting, copies=_copies(running.graph))
+        setting = replace(setting, copies=running.copies)
     if method == "individual":
         parts, translation, solution, graph = _individual(setting, queries, before, texts)
     else:
@@ -165,24 +171,6 @@ def plan(
     validate(graph, {terms.query.name: conditions_of(terms) for terms in translation.queries})
     setting = replace(setting, copies={})
     return Plan(method, solution, graph, translation, parts, setting, perf_counter() - began)
-
-
-def _alike(before: Setting, now: Setting) -> bool:
-    """True if answers found in one setting are answers in the other; statistics may differ."""
-
-    def frame(setting: Setting) -> tuple[object, ...]:
-        options = replace(setting.options, time_limit_s=1.0, seed=0)
-        return setting.method, options, setting.retain, setting.tasks, setting.horizon_s
-
-    return frame(before) == frame(now)
-
-
-def _copies(graph: PhysicalGraph) -> Copies:
-    found: dict[str, set[str]] = {}
-    for store in graph.stores:
-        if store.is_base and store.partitioning is not None:
-            found.setdefault(store.inputs[0].stream, set()).add(store.partitioning.name)
-    return {stream: tuple(sorted(columns)) for stream, columns in found.items()}
 
 
 def _individual(

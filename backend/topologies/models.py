@@ -104,6 +104,8 @@ class Plan(models.Model):
     """Why it was made; a switch to it repeats this."""
     known = models.TextField(blank=True, default="")
     """What the topology knew when it was made, see `Topology.known`."""
+    running = models.TextField(blank=True, default="")
+    """Where the next planning starts: `optimizer.running.Running`, as JSON; its queries are `versions`."""
     method = models.CharField(max_length=20)
     status = models.CharField(max_length=10)
     probe = models.FloatField()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
@@ -26,9 +27,12 @@ from optimizer.explain import marginal_cost, to_text
 from optimizer.plan import Plan, plan
 from optimizer.problem import Options
 from optimizer.query import Query
+from optimizer.running import Running
 from optimizer.sql import parse_predicate
 from optimizer.statistics import LayeredStatistics, StatisticsProvider, statistics_of_workload
 from optimizer.workload import SelectivityEstimate
+
+log = logging.getLogger(__name__)
 
 KNOWN: TypeAdapter[Known] = TypeAdapter(Known)
 DRAFT_METHOD = "greedy"
@@ -70,7 +74,7 @@ def plan_newest(topology_id: int) -> bool:
         )
         return True
     try:
-        made = plan_deployed(topology, deployed, read_known(topology.known))
+        made = plan_deployed(topology, deployed, read_known(topology.known), _in_use(topology, deployed))
     except (InputError, Infeasible) as error:
         _refuse(topology_id, revision, str(error))
         return True
@@ -98,8 +102,42 @@ def read_known(document: str) -> Known | None:
     return KNOWN.validate_json(document) if document else None
 
 
-def plan_deployed(topology: Topology, deployed: Sequence[TopologyQuery], known: Known | None) -> Plan:
-    """A plan for what the topology answers; what was measured goes before what is registered."""
+def _in_use(topology: Topology, deployed: Sequence[TopologyQuery]) -> Running | None:
+    """The topology's plan as a start for the next one; None where the search shall begin afresh.
+
+    A revision that changes no query is an operator asking for another plan than this one.
+    """
+    if topology.plan is None:
+        return None
+    before = set(topology.plan.versions.values_list("pk", flat=True))
+    return None if before == {one.version_id for one in deployed} else running_plan(topology.plan)
+
+
+def running_plan(record: PlanRecord) -> Running | None:
+    """A stored plan as the one in use; None if it was stored by a release that kept no such thing."""
+    if not record.running:
+        return None
+    catalog = load_catalog()
+    try:
+        parsed = parse_versions(record.versions.select_related("query"), catalog)
+        return Running.from_json(record.running, parsed.values())
+    except InputError as error:
+        # Planning without a start is always right; what is wrong with a query is said where it is deployed.
+        log.info("plan %s: not a start for the next: %s", record.plan_id, error)
+        return None
+
+
+def plan_deployed(
+    topology: Topology,
+    deployed: Sequence[TopologyQuery],
+    known: Known | None,
+    running: Running | None = None,
+) -> Plan:
+    """A plan for what the topology answers; what was measured goes before what is registered.
+
+    With `running`, the plan in use, only what a change reaches is planned anew, and it is left only for
+    a gain (docs/optimizer.md, planning again).
+    """
     catalog = load_catalog()
     registered = registered_statistics(catalog, selectivities())
     texts = {one.version.query.name: one.version.sql for one in deployed}
@@ -112,6 +150,7 @@ def plan_deployed(topology: Topology, deployed: Sequence[TopologyQuery], known: 
         # Stores keep every column and tuple, so that a query over stored streams answers at once.
         "everything",
         tasks=int(settings.MILLRACE_PARALLELISM),
+        running=running,
         texts=texts,
     )
 
@@ -140,6 +179,7 @@ def record_plan(
             "revision": revision,
             "cause": cause,
             "known": known,
+            "running": made.running.to_json(),
             "graph": made.graph.to_json(),
             "text": to_text(explain_plan(made)),
             "method": made.method,

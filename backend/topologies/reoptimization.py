@@ -102,7 +102,7 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
     known = learn(queries, registered, observed, None, planning.read_known(topology.known))
     document = planning.KNOWN.dump_json(known).decode()
     Topology.objects.filter(pk=topology.pk).update(known=document)
-    made = planning.plan_deployed(topology, deployed, known)
+    made = planning.plan_deployed(topology, deployed, known, planning.running_plan(topology.plan))
     if same_plan(made.graph, running):
         return False
     options = Options(time_limit_s=settings.MILLRACE_PLAN_SECONDS)

@@ -7,12 +7,14 @@ from dataclasses import replace
 
 import pytest
 
+from optimizer.errors import InputError
 from optimizer.graph import PhysicalGraph
 from optimizer.methods import METHODS
 from optimizer.parts import connected, mostly_changed
 from optimizer.plan import Plan, plan
 from optimizer.problem import Options
 from optimizer.query import Query
+from optimizer.running import Running
 from optimizer.setting import Setting
 from optimizer.sql import parse_query
 from optimizer.statistics import FixedStatistics
@@ -34,7 +36,8 @@ def _queries(**texts: str) -> list[Query]:
 
 def _planned(queries: Iterable[Query], running: Plan | None = None, **rates: float) -> Plan:
     known = FixedStatistics({**RATES, **rates})
-    return plan(list(queries), CATALOG, known, options=Options(storage_weight=0.1), tasks=3, running=running)
+    before = None if running is None else running.running
+    return plan(list(queries), CATALOG, known, options=Options(storage_weight=0.1), tasks=3, running=before)
 
 
 def _elements(graph: PhysicalGraph, queries: set[str]) -> set[object]:
@@ -64,7 +67,7 @@ def test_nothing_changes_when_nothing_changed(method: str) -> None:
     queries, known = _queries(chain=CHAIN, pair=PAIR, more=MORE), FixedStatistics(RATES)
     first = plan(queries, CATALOG, known, method, tasks=3)
 
-    again = plan(queries[::-1], CATALOG, known, method, tasks=3, running=first)
+    again = plan(queries[::-1], CATALOG, known, method, tasks=3, running=first.running)
 
     assert again.graph.to_json() == first.graph.to_json()
     assert all(now is before for now, before in zip(again.parts, first.parts, strict=True))
@@ -111,7 +114,8 @@ def test_a_switch_must_earn_its_price() -> None:
     def planned(running: Plan | None, r: float, stay: float) -> Plan:
         known = FixedStatistics({"p": 20.0, "r": r, "t": 10.0})
         chosen = replace(options, stay_discount=stay)
-        return plan(_queries(star=star), CATALOG, known, options=chosen, running=running)
+        before = None if running is None else running.running
+        return plan(_queries(star=star), CATALOG, known, options=chosen, running=before)
 
     running = planned(None, 9.99, 0.02)
 
@@ -144,7 +148,7 @@ def test_another_setting_keeps_nothing() -> None:
     queries, known = _queries(pair=PAIR), FixedStatistics(RATES)
     running = plan(queries, CATALOG, known, tasks=1)
 
-    wider = plan(queries, CATALOG, known, tasks=4, running=running)
+    wider = plan(queries, CATALOG, known, tasks=4, running=running.running)
 
     assert {store.tasks for store in wider.graph.stores} == {4}
 
@@ -163,3 +167,38 @@ def test_the_cost_alone_is_computed_only_when_asked_for(monkeypatch: pytest.Monk
 
     assert solved == ["more", "pair"]
     assert first == second >= made.cost.total
+
+
+def test_a_plan_in_use_survives_its_process() -> None:
+    """Read back from JSON it is the same start, with a widening among what it keeps."""
+    narrow = "SELECT a.i FROM r [RANGE 2 SECONDS] AS a, t [RANGE 2 SECONDS] AS b WHERE a.s = b.s AND a.i > 3"
+    wide = "SELECT a.i FROM r [RANGE 4 SECONDS] AS a, t [RANGE 4 SECONDS] AS b WHERE a.s = b.s AND a.i > 1"
+    queries = _queries(chain=CHAIN, narrow=narrow, wide=wide)
+    first = _planned(queries)
+    read = Running.from_json(first.running.to_json(), queries)
+
+    assert any(part.widening for part in first.parts)
+    assert read == first.running
+
+    lone = _queries(lone=LONE)
+    known, options = FixedStatistics(RATES), Options(storage_weight=0.1)
+    grown = plan([*queries, *lone], CATALOG, known, options=options, tasks=3, running=read)
+    assert grown.graph.to_json() == _planned([*queries, *lone], first).graph.to_json()
+
+
+def test_a_part_that_lost_a_query_is_not_read_back() -> None:
+    queries = _queries(chain=CHAIN, pair=PAIR, more=MORE)
+    text = _planned(queries).running.to_json()
+
+    (kept,) = Running.from_json(text, queries[:2]).parts
+
+    assert [query.name for query in kept.queries] == ["chain"]
+
+
+def test_what_is_no_running_plan_is_refused_with_its_place() -> None:
+    with pytest.raises(InputError, match="running plan: found parts"):
+        Running.from_json(
+            '{"frame": {"method": "ilp", "options": {}, "retain": "needed", "tasks": 1, "horizon_s": 1}, '
+            '"parts": 3, "copies": {}}',
+            [],
+        )

@@ -230,8 +230,8 @@ def test_a_running_plan_is_a_start_for_other_queries() -> None:
     first, second = queries()
 
     running = plan([first], CATALOG, STATISTICS, tasks=4)
-    grown = plan([first, second], CATALOG, STATISTICS, tasks=4, running=running)
-    shrunk = plan([second], CATALOG, STATISTICS, tasks=4, running=grown)
+    grown = plan([first, second], CATALOG, STATISTICS, tasks=4, running=running.running)
+    shrunk = plan([second], CATALOG, STATISTICS, tasks=4, running=grown.running)
 
     assert {query.name for query in grown.graph.queries} == {"q1", "q2"}
     assert {query.name for query in shrunk.graph.queries} == {"q2"}
