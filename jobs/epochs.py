@@ -21,6 +21,7 @@ class EpochCounts:
     rules: dict[str, int]
     held: dict[str, int]
     """Tuples in each store, on average over the batches."""
+    batches: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ def sum_counts(batches: Sequence[BatchCounts], before_us: int | None) -> EpochCo
         edges=total([b.edges for b in batches]),
         rules=total([b.rules for b in batches]),
         held={store: tuples // len(batches) for store, tuples in held.items()},
+        batches=len(batches),
     )
 
 

@@ -8,7 +8,7 @@ on its input alone and not on the machine's load.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -20,12 +20,22 @@ from jobs.checkpoint import Checkpoint
 from jobs.commit import Manifest
 from jobs.epochs import EpochCounts, sum_counts
 from jobs.history import BatchLine
-from optimizer.adaptation import learn, most_moved, variation, weigh
+from optimizer.adaptation import (
+    Known,
+    learn,
+    most_moved,
+    resize,
+    tasks_by_stream,
+    variation,
+    weigh,
+    with_tasks,
+)
 from optimizer.adaptation.weighing import same_plan
 from optimizer.graph import GraphStream, PhysicalGraph
-from optimizer.plan import plan
+from optimizer.plan import Plan, plan
 from optimizer.problem import Options
 from optimizer.query import Query
+from optimizer.running import Running
 from optimizer.statistics import (
     Measured,
     ObservedStatistics,
@@ -33,11 +43,10 @@ from optimizer.statistics import (
     observe,
     statistics_of_workload,
 )
-from optimizer.statistics.provider import StatisticsProvider
 from optimizer.workload import Workload
 
-PLAN_SECONDS = 5.0
-"""Time limit of planning again; what runs is a good plan already."""
+_AGAIN = Options(time_limit_s=5.0)
+"""Of planning again: what runs is a good plan already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,7 @@ class Policy:
 
     method: str
     tasks: int
+    """Of every store at first, and the most that a store is given later."""
     epoch_batches: int
     adaptive: bool
     forced: bool
@@ -87,12 +97,18 @@ class Controller:
         """Plan the queries of batch 0, unless `graph` is the plan to begin with, and record it."""
         queries = self._queries(0)
         known = learn(queries, self._declared)
-        made = self._with_streams(graph or self._plan(queries, known, Options()))
+        planned = None
+        if graph is None:
+            planned = self._plan(0, known, Options())
+            graph = planned.graph
+        made = self._with_streams(graph)
         change = self._checkpoint.record_change(made, None, "start")
         if self._policy.changes:
             names = tuple(q.name for q in queries)
             self.decisions.record(
-                Decision(0, "start", None, names, change.plan, None, "start", None, known, None)
+                Decision(
+                    0, "start", None, names, change.plan, None, "start", None, known, None, _document(planned)
+                )
             )
         return made
 
@@ -163,32 +179,40 @@ class Controller:
         )
         names = tuple(q.name for q in queries)
         moved = most_moved(adopted.known, known)
-        made: PhysicalGraph | None
+        tasks = tasks_by_stream(running)
         weighed = None
         kind: Kind = "statistics"
+        planned: Plan | None = None
+        made: PhysicalGraph | None = None
         if names != adopted.queries:
             kind, cause = "schedule", _difference(adopted.queries, names)
             made = self._another(batch, queries, running) if self._policy.forced else None
-            made = made or self._plan(queries, known, Options())
+            if made is None:
+                planned = self._plan(batch, known, Options(), tasks, self._running(adopted))
         elif self._policy.forced and batch % self._policy.epoch_batches == 0:
             made = self._another(batch, queries, running)
             kind, cause = "forced", "another plan on purpose" if made else "no other plan was found"
         elif counts is None or counts.seconds <= 0:
-            made, cause = None, "event time did not advance, so there are no new statistics"
+            cause = "event time did not advance, so there are no new statistics"
+        elif resized := resize(running, counts.edges, counts.batches, self._fixed, self._policy.tasks):
+            kind, cause, moved = "load", "; ".join(map(str, resized)), None
+            tasks |= {one.stream: one.after for one in resized}
+            planned = self._plan(batch, known, _AGAIN, tasks, self._running(adopted))
         else:
-            made = self._plan(queries, known, Options(time_limit_s=PLAN_SECONDS))
-            if same_plan(self._with_streams(made), running):
-                made, cause = None, "the running plan is still the best"
+            planned = self._plan(batch, known, _AGAIN, tasks, self._running(adopted))
+            if same_plan(self._with_streams(planned.graph), running):
+                planned, cause = None, "the running plan is still the best"
             else:
-                weighed = weigh(running, made, known, Options(), counts.seconds, elapsed_s(lines))
+                weighed = weigh(running, planned.graph, known, Options(), counts.seconds, elapsed_s(lines))
                 cause = str(moved) if moved is not None else "statistics became more exact"
                 if not weighed.worthwhile:
-                    made, cause = None, "another plan would not repay the switch"
+                    planned, cause = None, "another plan would not repay the switch"
+        made = made if planned is None else planned.graph
         plan_id = None if made is None else self._adopt(self._with_streams(made), cause, batch)
         self.decisions.record(
             Decision(
                 batch, kind, epoch if epoch >= 0 else None, names, plan_id, adopted.plan, cause, moved,
-                known, weighed,
+                known, weighed, _document(planned),
             )
         )  # fmt: skip
         self._samples.drop_before(epoch)
@@ -209,24 +233,43 @@ class Controller:
         graph = self._checkpoint.graph([line for line in lines if line.epoch == epoch][-1].plan)
         return observed_statistics(graph, counts)
 
+    @property
+    def _fixed(self) -> list[str]:
+        """Streams whose number of tasks is declared."""
+        return [s.name for s in self._workload.catalog.streams if s.parallelism is not None]
+
+    def _running(self, adopted: Decision) -> Running | None:
+        """The plan that a decision put in place, as planning again starts from it; None if it was given
+        or made up."""
+        return Running.from_json(adopted.running, self._queries(adopted.batch)) if adopted.running else None
+
     def _queries(self, batch: int) -> list[Query]:
         names = self._policy.schedule.at(batch)
         return [query for query in self._workload.queries if query.name in names]
 
-    def _plan(self, queries: Sequence[Query], known: StatisticsProvider, options: Options) -> PhysicalGraph:
-        texts = {name: sql for name, sql in self._workload.sql if any(q.name == name for q in queries)}
-        made = plan(
+    def _plan(
+        self,
+        batch: int,
+        known: Known,
+        options: Options,
+        tasks: Mapping[str, int] | None = None,
+        running: Running | None = None,
+    ) -> Plan:
+        """The queries of a batch planned; `tasks` for streams that set none, where it names them."""
+        queries = self._queries(batch)
+        names = {query.name for query in queries}
+        return plan(
             queries,
-            self._workload.catalog,
+            with_tasks(self._workload.catalog, tasks or {}),
             known,
             self._policy.method,
             options,
             # A plan that changes must find what it needs, so whole tuples are stored.
             "everything" if self._policy.changes else "needed",
             tasks=self._policy.tasks,
-            texts=texts,
+            running=running,
+            texts={name: sql for name, sql in self._workload.sql if name in names},
         )
-        return made.graph
 
     def _another(self, batch: int, queries: Sequence[Query], running: PhysicalGraph) -> PhysicalGraph | None:
         texts = dict(self._workload.sql)
@@ -278,3 +321,7 @@ def _difference(before: Sequence[str], after: Sequence[str]) -> str:
     added, removed = sorted(set(after) - set(before)), sorted(set(before) - set(after))
     parts = [f"added {', '.join(added)}"] if added else []
     return "; ".join([*parts, *([f"removed {', '.join(removed)}"] if removed else [])])
+
+
+def _document(planned: Plan | None) -> str:
+    return "" if planned is None else planned.running.to_json()

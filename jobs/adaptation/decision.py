@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from jobs.commit import write_durably
 from optimizer.adaptation import Known, Moved, Weighed
 
-Kind: TypeAlias = Literal["start", "statistics", "schedule", "forced"]
+Kind: TypeAlias = Literal["start", "statistics", "load", "schedule", "forced"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,8 @@ class Decision:
     batch: int
     """The first batch that it is about."""
     kind: Kind
-    """The first plan; new statistics; queries that come or go; another plan on purpose, for tests."""
+    """The first plan; new statistics; other numbers of tasks; queries that come or go; another plan on
+    purpose, for tests."""
     epoch: int | None
     """Whose statistics were used; None if none were."""
     queries: tuple[str, ...]
@@ -41,6 +42,9 @@ class Decision:
     """Everything that was known."""
     weighed: Weighed | None
     """The two plans compared; None if there was only one to choose from."""
+    running: str = ""
+    """The plan that takes over as a `optimizer.running.Running` document, from which planning again
+    starts; empty if there is none, or if it was given or made up."""
 
 
 _DECISION: TypeAdapter[Decision] = TypeAdapter(Decision)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from jobs.adaptation.controller import elapsed_s, epoch_counts, observed_statistics
 from jobs.adaptation.decision import Decision
-from jobs.epochs import EpochCounts, q_error, sent
+from jobs.epochs import q_error, sent
 from jobs.history import BatchLine
 from optimizer.estimate import estimate
 from optimizer.graph import PhysicalGraph
@@ -22,8 +22,8 @@ def report_epochs(
     """One document per epoch, in order.
 
     - `switch` tells of a plan that took over in this epoch: its cause (which statistic moved, from
-      what to what), the saving that was predicted, and the saving that came about: what the plan
-      before would have sent under this epoch's statistics, less what was sent.
+      what to what), the saving that was predicted, and the saving that came about, with the epoch in
+      which it was measured: see `_saving`.
     - `decision` tells what was decided from this epoch's statistics, for which batch.
     - `q_error` compares the rates that the plan in use was chosen for with what happened.
 
@@ -48,7 +48,7 @@ def _epoch(
     switches = [
         d for d in decisions if d.plan is not None and d.before and own[0].batch <= d.batch <= own[-1].batch
     ]
-    from_this = next((d for d in decisions if d.epoch == number and d.kind == "statistics"), None)
+    from_this = next((d for d in decisions if d.epoch == number and d.kind in ("statistics", "load")), None)
     return {
         "epoch": number,
         "first_batch": own[0].batch,
@@ -65,7 +65,7 @@ def _epoch(
         "sent_per_batch": sent_per_batch,
         "sent_per_second": sent_per_second,
         "q_error": None if error is None else asdict(error),
-        "switches": [_switch(d, lines, number, counts, sent_per_second, graph_of) for d in switches],
+        "switches": [_switch(d, lines, decisions, graph_of) for d in switches],
         "decision": None if from_this is None else _decision(from_this),
     }
 
@@ -73,17 +73,10 @@ def _epoch(
 def _switch(
     decision: Decision,
     lines: Sequence[BatchLine],
-    epoch: int,
-    counts: EpochCounts,
-    sent_per_second: float | None,
+    decisions: Sequence[Decision],
     graph_of: Callable[[str], PhysicalGraph],
 ) -> Document:
-    actual = None
-    if sent_per_second is not None and decision.before is not None and decision.weighed is not None:
-        graph = graph_of(next(line.plan for line in reversed(lines) if line.epoch == epoch))
-        known = LayeredStatistics((observed_statistics(graph, counts), decision.known, DefaultStatistics()))
-        otherwise = estimate(graph_of(decision.before), known, elapsed_s(lines))
-        actual = otherwise.probe - sent_per_second
+    epoch, saving = _saving(decision, lines, decisions, graph_of)
     return {
         "batch": decision.batch,
         "plan": decision.plan,
@@ -91,8 +84,53 @@ def _switch(
         "kind": decision.kind,
         "cause": _cause(decision),
         "predicted_saving": _predicted(decision),
-        "actual_saving": actual,
+        "actual_saving": saving,
+        "actual_saving_epoch": epoch,
     }
+
+
+def _saving(
+    decision: Decision,
+    lines: Sequence[BatchLine],
+    decisions: Sequence[Decision],
+    graph_of: Callable[[str], PhysicalGraph],
+) -> tuple[int | None, float | None]:
+    """What a switch saved, tuples per second of event time, and the epoch that tells it.
+
+    That is what the plan before would have sent under this epoch's statistics, less what was sent.
+    Right behind a change of data the stores still hold tuples of before it, so statistics are
+    a mixture. The data changed at the latest at the end of the epoch whose statistics made the
+    plan change: the first epoch that begins a whole window, the widest of the plan, behind that
+    end is the one that counts.
+
+    None, None as long as there is no such epoch: not yet known. It stays so if another plan takes
+    over before, if a window is unbounded, or where no two plans were compared.
+    """
+    if decision.weighed is None or decision.plan is None or decision.before is None or decision.epoch is None:
+        return None, None
+    graph = graph_of(decision.plan)
+    windows = [retention for store in graph.stores for retention in store.retention_us]
+    if None in windows:
+        return None, None
+    widest = max((w for w in windows if w is not None), default=0)
+    learnt = [line.figures.counts.newest_us for line in lines if line.epoch <= decision.epoch]
+    moment = max((newest for newest in learnt if newest is not None), default=None)
+    following = next((d.batch for d in decisions if d.plan is not None and d.batch > decision.batch), None)
+    for number in sorted({line.epoch for line in lines}):
+        own = [line for line in lines if line.epoch == number]
+        begins = [line.figures.counts.newest_us for line in lines if line.batch < own[0].batch]
+        begin = max((newest for newest in begins if newest is not None), default=None)
+        if begin is None or moment is None or begin < moment + widest or own[0].batch < decision.batch:
+            continue
+        if following is not None and own[-1].batch >= following:
+            break
+        counts = epoch_counts(lines, number)
+        if counts is not None and counts.seconds > 0:
+            observed = observed_statistics(graph, counts)
+            known = LayeredStatistics((observed, decision.known, DefaultStatistics()))
+            otherwise = estimate(graph_of(decision.before), known, elapsed_s(lines))
+            return number, otherwise.probe - sent(graph, counts.edges) / counts.seconds
+    return None, None
 
 
 def _decision(decision: Decision) -> Document:

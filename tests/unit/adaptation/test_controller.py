@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -17,8 +17,9 @@ from jobs.epoch_log import EpochLog
 from jobs.history import BatchLine
 from jobs.metrics import Gathered
 from jobs.topology import Committed
-from optimizer.adaptation import learn
+from optimizer.adaptation import learn, tasks_by_stream, with_tasks
 from optimizer.estimate import estimate
+from optimizer.running import Running
 from optimizer.statistics import FixedStatistics
 from optimizer.workload import SelectivityEstimate, Workload
 from tests.unit.planning import clash
@@ -32,7 +33,7 @@ JUMP = 4
 R_S, S_T = clash.queries()[0].join_predicates()
 RATES = dict.fromkeys("rstu", 100.0)
 WORKLOAD = Workload(
-    clash.CATALOG,
+    with_tasks(clash.CATALOG, dict.fromkeys("rstu", 2)),
     clash.queries(),
     (SelectivityEstimate(R_S, 0.005), SelectivityEstimate(S_T, 0.0075)),
     (("q1", clash.Q1), ("q2", clash.Q2)),
@@ -52,12 +53,13 @@ class Replay:
 
     root: Path
     policy: Policy
+    workload: Workload = WORKLOAD
     lines: list[BatchLine] = field(default_factory=list)
     last: Manifest | None = None
 
     def __post_init__(self) -> None:
-        self.checkpoint = Checkpoint(self.root, Identity("replay", "test", 2))
-        self.controller = Controller(self.checkpoint, WORKLOAD, self.policy)
+        self.checkpoint = Checkpoint(self.root, Identity("replay", "test", self.policy.tasks))
+        self.controller = Controller(self.checkpoint, self.workload, self.policy)
         if not self.controller.begun:
             self.controller.first_plan()
         self.controller.resume(self.last, self.lines)
@@ -86,7 +88,7 @@ class Replay:
     def killed(self) -> Replay:
         """A new process on the same checkpoint, with what was committed."""
         self.controller.close()
-        return Replay(self.root, self.policy, self.lines, self.last)
+        return Replay(self.root, self.policy, self.workload, self.lines, self.last)
 
     @property
     def plans(self) -> list[str]:
@@ -119,6 +121,61 @@ def test_a_change_of_data_changes_the_plan_two_epochs_later(replays: list[Replay
     epochs = report_epochs(replay.lines, replay.controller.decisions.all, replay.checkpoint.graph)
     (told,) = [s for epoch in epochs for s in epoch["switches"]]  # type: ignore[attr-defined]
     assert told["actual_saving"] == pytest.approx(told["predicted_saving"], rel=0.3)
+    # A window of one second is over with the epoch in which the plan takes over.
+    assert told["actual_saving_epoch"] == switch // EPOCH
+
+
+def test_a_saving_is_not_told_before_a_whole_window_is_over(replays: list[Replay], tmp_path: Path) -> None:
+    """Until then the stores hold tuples of before the change, and afterwards the figure stays."""
+    switch = JUMP + 2 * EPOCH
+    replay = begin(replays, tmp_path / "a", policy()).run(switch + EPOCH - 1)
+    graph = replay.checkpoint.graph(replay.plans[switch])
+    # As if windows were an epoch and a batch longer than what lies between the change and the switch.
+    window_us = (2 * EPOCH + 1) * SECONDS * 1_000_000
+    stores = tuple(replace(s, retention_us=(window_us,) * len(s.inputs)) for s in graph.stores)
+    graphs = {plan: replay.checkpoint.graph(plan) for plan in set(replay.plans)}
+    graphs[replay.plans[switch]] = replace(graph, stores=stores)
+
+    def told() -> dict[str, object]:
+        epochs = report_epochs(replay.lines, replay.controller.decisions.all, graphs.__getitem__)
+        (switched,) = [s for epoch in epochs for s in epoch["switches"]]  # type: ignore[attr-defined]
+        return switched  # type: ignore[no-any-return]
+
+    measured_in = switch // EPOCH + 2
+    while len(replay.lines) < measured_in * EPOCH:
+        assert (told()["actual_saving"], told()["actual_saving_epoch"]) == (None, None)
+        replay.run(len(replay.lines) + 1)
+    replay.run(BATCHES)
+    assert told()["actual_saving_epoch"] == measured_in
+    unbounded = tuple(replace(s, retention_us=(None,) * len(s.inputs)) for s in graph.stores)
+    graphs[replay.plans[switch]] = replace(graph, stores=unbounded)
+    assert (told()["actual_saving"], told()["actual_saving_epoch"]) == (None, None)
+
+
+def test_tasks_follow_the_load(replays: list[Replay], tmp_path: Path) -> None:
+    """Streams that declare no number of tasks begin with the most, and lose what they do not fill."""
+    free = Workload(clash.CATALOG, WORKLOAD.queries, WORKLOAD.selectivities, WORKLOAD.sql)
+    replays.append(Replay(tmp_path / "a", replace(policy(), tasks=4), free))
+    replay = replays[-1].run(2 * EPOCH + 1)
+    first, then = (replay.checkpoint.graph(replay.plans[batch]) for batch in (0, 2 * EPOCH))
+    assert tasks_by_stream(first) == dict.fromkeys("rstu", 4)
+    assert tasks_by_stream(then) == {"r": 2, "s": 1, "t": 1, "u": 2}
+    decision = replay.controller.decisions.find(2 * EPOCH)
+    assert decision is not None
+    assert decision.kind == "load"
+    assert "stores of r get 1" in decision.cause
+
+
+def test_planning_again_starts_from_what_runs(replays: list[Replay], tmp_path: Path) -> None:
+    replay = begin(replays, tmp_path / "a", policy()).run(BATCHES)
+    for decision in replay.controller.decisions.all:
+        assert (decision.plan is None) == (decision.running == "")
+        if decision.running:
+            parts = Running.from_json(decision.running, WORKLOAD.queries).parts
+            assert [query.name for part in parts for query in part.queries] == ["q1", "q2"]
+    again = replay.killed()
+    replays.append(again)
+    assert again.controller.decisions.all == replay.controller.decisions.all
 
 
 @pytest.mark.parametrize("at", [1, JUMP + 1, JUMP + EPOCH, JUMP + EPOCH + 1, JUMP + 2 * EPOCH])

@@ -1,0 +1,100 @@
+"""How many tasks a stream's stores are spread over, decided from what they had to do.
+
+In the cost model more tasks only ever cost more, because a probe whose key the sender does not
+know reaches all of them (section 6.2). What they are for it does not know: a task has the time of
+one batch for its share. So their number follows the load and not the cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import ceil
+
+from optimizer.catalog import Catalog
+from optimizer.graph import PhysicalGraph
+
+FULL_TASK_TUPLES = 20_000
+"""What one task takes per batch before another one is worth its fixed cost: a batch of so many tuples
+is some 25 ms of work, a task without any is 2 ms."""
+_HALF = 0.5
+"""Below this share of a full load in every task there are too many of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resized:
+    """A stream whose stores are to have another number of tasks."""
+
+    stream: str
+    before: int
+    after: int
+    tuples_per_batch: float
+    """Stored and probing, copies not counted, in the busiest base store of the stream."""
+
+    def __str__(self) -> str:
+        return (
+            f"stores of {self.stream} get {self.tuples_per_batch:,.0f} tuples per batch: "
+            f"{self.after} instead of {self.before} {'task' if self.before == 1 else 'tasks'}"
+        )
+
+
+def tasks_by_stream(graph: PhysicalGraph) -> dict[str, int]:
+    """The number of tasks of each stream's base stores, by the stream's name."""
+    found = {store.inputs[0].stream: store.tasks for store in graph.stores if store.is_base}
+    return dict(sorted(found.items()))
+
+
+def loads(graph: PhysicalGraph, edges: Mapping[str, int], batches: int) -> dict[str, float]:
+    """Tuples per batch that came to the busiest base store of each stream, to be stored or to probe.
+
+    Args:
+        graph: the plan under which they were counted.
+        edges: tuples sent along each edge, before copies: every task of a store has its share of the
+            join work, whether it was sent a share of the tuples or all of them.
+        batches: over which they were counted; at least one.
+    """
+    received = {store.id: 0 for store in graph.stores}
+    for edge in graph.edges:
+        received[edge.target] += edges.get(edge.id, 0)
+    found: dict[str, float] = {}
+    for store in graph.stores:
+        if store.is_base:
+            stream = store.inputs[0].stream
+            found[stream] = max(found.get(stream, 0.0), received[store.id] / batches)
+    return dict(sorted(found.items()))
+
+
+def resize(
+    graph: PhysicalGraph, edges: Mapping[str, int], batches: int, fixed: Iterable[str], most: int
+) -> tuple[Resized, ...]:
+    """The streams whose stores had too few or too many tasks, by name.
+
+    The number stays as long as no task is more than full and not all are less than half full; else it
+    becomes the nearest one for which that holds. A load has to double, or to halve, before the
+    change that it caused is taken back, so one that fluctuates does not move state to and fro.
+
+    Args:
+        graph: the running plan.
+        edges, batches: as in `loads`.
+        fixed: streams whose number of tasks a person has set.
+        most: tasks that a store can have at all.
+    """
+    running, pinned = tasks_by_stream(graph), frozenset(fixed)
+    found = []
+    for stream, load in loads(graph, edges, batches).items():
+        least = ceil(load / FULL_TASK_TUPLES)
+        enough = ceil(load / (_HALF * FULL_TASK_TUPLES))
+        wanted = max(1, min(max(running[stream], least), enough, most))
+        if stream not in pinned and wanted != running[stream]:
+            found.append(Resized(stream, running[stream], wanted, load))
+    return tuple(found)
+
+
+def with_tasks(catalog: Catalog, tasks: Mapping[str, int]) -> Catalog:
+    """The catalog with these numbers of tasks for streams that set none themselves."""
+    return Catalog(
+        tuple(
+            s if s.parallelism is not None else replace(s, parallelism=tasks.get(s.name))
+            for s in catalog.streams
+        )
+    )
