@@ -180,6 +180,32 @@ class ExplainRequestSerializer(DraftSerializer):
     topology = serializers.CharField(allow_null=True, default=None, max_length=63)
 
 
+class PreviewRequestSerializer(DraftSerializer):
+    limit = serializers.IntegerField(min_value=1, max_value=500, default=50)
+
+
+class PreviewSourceSerializer(serializers.Serializer[Any]):
+    stream = serializers.CharField()
+    tuples = serializers.IntegerField()
+    unreadable = serializers.IntegerField()
+    whole = serializers.BooleanField(help_text="everything that lies in Redis was read")
+    oldest = serializers.DateTimeField(allow_null=True)
+    newest = serializers.DateTimeField(allow_null=True)
+
+
+class PreviewSerializer(serializers.Serializer[Any]):
+    """Results over recent retained tuples, those with the newest tuple first."""
+
+    columns = NamedColumnSerializer(many=True)
+    rows = serializers.ListField(child=serializers.DictField(child=serializers.JSONField(allow_null=True)))
+    more = serializers.BooleanField()
+    sources = PreviewSourceSerializer(many=True)
+    complete_from = serializers.DateTimeField(
+        allow_null=True, help_text="results whose newest tuple is not older are all found"
+    )
+    seconds = serializers.FloatField()
+
+
 class SqlSerializer(serializers.Serializer[Any]):
     sql = SqlField()
 

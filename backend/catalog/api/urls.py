@@ -1,6 +1,6 @@
 from django.urls import path
 
-from backend.catalog.api import views
+from backend.catalog.api import drafts, views
 
 urlpatterns = [
     path("queries/", views.QueryList.as_view()),
@@ -15,4 +15,5 @@ urlpatterns = [
     path("sql/validate/", views.SqlValidate.as_view()),
     path("sql/format/", views.SqlFormat.as_view()),
     path("sql/explain/", views.SqlExplain.as_view()),
+    path("sql/preview/", drafts.SqlPreview.as_view()),
 ]

@@ -44,6 +44,41 @@ class SwitchSerializer(serializers.Serializer[Any]):
     cause = serializers.CharField()
 
 
+class ProvenanceRequestSerializer(serializers.Serializer[Any]):
+    id = serializers.RegexField(r"\A[0-9]{1,19}-[0-9]{1,19}\Z", help_text="of the result, as in `ids`")
+
+
+class BoundTupleSerializer(serializers.Serializer[Any]):
+    alias = serializers.CharField()
+    stream = serializers.CharField()
+    event_time = serializers.DateTimeField(allow_null=True)
+
+
+class ProbedStoreSerializer(serializers.Serializer[Any]):
+    rule = serializers.CharField()
+    edge = serializers.CharField()
+    kind = serializers.CharField(help_text="shuffle, group_by or all")
+    level = serializers.IntegerField()
+    store = serializers.CharField()
+    label = serializers.CharField()
+    found = BoundTupleSerializer(many=True)
+    conditions = serializers.ListField(child=serializers.CharField())
+
+
+class ProvenanceSerializer(serializers.Serializer[Any]):
+    """A result's path: the tuple that came last, then the stores that it probed in order."""
+
+    topology = serializers.CharField()
+    plan_id = serializers.CharField()
+    batch = serializers.IntegerField()
+    arrival = serializers.CharField(help_text="the start's arrival number; may exceed 53 bits")
+    source = serializers.CharField()
+    start = BoundTupleSerializer()
+    start_filter = serializers.CharField(allow_null=True)
+    steps = ProbedStoreSerializer(many=True)
+    residuals = serializers.ListField(child=serializers.CharField())
+
+
 class SnapshotSerializer(serializers.Serializer[Any]):
     """What a topology does now; apply the events after `last_event_id` to keep it fresh."""
 

@@ -1,9 +1,10 @@
 from django.urls import path
 
 from backend.live.api.events import events
-from backend.live.api.views import Snapshot
+from backend.live.api.views import ResultProvenance, Snapshot
 
 urlpatterns = [
     path("topologies/<name:name>/snapshot/", Snapshot.as_view()),
     path("topologies/<name:name>/events/", events),
+    path("queries/<key:pk>/results/provenance/", ResultProvenance.as_view()),
 ]

@@ -1,15 +1,35 @@
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from backend.live.api.serializers import SnapshotSerializer
+from backend.catalog.queries import queries
+from backend.live.api.serializers import (
+    ProvenanceRequestSerializer,
+    ProvenanceSerializer,
+    SnapshotSerializer,
+)
+from backend.live.provenance import provenance
 from backend.live.queries import live_state
 from backend.topologies.api.serializers import deployed_queries
 from backend.topologies.queries import topologies
+
+
+class ResultProvenance(APIView):
+    """How a result of the live tail came about."""
+
+    @extend_schema(parameters=[ProvenanceRequestSerializer], responses=ProvenanceSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        record = get_object_or_404(queries(), pk=pk)
+        form = ProvenanceRequestSerializer(data=request.query_params)
+        form.is_valid(raise_exception=True)
+        found = provenance(record, form.validated_data["id"])
+        return Response(ProvenanceSerializer(asdict(found)).data)
 
 
 class Snapshot(APIView):

@@ -174,6 +174,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/queries/{id}/results/provenance/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description How a result of the live tail came about. */
+        get: operations["queries_results_provenance_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/queries/{id}/transfer/": {
         parameters: {
             query?: never;
@@ -299,6 +316,23 @@ export interface paths {
         get?: never;
         put?: never;
         post: operations["sql_format_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sql/preview/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description A text's results over recent tuples that Redis still holds; nothing is deployed. */
+        post: operations["sql_preview_create"];
         delete?: never;
         options?: never;
         head?: never;
@@ -703,6 +737,12 @@ export interface components {
             at: string;
             detail: string;
         };
+        BoundTuple: {
+            alias: string;
+            /** Format: date-time */
+            event_time: string | null;
+            stream: string;
+        };
         ChosenRequest: {
             id: string;
             topology: string;
@@ -949,6 +989,51 @@ export interface components {
             status: string;
             text: string;
         };
+        /** @description Results over recent retained tuples, those with the newest tuple first. */
+        Preview: {
+            columns: components["schemas"]["NamedColumn"][];
+            /**
+             * Format: date-time
+             * @description results whose newest tuple is not older are all found
+             */
+            complete_from: string | null;
+            more: boolean;
+            rows: {
+                [key: string]: unknown;
+            }[];
+            /** Format: double */
+            seconds: number;
+            sources: components["schemas"]["PreviewSource"][];
+        };
+        PreviewRequestRequest: {
+            /** @default 50 */
+            limit: number;
+            /** @default  */
+            name: string;
+            sql: string;
+        };
+        PreviewSource: {
+            /** Format: date-time */
+            newest: string | null;
+            /** Format: date-time */
+            oldest: string | null;
+            stream: string;
+            tuples: number;
+            unreadable: number;
+            /** @description everything that lies in Redis was read */
+            whole: boolean;
+        };
+        ProbedStore: {
+            conditions: string[];
+            edge: string;
+            found: components["schemas"]["BoundTuple"][];
+            /** @description shuffle, group_by or all */
+            kind: string;
+            label: string;
+            level: number;
+            rule: string;
+            store: string;
+        };
         /** @description One fault of an input: where it is, what was found there and what was expected. */
         Problem: {
             code: string;
@@ -963,6 +1048,19 @@ export interface components {
         };
         Problems: {
             errors: components["schemas"]["Problem"][];
+        };
+        /** @description A result's path: the tuple that came last, then the stores that it probed in order. */
+        Provenance: {
+            /** @description the start's arrival number; may exceed 53 bits */
+            arrival: string;
+            batch: number;
+            plan_id: string;
+            residuals: string[];
+            source: string;
+            start: components["schemas"]["BoundTuple"];
+            start_filter: string | null;
+            steps: components["schemas"]["ProbedStore"][];
+            topology: string;
         };
         Query: {
             readonly can_edit: boolean;
@@ -1618,6 +1716,30 @@ export interface operations {
             };
         };
     };
+    queries_results_provenance_retrieve: {
+        parameters: {
+            query: {
+                /** @description of the result, as in `ids` */
+                id: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Provenance"];
+                };
+            };
+        };
+    };
     queries_transfer_create: {
         parameters: {
             query?: never;
@@ -1844,6 +1966,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Sql"];
+                };
+            };
+            /** @description The text has no meaning. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problems"];
+                };
+            };
+        };
+    };
+    sql_preview_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PreviewRequestRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preview"];
                 };
             };
             /** @description The text has no meaning. */

@@ -1,0 +1,119 @@
+"""A preview: DuckDB over what Redis holds, bounded, and honest about what it saw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import redis
+from django.test import Client
+
+from backend.catalog import preview
+from backend.streams.models import Stream
+from jobs.protocol import stream_key
+
+Post = Callable[..., Any]
+PAIRS = """SELECT d.flight, w.wind, d.at
+FROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w WHERE d.origin = w.origin
+"""
+
+
+@pytest.fixture
+def filled(as_owner: Client, post: Post, streams: dict[str, Stream]) -> None:
+    winds = [("09:00", "JFK", 10), ("10:30", "JFK", 20), ("10:40", "LGA", 30)]
+    rows = [{"at": f"2013-01-01T{at}:00Z", "origin": origin, "wind": wind} for at, origin, wind in winds]
+    assert post(as_owner, "/api/streams/weather/events/", rows).status_code == 202
+    flights = [("10:00", "JFK", "A"), ("11:00", "JFK", "B"), ("11:10", "JFK", "C"), ("11:00", "LGA", None)]
+    rows = [{"at": f"2013-01-01T{at}:00Z", "origin": o, "flight": f} for at, o, f in flights]
+    assert post(as_owner, "/api/streams/departures/events/", rows).status_code == 202
+
+
+def test_results_over_what_is_retained_newest_first(as_outsider: Client, post: Post, filled: None) -> None:
+    answer = post(as_outsider, "/api/sql/preview/", {"sql": PAIRS}).json()
+    assert answer["columns"] == [
+        {"name": "flight", "type": "string"},
+        {"name": "wind", "type": "double"},
+        {"name": "at", "type": "timestamp"},
+    ]
+    rows = [(row["flight"], row["wind"], row["at"]) for row in answer["rows"]]
+    assert rows[0] == ("C", 20.0, "2013-01-01T11:10:00Z")
+    # 09:00 is in the window of 10:00 to the minute; A precedes 10:30 by half an hour.
+    assert sorted((flight or "", wind) for flight, wind, _ in rows) == [
+        ("", 30.0),
+        ("A", 10.0),
+        ("A", 20.0),
+        ("B", 20.0),
+        ("C", 20.0),
+    ]
+    assert not answer["more"]
+    assert answer["complete_from"] is None
+    weather = {source["stream"]: source for source in answer["sources"]}["weather"]
+    assert (weather["tuples"], weather["unreadable"], weather["whole"]) == (3, 0, True)
+    assert (weather["oldest"], weather["newest"]) == ("2013-01-01T09:00:00Z", "2013-01-01T10:40:00Z")
+    few = post(as_outsider, "/api/sql/preview/", {"sql": PAIRS, "limit": 2}).json()
+    assert few["rows"] == answer["rows"][:2]
+    assert few["more"]
+
+
+def test_it_says_what_it_did_not_see(
+    as_owner: Client, post: Post, filled: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview, "MOST_TUPLES", 2)
+    answer = post(as_owner, "/api/sql/preview/", {"sql": PAIRS}).json()
+    assert [(source["tuples"], source["whole"]) for source in answer["sources"]] == [(2, False), (2, False)]
+    # Departures reach back to 11:00, weather to 10:30; an hour later everything is there.
+    assert answer["complete_from"] == "2013-01-01T12:00:00Z"
+
+
+def test_what_cannot_be_read_is_left_out_and_counted(
+    as_owner: Client, post: Post, streams: dict[str, Stream], bus: redis.Redis
+) -> None:
+    moments = pa.array([0, None], pa.timestamp("us", "UTC"))
+    table = pa.table({"at": moments, "origin": ["JFK", "JFK"], "wind": pa.array([1, 2], pa.int32())})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    key = stream_key("weather")
+    bus.xadd(key, {"arrow": sink.getvalue().to_pybytes()})
+    for text in ("{", "7", '{"at": 7}', '{"at": "2013-01-01", "more": 1}'):
+        bus.xadd(key, {"json": text})
+    bus.xadd(key, {"arrow": b"none"})
+    answer = post(as_owner, "/api/sql/preview/", {"sql": "SELECT w.at, w.wind FROM weather AS w"}).json()
+    assert answer["rows"] == [
+        {"at": "2013-01-01T00:00:00Z", "wind": None},
+        {"at": "1970-01-01T00:00:00Z", "wind": 1.0},
+    ]
+    assert [(one["tuples"], one["unreadable"]) for one in answer["sources"]] == [(2, 5)]
+
+
+def test_a_mistaken_text_is_400(as_owner: Client, post: Post, streams: dict[str, Stream]) -> None:
+    answer = post(as_owner, "/api/sql/preview/", {"sql": "SELECT w.wnd FROM weather AS w"})
+    assert (answer.status_code, answer.json()["errors"][0]["code"]) == (400, "unknown-column")
+
+
+def test_a_preview_is_bounded(
+    as_owner: Client, post: Post, streams: dict[str, Stream], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"at": "2013-01-01T00:00:00Z", "origin": "JFK", "wind": n} for n in range(3000)]
+    post(as_owner, "/api/streams/weather/events/", rows)
+    sql = (
+        "SELECT a.wind FROM weather AS a CROSS JOIN weather AS b CROSS JOIN weather AS c "
+        "WHERE a.wind + b.wind + c.wind < 0"
+    )
+    monkeypatch.setattr(preview, "SECONDS", 0.3)
+    long = post(as_owner, "/api/sql/preview/", {"sql": sql})
+    assert (long.status_code, long.json()["code"]) == (409, "preview-too-long")
+    monkeypatch.setattr(preview, "SECONDS", 60.0)
+    monkeypatch.setattr(preview, "MEMORY", "1MB")
+    large = post(
+        as_owner,
+        "/api/sql/preview/",
+        {"sql": "SELECT a.wind FROM weather AS a, weather AS b WHERE a.wind = b.wind"},
+    )
+    assert (large.status_code, large.json()["code"]) == (409, "preview-too-large")
+    monkeypatch.undo()
+    with preview._PLACES, preview._PLACES:
+        busy = post(as_owner, "/api/sql/preview/", {"sql": "SELECT w.wind FROM weather AS w"})
+    assert (busy.status_code, busy.json()["code"]) == (503, "previews-busy")
