@@ -35,6 +35,8 @@ from jobs.stage import Tail
 State: TypeAlias = Literal["starting", "running", "idle", "stopping"]
 MOST_EVENTS = 10_000
 """Events kept in Redis, and events that wait at most while it is away; the oldest go first."""
+MOST_EPOCHS = 100
+"""Epochs kept apart from the other events: planning again takes the newest one."""
 HEARTBEAT_S = 2.0
 _BACK_OFF_S = (0.1, 0.2, 0.5, 1.0, 2.0)
 _IDLE_AFTER_S = 5.0
@@ -135,8 +137,12 @@ class Outgoing:
                     self._tail.append(item.batch, item.plan_id, item.tails, item.dead)
                 else:
                     fields = {"message": item.model_dump_json()}
-                    key = self._statistics_key if isinstance(item, EpochCompleted) else self._key
-                    self._client.xadd(key, fields, maxlen=MOST_EVENTS, approximate=True)  # type: ignore[arg-type]
+                    # An epoch is both at once, so that a retry sends neither twice.
+                    both = self._client.pipeline(transaction=True)
+                    both.xadd(self._key, fields, maxlen=MOST_EVENTS, approximate=True)  # type: ignore[arg-type]
+                    if isinstance(item, EpochCompleted):
+                        both.xadd(self._statistics_key, fields, maxlen=MOST_EPOCHS)  # type: ignore[arg-type]
+                    both.execute()
             except redis.RedisError:
                 # Away, starting, or full: the item keeps its place.
                 time.sleep(_BACK_OFF_S[min(failures, len(_BACK_OFF_S) - 1)])

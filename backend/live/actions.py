@@ -17,6 +17,7 @@ from jobs.protocol import (
     AnyEvent,
     BatchCompleted,
     DeployRefused,
+    EpochCompleted,
     Heartbeat,
     JobFailed,
     JobStarted,
@@ -90,6 +91,9 @@ def _record(topology: Topology, entry: str, event: AnyEvent) -> None:
                 },
             )
             _activate(topology, event.plan_id)
+        case EpochCompleted():
+            # The pages' state holds it, and planning again reads it from Redis.
+            pass
         case DeployRefused():
             refused = Plan.objects.filter(topology=topology, plan_id=event.plan_id).first()
             if refused is not None:

@@ -17,15 +17,18 @@ from jobs.protocol import (
     AnyEvent,
     BatchCompleted,
     DeployRefused,
+    EpochCompleted,
     Heartbeat,
     JobFailed,
     JobStarted,
     JobStopped,
     PlanSwitched,
+    QErrorMetrics,
 )
 
 HISTORY_KEPT = 300
 SWITCHES_KEPT = 50
+EPOCHS_KEPT = 50
 STORE_BATCHES_KEPT = 60
 STORE_BATCHES_LEAST = 5
 STORE_POINTS_KEPT = 600
@@ -83,6 +86,21 @@ class Switch(BaseModel):
     cause: str
 
 
+class EpochPoint(BaseModel):
+    """An epoch in short: how far what its plan was chosen for was from what happened."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    epoch: int
+    at: datetime
+    plan_id: str
+    first_batch: int
+    last_batch: int
+    event_seconds: float
+    sent: int
+    q_error: QErrorMetrics | None
+
+
 class LiveState(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -101,6 +119,10 @@ class LiveState(BaseModel):
     """Oldest first, of the newest run only."""
     switches: tuple[Switch, ...] = ()
     """Oldest first."""
+    epochs: tuple[EpochPoint, ...] = ()
+    """Oldest first."""
+    statistics: EpochCompleted | None = None
+    """The newest epoch of the newest run, whole: every element's estimate beside what happened."""
 
     @property
     def ended(self) -> bool:
@@ -130,6 +152,7 @@ def fold(state: LiveState, event_id: str, event: AnyEvent) -> LiveState:
             "error": None,
             "heartbeat_at": None,
             "store_history": (),
+            "statistics": None,
         }
     current = state.model_copy(update=changed)
     return current.model_copy(update=_effect(current, event))
@@ -151,6 +174,8 @@ def _effect(state: LiveState, event: AnyEvent) -> dict[str, object]:
                 "state": "stopping" if state.state == "stopping" else "running",
                 "heartbeat_at": event.at,
             }
+        case EpochCompleted():
+            return {"epochs": _with_epoch(state.epochs, event), "statistics": event}
         case PlanSwitched():
             switch = Switch(
                 at=event.at, plan_id=event.plan_id, epoch=event.epoch, batch=event.batch, cause=event.cause
@@ -190,6 +215,15 @@ def _with_stores(history: tuple[StoresPoint, ...], event: BatchCompleted) -> tup
             return (*history[:index], point, *history[index + 1 :])
     kept = min(STORE_BATCHES_KEPT, max(STORE_BATCHES_LEAST, STORE_POINTS_KEPT // max(1, len(event.stores))))
     return (*history, point)[-kept:]
+
+
+def _with_epoch(epochs: tuple[EpochPoint, ...], event: EpochCompleted) -> tuple[EpochPoint, ...]:
+    """A continued job may tell an epoch's end again; the newer telling stands in the older one's place."""
+    point = EpochPoint(**{name: getattr(event, name) for name in EpochPoint.model_fields})
+    for index in range(len(epochs) - 1, -1, -1):
+        if epochs[index].epoch == point.epoch:
+            return (*epochs[:index], point, *epochs[index + 1 :])
+    return (*epochs, point)[-EPOCHS_KEPT:]
 
 
 def _point(event: BatchCompleted) -> HistoryPoint:

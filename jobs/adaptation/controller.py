@@ -23,6 +23,7 @@ from jobs.history import BatchLine
 from optimizer.adaptation import (
     Known,
     learn,
+    loads,
     most_moved,
     resize,
     tasks_by_stream,
@@ -194,7 +195,7 @@ class Controller:
             kind, cause = "forced", "another plan on purpose" if made else "no other plan was found"
         elif counts is None or counts.seconds <= 0:
             cause = "event time did not advance, so there are no new statistics"
-        elif resized := resize(running, counts.edges, counts.batches, self._fixed, self._policy.tasks):
+        elif resized := resize(tasks, self._loads(lines, epoch, counts), self._fixed, self._policy.tasks):
             kind, cause, moved = "load", "; ".join(map(str, resized)), None
             tasks |= {one.stream: one.after for one in resized}
             planned = self._plan(batch, known, _AGAIN, tasks, self._running(adopted))
@@ -230,8 +231,14 @@ class Controller:
     ) -> ObservedStatistics | None:
         if counts is None or counts.seconds <= 0:
             return None
-        graph = self._checkpoint.graph([line for line in lines if line.epoch == epoch][-1].plan)
-        return observed_statistics(graph, counts)
+        return observed_statistics(self._ran(lines, epoch), counts)
+
+    def _loads(self, lines: Sequence[BatchLine], epoch: int, counts: EpochCounts) -> dict[str, float]:
+        return loads(self._ran(lines, epoch), counts.edges, counts.batches)
+
+    def _ran(self, lines: Sequence[BatchLine], epoch: int) -> PhysicalGraph:
+        """The plan under which an epoch's counts were made."""
+        return self._checkpoint.graph([line for line in lines if line.epoch == epoch][-1].plan)
 
     @property
     def _fixed(self) -> list[str]:

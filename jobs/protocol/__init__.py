@@ -8,7 +8,7 @@ next snapshot event repeats what matters.
 Redis keys:
     millrace:topology:{topology}:control    control messages, read by the job
     millrace:topology:{topology}:events     events, read by the backend and, through it, pages
-    millrace:topology:{topology}:statistics what each epoch did, read when plans are made again
+    millrace:topology:{topology}:statistics the newest epochs again, read when plans are made again
     millrace:stream:{stream}                tuples of a stream, written by any producer
     millrace:results:{topology}:{query}     newest results of a query, capped, for the live tail
     millrace:dead:{topology}:{stream}       newest dead letters of a stream, capped
@@ -236,9 +236,6 @@ class JobFailed(Event):
     """The traceback."""
 
 
-# Statistics: job -> optimizer. Not among the events, because no page folds them.
-
-
 class ElementRate(BaseModel):
     model_config = ConfigDict(frozen=True)
 
@@ -286,7 +283,14 @@ class EpochCompleted(Event):
 
 
 AnyEvent = Annotated[
-    JobStarted | Heartbeat | BatchCompleted | PlanSwitched | DeployRefused | JobStopped | JobFailed,
+    JobStarted
+    | Heartbeat
+    | BatchCompleted
+    | EpochCompleted
+    | PlanSwitched
+    | DeployRefused
+    | JobStopped
+    | JobFailed,
     Field(discriminator="type"),
 ]
 EVENTS: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from optimizer.adaptation.known import Known, Learnt, learn
 from optimizer.adaptation.moved import Moved, most_moved
-from optimizer.adaptation.parallelism import Resized, resize, tasks_by_stream, with_tasks
+from optimizer.adaptation.parallelism import Resized, loads, resize, tasks_by_stream, with_tasks
 from optimizer.adaptation.variation import variation
 from optimizer.adaptation.weighing import Weighed, weigh
 
@@ -20,6 +20,7 @@ __all__ = [
     "Resized",
     "Weighed",
     "learn",
+    "loads",
     "most_moved",
     "resize",
     "tasks_by_stream",

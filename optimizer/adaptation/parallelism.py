@@ -65,7 +65,7 @@ def loads(graph: PhysicalGraph, edges: Mapping[str, int], batches: int) -> dict[
 
 
 def resize(
-    graph: PhysicalGraph, edges: Mapping[str, int], batches: int, fixed: Iterable[str], most: int
+    tasks: Mapping[str, int], found: Mapping[str, float], fixed: Iterable[str], most: int
 ) -> tuple[Resized, ...]:
     """The streams whose stores had too few or too many tasks, by name.
 
@@ -74,20 +74,21 @@ def resize(
     change that it caused is taken back, so one that fluctuates does not move state to and fro.
 
     Args:
-        graph: the running plan.
-        edges, batches: as in `loads`.
+        tasks: by stream, of the running plan.
+        found: `loads`, of that plan or of the one before it.
         fixed: streams whose number of tasks a person has set.
         most: tasks that a store can have at all.
     """
-    running, pinned = tasks_by_stream(graph), frozenset(fixed)
-    found = []
-    for stream, load in loads(graph, edges, batches).items():
+    pinned = frozenset(fixed)
+    changed = []
+    for stream in sorted((tasks.keys() & found.keys()) - pinned):
+        load, before = found[stream], tasks[stream]
         least = ceil(load / FULL_TASK_TUPLES)
         enough = ceil(load / (_HALF * FULL_TASK_TUPLES))
-        wanted = max(1, min(max(running[stream], least), enough, most))
-        if stream not in pinned and wanted != running[stream]:
-            found.append(Resized(stream, running[stream], wanted, load))
-    return tuple(found)
+        after = max(1, min(max(before, least), enough, most))
+        if after != before:
+            changed.append(Resized(stream, before, after, load))
+    return tuple(changed)
 
 
 def with_tasks(catalog: Catalog, tasks: Mapping[str, int]) -> Catalog:

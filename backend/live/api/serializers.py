@@ -79,6 +79,25 @@ class ProvenanceSerializer(serializers.Serializer[Any]):
     residuals = serializers.ListField(child=serializers.CharField())
 
 
+class QErrorSerializer(serializers.Serializer[Any]):
+    median = serializers.FloatField()
+    max = serializers.FloatField()
+    worst = serializers.CharField(help_text="the edge or rule that is furthest off")
+    estimated = serializers.FloatField(help_text="of it, tuples per second of event time")
+    actual = serializers.FloatField()
+
+
+class EpochPointSerializer(serializers.Serializer[Any]):
+    epoch = serializers.IntegerField()
+    at = serializers.DateTimeField()
+    plan_id = serializers.CharField()
+    first_batch = serializers.IntegerField()
+    last_batch = serializers.IntegerField()
+    event_seconds = serializers.FloatField()
+    sent = serializers.IntegerField()
+    q_error = QErrorSerializer(allow_null=True)
+
+
 class SnapshotSerializer(serializers.Serializer[Any]):
     """What a topology does now; apply the events after `last_event_id` to keep it fresh."""
 
@@ -93,4 +112,8 @@ class SnapshotSerializer(serializers.Serializer[Any]):
     history = HistoryPointSerializer(many=True)
     store_history = StoresPointSerializer(many=True)
     switches = SwitchSerializer(many=True)
+    epochs = EpochPointSerializer(many=True)
+    statistics = serializers.DictField(
+        allow_null=True, help_text="the newest EpochCompleted of jobs.protocol, of the newest run"
+    )
     queries = TopologyQuerySerializer(many=True)

@@ -10,11 +10,14 @@ from jobs.protocol import (
     AnyEvent,
     BatchCompleted,
     DeployRefused,
+    ElementRate,
+    EpochCompleted,
     Heartbeat,
     JobFailed,
     JobStarted,
     JobStopped,
     PlanSwitched,
+    QErrorMetrics,
     QueryMetrics,
     StoreMetrics,
 )
@@ -61,6 +64,23 @@ batches = st.builds(
     edges=st.just({}),
     queries=st.dictionaries(st.sampled_from(("q1", "q2")), queries, max_size=2),
 )
+epochs = st.builds(
+    EpochCompleted,
+    run=runs,
+    at=times,
+    epoch=small,
+    plan_id=plans,
+    first_batch=small,
+    last_batch=small,
+    event_seconds=st.just(8.0),
+    accepted=st.just({"departures": 5}),
+    edges=st.just({"E-1": 5}),
+    rules=st.just({}),
+    held=st.just({"S-1": 3}),
+    sent=small,
+    rates=st.just({"E-1": ElementRate(estimated=1.5, actual=0.625)}),
+    q_error=st.none() | st.just(QErrorMetrics(median=1.0, max=2.4, worst="E-1", estimated=1.5, actual=0.625)),
+)
 event: st.SearchStrategy[AnyEvent] = st.one_of(
     st.builds(JobStarted, run=runs, at=times, pid=small, host=st.just("here"), plan_id=plans, batch=small),
     st.builds(
@@ -71,6 +91,7 @@ event: st.SearchStrategy[AnyEvent] = st.one_of(
         batch=small,
     ),
     batches,
+    epochs,
     st.builds(
         PlanSwitched, run=runs, at=times, plan_id=plans, epoch=small, batch=small, cause=st.just("deploy")
     ),

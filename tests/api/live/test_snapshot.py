@@ -46,6 +46,8 @@ def test_before_the_first_event_all_is_unknown(as_teammate: Client, topology: To
         "history": [],
         "store_history": [],
         "switches": [],
+        "epochs": [],
+        "statistics": None,
         "queries": [{"id": query.pk, "name": "windy", "version": 1}],
     }
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from backend.live.queries import folded
 from backend.live.state import HISTORY_KEPT, LiveState
 from jobs.protocol import AnyEvent, Heartbeat, JobFailed, JobStarted
-from tests.api.live.events import BEGIN, RUNS, batches, event
+from tests.api.live.events import BEGIN, RUNS, batches, epochs, event
 
 
 def _numbered(events: list[AnyEvent]) -> list[tuple[str, AnyEvent | None]]:
@@ -52,3 +52,15 @@ def test_history_holds_each_batch_once_in_order_of_first_appearance(events: list
     point = next(point for point in state.history if point.batch == last.batch)  # type: ignore[union-attr]
     assert point.results == sum(query.results for query in last.queries.values())  # type: ignore[union-attr]
     assert point.state_bytes == sum(store.bytes for store in last.stores.values())  # type: ignore[union-attr]
+
+
+@given(events=st.lists(epochs.map(lambda e: e.model_copy(update={"run": RUNS[0]})), min_size=1, max_size=12))
+def test_epochs_are_kept_once_each_and_the_newest_whole(events: list[AnyEvent]) -> None:
+    state = folded(LiveState(), _numbered(events))
+    assert [point.epoch for point in state.epochs] == list(dict.fromkeys(one.epoch for one in events))  # type: ignore[union-attr]
+    assert state.statistics == events[-1]
+    point = next(point for point in state.epochs if point.epoch == events[-1].epoch)  # type: ignore[union-attr]
+    assert point.q_error == events[-1].q_error  # type: ignore[union-attr]
+    followed = folded(state, [("90-0", Heartbeat(run=RUNS[1], at=BEGIN, state="starting", batch=0))])
+    assert followed.statistics is None
+    assert followed.epochs == state.epochs

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.adaptation import resize, tasks_by_stream, with_tasks
-from optimizer.adaptation.parallelism import FULL_TASK_TUPLES, loads
+from optimizer.adaptation import loads, resize, tasks_by_stream, with_tasks
+from optimizer.adaptation.parallelism import FULL_TASK_TUPLES
 from optimizer.graph import PhysicalGraph
 from optimizer.plan import plan
 from tests.unit.planning import clash
@@ -28,7 +28,7 @@ def counted(graph: PhysicalGraph, load: int, batches: int = 1) -> dict[str, int]
 
 
 def after(graph: PhysicalGraph, load: int, fixed: tuple[str, ...] = ("s", "t"), most: int = MOST) -> int:
-    changes = resize(graph, counted(graph, load), 1, fixed, most)
+    changes = resize(tasks_by_stream(graph), loads(graph, counted(graph, load), 1), fixed, most)
     assert {c.stream for c in changes} <= {"r"}
     return changes[0].after if changes else tasks_by_stream(graph)["r"]
 
@@ -84,5 +84,5 @@ def test_a_load_is_per_batch_and_of_the_busiest_store() -> None:
 
 def test_why_in_words() -> None:
     graph = running(2)
-    (change,) = resize(graph, counted(graph, 70_000), 1, ("s", "t"), MOST)
+    (change,) = resize(tasks_by_stream(graph), {"r": 70_000.0, "left": 1.0}, ("s", "t"), MOST)
     assert str(change) == "stores of r get 70,000 tuples per batch: 4 instead of 2 tasks"
