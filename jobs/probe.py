@@ -20,7 +20,7 @@ from jobs.emission import emit_columns
 from jobs.expressions import compile_expression
 from jobs.expressions.dtypes import common_type, convert
 from jobs.message import ARRIVAL, LATE, ORDINAL, column_name, ordinal
-from jobs.ranges import Bound, Range, Stretches, best_stretches, pieces
+from jobs.ranges import Bound, Range, Stretches, best_range, best_stretches, number_keys, pieces, stretches
 from jobs.rules import RuleIndex
 from jobs.runs import RunRef
 from jobs.store import PartitionState
@@ -32,6 +32,8 @@ _STORED_ARRIVAL, _STORED_LATE, _STORED_ORDINAL = "@stored arrival", "@stored lat
 _PAIRS = 500_000
 """Pairs formed at once where no key selects them; bounds memory."""
 _FEW_PAIRS = 100_000
+_SORTING = 8
+"""Sorting a stored tuple takes about as long as forming and checking so many pairs in a hash join."""
 _SAMPLE = 2_000
 
 
@@ -257,14 +259,14 @@ def _join(
     plan: ProbePlan, arriving: pl.DataFrame, stored: pl.DataFrame, conditions: Sequence[pl.Expr]
 ) -> pl.DataFrame:
     if not plan.probe_keys:
-        return _range_join(plan, arriving, stored, conditions)
+        return _expand(plan, arriving, best_stretches(arriving, stored, plan.ranges), conditions)
     pairs = _estimated_pairs(plan, arriving, stored)
-    if pairs > _PAIRS and plan.ranges:
-        # Few values, many tuples of each: perhaps the windows leave fewer pairs than the keys.
-        stretches = best_stretches(arriving, stored, plan.ranges)
-        if stretches.pairs < pairs:
-            keys = [left == right for left, right in zip(plan.probe_keys, plan.stored_keys, strict=True)]
-            return _expand(plan, arriving, stretches, (*keys, *conditions))
+    if pairs > max(_PAIRS, _SORTING * stored.height) and plan.ranges:
+        # Few values, many tuples of each: a range within each key may leave far fewer pairs.
+        some, part = best_range(arriving, stored, plan.ranges)
+        if some is not None and pairs * (1 - part) > _SORTING * stored.height:
+            keys = number_keys(arriving, stored, plan.probe_keys, plan.stored_keys)
+            return _expand(plan, arriving, stretches(arriving, stored, some, keys), conditions)
     joined = arriving.lazy().join(
         stored.lazy(), left_on=plan.probe_keys, right_on=plan.stored_keys, how="inner", coalesce=False
     )
@@ -293,19 +295,11 @@ def _estimated_pairs(plan: ProbePlan, arriving: pl.DataFrame, stored: pl.DataFra
     return product * coinciding / (sample.height * (sample.height - 1))
 
 
-def _range_join(
-    plan: ProbePlan, arriving: pl.DataFrame, stored: pl.DataFrame, conditions: Sequence[pl.Expr]
-) -> pl.DataFrame:
-    return _expand(plan, arriving, best_stretches(arriving, stored, plan.ranges), conditions)
-
-
 def _expand(
-    plan: ProbePlan, arriving: pl.DataFrame, stretches: Stretches, conditions: Sequence[pl.Expr]
+    plan: ProbePlan, arriving: pl.DataFrame, found: Stretches, conditions: Sequence[pl.Expr]
 ) -> pl.DataFrame:
-    found = [
-        _checked(plan, pairs.lazy(), conditions).collect() for pairs in pieces(arriving, stretches, _PAIRS)
-    ]
-    return pl.concat(found) if found else pl.DataFrame()
+    kept = [_checked(plan, pairs.lazy(), conditions).collect() for pairs in pieces(arriving, found, _PAIRS)]
+    return pl.concat(kept) if kept else pl.DataFrame()
 
 
 def _checked(plan: ProbePlan, pairs: pl.LazyFrame, conditions: Sequence[pl.Expr]) -> pl.LazyFrame:

@@ -1,15 +1,15 @@
-"""Joins without equalities: sort one side, and every arriving tuple meets one stretch of it.
+"""Joins whose pairs a range selects: sort one side, and every arriving tuple meets one stretch of it.
 
-A window is such a condition (stored event times between two bounds), and so is an inequality
-between an expression over the arriving tuples and one over the stored tuples. Of all conditions
-that a probe offers, the one with the fewest pairs is taken; its pairs are formed in pieces of
-bounded size, and the caller checks everything else on them. The idea of a sorted stretch per
-tuple is that of sort-based band joins (DeWitt, Naughton, Schneider, VLDB 1991, section 3).
+A window is such a range (stored event times between two bounds), and so is an inequality between an
+expression over the arriving tuples and one over the stored tuples. Of all ranges that a probe offers,
+the one with the fewest pairs is taken; its pairs are formed in pieces of bounded size, and the caller
+checks everything else on them. The idea of a sorted stretch per tuple is that of sort-based band
+joins (DeWitt, Naughton, Schneider, VLDB 1991, section 3). With equalities beside the range, the
+stored tuples are sorted by key first, so that a stretch has the tuples of one key only.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -20,6 +20,9 @@ import polars as pl
 
 Comparison = Literal["lt", "le", "gt", "ge"]
 Positions = npt.NDArray[np.int64]
+
+_SAMPLED_ARRIVING = 256
+_SAMPLED_STORED = 2_048
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +44,20 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
+class Keys:
+    """Equalities beside a range, as numbers: equal for equal keys, -1 where a key equals nothing."""
+
+    arriving: Positions
+    stored: Positions
+
+
+@dataclass(frozen=True, slots=True)
 class Stretches:
-    """Per arriving tuple the stretch of `stored`, sorted, that it may meet."""
+    """Per arriving tuple the stretch of the stored tuples, in `order`, that it may meet."""
 
     stored: pl.DataFrame
+    order: Positions
+    """Rows of `stored`: all that any tuple can meet."""
     begins: Positions
     lengths: Positions
 
@@ -55,21 +68,90 @@ class Stretches:
 
 def best_stretches(arriving: pl.DataFrame, stored: pl.DataFrame, ranges: Sequence[Range]) -> Stretches:
     """The stretches of the range that leaves the fewest pairs; without a range all pairs."""
-    every = Stretches(
-        stored,
-        np.zeros(arriving.height, dtype=np.int64),
-        np.full(arriving.height, stored.height, dtype=np.int64),
+    some, _ = best_range(arriving, stored, ranges)
+    if some is not None:
+        return stretches(arriving, stored, some)
+    every = np.full(arriving.height, stored.height, dtype=np.int64)
+    return Stretches(stored, np.arange(stored.height), np.zeros_like(every), every)
+
+
+def best_range(
+    arriving: pl.DataFrame, stored: pl.DataFrame, ranges: Sequence[Range]
+) -> tuple[Range | None, float]:
+    """The range that leaves the fewest pairs and the part of all pairs that it leaves, judged by samples.
+
+    A range that cannot be used on these tuples is never taken; None if there is no other.
+    """
+    some_arriving = _sample(arriving, _SAMPLED_ARRIVING)
+    some_stored = _sample(stored, _SAMPLED_STORED)
+    best, fraction = None, 1.0
+    for some in ranges:
+        if some.numbers_only and _has_nan(stored.select(some.stored).to_series()):
+            continue
+        pairs = stretches(some_arriving, some_stored, some).pairs
+        left = pairs / max(1, some_arriving.height * some_stored.height)
+        if best is None or left < fraction:
+            best, fraction = some, left
+    return best, fraction
+
+
+def number_keys(
+    arriving: pl.DataFrame,
+    stored: pl.DataFrame,
+    arriving_keys: Sequence[pl.Expr],
+    stored_keys: Sequence[pl.Expr],
+) -> Keys:
+    """Number the keys of arriving tuples from 0; stored tuples with another key cannot be met.
+
+    The two sides' keys have the same types. A key with NULL in it equals nothing.
+    """
+    names = [f"@{i}" for i in range(len(arriving_keys))]
+    left = arriving.select(key.alias(name) for key, name in zip(arriving_keys, names, strict=True))
+    right = stored.select(key.alias(name) for key, name in zip(stored_keys, names, strict=True))
+    numbers = left.drop_nulls().unique(maintain_order=True).with_row_index("@number")
+    of_left, of_right = (
+        side.join(numbers, on=names, how="left", maintain_order="left")["@number"] for side in (left, right)
     )
-    candidates = [found for some in ranges if (found := _stretches(arriving, stored, some)) is not None]
-    return min([*candidates, every], key=lambda stretches: stretches.pairs)
+    return Keys(*(side.cast(pl.Int64).fill_null(-1).to_numpy() for side in (of_left, of_right)))
 
 
-def pieces(arriving: pl.DataFrame, stretches: Stretches, pairs: int) -> Iterator[pl.DataFrame]:
+def stretches(
+    arriving: pl.DataFrame, stored: pl.DataFrame, some: Range, keys: Keys | None = None
+) -> Stretches:
+    """Per arriving tuple the stored tuples that lie within the range, and have its key if there are keys."""
+    values = stored.select(some.stored).to_series()
+    usable = values.is_not_null().to_numpy()
+    if keys is not None:
+        usable = usable & (keys.stored >= 0)
+    order = np.flatnonzero(usable)
+    if len(order) < len(values):
+        values = values.gather(order)
+    by_value = _argsort(values)
+    order, values = order[by_value], values.gather(by_value)
+    begins = np.zeros(arriving.height, dtype=np.int64)
+    ends = np.full(arriving.height, len(order), dtype=np.int64)
+    for bound in some.bounds:
+        limits = arriving.select(bound.limit.alias("@limit")).to_series()
+        side: Literal["left", "right"] = "left" if bound.comparison in ("lt", "ge") else "right"
+        positions = _search(values, limits, side)
+        if bound.comparison in ("lt", "le"):
+            ends = np.minimum(ends, positions)
+        else:
+            begins = np.maximum(begins, positions)
+        if limits.null_count():
+            ends = np.where(limits.is_null().to_numpy(), 0, ends)
+    if keys is not None:
+        order, begins, ends = _within_keys(order, begins, ends, values, keys)
+    # Single rows are taken from it, which is slow across the borders of runs.
+    return Stretches(stored.rechunk(), order, begins, np.maximum(ends - begins, 0))
+
+
+def pieces(arriving: pl.DataFrame, found: Stretches, pairs: int) -> Iterator[pl.DataFrame]:
     """The pairs as tables, side by side, of about `pairs` rows each.
 
     A tuple whose stretch alone is longer is cut too, so no table is larger than `pairs`.
     """
-    begins, lengths = stretches.begins, stretches.lengths
+    begins, lengths = found.begins, found.lengths
     ends = np.cumsum(lengths)
     done = 0
     total = int(ends[-1]) if len(ends) else 0
@@ -85,27 +167,69 @@ def pieces(arriving: pl.DataFrame, stretches: Stretches, pairs: int) -> Iterator
         counts[-1] -= int(ends[last]) - upto
         left = np.repeat(rows, counts)
         offsets = np.arange(upto - done) - np.repeat(np.cumsum(counts) - counts, counts)
-        right = np.repeat(begins[rows] + skipped, counts) + offsets
-        yield pl.concat([arriving[left], stretches.stored[right]], how="horizontal")
+        right = found.order[np.repeat(begins[rows] + skipped, counts) + offsets]
+        yield pl.concat([arriving[left], found.stored[right]], how="horizontal")
         done = upto
 
 
-def _stretches(arriving: pl.DataFrame, stored: pl.DataFrame, some: Range) -> Stretches | None:
-    key = "@range"
-    ordered = stored.with_columns(some.stored.alias(key)).filter(pl.col(key).is_not_null()).sort(key)
-    keys = ordered[key]
-    if some.numbers_only and keys.len() and math.isnan(keys[-1]):
-        return None
-    begins = np.zeros(arriving.height, dtype=np.int64)
-    ends = np.full(arriving.height, ordered.height, dtype=np.int64)
-    for bound in some.bounds:
-        limits = arriving.select(bound.limit.alias(key))[key]
-        side: Literal["left", "right"] = "left" if bound.comparison in ("lt", "ge") else "right"
-        positions = keys.search_sorted(limits, side=side).cast(pl.Int64).to_numpy()
-        if bound.comparison in ("lt", "le"):
-            ends = np.minimum(ends, positions)
-        else:
-            begins = np.maximum(begins, positions)
-        if limits.null_count():
-            ends = np.where(limits.is_null().to_numpy(), 0, ends)
-    return Stretches(ordered.drop(key), begins, np.maximum(ends - begins, 0))
+def _sample(frame: pl.DataFrame, rows: int) -> pl.DataFrame:
+    return frame[:: max(1, frame.height // rows)]
+
+
+def _has_nan(values: pl.Series) -> bool:
+    return values.dtype.is_float() and bool(values.is_nan().any())
+
+
+def _within_keys(
+    order: Positions, begins: Positions, ends: Positions, values: pl.Series, keys: Keys
+) -> tuple[Positions, Positions, Positions]:
+    """From an order by value, and positions in it, to an order by key and then value.
+
+    A stored tuple's place among all values is the first position that has its value. A tuple lies
+    between two positions by value iff its place does, and (key, place) fits into one number.
+    """
+    count = len(order)
+    numbers = keys.stored[order]
+    first_of_value = (values != values.shift(1)).fill_null(True).to_numpy()
+    places = np.maximum.accumulate(np.where(first_of_value, np.arange(count), 0))
+    small = len(numbers) and int(numbers.max()) < 2**16
+    # Radix sort: numpy's for small integers is linear.
+    by_key = np.argsort(numbers.astype(np.uint16) if small else numbers, kind="stable")
+    sorted_keys = numbers[by_key] * (count + 1) + places[by_key]
+    base = keys.arriving * (count + 1)
+    # Of a key that equals nothing the base is negative, and so is all that is searched for.
+    first, last = (_search_sorted(sorted_keys, base + limit, "left") for limit in (begins, ends))
+    return order[by_key], first, last
+
+
+def _argsort(values: pl.Series) -> Positions:
+    """Rows in ascending order; there is no NULL. NaN is the greatest, as in SQL."""
+    if _is_number(values):
+        return np.argsort(_numpy(values)).astype(np.int64)
+    return values.arg_sort().cast(pl.Int64).to_numpy()
+
+
+def _search(values: pl.Series, limits: pl.Series, side: Literal["left", "right"]) -> Positions:
+    """Where limits belong among sorted values; that of NULL means nothing."""
+    if _is_number(values) and _is_number(limits):
+        return _search_sorted(_numpy(values), _numpy(limits), side)
+    return values.search_sorted(limits, side=side).cast(pl.Int64).to_numpy()
+
+
+def _search_sorted(
+    values: npt.NDArray[np.generic], limits: npt.NDArray[np.generic], side: Literal["left", "right"]
+) -> Positions:
+    # In ascending order, neighbouring searches read the same memory: several times as fast.
+    ascending = np.argsort(limits)
+    positions = np.empty(len(limits), dtype=np.int64)
+    positions[ascending] = np.searchsorted(values, limits[ascending], side=side)
+    return positions
+
+
+def _is_number(values: pl.Series) -> bool:
+    return values.dtype.is_numeric() or values.dtype.is_temporal()
+
+
+def _numpy(values: pl.Series) -> npt.NDArray[np.generic]:
+    physical = values.to_physical()
+    return (physical.fill_null(0) if physical.null_count() else physical).to_numpy()
