@@ -22,7 +22,9 @@ from jobs.runs import RunRef
 from jobs.sinks.parquet import OutputFile
 from optimizer.errors import InputError, Place
 
-CHECKPOINT_VERSION: Literal[1] = 1
+CHECKPOINT_VERSION: Literal[2] = 2
+"""Of everything in a checkpoint. It changes when a file of the version before would be read wrongly or
+not at all; 2 added checksums of runs and manifests, and attempts to the names of files."""
 _KEPT = 16
 """Manifests kept behind the last one, for people who look for what happened."""
 
@@ -124,7 +126,7 @@ class Manifest:
     started_us: int = 0
     committed_us: int = 0
     """Wall clock, microseconds since 1970."""
-    version: Literal[1] = CHECKPOINT_VERSION
+    version: Literal[2] = CHECKPOINT_VERSION
 
     def runs_by_store(self) -> Mapping[str, tuple[RunRef, ...]]:
         by_store: dict[str, list[RunRef]] = {}

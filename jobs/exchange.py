@@ -5,6 +5,10 @@ messages into one file in shared memory and only their names travel; a body for 
 written once and named many times, and a message for a later level is passed on by name without
 being opened. Between hosts, and when shared memory is full, the body travels in the row.
 
+Beside messages there are reports to the driver, and what each partition has stored so far in this
+batch, which goes from level to level. So a level only ever sees the files of the very attempts whose
+work the driver will commit.
+
 A batch's files are deleted by the driver when the batch is over. Their names contain the task
 attempt, so an attempt that Spark has given up cannot disturb the one that replaced it.
 """
@@ -24,6 +28,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from jobs.message import EVERY_TASK, Message
+from jobs.runs import RUNS, RunRef
 from optimizer.graph import PhysicalGraph
 
 Wire: TypeAlias = tuple[str, bytes | None, str | None, int, int]
@@ -33,6 +38,8 @@ Row: TypeAlias = tuple[int, Wire]
 
 REPORT = "@report"
 """The edge of reports: they pass every level and end at the driver."""
+STORED = "@stored"
+"""The edge along which a partition's new runs go from one level to the next."""
 
 _SHARED_MEMORY = Path("/dev/shm")
 _ENOUGH_BYTES = 1 << 30
@@ -119,6 +126,12 @@ class Outbox:
         body = pickle.dumps(report, protocol=pickle.HIGHEST_PROTOCOL)
         self.rows.append((0, (REPORT, body, None, 0, len(body))))
 
+    def stored(self, partition: int, runs: Sequence[RunRef]) -> None:
+        """Tell the next level what the partition's tasks of this batch have inserted so far."""
+        if runs:
+            body = RUNS.dump_json(tuple(runs))
+            self.rows.append((partition, (STORED, body, None, 0, len(body))))
+
     def _wire(self, edge: str, body: pa.Table) -> Wire:
         if self._path is not None:
             try:
@@ -162,6 +175,8 @@ class Inbox:
 
     messages: tuple[Message, ...]
     """For this level, opened, in the order of their edges."""
+    stored: tuple[RunRef, ...]
+    """What earlier levels of this batch have inserted in this partition, in the order of levels."""
     passing: tuple[Row, ...]
     """Reports, and messages for later levels."""
 
@@ -170,16 +185,19 @@ def sort_rows(rows: Iterable[Row], graph: PhysicalGraph, level: int, partition: 
     """Open the messages for `level` and leave everything else as it is."""
     levels = {edge.id: edge.level for edge in graph.edges}
     here: list[Wire] = []
+    stored: tuple[RunRef, ...] = ()
     passing: list[Row] = []
     for row in rows:
         edge = row[1][0]
-        if edge != REPORT and levels[edge] == level:
+        if edge == STORED:
+            stored = RUNS.validate_json(row[1][1] or b"[]")
+        elif edge != REPORT and levels[edge] == level:
             here.append(row[1])
         else:
             passing.append(row)
     # Rows arrive in the order in which tasks end; sorted, equal batches do equal work.
     here.sort(key=lambda wire: (wire[0], wire[2] or "", wire[3], wire[4]))
-    return Inbox(tuple(open_wire(partition, wire) for wire in here), tuple(passing))
+    return Inbox(tuple(open_wire(partition, wire) for wire in here), stored, tuple(passing))
 
 
 def _write(body: pa.Table, sink: Any) -> None:

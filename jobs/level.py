@@ -90,8 +90,7 @@ def work(
         if frame is None:
             continue
         store = index.stores[rule.store]
-        levels = tuple(stored for stored in index.store_levels[rule.store] if stored <= level)
-        found = probe(index, rule, state, state.runs(rule.store, levels), frame)
+        found = probe(index, rule, state, state.runs(rule.store), frame)
         _count(tally, store.id, StoreWork(probes=frame.height, matches=found.height))
         produced[rule.id] = found.height
         if found.height:

@@ -39,7 +39,7 @@ def rebuild(
 ) -> dict[str, tuple[RunRef, ...]]:
     """The runs of the intermediate stores `wanted`, from the runs of all other stores.
 
-    `batch` is the first batch that will use them; repeating it writes the same files again.
+    `batch` is the first batch that will use them.
     """
     feeding = feeding_part(graph, frozenset(wanted))
     index = index_of(feeding)
@@ -49,10 +49,13 @@ def rebuild(
     for step, (low, high) in enumerate(_steps(graph, stored)):
         messages = _start(checkpoint, index, stored, low, high)
         number = _NUMBERS + batch * 1000 + step
+        states = [
+            PartitionState(checkpoint.state, partition, number, runs, _NO_COMPACTION)
+            for partition in range(tasks)
+        ]
         for level in range(1, feeding.depth + 1):
             later: list[Message] = []
-            for partition in range(tasks):
-                state = PartitionState(checkpoint.state, partition, number, runs, _NO_COMPACTION)
+            for partition, state in enumerate(states):
                 here = [m for m in messages if m.partition in (partition, EVERY_TASK)]
                 worked = work(
                     feeding, level, state, [m for m in here if index.edges[m.edge].level == level], None

@@ -9,8 +9,8 @@ level before has ended in every task. Spark does not repeat such a stage; the dr
 chained stages do the batch's work again.
 
 Tasks meet through files and not through Spark's own `allGather`, which sleeps for a second while
-it waits (Spark 4.3, BarrierTaskContext). A task that was given up may end late. It does no harm,
-because whoever repeats its work sends the same messages and stores the same runs.
+it waits (Spark 4.3, BarrierTaskContext). A task that was given up may end late. It does no harm:
+what it writes has names that nobody else's work refers to.
 """
 
 from __future__ import annotations

@@ -44,14 +44,6 @@ class RuleIndex:
                     self.store_rules[self.edges[rule.edge].level].append(rule)
                 case ProbeRule():
                     self.probe_rules[self.edges[rule.edge].level].append(rule)
-        self.store_levels: dict[str, tuple[int, ...]] = {
-            store: tuple(
-                sorted(
-                    level for level, rules in self.store_rules.items() if any(r.store == store for r in rules)
-                )
-            )
-            for store in self.stores
-        }
         self.probe_plans: dict[str, ProbePlan] = {}
         """Filled by `jobs.probe`, one by one, when a rule first gets work."""
         self.probe_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, ProbeRule))

@@ -1,9 +1,10 @@
 """Runs: the immutable Arrow files that a store partition consists of.
 
 A run is an uncompressed Arrow IPC file, so that reading it is mapping it: state may be larger
-than memory, and the page cache is the cache. A run's figures (rows, time range per input,
-arrival range) travel in its `RunRef`, and a copy of them in the file's own metadata, by which a
-later level of the same batch finds a run that no manifest lists yet.
+than memory, and the page cache is the cache. A run is found by its `RunRef` only, which holds its name
+and its figures (rows, time range per input, arrival range): in a commit manifest, or in a message to
+the later levels of the batch that wrote it. No two attempts at a task ever write the same file, so one
+that Spark has given up, and that is still at work somewhere, cannot touch what a manifest lists.
 
 A manifest may list a run only once the run would outlive a loss of power (`make_durable`), and
 every run's size and checksum are compared with the manifest when a topology starts (`verify`), so
@@ -13,6 +14,7 @@ damage is found before anything is computed from it.
 from __future__ import annotations
 
 import os
+import secrets
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -30,7 +32,6 @@ from pydantic import TypeAdapter
 from jobs.durable import make_durable
 from optimizer.errors import InputError, Place
 
-_FIGURES = b"millrace.run"
 _CACHED_RUNS = 512
 
 
@@ -59,12 +60,6 @@ RUNS: TypeAdapter[tuple[RunRef, ...]] = TypeAdapter(tuple[RunRef, ...])
 """Reads and writes lists of runs as JSON, for manifests and between processes."""
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenedRun:
-    run: RunRef
-    frame: pl.DataFrame
-
-
 class StateRoot:
     """The directory under which all runs of a topology lie: a local path or a URL for pyarrow.
 
@@ -81,7 +76,7 @@ class StateRoot:
             self.filesystem, base = pafs.LocalFileSystem(), os.path.abspath(root)
         self.local = isinstance(self.filesystem, pafs.LocalFileSystem)
         self._base = base
-        self._opened: OrderedDict[tuple[str, int, int], _OpenedRun] = OrderedDict()
+        self._opened: OrderedDict[str, pl.DataFrame] = OrderedDict()
 
     def locate(self, path: str) -> str:
         """The full name of a run's file on the root's filesystem."""
@@ -93,24 +88,18 @@ class StateRoot:
         return bool(self.filesystem.get_file_info(self.locate(path)).type == pafs.FileType.File)
 
     def write(self, run: RunRef, frame: pl.DataFrame) -> RunRef:
-        """Write a run's file and return `run` with the file's size.
+        """Write a run's file, whose name nobody else uses, and return `run` with the file's size.
 
-        The file appears under its name at once and whole; writing the same run again, as a
-        replayed batch does, replaces it.
+        Nothing lists the run before this returns, so the file needs no other name while it is unfinished.
         """
         table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
-        table = table.replace_schema_metadata({_FIGURES: RUNS.dump_json((run,))})
-        final = self.locate(run.path)
-        # A task that Spark has given up may still be writing: every process has its own file.
-        unfinished = f"{final}.{os.getpid()}.tmp"
-        self.filesystem.create_dir(str(PurePosixPath(final).parent), recursive=True)
-        with self.filesystem.open_output_stream(unfinished) as sink:
+        name = self.locate(run.path)
+        self.filesystem.create_dir(str(PurePosixPath(name).parent), recursive=True)
+        with self.filesystem.open_output_stream(name) as sink:
             with pa.ipc.new_file(sink, table.schema) as writer:
                 writer.write_table(table.combine_chunks(), max_chunksize=2**31 - 1)
             size = sink.tell()
-        checksum = self._checksum(unfinished)
-        self.filesystem.move(unfinished, final)
-        return replace(run, bytes=size, crc32=checksum)
+        return replace(run, bytes=size, crc32=self._checksum(name))
 
     def make_durable(self, runs: Iterable[RunRef]) -> None:
         """Have runs survive a loss of power from now on. Other filesystems do so by themselves."""
@@ -152,42 +141,22 @@ class StateRoot:
 
         Recently read runs stay open, because worker processes live longer than a batch.
         """
-        return self._opened_run(path).frame
-
-    def figures(self, path: str) -> RunRef:
-        """A run's figures from its own file."""
-        return self._opened_run(path).run
-
-    def _opened_run(self, path: str) -> _OpenedRun:
-        # A repeated batch replaces a file under its name, so the name alone does not identify it.
-        changed, size = self._identity(path)
-        key = (path, changed, size)
-        opened = self._opened.get(key)
-        if opened is not None:
-            self._opened.move_to_end(key)
-            return opened
-        reader = self._open(path)
-        (run,) = RUNS.validate_json(reader.schema.metadata[_FIGURES])
-        frame = pl.DataFrame(pl.from_arrow(reader.read_all()))
-        opened = self._opened[key] = _OpenedRun(replace(run, bytes=size), frame)
+        frame = self._opened.get(path)
+        if frame is not None:
+            self._opened.move_to_end(path)
+            return frame
+        frame = self._opened[path] = pl.DataFrame(pl.from_arrow(self._open(path).read_all()))
         self._forget()
-        return opened
+        return frame
 
     def _forget(self) -> None:
         """Close what is too much, and runs that were deleted: an open file keeps its disk space.
 
         Deleted runs are not read again and so become the ones read longest ago.
         """
-        for key in list(islice(self._opened, 8)):
-            if len(self._opened) > _CACHED_RUNS or not self.exists(key[0]):
-                del self._opened[key]
-
-    def _identity(self, path: str) -> tuple[int, int]:
-        if self.local:
-            status = os.stat(self.locate(path))
-            return status.st_mtime_ns, status.st_size
-        info = self.filesystem.get_file_info(self.locate(path))
-        return info.mtime_ns, info.size
+        for path in list(islice(self._opened, 8)):
+            if len(self._opened) > _CACHED_RUNS or not self.exists(path):
+                del self._opened[path]
 
     def delete(self, paths: Iterable[str]) -> None:
         """Delete runs that no manifest lists any more; those already gone are passed over."""
@@ -200,8 +169,8 @@ class StateRoot:
     def delete_others(self, kept: Iterable[RunRef]) -> tuple[str, ...]:
         """Delete every file that is not one of `kept` and return their paths, sorted.
 
-        To be called on start with the runs of the last manifest: what an uncommitted batch left
-        behind must not be taken for a run of the batch that is about to be repeated.
+        To be called with the runs of the last manifest, between two batches: what is left behind by
+        batches that were never committed, and by attempts that were given up.
         """
         keep = {run.path for run in kept}
         selector = pafs.FileSelector(self._base, allow_not_found=True, recursive=True)
@@ -226,10 +195,19 @@ class StateRoot:
         return pa.ipc.open_file(source)
 
 
-def run_path(store: str, partition: int, batch: int, level: int, kind: str = "new") -> str:
+def new_attempt() -> str:
+    """A name that no other attempt at any task has, on this host or another, before or after a crash.
+
+    >>> len(new_attempt())
+    12
+    """
+    return secrets.token_hex(6)
+
+
+def run_path(store: str, partition: int, batch: int, level: int, attempt: str, kind: str = "new") -> str:
     """Where a run lies: sorted names are in order of batches.
 
-    >>> run_path("store-1", 0, 7, 1)
-    'store-1/0/000000000007-01-new.arrow'
+    >>> run_path("store-1", 0, 7, 1, "5eb6d3a2f001")
+    'store-1/0/000000000007-01-new-5eb6d3a2f001.arrow'
     """
-    return f"{quote(store, safe='')}/{partition}/{batch:012d}-{level:02d}-{kind}.arrow"
+    return f"{quote(store, safe='')}/{partition}/{batch:012d}-{level:02d}-{kind}-{attempt}.arrow"

@@ -204,12 +204,14 @@ class LevelStage:
         inbox = sort_rows(received, graph, self.level, partition)
         yield from inbox.passing
         committed = read_manifest(context.previous).runs_by_store() if context.previous else {}
-        state = PartitionState(context.state, partition, context.batch, committed)
+        state = PartitionState(context.state, partition, context.batch, committed, inserted=inbox.stored)
         worked = work(graph, self.level, state, inbox.messages, context.watermark_us)
         files: list[OutputFile] = []
         with _outbox(context, graph, self.level, partition) as outbox:
             for message in worked.messages:
                 outbox.send(message)
+            if self.level < graph.depth:
+                outbox.stored(partition, state.inserted)
             answers = _answer(context, self.level, partition, worked.results, files)
             outbox.report(
                 TaskReport(

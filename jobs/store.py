@@ -3,7 +3,7 @@
 A partition is a list of immutable runs in the order of their batches. Nothing that happens here
 is visible to another batch before the driver lists it in a commit manifest: inserting and
 compacting write new files, evicting only names runs to leave out. So a batch can be repeated at
-any time, and files named in the manifest are never touched by the batch that replaces them.
+any time, even while an earlier attempt at it is still at work: no file is ever written twice.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cache
 import polars as pl
 
 from jobs.message import ARRIVAL
-from jobs.runs import RunRef, StateRoot, run_path
+from jobs.runs import RunRef, StateRoot, new_attempt, run_path
 from optimizer.graph import GraphStore
 
 
@@ -57,7 +57,8 @@ class PartitionState:
     """The stores' runs that one task sees during one batch.
 
     Arguments: the state's root; the task's number; the batch; the runs of the last commit by
-    store id, of all partitions or of this one.
+    store id, of all partitions or of this one; when to compact; the runs that earlier levels of this
+    batch have inserted in this partition.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class PartitionState:
         batch: int,
         committed: Mapping[str, Sequence[RunRef]],
         policy: CompactionPolicy | None = None,
+        inserted: Sequence[RunRef] = (),
     ) -> None:
         self.root = state_root(root)
         self.partition = partition
@@ -76,33 +78,25 @@ class PartitionState:
             store: tuple(run for run in runs if run.partition == partition)
             for store, runs in committed.items()
         }
-        self._visible: dict[tuple[str, tuple[int, ...]], tuple[RunRef, ...]] = {}
+        self.inserted: tuple[RunRef, ...] = tuple(inserted)
+        """What this batch has inserted so far, level by level; its later levels must be handed it."""
+        self._attempt = new_attempt()
         self._scanned: dict[tuple[str, ...], pl.DataFrame] = {}
 
-    def runs(self, store: str, levels: Sequence[int] = ()) -> tuple[RunRef, ...]:
-        """The store's runs: committed ones, then those that `levels` of this batch have written."""
-        key = (store, tuple(levels))
-        if key not in self._visible:
-            fresh = (run_path(store, self.partition, self.batch, level) for level in levels)
-            self._visible[key] = (
-                *self._runs.get(store, ()),
-                *(self.root.figures(path) for path in fresh if self.root.exists(path)),
-            )
-        return self._visible[key]
+    def runs(self, store: str) -> tuple[RunRef, ...]:
+        """The store's runs: committed ones, then those that this batch has inserted so far."""
+        return (*self._runs.get(store, ()), *(run for run in self.inserted if run.store == store))
 
     def insert(self, store: GraphStore, times: Sequence[str], level: int, frame: pl.DataFrame) -> RunRef:
         """Write `frame`, which must not be empty, as this batch's run of the store at `level`.
 
-        `times` names the event-time column of each of the store's inputs. The run can be
-        scanned at once under `runs(store, (level, ...))`, also by another process.
+        `times` names the event-time column of each of the store's inputs. The run is one of
+        `runs(store)` from now on.
         """
-        self._visible.clear()
-        return self.root.write(
-            run_figures(
-                store, times, self.partition, run_path(store.id, self.partition, self.batch, level), frame
-            ),
-            frame,
-        )
+        path = run_path(store.id, self.partition, self.batch, level, self._attempt)
+        run = self.root.write(run_figures(store, times, self.partition, path, frame), frame)
+        self.inserted = (*self.inserted, run)
+        return run
 
     def scan(self, run: RunRef) -> pl.DataFrame:
         return self.root.read(run.path)
@@ -156,7 +150,7 @@ class PartitionState:
         if kept.is_empty():
             return Compacted((), group, expired)
         kept = kept.sort(times[0], maintain_order=True)
-        path = run_path(store.id, self.partition, self.batch, level, "merged")
+        path = run_path(store.id, self.partition, self.batch, level, self._attempt, "merged")
         run = self.root.write(run_figures(store, times, self.partition, path, kept), kept)
         return Compacted((run,), group, expired)
 

@@ -25,7 +25,7 @@ from jobs.message import ARRIVAL, LATE
 from jobs.metrics import newest
 from jobs.rebuild import rebuild
 from jobs.routing import hash_tasks, split, spread_tasks
-from jobs.runs import RunRef, run_path
+from jobs.runs import RunRef, new_attempt, run_path
 from jobs.store import run_figures, state_root
 from optimizer.graph import GraphStore, PhysicalGraph, ProbeRule, SourceRule, StoreRule
 
@@ -216,6 +216,7 @@ def _replaced(
     (times,) = _times(graph, store)
     written: list[RunRef] = []
     names = [f"{stored.input}.{name}" for stored in store.inputs for name in stored.columns]
+    attempt = new_attempt()
     for number, frame in enumerate(_bounded(root.read(run.path) for run in runs)):
         kept = frame.select([c for c in (*names, ARRIVAL, LATE) if c in frame.columns])
         placed = (
@@ -224,7 +225,7 @@ def _replaced(
             else hash_tasks(kept[f"{store.partitioning.input}.{store.partitioning.name}"], store.tasks)
         )
         for task, part in split(kept, placed, store.tasks):
-            path = run_path(store.id, task, batch, 0, f"filled{number:05d}")
+            path = run_path(store.id, task, batch, 0, attempt, f"filled{number:05d}")
             written.append(root.write(run_figures(store, (times,), task, path, part), part))
     return tuple(written)
 

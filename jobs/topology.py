@@ -112,6 +112,8 @@ class Topology:
         self._exchange: Path | None = None
         self._trigger_ms = 0
         self._beginnings = 0
+        self._untidy = False
+        """True if tasks were given up: they may have left files that nothing lists."""
         self.error: BaseException | None = None
         """What stopped the topology, if anything did."""
 
@@ -287,8 +289,21 @@ class Topology:
         if base is not None:
             Path(base.path).unlink(missing_ok=True)
             root.remove_empty_folders()
+        if self._untidy or batch % _SWEPT_EVERY == 0:
+            self._sweep(manifest)
         seconds = time.perf_counter() - began
         self._observe(Committed(manifest, graph, change, gathered, planned.backlog, seconds, switched))
+
+    def _sweep(self, manifest: Manifest) -> None:
+        """Delete what attempts that were given up have left; no other task is at work between batches.
+
+        One that is still at work leaves its files to the next sweep. In a cluster Spark repeats single
+        tasks without saying so, therefore it is also done every so often.
+        """
+        state_root(self._checkpoint.state).delete_others(manifest.runs)
+        if self._settings.output is not None:
+            remove_hidden(self._settings.output)
+        self._untidy = False
 
     def _make_durable(self, manifest: Manifest, before: Manifest | None) -> None:
         """Flush what the manifest lists and the one before it did not."""
@@ -329,6 +344,7 @@ class Topology:
                 # Chained stages do the same work again and repeat what fails task by task.
                 if "failed barrier ResultStage" not in str(error):
                     raise
+                self._untidy = True
         spark = self._spark.sparkContext
         rows = spark.parallelize([[group] for group in groups], max(1, len(groups)))
         rows = rows.mapPartitionsWithIndex(_Ingest(IngestStage(context)))
@@ -355,6 +371,7 @@ class Topology:
 
 
 _MOST_BEGINNINGS = 10
+_SWEPT_EVERY = 1000
 
 
 def _starved(query: StreamingQuery) -> bool:

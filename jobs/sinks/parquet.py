@@ -1,7 +1,7 @@
 """Results and dead letters as Parquet files that appear only with their batch's commit.
 
-A task writes under a hidden name; the driver renames what the commit manifest lists. Names
-follow from batch, level and task alone, so a repeated batch writes the same files again.
+A task writes under a hidden name that no other attempt at the task has; the driver renames what the
+commit manifest lists. Final names follow from batch, level and task alone.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from jobs.runs import new_attempt
 from jobs.sources.arrow_types import ARROW_TYPES
 from optimizer.graph import GraphQuery
 from optimizer.types import ColumnType
@@ -32,6 +33,8 @@ class OutputFile:
     path: str
     """Its final path, relative to the output directory."""
     rows: int
+    attempt: str
+    """Which attempt at the task wrote it: part of its hidden name."""
 
 
 def write_hidden(output: str, folder: str, batch: int, level: int, task: int, table: pa.Table) -> OutputFile:
@@ -40,18 +43,17 @@ def write_hidden(output: str, folder: str, batch: int, level: int, task: int, ta
     The name sorts by batch: `results/q/00000007-2-001.parquet`.
     """
     path = Path(folder) / f"{batch:08d}-{level}-{task:03d}.parquet"
-    hidden = Path(output) / _hidden(path)
+    file = OutputFile(str(path), table.num_rows, new_attempt())
+    hidden = hidden_path(Path(output), file)
     hidden.parent.mkdir(parents=True, exist_ok=True)
-    # A retried task may still be writing somewhere: each attempt has its own file until it is whole.
-    unfinished = hidden.with_name(f"{hidden.name}.{os.getpid()}")
-    pq.write_table(table, unfinished, compression="lz4")
-    os.replace(unfinished, hidden)
-    return OutputFile(str(path), table.num_rows)
+    pq.write_table(table, hidden, compression="lz4")
+    return file
 
 
 def hidden_path(output: Path, file: OutputFile) -> Path:
     """Where a file is until it is shown."""
-    return output / _hidden(Path(file.path))
+    path = output / file.path
+    return path.with_name(f".{path.name}{_HIDDEN}-{file.attempt}")
 
 
 def show(output: Path, files: Iterable[OutputFile]) -> None:
@@ -100,7 +102,3 @@ def _write_schema(folder: Path, schema: pa.Schema) -> None:
         unfinished = folder / f".{SCHEMA_FILE}{_HIDDEN}"
         pq.write_table(schema.empty_table(), unfinished)
         os.replace(unfinished, target)
-
-
-def _hidden(path: Path) -> Path:
-    return path.with_name(f".{path.name}{_HIDDEN}")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import random
 import subprocess
+import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -43,16 +45,54 @@ class Replay:
         give_up_at = time.monotonic() + PATIENCE_S
         while self.committed() < batch:
             assert time.monotonic() < give_up_at, f"batch {batch} is not committed"
-            if self._ends_within(0.01):
+            if self.ends_within(0.01):
                 return False
         return True
 
     def kill_at_random_moment(self, moments: random.Random) -> None:
         """SIGKILL within the next batch or two, wherever that is."""
         assert self.process is not None
-        if not self._ends_within(moments.uniform(0, 0.5)):
+        if not self.ends_within(moments.uniform(0, 0.5)):
             self.process.kill()
         self.process.communicate()
+
+    def workers(self) -> list[psutil.Process]:
+        """The Python processes that execute tasks, in the order of their numbers."""
+        found = []
+        for process in self.children("pyspark.worker"):
+            with suppress(psutil.NoSuchProcess):
+                # The process that starts them has the same command line.
+                if any("pyspark.worker" in word for word in process.parent().cmdline()):
+                    found.append(process)
+        return sorted(found, key=lambda process: process.pid)
+
+    def inside_a_batch(self) -> bool:
+        """True while tasks are at work: then a batch's messages have a place."""
+        assert self.process is not None
+        shared = (Path("/dev/shm"), Path(tempfile.gettempdir()))
+        return any(
+            any(folder.iterdir())
+            for base in shared
+            for folder in base.glob(f"millrace-{self.process.pid}-[!s]*")
+        )
+
+    def wait_until_inside_a_batch(self) -> bool:
+        """False if the replay ended before."""
+        give_up_at = time.monotonic() + PATIENCE_S
+        while not self.inside_a_batch():
+            assert time.monotonic() < give_up_at, "no further batch"
+            if self.ends_within(0.001):
+                return False
+        return True
+
+    def wait_for_children(self, name: str, program: str) -> list[psutil.Process]:
+        """`children` that run a program, once there are any: whoever lost one may not have started
+        the next yet."""
+        give_up_at = time.monotonic() + PATIENCE_S
+        while not (found := [child for child in self.children(name) if child.name() == program]):
+            assert time.monotonic() < give_up_at, f"no {name}"
+            assert not self.ends_within(0.01)
+        return found
 
     def children(self, name: str) -> list[psutil.Process]:
         """Running descendants whose command line contains `name`."""
@@ -88,7 +128,7 @@ class Replay:
         assert metrics["results"] == {query: expected for query, (expected, _, _) in counts.items()}
         assert min(metrics["results"].values()) > 0
 
-    def _ends_within(self, seconds: float) -> bool:
+    def ends_within(self, seconds: float) -> bool:
         assert self.process is not None
         try:
             self.process.wait(seconds)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from jobs.commit import CHECKPOINT_VERSION
 from tests.faults.replays import Replay
 
 
@@ -70,10 +71,15 @@ def test_a_missing_run_is_named(replay: Replay) -> None:
     refused(replay, f"{path}: found no such file", "restore the checkpoint")
 
 
-def test_another_version_is_refused(replay: Replay) -> None:
+@pytest.mark.parametrize("version", [CHECKPOINT_VERSION - 1, CHECKPOINT_VERSION + 1])
+def test_another_version_is_refused(replay: Replay, version: int) -> None:
     path = replay.checkpoint / "checkpoint.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 99}))
-    refused(replay, f"{path}: found checkpoint version 99, expected version 1", "delete this one")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"version": version}))
+    refused(
+        replay,
+        f"{path}: found checkpoint version {version}, expected version {CHECKPOINT_VERSION}",
+        "use another directory, delete this one, or go back to what it was made with",
+    )
 
 
 def refused(replay: Replay, *said: str) -> None:

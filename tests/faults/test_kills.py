@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import psutil
+import pytest
 
 from tests.faults.replays import Replay
 
@@ -58,14 +59,49 @@ def test_python_workers_and_their_daemons(workload: Path, data: Path, tmp_path: 
         replay.check()
 
 
+@pytest.mark.parametrize("pause", [False, True], ids=["killed", "killed-and-another-one-late"])
+def test_a_worker_inside_a_batch(workload: Path, data: Path, tmp_path: Path, pause: bool) -> None:
+    """On one host a batch is one barrier stage, which Spark gives up with the first worker that is lost.
+    With `pause` another worker is stopped meanwhile and goes on when it has been given up."""
+    replay = Replay(workload, data, tmp_path / "out", "--batch-rows", "1500", "--parallelism", "2")
+    moments = random.Random(6)
+    assert replay.run_until(1)
+    hit = 0
+    for batch in range(3, 22, 3):
+        assert replay.wait_for(batch)
+        if not replay.wait_until_inside_a_batch():
+            break
+        # A batch of this size spends a few tens of milliseconds in its stage.
+        assert not replay.ends_within(moments.uniform(0, 0.04))
+        workers = replay.workers()
+        moments.shuffle(workers)
+        inside = replay.inside_a_batch()
+        with suppress(psutil.NoSuchProcess):
+            if pause:
+                workers[1].suspend()
+            workers[0].kill()
+            hit += inside
+        if pause:
+            assert not replay.ends_within(moments.uniform(0, 1.5))
+            with suppress(psutil.NoSuchProcess):
+                workers[1].resume()
+    assert hit >= 3
+    assert replay.end() == (0, "")
+    replay.check()
+
+
 def test_an_executor(workload: Path, data: Path, tmp_path: Path) -> None:
     """Executors of their own, as on a cluster; Spark starts another one in place of the killed one."""
     replay = Replay(
         workload, data, tmp_path / "out", "--batch-rows", "3000", "--parallelism", "2",
         "--master", "local-cluster[1,2,1024]",
     )  # fmt: skip
-    assert replay.run_until(3)
-    for process in replay.children("CoarseGrainedExecutorBackend"):
-        process.kill()
+    moments = random.Random(5)
+    assert replay.run_until(1)
+    for batch in (2, 6):
+        assert replay.wait_for(batch)
+        assert not replay.ends_within(moments.uniform(0, 0.5))
+        (executor,) = replay.wait_for_children("CoarseGrainedExecutorBackend", "java")
+        executor.kill()
     assert replay.end() == (0, "")
     replay.check()

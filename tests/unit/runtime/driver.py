@@ -62,13 +62,18 @@ class Topology:
         messages = [message for part in ingested for message in part.messages]
         results = [result for part in ingested for result in part.results]
         done: list[Worked] = []
+        inserted: dict[int, tuple[RunRef, ...]] = defaultdict(tuple)
         for level in range(1, self.graph.depth + 1):
             later: list[Message] = []
             due = [m for m in messages if self._level(m) == level]
             for partition in range(self.partitions):
-                state = PartitionState(self.root, partition, self.batch, self.runs, self.policy)
+                # A later level runs in a process of its own: what was inserted reaches it as a list.
+                state = PartitionState(
+                    self.root, partition, self.batch, self.runs, self.policy, inserted[partition]
+                )
                 mine = [m for m in due if m.partition in (partition, EVERY_TASK) and self._has(m, partition)]
                 worked = work(self.graph, level, state, mine, lowest)
+                inserted[partition] = state.inserted
                 done.append(worked)
                 later.extend(worked.messages)
                 results.extend(worked.results)

@@ -11,7 +11,7 @@ import pytest
 from jobs.checkpoint import Checkpoint, Identity
 from jobs.durable import make_durable
 from jobs.message import ARRIVAL
-from jobs.runs import RunRef, StateRoot, run_path
+from jobs.runs import RunRef, StateRoot, new_attempt, run_path
 from optimizer.errors import InputError
 from optimizer.graph import PhysicalGraph
 from optimizer.plan import plan
@@ -25,7 +25,7 @@ def graph(sql: str) -> PhysicalGraph:
 
 def written(root: StateRoot, store: str, batch: int) -> RunRef:
     frame = pl.DataFrame({"r.at": [1, 2], ARRIVAL: [batch, batch + 1]})
-    run = RunRef(store, 0, run_path(store, 0, batch, 1), 2, 0, (1,), (2,), batch, batch + 1)
+    run = RunRef(store, 0, run_path(store, 0, batch, 1, new_attempt()), 2, 0, (1,), (2,), batch, batch + 1)
     return root.write(run, frame)
 
 

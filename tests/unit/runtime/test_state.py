@@ -67,15 +67,18 @@ class PartitionMachine(RuleBasedStateMachine):
         compacted = state.compact(self.store, TIMES, self.watermark, level=1)
         added = list(compacted.added)
         fresh: list[Row] = []
+        inserted: tuple[RunRef, ...] = ()
         for level, part in ((1, rows), (3, more)):
             if part:
                 new = [
                     (now + a, now + b, (self.batch << 8) + (level << 4) + i) for i, (a, b) in enumerate(part)
                 ]
-                # A later level runs in a process of its own: nothing but files connects them.
-                added.append(self.state().insert(self.store, TIMES, level, frame(new)))
+                # A later level runs in a process of its own, which is told what was inserted.
+                at_work = self.state(inserted)
+                added.append(at_work.insert(self.store, TIMES, level, frame(new)))
+                inserted = at_work.inserted
                 fresh += new
-        visible = self.read(self.state().runs(self.store.id, (1, 3)))
+        visible = self.read(self.state(inserted).runs(self.store.id))
         assert visible == sorted(self.read(self.committed) + fresh)
         if dies:
             listed = {run.path for run in self.committed}
@@ -121,8 +124,9 @@ class PartitionMachine(RuleBasedStateMachine):
             assert run.max_times_us == (max(r[0] for r in rows), max(r[1] for r in rows))
             assert (run.min_arrival, run.max_arrival) == (min(r[2] for r in rows), max(r[2] for r in rows))
 
-    def state(self) -> PartitionState:
-        return PartitionState(self.folder, 1, self.batch, {self.store.id: self.committed}, self.policy)
+    def state(self, inserted: tuple[RunRef, ...] = ()) -> PartitionState:
+        committed = {self.store.id: self.committed}
+        return PartitionState(self.folder, 1, self.batch, committed, self.policy, inserted)
 
     def needed(self, row: Row) -> bool:
         if self.watermark is None:
