@@ -268,14 +268,10 @@ def _base(queries: tuple[Query, ...], catalog: Catalog, known: tuple[tuple[str, 
 
 def _marginal(query: Query, catalog: Catalog, name: str | None) -> dict[str, Any] | None:
     """What the query adds to the topology named, or else to the one that shares most streams with it."""
-    target = _comparable(query, name)
-    if target is None:
+    compared = compared_with(query, catalog, name)
+    if compared is None:
         return None
-    others = [one for one in target.deployed.select_related("version__query") if one.query.name != query.name]
-    if not others:
-        return None
-    parsed = parse_versions([one.version for one in others], catalog)
-    base = _base(tuple(parsed[one.version.pk] for one in others), catalog, selectivities())
+    target, base = compared
     added = marginal_cost(base, query)
     streams = {source.stream for source in query.inputs}
     return {
@@ -293,6 +289,19 @@ def _marginal(query: Query, catalog: Catalog, name: str | None) -> dict[str, Any
         "probes_shared": added.reused_steps,
         "probe_percent": None if added.probe_share is None else 100 * added.probe_share,
     }
+
+
+def compared_with(query: Query, catalog: Catalog, name: str | None) -> tuple[Topology, Plan] | None:
+    """The topology named, or else the one that shares most streams with the query, and a plan of its
+    other queries; None if there is no topology or nothing else in it."""
+    target = _comparable(query, name)
+    if target is None:
+        return None
+    others = [one for one in target.deployed.select_related("version__query") if one.query.name != query.name]
+    if not others:
+        return None
+    parsed = parse_versions([one.version for one in others], catalog)
+    return target, _base(tuple(parsed[one.version.pk] for one in others), catalog, selectivities())
 
 
 def _comparable(query: Query, name: str | None) -> Topology | None:

@@ -83,6 +83,69 @@ def forecast(plan: Plan) -> StateForecast:
     return StateForecast(low.stored, expected.stored, high.stored, stores)
 
 
+@dataclass(frozen=True, slots=True)
+class AddedStore:
+    """Tuples of one store that a query needs beyond what a plan keeps already."""
+
+    label: str
+    streams: tuple[str, ...]
+    tuples: Interval
+    kept: bool
+    """True if the plan keeps the store already, only not for as long."""
+
+
+def added_state(plan: Plan | None, alone: Plan) -> tuple[AddedStore, ...]:
+    """What a query would add to the stores of another plan if all statistics lie low, as expected, or
+    high.
+
+    A stream that the plan stores gets no further copy: its copies grow by what the query needs for
+    longer. A stream that it does not store gets the copies of the query's own plan. Nothing is
+    added where the plan keeps as many tuples already.
+
+    Args:
+        plan: what runs; None if nothing does.
+        alone: a plan of the query alone, over the same statistics.
+    """
+    there = {} if plan is None else _held(plan)
+    kept: dict[str, list[str]] = {}
+    for label, (streams, _) in there.items():
+        if len(streams) == 1:
+            kept.setdefault(streams[0], []).append(label)
+    added: dict[str, AddedStore] = {}
+    for label, (streams, wanted) in _held(alone).items():
+        copies = kept.get(streams[0], []) if len(streams) == 1 else [label] if label in there else []
+        for copy in copies:
+            more = _beyond(wanted, there[copy][1])
+            if more.high > 0:
+                added[copy] = AddedStore(copy, streams, more, kept=True)
+        if not copies:
+            added[label] = AddedStore(label, streams, wanted, kept=False)
+    return tuple(added[label] for label in sorted(added))
+
+
+def _beyond(wanted: Interval, have: Interval) -> Interval:
+    """The ends are taken apart: a low rate is low on both sides."""
+    low, expected, high = (
+        max(0.0, getattr(wanted, end) - getattr(have, end)) for end in ("low", "expected", "high")
+    )
+    return Interval(low, max(low, expected), max(low, expected, high))
+
+
+def _held(plan: Plan) -> dict[str, tuple[tuple[str, ...], Interval]]:
+    """Streams and tuples of every store, by its label, which names relation and partitioning."""
+    known, horizon_s = _known(plan), plan.setting.horizon_s
+    low, expected, high = (
+        estimate(plan.graph, AtEnd(known, end), horizon_s).stores for end in ("low", "expected", "high")
+    )
+    return {
+        store.label: (
+            tuple(one.stream for one in store.inputs),
+            Interval(low[store.id], expected[store.id], high[store.id]),
+        )
+        for store in sorted(plan.graph.stores, key=lambda store: store.label)
+    }
+
+
 def robustness(plan: Plan) -> Robustness | None:
     """Compare the plan with greedy plans made for either end of the statistics.
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import timedelta
+from typing import Any
 
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
@@ -10,11 +12,28 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from backend.catalog import language
-from backend.catalog.api.serializers import PreviewRequestSerializer, PreviewSerializer, ProblemsSerializer
+from backend.catalog.api.serializers import (
+    DraftSerializer,
+    ExplainRequestSerializer,
+    OutlookSerializer,
+    PreviewRequestSerializer,
+    PreviewSerializer,
+    ProblemsSerializer,
+)
 from backend.catalog.preview import preview
 from backend.errors import InputErrors
+from backend.topologies.advice import ForecastStore, outlook
+from optimizer.explain.advice import Advice
 
 BAD = OpenApiResponse(ProblemsSerializer, "The text has no meaning.")
+
+
+def _draft(form: DraftSerializer) -> language.Draft:
+    """The text that was sent, which has a meaning. Raises `InputErrors` if it has none."""
+    draft = language.read_draft(form.validated_data["sql"], form.validated_data["name"] or "query")
+    if draft.query is None:
+        raise InputErrors(draft.errors)
+    return draft
 
 
 class SqlPreview(APIView):
@@ -24,10 +43,60 @@ class SqlPreview(APIView):
     def post(self, request: Request) -> Response:
         form = PreviewRequestSerializer(data=request.data)
         form.is_valid(raise_exception=True)
-        values = form.validated_data
-        draft = language.read_draft(values["sql"], values["name"] or "query")
-        if draft.query is None:
-            raise InputErrors(draft.errors)
-        document = asdict(preview(draft.query, draft.catalog, values["limit"]))
+        draft = _draft(form)
+        assert draft.query is not None  # `_draft` raised otherwise
+        document = asdict(preview(draft.query, draft.catalog, form.validated_data["limit"]))
         document["columns"] = [{"name": name, "type": kind} for name, kind in document["columns"]]
         return Response(PreviewSerializer(document).data)
+
+
+class SqlOutlook(APIView):
+    """What a text would keep in a topology, as an interval, and which longer windows would pay."""
+
+    @extend_schema(request=ExplainRequestSerializer, responses={200: OutlookSerializer, 400: BAD})
+    def post(self, request: Request) -> Response:
+        form = ExplainRequestSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        draft = _draft(form)
+        assert draft.query is not None  # `_draft` raised otherwise
+        values = form.validated_data
+        found = outlook(draft.query, values["sql"], draft.catalog, values["topology"])
+        document = {
+            "topology": found.topology,
+            "stores": [_store(one) for one in found.stores],
+            "advice": [_advice(one) for one in found.advice],
+        }
+        return Response(OutlookSerializer(document).data)
+
+
+def _store(one: ForecastStore) -> dict[str, Any]:
+    tuples = asdict(one.added.tuples)
+    return {
+        "label": one.added.label,
+        "kept": one.added.kept,
+        "tuples": tuples,
+        "bytes": {end: value * one.bytes_per_tuple for end, value in tuples.items()},
+        "measured": one.measured,
+    }
+
+
+def _advice(one: Advice) -> dict[str, Any]:
+    millisecond = timedelta(milliseconds=1)
+    return {
+        "widenings": [
+            {
+                "alias": each.alias,
+                "stream": each.stream,
+                "present_ms": each.present / millisecond,
+                "proposed_ms": each.proposed / millisecond,
+            }
+            for each in one.widenings
+        ],
+        "like": one.like,
+        "saved_probe": one.saved_probe,
+        "saved_storage": one.saved_storage,
+        "saved_percent": 100 * one.saved_share,
+        "steps": one.after.steps,
+        "shared_before": one.before.reused_steps,
+        "shared_after": one.after.reused_steps,
+    }

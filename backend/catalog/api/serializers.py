@@ -180,6 +180,50 @@ class ExplainRequestSerializer(DraftSerializer):
     topology = serializers.CharField(allow_null=True, default=None, max_length=63)
 
 
+class IntervalSerializer(serializers.Serializer[Any]):
+    """If all statistics lie low, as expected, or high."""
+
+    low = serializers.FloatField()
+    expected = serializers.FloatField()
+    high = serializers.FloatField()
+
+
+class ForecastStoreSerializer(serializers.Serializer[Any]):
+    label = serializers.CharField()
+    kept = serializers.BooleanField(help_text="it is there already, only not for as long")
+    tuples = IntervalSerializer()
+    bytes = IntervalSerializer()
+    measured = serializers.BooleanField(
+        help_text="bytes follow what running stores take per tuple; else the columns' types"
+    )
+
+
+class WideningSerializer(serializers.Serializer[Any]):
+    alias = serializers.CharField()
+    stream = serializers.CharField()
+    present_ms = serializers.FloatField()
+    proposed_ms = serializers.FloatField()
+
+
+class AdviceSerializer(serializers.Serializer[Any]):
+    """Longer windows under which the query would cost the topology less."""
+
+    widenings = WideningSerializer(many=True)
+    like = serializers.CharField(help_text="the query that has these windows")
+    saved_probe = serializers.FloatField(help_text="tuples per second that need not be sent")
+    saved_storage = serializers.FloatField(help_text="stored tuples, weighted")
+    saved_percent = serializers.FloatField(help_text="of what the query adds as it stands")
+    steps = serializers.IntegerField()
+    shared_before = serializers.IntegerField()
+    shared_after = serializers.IntegerField()
+
+
+class OutlookSerializer(serializers.Serializer[Any]):
+    topology = serializers.CharField(allow_null=True)
+    stores = ForecastStoreSerializer(many=True)
+    advice = AdviceSerializer(many=True)
+
+
 class PreviewRequestSerializer(DraftSerializer):
     limit = serializers.IntegerField(min_value=1, max_value=500, default=50)
 

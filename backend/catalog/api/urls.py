@@ -15,5 +15,6 @@ urlpatterns = [
     path("sql/validate/", views.SqlValidate.as_view()),
     path("sql/format/", views.SqlFormat.as_view()),
     path("sql/explain/", views.SqlExplain.as_view()),
+    path("sql/outlook/", drafts.SqlOutlook.as_view()),
     path("sql/preview/", drafts.SqlPreview.as_view()),
 ]

@@ -322,6 +322,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/sql/outlook/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description What a text would keep in a topology, as an interval, and which longer windows would pay. */
+        post: operations["sql_outlook_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/sql/preview/": {
         parameters: {
             query?: never;
@@ -716,6 +733,30 @@ export interface components {
         Account: {
             username: string;
         };
+        /** @description Longer windows under which the query would cost the topology less. */
+        Advice: {
+            /** @description the query that has these windows */
+            like: string;
+            /**
+             * Format: double
+             * @description of what the query adds as it stands
+             */
+            saved_percent: number;
+            /**
+             * Format: double
+             * @description tuples per second that need not be sent
+             */
+            saved_probe: number;
+            /**
+             * Format: double
+             * @description stored tuples, weighted
+             */
+            saved_storage: number;
+            shared_after: number;
+            shared_before: number;
+            steps: number;
+            widenings: components["schemas"]["Widening"][];
+        };
         /** @description The same queries, planned by another method. */
         Alternative: {
             cost: components["schemas"]["Cost"];
@@ -829,6 +870,18 @@ export interface components {
             name: string;
             sql: string;
         };
+        EpochPoint: {
+            /** Format: date-time */
+            at: string;
+            epoch: number;
+            /** Format: double */
+            event_seconds: number;
+            first_batch: number;
+            last_batch: number;
+            plan_id: string;
+            q_error: components["schemas"]["QError"] | null;
+            sent: number;
+        };
         ExplainRequestRequest: {
             /** @default  */
             name: string;
@@ -851,6 +904,15 @@ export interface components {
             method: string;
             status: string;
             text: string;
+        };
+        ForecastStore: {
+            bytes: components["schemas"]["Interval"];
+            /** @description it is there already, only not for as long */
+            kept: boolean;
+            label: string;
+            /** @description bytes follow what running stores take per tuple; else the columns' types */
+            measured: boolean;
+            tuples: components["schemas"]["Interval"];
         };
         HistoryPoint: {
             /** Format: date-time */
@@ -877,6 +939,15 @@ export interface components {
         Ingested: {
             accepted: number;
             last_id: string | null;
+        };
+        /** @description If all statistics lie low, as expected, or high. */
+        Interval: {
+            /** Format: double */
+            expected: number;
+            /** Format: double */
+            high: number;
+            /** Format: double */
+            low: number;
         };
         /**
          * @description * `drop` - drop
@@ -936,6 +1007,11 @@ export interface components {
             stream?: string | null;
             /** Format: date-time */
             readonly used_at: string | null;
+        };
+        Outlook: {
+            advice: components["schemas"]["Advice"][];
+            stores: components["schemas"]["ForecastStore"][];
+            topology: string | null;
         };
         PatchedQueryPatchRequest: {
             description?: string;
@@ -1061,6 +1137,21 @@ export interface components {
             start_filter: string | null;
             steps: components["schemas"]["ProbedStore"][];
             topology: string;
+        };
+        QError: {
+            /** Format: double */
+            actual: number;
+            /**
+             * Format: double
+             * @description of it, tuples per second of event time
+             */
+            estimated: number;
+            /** Format: double */
+            max: number;
+            /** Format: double */
+            median: number;
+            /** @description the edge or rule that is furthest off */
+            worst: string;
         };
         Query: {
             readonly can_edit: boolean;
@@ -1214,6 +1305,7 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             epoch: number | null;
+            epochs: components["schemas"]["EpochPoint"][];
             error: string | null;
             /** Format: date-time */
             heartbeat_at: string | null;
@@ -1223,6 +1315,10 @@ export interface components {
             queries: components["schemas"]["TopologyQuery"][];
             run: string | null;
             state: components["schemas"]["LiveStateEnum"];
+            /** @description the newest EpochCompleted of jobs.protocol, of the newest run */
+            statistics: {
+                [key: string]: unknown;
+            } | null;
             store_history: components["schemas"]["StoresPoint"][];
             switches: components["schemas"]["Switch"][];
         };
@@ -1364,6 +1460,14 @@ export interface components {
         };
         VersionWriteRequest: {
             sql: string;
+        };
+        Widening: {
+            alias: string;
+            /** Format: double */
+            present_ms: number;
+            /** Format: double */
+            proposed_ms: number;
+            stream: string;
         };
     };
     responses: never;
@@ -1966,6 +2070,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Sql"];
+                };
+            };
+            /** @description The text has no meaning. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problems"];
+                };
+            };
+        };
+    };
+    sql_outlook_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExplainRequestRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Outlook"];
                 };
             };
             /** @description The text has no meaning. */
