@@ -45,6 +45,25 @@ export const batchCompleted = z.object({
   queries: z.record(z.string(), queryMetrics),
 });
 
+const qError = z.object({ median: z.number(), max: z.number(), worst: z.string(), estimated: z.number(), actual: z.number() });
+
+export const epochCompleted = z.object({
+  ...shared,
+  type: z.literal("epoch"),
+  epoch: whole,
+  plan_id: z.string(),
+  first_batch: whole,
+  last_batch: whole,
+  event_seconds: z.number(),
+  accepted: z.record(z.string(), whole),
+  edges: z.record(z.string(), whole),
+  rules: z.record(z.string(), whole),
+  held: z.record(z.string(), whole),
+  sent: whole,
+  rates: z.record(z.string(), z.object({ estimated: z.number().nullable(), actual: z.number() })),
+  q_error: qError.nullable(),
+});
+
 export const liveEvent = z.discriminatedUnion("type", [
   z.object({
     ...shared,
@@ -61,6 +80,7 @@ export const liveEvent = z.discriminatedUnion("type", [
     batch: whole,
   }),
   batchCompleted,
+  epochCompleted,
   z.object({
     ...shared,
     type: z.literal("plan_switched"),
@@ -79,6 +99,7 @@ export const EVENT_TYPES = [
   "job_started",
   "heartbeat",
   "batch",
+  "epoch",
   "plan_switched",
   "deploy_refused",
   "job_stopped",
@@ -102,6 +123,17 @@ const historyPoint = z.object({
 const storePoint = z.object({ tuples: whole, bytes: whole, inserted: whole, evicted: whole, probes: whole, matches: whole });
 const storesPoint = z.object({ batch: whole, stores: z.record(z.string(), storePoint) });
 
+const epochPoint = z.object({
+  epoch: whole,
+  at: z.string(),
+  plan_id: z.string(),
+  first_batch: whole,
+  last_batch: whole,
+  event_seconds: z.number(),
+  sent: whole,
+  q_error: qError.nullable(),
+});
+
 export const snapshot = z.object({
   last_event_id: z.string(),
   state: z.enum(["stopped", "starting", "running", "idle", "stopping", "failed"]),
@@ -116,10 +148,14 @@ export const snapshot = z.object({
   switches: z.array(
     z.object({ at: z.string(), plan_id: z.string(), epoch: whole, batch: whole, cause: z.string() }),
   ),
+  epochs: z.array(epochPoint),
+  statistics: epochCompleted.nullable(),
   queries: z.array(z.object({ id: whole, name: z.string(), version: whole })),
 });
 
 export type BatchCompleted = z.infer<typeof batchCompleted>;
+export type EpochCompleted = z.infer<typeof epochCompleted>;
+export type EpochPoint = z.infer<typeof epochPoint>;
 export type StoreMetrics = z.infer<typeof storeMetrics>;
 export type LiveEvent = z.infer<typeof liveEvent>;
 export type HistoryPoint = z.infer<typeof historyPoint>;

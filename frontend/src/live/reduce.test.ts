@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { liveEvent, type BatchCompleted, type LiveEvent, type Snapshot } from "./messages";
-import { HISTORY_LENGTH, historyPoint, reduce, STORE_BATCHES_LENGTH, withStores } from "./reduce";
+import { liveEvent, type BatchCompleted, type EpochCompleted, type LiveEvent, type Snapshot } from "./messages";
+import { EPOCHS_LENGTH, HISTORY_LENGTH, historyPoint, reduce, STORE_BATCHES_LENGTH, withStores } from "./reduce";
 
 const empty: Snapshot = {
   last_event_id: "0-0", state: "stopped", error: null, run: null, plan_id: null, epoch: null, heartbeat_at: null,
-  batch: null, history: [], store_history: [], switches: [], queries: [],
+  batch: null, history: [], store_history: [], switches: [], epochs: [], statistics: null, queries: [],
 };
 const at = (second: number): string => new Date(Date.UTC(2026, 10, 21, 0, 0, second)).toISOString();
 
@@ -19,6 +19,11 @@ function batch(number: number, run = "a1", results = 3): BatchCompleted {
                q2: { results: 0, latency_ms_p50: null, latency_ms_p99: null, complete_since: null } },
   };
 }
+const epoch = (number: number, run = "a1", max = 4): EpochCompleted => ({
+  type: "epoch", version: 1, run, at: at(number), epoch: number, plan_id: "P1", first_batch: 2 * number, last_batch: 2 * number + 1,
+  event_seconds: 8, accepted: { r: 5 }, edges: { E1: 5 }, rules: {}, held: { S1: 10 }, sent: 5,
+  rates: { E1: { estimated: 2.5, actual: 0.625 } }, q_error: { median: 2, max, worst: "E1", estimated: 2.5, actual: 0.625 },
+});
 const started: LiveEvent = { type: "job_started", version: 1, run: "a1", at: at(0), pid: 1, host: "h", plan_id: "P1", batch: 0 };
 const heartbeat = (state: "idle" | "stopping", run = "a1"): LiveEvent => ({ type: "heartbeat", version: 1, run, at: at(9), state, batch: 2 });
 
@@ -31,10 +36,10 @@ const story: LiveEvent[] = [
   { type: "plan_switched", version: 1, run: "a1", at: at(2), plan_id: "P2", epoch: 2, batch: 2, cause: "deploy" },
   { ...batch(2), epoch: 2, plan_id: "P2" },
   { type: "deploy_refused", version: 1, run: "a1", at: at(3), plan_id: "P3", reason: "no" },
-  heartbeat("idle"), batch(3), heartbeat("stopping"), batch(4),
+  heartbeat("idle"), batch(3), epoch(1), heartbeat("stopping"), batch(4), epoch(1, "a1", 5), epoch(2),
   { type: "job_stopped", version: 1, run: "a1", at: at(5), reason: "asked" },
   heartbeat("idle"),
-  { ...started, run: "a2" }, batch(5, "a2"), batch(6, "a1"),
+  { ...started, run: "a2" }, epoch(3, "a1"), batch(5, "a2"), batch(6, "a1"),
   { type: "job_failed", version: 1, run: "a2", at: at(7), error: "boom", detail: "trace" },
 ];
 
@@ -46,19 +51,19 @@ describe("reduce", () => {
       const rest = story.slice(cut).reduce((state, event, i) => reduce(state, `${cut + i + 1}-0`, event), snapshot);
       expect(rest).toEqual(whole);
     }
-    expect(whole).toMatchObject({ state: "failed", error: "boom", run: "a2", plan_id: "P1", last_event_id: "16-0" });
+    expect(whole).toMatchObject({ state: "failed", error: "boom", run: "a2", plan_id: "P1", last_event_id: "20-0" });
   });
 
   it("goes through the states of the contract's table", () => {
     expect(play(empty, story.slice(0, 1)).state).toBe("running");
     expect(play(empty, story.slice(0, 7)).state).toBe("idle");
-    expect(play(empty, story.slice(0, 10)).state).toBe("stopping");
-    expect(play(empty, story.slice(0, 12)).state).toBe("stopped");
-    expect(play(empty, story.slice(0, 13))).toMatchObject({ state: "running", batch: null, heartbeat_at: at(0) });
+    expect(play(empty, story.slice(0, 11)).state).toBe("stopping");
+    expect(play(empty, story.slice(0, 15)).state).toBe("stopped");
+    expect(play(empty, story.slice(0, 16))).toMatchObject({ state: "running", batch: null, heartbeat_at: at(0) });
   });
 
   it("ignores what an older run still says, except for the id", () => {
-    const before = play(empty, story.slice(0, 14));
+    const before = play(empty, story.slice(0, 18));
     expect(reduce(before, "99-0", batch(6, "a1"))).toEqual({ ...before, last_event_id: "99-0" });
   });
 
@@ -90,6 +95,19 @@ describe("the history of stores", () => {
     const many = (number: number): BatchCompleted => ({ ...batch(number), stores: Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`S${i}`, store])) });
     const kept = Array.from({ length: 20 }, (_, i) => many(i)).reduce(withStores, [] as ReturnType<typeof withStores>);
     expect(kept.map((point) => point.batch)).toEqual([15, 16, 17, 18, 19]);
+  });
+});
+
+describe("epochs", () => {
+  it("are kept once each, the newest one whole until another run", () => {
+    const state = play(empty, [started, epoch(1), epoch(2), epoch(1, "a1", 9)]);
+    expect(state.epochs.map((point) => [point.epoch, point.q_error?.max])).toEqual([[1, 9], [2, 4]]);
+    expect(state.statistics).toEqual(epoch(1, "a1", 9));
+    const next = reduce(state, "9-0", { ...started, run: "a2" });
+    expect(next.statistics).toBeNull();
+    expect(next.epochs).toEqual(state.epochs);
+    const many = play(empty, [started, ...Array.from({ length: EPOCHS_LENGTH + 3 }, (_, i) => epoch(i))]);
+    expect(many.epochs.map((point) => point.epoch)).toEqual(Array.from({ length: EPOCHS_LENGTH }, (_, i) => i + 3));
   });
 });
 

@@ -2,10 +2,11 @@
  * Events applied to a snapshot give a fresh snapshot: the same rules as the backend's, from the table in
  * `docs/frontend-contract.md`. Pure: neither argument is changed.
  */
-import type { BatchCompleted, HistoryPoint, LiveEvent, Snapshot, StorePoint, StoresPoint } from "./messages";
+import type { BatchCompleted, EpochCompleted, EpochPoint, HistoryPoint, LiveEvent, Snapshot, StorePoint, StoresPoint } from "./messages";
 
 export const HISTORY_LENGTH = 300;
 export const SWITCHES_LENGTH = 50;
+export const EPOCHS_LENGTH = 50;
 export const STORE_BATCHES_LENGTH = 60;
 const STORE_BATCHES_LEAST = 5;
 const STORE_POINTS = 600;
@@ -56,12 +57,21 @@ export function withStores(history: readonly StoresPoint[], batch: BatchComplete
   return [...history, point].slice(-Math.min(STORE_BATCHES_LENGTH, most));
 }
 
+/** The epochs with one more; one that is told again stands where it stood. */
+export function withEpoch(epochs: readonly EpochPoint[], event: EpochCompleted): EpochPoint[] {
+  const { epoch, at, plan_id, first_batch, last_batch, event_seconds, sent, q_error } = event;
+  const point: EpochPoint = { epoch, at, plan_id, first_batch, last_batch, event_seconds, sent, q_error };
+  const place = epochs.findIndex((entry) => entry.epoch === epoch);
+  if (place >= 0) return epochs.with(place, point);
+  return [...epochs, point].slice(-EPOCHS_LENGTH);
+}
+
 export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot {
   let state: Snapshot = { ...before, last_event_id: id };
   const ended = state.state === "stopped" || state.state === "failed";
   if (state.run !== null && (event.run < state.run || (event.run === state.run && ended))) return state;
   if (state.run === null || event.run > state.run) {
-    state = { ...state, run: event.run, state: "starting", batch: null, error: null, heartbeat_at: null, store_history: [] };
+    state = { ...state, run: event.run, state: "starting", batch: null, error: null, heartbeat_at: null, store_history: [], statistics: null };
   }
   switch (event.type) {
     case "job_started":
@@ -79,6 +89,8 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
         state: state.state === "stopping" ? "stopping" : "running",
         heartbeat_at: event.at,
       };
+    case "epoch":
+      return { ...state, epochs: withEpoch(state.epochs, event), statistics: event };
     case "plan_switched": {
       const { at, plan_id, epoch, batch, cause } = event;
       return {
