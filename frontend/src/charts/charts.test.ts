@@ -4,7 +4,9 @@ import { focusedKeys, forestOf } from "../plan/forest";
 import { layoutForest } from "../plan/forestLayout";
 import { joinGraphOf, layoutJoinGraph } from "../plan/joinGraph";
 import { parseGraph } from "../plan/physicalGraph";
+import type { EpochPoint } from "../live/messages";
 import document_ from "../plan/__fixtures__/flights.graph.json";
+import { createEpochStrip } from "./epochStrip";
 import { createJoinGraph, shortPredicate } from "./joinGraph";
 import { createProbeForest, strokeWidth, type ProbeForestData } from "./probeForest";
 import { createSkewBars, skewOf } from "./skewBars";
@@ -76,6 +78,30 @@ describe("the probe trees", () => {
     expect(strokeWidth(100)).toBeGreaterThan(strokeWidth(10));
     expect(strokeWidth(1e12)).toBe(9);
     expect(strokeWidth(null)).not.toBe(strokeWidth(0));
+  });
+});
+
+describe("the epoch strip", () => {
+  const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
+  const history = [0, 1, 2, 3].map((batch) => ({
+    batch, at: at(batch), epoch: batch >> 1, seconds: 0.1, tuples_in: 5, backlog: null, results: 1, latency_ms_p50: null, latency_ms_p99: null, state_bytes: 1, state_tuples: 1,
+  }));
+  const epoch = (number: number, max: number | null): EpochPoint => ({
+    epoch: number, at: at(number), plan_id: "P", first_batch: 2 * number, last_batch: 2 * number + 1, event_seconds: 1, sent: 3,
+    q_error: max === null ? null : { median: 1, max, worst: "E1", estimated: 1, actual: max },
+  });
+
+  it("marks every epoch that it shows by how far estimates were off", () => {
+    const chart = createEpochStrip(host);
+    const data = { history, switches: [], past: null, onChoose: () => {} };
+    chart.update({ ...data, epochs: [epoch(0, 1.5), epoch(1, 40), epoch(7, 3)] });
+    const marks = (): (string | null)[] => [...host.querySelectorAll(".errors rect")].map((mark) => mark.getAttribute("class"));
+    expect(marks()).toEqual(["good", "wrong"]);
+    expect(host.querySelector(".errors rect.wrong title")?.textContent).toContain("×40.0 at most (E1: 1/s estimated, 40/s actual)");
+    chart.update({ ...data, epochs: [epoch(0, 4), epoch(1, null)] });
+    expect(marks()).toEqual(["rough", "unknown"]);
+    chart.dispose();
+    expect(host.children).toHaveLength(0);
   });
 });
 

@@ -1,12 +1,14 @@
 /** The newest batches in time: a bar for how long each took, a ring where a plan took over. */
 import { max, scaleSqrt, scaleTime, select } from "d3";
-import { clock, count, milliseconds } from "../format/quantities";
-import type { HistoryPoint, Snapshot } from "../live/messages";
+import { clock, count, milliseconds, rate } from "../format/quantities";
+import type { EpochPoint, HistoryPoint, Snapshot } from "../live/messages";
 import type { Chart } from "./chart";
 
 export interface EpochStripData {
   readonly history: readonly HistoryPoint[];
   readonly switches: Snapshot["switches"];
+  /** How far estimates were off, epoch by epoch. */
+  readonly epochs: readonly EpochPoint[];
   /** The plan that is looked at instead of the running one. */
   readonly past: string | null;
   readonly onChoose: (planId: string) => void;
@@ -14,14 +16,30 @@ export interface EpochStripData {
 
 const HEIGHT = 54;
 const SIDE = 10;
+/** Estimates within the first factor are good, within the second rough, beyond it wrong. */
+const [GOOD, ROUGH] = [2, 10];
+
+/** How wrong estimates were that were off by this factor. */
+export function errorClass(qError: number | null): "unknown" | "good" | "rough" | "wrong" {
+  if (qError === null) return "unknown";
+  return qError < GOOD ? "good" : qError < ROUGH ? "rough" : "wrong";
+}
+
+function errorText(point: EpochPoint): string {
+  const error = point.q_error;
+  const span = `epoch ${point.epoch}, batches ${point.first_batch} to ${point.last_batch}`;
+  if (error === null) return `${span}: event time stood still`;
+  return `${span}: estimates off by ×${error.median.toFixed(1)} in the median, ×${error.max.toFixed(1)} at most (${error.worst}: ${rate(error.estimated)} estimated, ${rate(error.actual)} actual)`;
+}
 
 export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
   const svg = select(element).append("svg").attr("class", "epochs").attr("height", HEIGHT).attr("role", "group");
+  const errors = svg.append("g").attr("class", "errors");
   const bars = svg.append("g").attr("class", "bars");
   const axis = svg.append("line").attr("class", "axis");
   const marks = svg.append("g").attr("class", "switches");
   const labels = svg.append("g").attr("class", "ends");
-  let latest: EpochStripData = { history: [], switches: [], past: null, onChoose: () => {} };
+  let latest: EpochStripData = { history: [], switches: [], epochs: [], past: null, onChoose: () => {} };
 
   const draw = (): void => {
     const width = Math.max(200, element.clientWidth);
@@ -33,6 +51,23 @@ export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
     svg.attr("aria-label", known ? `${history.length} batches, ${latest.switches.length} plan switches` : "no batches yet");
     const x = scaleTime([new Date(first ?? 0), new Date(Math.max(last ?? 1, (first ?? 0) + 1))], [SIDE, width - SIDE]);
     const y = scaleSqrt([0, max(history, (point) => point.seconds) ?? 1], [0, 24]);
+    const at = new Map(history.map((point) => [point.batch, new Date(point.at)]));
+    const batchesOf = (point: EpochPoint): Date[] => history.filter((one) => one.batch >= point.first_batch && one.batch <= point.last_batch).flatMap((one) => at.get(one.batch) ?? []);
+    errors
+      .selectAll<SVGRectElement, EpochPoint>("rect")
+      .data(latest.epochs.filter((point) => batchesOf(point).length > 0), (point) => point.epoch)
+      .join((enter) => {
+        const mark = enter.append("rect");
+        mark.append("title");
+        return mark;
+      })
+      .attr("x", (point) => x(batchesOf(point)[0] ?? 0))
+      .attr("width", (point) => Math.max(2, x(batchesOf(point).at(-1) ?? 0) - x(batchesOf(point)[0] ?? 0)))
+      .attr("y", 2)
+      .attr("height", 4)
+      .attr("class", (point) => errorClass(point.q_error?.max ?? null))
+      .select("title")
+      .text(errorText);
     axis.attr("x1", 0).attr("x2", width).attr("y1", 36).attr("y2", 36);
     bars
       .selectAll<SVGRectElement, HistoryPoint>("rect")

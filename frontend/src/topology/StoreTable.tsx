@@ -8,6 +8,8 @@ import { bytes, count } from "../format/quantities";
 import type { StorePoint } from "../live/messages";
 import type { Live } from "../live/useFeed";
 import type { PhysicalGraph, Store } from "../plan/physicalGraph";
+import { storeCompared } from "../plan/steps";
+import { QError } from "./StepTable";
 
 interface Props {
   readonly graph: PhysicalGraph;
@@ -35,22 +37,24 @@ export function StoreTable({ graph, live, colour }: Props): JSX.Element {
           <tr>
             <th scope="col">Store</th>
             {MEASURES.map((measure) => <th key={measure.key} scope="col" class="number" title={measure.title}>{measure.label}</th>)}
+            <th scope="col" class="number" title="tuples that the plan was chosen for, and how far off the newest epoch's average is">Estimated</th>
             <th scope="col" title="tuples of each task; fullest over mean">Skew</th>
           </tr>
         </thead>
         <tbody>
-          {graph.stores.map((store) => <StoreRow key={store.id} store={store} live={live} colour={colour} />)}
+          {graph.stores.map((store) => <StoreRow key={store.id} store={store} graph={graph} live={live} colour={colour} />)}
         </tbody>
       </table>
     </div>
   );
 }
 
-function StoreRow({ store, live, colour }: { store: Store; live: Live; colour: StreamColour }): JSX.Element {
+function StoreRow({ store, graph, live, colour }: { store: Store; graph: PhysicalGraph; live: Live; colour: StreamColour }): JSX.Element {
   const own = store.inputs.length === 1 ? colour(store.inputs[0]?.stream ?? "") : "var(--text)";
   const history = live.snapshot?.store_history;
   const series = useMemo(() => (history ?? []).map((point): StorePoint | null => point.stores[store.id] ?? null), [history, store.id]);
   const newest = live.snapshot?.batch?.stores[store.id] ?? null;
+  const expected = storeCompared(graph, store.id, live.snapshot?.statistics ?? null);
   const skew = newest === null ? null : skewOf(newest.per_task);
   return (
     <tr data-store={store.id}>
@@ -61,6 +65,10 @@ function StoreRow({ store, live, colour }: { store: Store; live: Live; colour: S
       {MEASURES.map((measure) => (
         <MeasureCell key={measure.key} label={`${measure.label} of ${store.label}`} values={series.map((metrics) => metrics?.[measure.key] ?? null)} format={measure.format} colour={own} />
       ))}
+      <td class="number">
+        <div class="measure">{count(expected.estimated)}</div>
+        <div class="small muted">{expected.actual === null ? "no epoch yet" : <>held {count(expected.actual)}, off by <QError value={expected.qError} /></>}</div>
+      </td>
       <td>
         <SkewCell perTask={newest?.per_task ?? null} colour={own} label={store.label} />
         <div class="small muted">{skew === null ? "–" : `×${skew.toFixed(2)}`}</div>

@@ -13,6 +13,7 @@ import { parseGraph } from "../plan/physicalGraph";
 import { planDiff } from "../plan/planDiff";
 import { useLoaded } from "../ui/useLoaded";
 import { DiffSummary } from "./DiffSummary";
+import { EpochErrors } from "./EpochErrors";
 import { EpochTable } from "./EpochTable";
 import { HeaderNumbers } from "./HeaderNumbers";
 import { PhysicalView } from "./PhysicalView";
@@ -20,7 +21,9 @@ import { PlanReceipt } from "./PlanReceipt";
 import { ProbeTrees } from "./ProbeTrees";
 import { QueryTable } from "./QueryTable";
 import { ResultsTail } from "./ResultsTail";
+import { StepTable } from "./StepTable";
 import { StoreTable } from "./StoreTable";
+import { StreamTable } from "./StreamTable";
 
 interface Props {
   readonly name: string;
@@ -28,7 +31,7 @@ interface Props {
   readonly operator: boolean;
 }
 
-const TABS = ["Stores", "Queries", "Results", "Epochs", "Receipt", "Plan"] as const;
+const TABS = ["Stores", "Steps", "Streams", "Queries", "Results", "Epochs", "Receipt", "Plan"] as const;
 const REFRESH_MS = 5000;
 
 /** The plan that the page draws: the running one, fetched again whenever its id changes. */
@@ -102,10 +105,10 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
   const diff = useMemo(() => (isRunning || runningGraph === null || graph === null ? null : planDiff(runningGraph, graph)), [isRunning, runningGraph, graph]);
   const added = useMemo(() => new Set((diff?.added ?? []).map((part) => part.id)), [diff]);
   // What a plan that does not run would measure is unknown, not what runs instead.
-  const seen = useMemo((): Live => (isRunning || snapshot === null ? live : { ...live, recent: [], snapshot: { ...snapshot, batch: null, store_history: [] } }), [isRunning, live]);
+  const seen = useMemo((): Live => (isRunning || snapshot === null ? live : { ...live, recent: [], snapshot: { ...snapshot, batch: null, store_history: [], statistics: null } }), [isRunning, live]);
   const strip = useMemo(
-    () => ({ history: snapshot?.history ?? [], switches: snapshot?.switches ?? [], past, onChoose: (id: string) => setPast(id === runningId || id === past ? null : id) }),
-    [snapshot?.history, snapshot?.switches, past, runningId],
+    () => ({ history: snapshot?.history ?? [], switches: snapshot?.switches ?? [], epochs: snapshot?.epochs ?? [], past, onChoose: (id: string) => setPast(id === runningId || id === past ? null : id) }),
+    [snapshot?.history, snapshot?.switches, snapshot?.epochs, past, runningId],
   );
   const run = topology.value?.run ?? null;
   const epochs = useMemo(
@@ -161,9 +164,17 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
           </div>
           <div id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
             {tab === "Stores" && <StoreTable graph={graph} live={seen} colour={colour} />}
+            {tab === "Steps" && <StepTable graph={graph} live={seen} />}
+            {tab === "Streams" && <StreamTable graph={graph} live={seen} colour={colour} />}
             {tab === "Queries" && <QueryTable graph={graph} queries={queries} batch={seen.snapshot?.batch ?? null} colour={colour} />}
             {tab === "Results" && <ResultsTail queries={queries} />}
-            {tab === "Epochs" && <EpochTable rows={epochs} running={runningId} past={past} onChoose={setPast} />}
+            {tab === "Epochs" && (
+              <>
+                <EpochTable rows={epochs} running={runningId} past={past} onChoose={setPast} />
+                <h3>Estimates beside what happened</h3>
+                <EpochErrors epochs={snapshot?.epochs ?? []} graph={runningGraph} />
+              </>
+            )}
             {tab === "Receipt" && planGraph !== null && <PlanReceipt plan={plan} graph={planGraph} alternatives={alternatives.value} problem={alternatives.problem} shown={method} onShow={setMethod} />}
             {tab === "Plan" && <pre class="explain" tabIndex={0}>{plan.text}</pre>}
           </div>

@@ -1,0 +1,125 @@
+/** A plan's steps, streams and stores as rows of numbers: what was expected beside what happened. Pure. */
+import type { BatchCompleted, EpochCompleted } from "../live/messages";
+import type { Edge, PhysicalGraph, Rule } from "./physicalGraph";
+
+export interface Compared {
+  /** Tuples per second of event time, or tuples held; null if nothing was expected. */
+  readonly estimated: number | null;
+  /** Null before the first epoch of the plan is over. */
+  readonly actual: number | null;
+  /** The larger over the smaller, so 1 is exact; null unless both are known. */
+  readonly qError: number | null;
+}
+
+export interface StepRow {
+  /** The receiving rule's id. */
+  readonly id: string;
+  readonly level: number;
+  readonly from: string;
+  readonly to: string;
+  readonly what: "stores" | "probes";
+  readonly kind: Edge["kind"];
+  /** In the newest batch; null before one under this plan. */
+  readonly tuples: number | null;
+  readonly messages: number | null;
+  readonly bytes: number | null;
+  readonly sent: Compared;
+  /** What a probe makes of what it is sent; all unknown for a step that stores. */
+  readonly made: Compared;
+}
+
+/** Fewer tuples than this cannot be told apart: the same rule as the job's (`jobs.epochs.q_error`). */
+const LEAST_TUPLES = 0.5;
+
+/** `compare(2, 8, 10)`: q-error 4. Both sides are at least half a tuple in the span. */
+export function compare(estimated: number | null | undefined, actual: number | null | undefined, seconds: number): Compared {
+  const known = estimated !== null && estimated !== undefined && actual !== null && actual !== undefined && seconds > 0;
+  const least = LEAST_TUPLES / seconds;
+  const [expected, happened] = [Math.max(estimated ?? 0, least), Math.max(actual ?? 0, least)];
+  return { estimated: estimated ?? null, actual: actual ?? null, qError: known ? Math.max(expected / happened, happened / expected) : null };
+}
+
+function labelOf(rule: Rule | undefined, graph: PhysicalGraph): string {
+  if (rule === undefined) return "";
+  if (rule.kind === "source") return rule.filter === null ? rule.input : `σ ${rule.input}`;
+  if (rule.kind === "probe") return [...rule.bound, ...rule.renames.map(([, name]) => name)].join(" ⋈ ");
+  return graph.stores.find((store) => store.id === rule.store)?.label ?? rule.store;
+}
+
+/** One row per rule that receives something, by level. `statistics` of another plan tell nothing. */
+export function stepRows(graph: PhysicalGraph, batch: BatchCompleted | null, statistics: EpochCompleted | null): StepRow[] {
+  const rules = new Map(graph.rules.map((rule) => [rule.id, rule]));
+  const edges = new Map(graph.edges.map((edge) => [edge.id, edge]));
+  const estimates = new Map(graph.estimates.map((estimate) => [estimate.id, estimate.tuples_per_second]));
+  const seconds = statistics?.event_seconds ?? 0;
+  const actual = (id: string): number | null => statistics?.rates[id]?.actual ?? null;
+  const rows = graph.rules.flatMap((rule): StepRow[] => {
+    const edge = rule.kind === "source" ? undefined : edges.get(rule.edge);
+    if (rule.kind === "source" || edge === undefined) return [];
+    const metrics = batch?.edges[edge.id];
+    return [
+      {
+        id: rule.id,
+        level: edge.level,
+        from: labelOf(rules.get(edge.origin), graph),
+        to: graph.stores.find((store) => store.id === rule.store)?.label ?? rule.store,
+        what: rule.kind === "store" ? "stores" : "probes",
+        kind: edge.kind,
+        tuples: metrics?.tuples ?? null,
+        messages: metrics?.messages ?? null,
+        bytes: metrics?.bytes ?? null,
+        sent: compare(estimates.get(edge.id), actual(edge.id), seconds),
+        made: rule.kind === "store" ? compare(null, null, 0) : compare(estimates.get(rule.id), actual(rule.id), seconds),
+      },
+    ];
+  });
+  return rows.sort((a, b) => a.level - b.level || (a.what === b.what ? 0 : a.what === "stores" ? -1 : 1));
+}
+
+/** Tuples held by a store, on average over the newest epoch, beside what was expected. */
+export function storeCompared(graph: PhysicalGraph, store: string, statistics: EpochCompleted | null): Compared {
+  const estimated = graph.estimates.find((estimate) => estimate.id === store)?.tuples;
+  return compare(estimated, statistics?.held[store], 1);
+}
+
+/** The label of an edge or rule, for people; its id if the plan does not have it. */
+export function elementLabel(graph: PhysicalGraph, id: string): string {
+  const rules = new Map(graph.rules.map((rule) => [rule.id, rule]));
+  const edge = graph.edges.find((candidate) => candidate.id === id);
+  if (edge !== undefined) {
+    const target = graph.stores.find((store) => store.id === edge.target);
+    return `${labelOf(rules.get(edge.origin), graph)} → ${target?.label ?? edge.target}`;
+  }
+  const rule = rules.get(id);
+  return rule === undefined ? id : `result ${labelOf(rule, graph)}`;
+}
+
+export interface StreamRow {
+  readonly name: string;
+  /** Tuples per second of event time over the newest epoch. */
+  readonly rate: number | null;
+  readonly accepted: number | null;
+  readonly late: number | null;
+  readonly undecodable: number | null;
+  readonly latenessMs: number;
+  readonly watermark: string | null;
+  readonly newest: string | null;
+}
+
+export function streamRows(graph: PhysicalGraph, batch: BatchCompleted | null, statistics: EpochCompleted | null): StreamRow[] {
+  const seconds = statistics?.event_seconds ?? 0;
+  return graph.streams.map((stream): StreamRow => {
+    const metrics = batch?.streams[stream.name];
+    const accepted = statistics?.accepted[stream.name];
+    return {
+      name: stream.name,
+      rate: accepted === undefined || seconds <= 0 ? null : accepted / seconds,
+      accepted: metrics?.accepted ?? null,
+      late: metrics?.late ?? null,
+      undecodable: metrics?.undecodable ?? null,
+      latenessMs: stream.lateness_us / 1000,
+      watermark: metrics?.watermark ?? null,
+      newest: metrics?.max_event_time ?? null,
+    };
+  });
+}
