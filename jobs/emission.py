@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -16,46 +17,84 @@ from optimizer.graph import Emit
 RESULT_LATE = "_late"
 
 
+@dataclass(frozen=True, slots=True)
+class LeafPlan:
+    """A leaf made ready: what to check of a complete combination, and what to keep of it."""
+
+    query: str
+    conditions: tuple[pl.Expr, ...]
+    names: tuple[str, ...]
+    """The outputs, in order."""
+    columns: tuple[str, ...] | None
+    """The columns that the outputs are, if they are nothing but columns."""
+    outputs: tuple[pl.Expr, ...]
+
+
 def emit(
     index: RuleIndex, rule: str, emits: Sequence[Emit], inputs: Sequence[str], frame: pl.DataFrame
 ) -> list[Result]:
     """The results that complete combinations behind `rule` give, one table per query that has any."""
+    if not emits:
+        return []
+    plans = index.leaf_plans.get(rule)
+    if plans is None:
+        plans = index.leaf_plans[rule] = tuple(_prepare(index, leaf, inputs) for leaf in emits)
     results = []
     moments = {name: column_name(index.time_column(name)) for name in inputs}
-    known = [pl.col(column).alias(name) for name, column in moments.items() if column in frame.columns]
-    for leaf in emits:
-        query = index.queries[leaf.query]
-        conditions = [compile_expression(residual) for residual in leaf.residuals]
-        conditions += [
-            _elapsed(index, newer, bound.input) <= bound.window_us
-            for bound in leaf.windows
-            if bound.window_us is not None
-            for newer in inputs
-            if newer != bound.input
-        ]
-        rows = frame.filter(*conditions) if conditions else frame
+    known = {name: column for name, column in moments.items() if column in frame.columns}
+    for plan in plans:
+        rows = frame.filter(*plan.conditions) if plan.conditions else frame
         if rows.is_empty():
             continue
-        types = dict(query.outputs)
-        outputs = [
-            convert(compile_expression(expression), expression.type, types[name]).alias(name)
-            for name, expression in leaf.outputs
-        ]
-        if query.marks_late:
-            outputs.append(pl.col(LATE).alias(RESULT_LATE))
-        names = [name for name, _ in leaf.outputs] + ([RESULT_LATE] if query.marks_late else [])
-        # `with_columns` keeps the height where all outputs are constants.
-        table = rows.with_columns(outputs)[names]
+        if plan.columns is not None:
+            table = _picked(rows, dict(zip(plan.names, plan.columns, strict=True)))
+        else:
+            # `with_columns` keeps the height where all outputs are constants.
+            table = rows.with_columns(plan.outputs)[list(plan.names)]
         results.append(
             Result(
-                leaf.query,
+                plan.query,
                 table.to_arrow(compat_level=pl.CompatLevel.oldest()),
                 rows[[ARRIVAL]].to_arrow().column(0),
                 rule,
-                rows.select(known).to_arrow(compat_level=pl.CompatLevel.oldest()),
+                _picked(rows, known).to_arrow(compat_level=pl.CompatLevel.oldest()),
             )
         )
     return results
+
+
+def _prepare(index: RuleIndex, leaf: Emit, inputs: Sequence[str]) -> LeafPlan:
+    query = index.queries[leaf.query]
+    conditions = [compile_expression(residual) for residual in leaf.residuals]
+    conditions += [
+        _elapsed(index, newer, bound.input) <= bound.window_us
+        for bound in leaf.windows
+        if bound.window_us is not None
+        for newer in inputs
+        if newer != bound.input
+    ]
+    types = dict(query.outputs)
+    outputs = [
+        convert(compile_expression(expression), expression.type, types[name]).alias(name)
+        for name, expression in leaf.outputs
+    ]
+    names = [name for name, _ in leaf.outputs]
+    columns = [
+        column_name(expression)
+        for name, expression in leaf.outputs
+        if isinstance(expression, Column) and expression.type is types[name]
+    ]
+    if query.marks_late:
+        outputs.append(pl.col(LATE).alias(RESULT_LATE))
+        names.append(RESULT_LATE)
+        columns.append(LATE)
+    simple = tuple(columns) if len(columns) == len(names) else None
+    return LeafPlan(leaf.query, tuple(conditions), tuple(names), simple, tuple(outputs))
+
+
+def _picked(rows: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
+    """Columns under other names; nothing is computed."""
+    return pl.DataFrame([rows[column].alias(name) for name, column in columns.items()])
 
 
 def emit_columns(index: RuleIndex, emits: Iterable[Emit], inputs: Iterable[str]) -> set[Column]:

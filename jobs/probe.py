@@ -54,9 +54,9 @@ class Reach:
         """Oldest and newest event time in microseconds, inclusive, that any of the tuples can meet."""
         oldest, newest = _FIRST, _LAST
         for column, window in self.after:
-            oldest = max(oldest, int(arriving[column].cast(pl.Int64).min()) - window)  # type: ignore[arg-type]
+            oldest = max(oldest, int(arriving[column].to_physical().min()) - window)  # type: ignore[arg-type]
         for column, window in self.before:
-            newest = min(newest, int(arriving[column].cast(pl.Int64).max()) + window)  # type: ignore[arg-type]
+            newest = min(newest, int(arriving[column].to_physical().max()) + window)  # type: ignore[arg-type]
         return oldest, newest
 
 
@@ -83,6 +83,14 @@ class ProbePlan:
     reaches: tuple[Reach, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """How probable it is that two tuples of a store have equal keys, as one batch saw it."""
+
+    batch: int
+    probability: float
+
+
 def probe(
     index: RuleIndex, rule: ProbeRule, state: PartitionState, runs: Sequence[RunRef], frame: pl.DataFrame
 ) -> pl.DataFrame:
@@ -100,7 +108,11 @@ def probe(
     # Runs of earlier batches hold smaller arrival numbers only: nothing to compare.
     first: int = arriving[ARRIVAL].min()  # type: ignore[assignment]
     fresh = any(run.max_arrival >= first for run in reachable)
-    return _join(plan, arriving, stored, (*plan.conditions, plan.order) if fresh else plan.conditions)
+    conditions = (*plan.conditions, plan.order) if fresh else plan.conditions
+    if not plan.probe_keys:
+        return _expand(plan, arriving, best_stretches(arriving, stored, plan.ranges), conditions)
+    pairs = _estimated_pairs(index, rule, state.batch, arriving, stored)
+    return _join(plan, arriving, stored, conditions, pairs)
 
 
 def plan_of(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
@@ -256,11 +268,9 @@ def _stored(index: RuleIndex, rule: ProbeRule, plan: ProbePlan, run: pl.DataFram
 
 
 def _join(
-    plan: ProbePlan, arriving: pl.DataFrame, stored: pl.DataFrame, conditions: Sequence[pl.Expr]
+    plan: ProbePlan, arriving: pl.DataFrame, stored: pl.DataFrame, conditions: Sequence[pl.Expr], pairs: float
 ) -> pl.DataFrame:
-    if not plan.probe_keys:
-        return _expand(plan, arriving, best_stretches(arriving, stored, plan.ranges), conditions)
-    pairs = _estimated_pairs(plan, arriving, stored)
+    """Tuples with equal keys that fulfil the conditions; about `pairs` have equal keys."""
     if pairs > max(_PAIRS, _SORTING * stored.height) and plan.ranges:
         # Few values, many tuples of each: a range within each key may leave far fewer pairs.
         some, part = best_range(arriving, stored, plan.ranges)
@@ -276,23 +286,37 @@ def _join(
     return _checked(plan, joined, conditions).collect(engine=engine)
 
 
-def _estimated_pairs(plan: ProbePlan, arriving: pl.DataFrame, stored: pl.DataFrame) -> float:
+def _estimated_pairs(
+    index: RuleIndex, rule: ProbeRule, batch: int, arriving: pl.DataFrame, stored: pl.DataFrame
+) -> float:
     """Pairs with equal keys, from how often keys of a sample coincide.
 
-    Of k sampled keys, k * (k - 1) / 2 pairs coincide with the probability sum(p * p) over the
-    keys' frequencies p, which is also that of an arriving and a stored tuple, if both sides are
-    alike: Alon, Matias, Szegedy, STOC 1996, section 2.2, on the second frequency moment.
+    An arriving and a stored tuple coincide as often as two stored ones, if both sides are alike.
+    What was found for one rule holds for all rules of the batch that join the store on the same.
     """
-    product = arriving.height * stored.height
+    product = float(arriving.height * stored.height)
     if product <= _FEW_PAIRS:
-        return float(product)
+        return product
+    keys = (rule.store, tuple(equality.stored for equality in rule.equalities))
+    known = index.repetitions.get(keys)
+    if known is None or known.batch != batch:
+        probability = _coincidence(stored, plan_of(index, rule).stored_keys)
+        known = index.repetitions[keys] = Repetition(batch, probability)
+    return product * known.probability
+
+
+def _coincidence(stored: pl.DataFrame, keys: Sequence[pl.Expr]) -> float:
+    """The probability that two tuples have equal keys, judged by a sample.
+
+    Of k sampled keys, k * (k - 1) / 2 pairs coincide with the probability sum(p * p) over the
+    keys' frequencies p: Alon, Matias, Szegedy, STOC 1996, section 2.2, on the second frequency moment.
+    """
     sample = stored[:: max(1, stored.height // _SAMPLE)]
     if sample.height < 2:
-        return float(product)
-    keys = sample.select(key.alias(str(i)) for i, key in enumerate(plan.stored_keys)).drop_nulls()
-    _, counts = np.unique(keys.hash_rows().to_numpy(), return_counts=True)
-    coinciding = float((counts * (counts - 1)).sum())
-    return product * coinciding / (sample.height * (sample.height - 1))
+        return 1.0
+    found = sample.select(key.alias(str(i)) for i, key in enumerate(keys)).drop_nulls()
+    _, counts = np.unique(found.hash_rows().to_numpy(), return_counts=True)
+    return float((counts * (counts - 1)).sum()) / (sample.height * (sample.height - 1))
 
 
 def _expand(

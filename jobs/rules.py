@@ -7,7 +7,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 from jobs.message import column_name
-from optimizer.expression import Column
+from optimizer.expression import Column, Expression
 from optimizer.graph import (
     Edge,
     GraphStore,
@@ -20,7 +20,8 @@ from optimizer.graph import (
 from optimizer.types import ColumnType
 
 if TYPE_CHECKING:
-    from jobs.probe import ProbePlan
+    from jobs.emission import LeafPlan
+    from jobs.probe import ProbePlan, Repetition
 
 
 class RuleIndex:
@@ -46,6 +47,10 @@ class RuleIndex:
                     self.probe_rules[self.edges[rule.edge].level].append(rule)
         self.probe_plans: dict[str, ProbePlan] = {}
         """Filled by `jobs.probe`, one by one, when a rule first gets work."""
+        self.leaf_plans: dict[str, tuple[LeafPlan, ...]] = {}
+        """Filled by `jobs.emission`, by rule, when it first has results."""
+        self.repetitions: dict[tuple[str, tuple[Expression, ...]], Repetition] = {}
+        """How often keys of a store coincide; kept by `jobs.probe`."""
         self.probe_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, ProbeRule))
         self.store_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, StoreRule))
         self.input_streams = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -20,6 +21,7 @@ from jobs.sources.arrow_types import ARROW_TYPES
 from optimizer.graph import GraphQuery
 from optimizer.types import ColumnType
 
+_TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 _HIDDEN = ".pending"
 DEAD_LETTER_FOLDER = "dead_letters"
 SCHEMA_FILE = "schema.parquet"
@@ -46,8 +48,25 @@ def write_hidden(output: str, folder: str, batch: int, level: int, task: int, ta
     file = OutputFile(str(path), table.num_rows, new_attempt())
     hidden = hidden_path(Path(output), file)
     hidden.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table, hidden, compression="lz4")
+    repeating, counting = _encodings(table.schema)
+    pq.write_table(table, hidden, compression="lz4", use_dictionary=repeating, column_encoding=counting)
     return file
+
+
+@cache
+def _encodings(schema: pa.Schema) -> tuple[list[str], dict[str, str]]:
+    """The columns to write with a dictionary, and the encodings of others.
+
+    A dictionary of numbers that hardly repeat takes six times as long to build as their differences
+    take to write, and twice the space. Both encodings are read by Spark, DuckDB, Polars and Arrow.
+    """
+    repeating = [field.name for field in schema if field.type in _TEXTS]
+    counting = {field.name: "DELTA_BINARY_PACKED" for field in schema if _is_counted(field.type)}
+    return repeating, counting
+
+
+def _is_counted(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_temporal(kind))
 
 
 def hidden_path(output: Path, file: OutputFile) -> Path:
