@@ -49,7 +49,8 @@ def test_from_sql_to_live_answers(page: Page) -> None:
     page.get_by_label("Query", exact=True).select_option(label="wind-and-delays")
     rows = page.get_by_role("region", name="Newest results of wind-and-delays").locator("tbody tr")
     expect(rows.first).to_be_visible(timeout=SLOW_MS)
-    assert rows.first.locator("td").count() == 4
+    # Four columns, and the way to the result's path.
+    assert rows.first.locator("td").count() == 5
 
 
 @pytest.mark.parametrize("address", ["/queries/", "/topologies/", "/streams/", "/jobs/"])

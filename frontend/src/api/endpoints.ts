@@ -2,11 +2,16 @@
 import type {
   AccountName,
   Alternative,
+  AuditEntry,
+  DeadLetters,
   DeployAnswer,
   Explanation,
   Impact,
   Me,
+  Outlook,
   PlanDocument,
+  Preview,
+  Provenance,
   QueryDocument,
   QueryResults,
   QueryVersion,
@@ -36,6 +41,19 @@ export const changeStream = async (name: string, changes: Partial<StreamChange>)
 export const deleteStream = async (name: string): Promise<void> => done(await client.DELETE("/api/streams/{name}/", { params: { path: { name } } }));
 export const streamImpact = async (name: string): Promise<Impact> =>
   answered(await client.GET("/api/streams/{name}/impact/", { params: { path: { name } } }));
+
+export interface ChosenLetter {
+  readonly topology: string;
+  readonly id: string;
+  /** Sent in place of the letter's own tuple. */
+  readonly tuple?: Record<string, unknown>;
+}
+export const deadLetters = async (name: string, limit: number): Promise<DeadLetters> =>
+  answered(await client.GET("/api/streams/{name}/dead-letters/", { params: { path: { name }, query: { limit } } }));
+export const redriveLetters = async (name: string, letters: readonly ChosenLetter[]): Promise<{ count: number }> =>
+  answered(await client.POST("/api/streams/{name}/dead-letters/redrive/", { params: { path: { name } }, body: { letters: [...letters] } }));
+export const discardLetters = async (name: string, letters: readonly ChosenLetter[]): Promise<{ count: number }> =>
+  answered(await client.POST("/api/streams/{name}/dead-letters/discard/", { params: { path: { name } }, body: { letters: letters.map(({ topology, id }) => ({ topology, id })) } }));
 
 export const readMe = async (): Promise<Me> => answered(await client.GET("/api/me/"));
 export const listAccounts = async (): Promise<AccountName[]> => answered(await client.GET("/api/accounts/"));
@@ -78,6 +96,14 @@ export const formatSql = async (sql: string): Promise<{ sql: string }> =>
 export const explainSql = async (sql: string, name: string | null, signal?: AbortSignal): Promise<Explanation> =>
   answered(await client.POST("/api/sql/explain/", { body: { sql, name: name ?? "" }, ...signalled(signal) }));
 
+/** What the draft would keep in a topology, and windows that would make it cheaper there. */
+export const outlookSql = async (sql: string, name: string | null, signal?: AbortSignal): Promise<Outlook> =>
+  answered(await client.POST("/api/sql/outlook/", { body: { sql, name: name ?? "" }, ...signalled(signal) }));
+export const previewSql = async (sql: string, name: string | null, limit: number): Promise<Preview> =>
+  answered(await client.POST("/api/sql/preview/", { body: { sql, name: name ?? "", limit } }));
+export const resultProvenance = async (query: number, result: string): Promise<Provenance> =>
+  answered(await client.GET("/api/queries/{id}/results/provenance/", { params: { path: { id: String(query) }, query: { id: result } } }));
+
 export const listTopologies = async (): Promise<TopologyDocument[]> => answered(await client.GET("/api/topologies/"));
 export const readTopology = async (name: string): Promise<TopologyDocument> =>
   answered(await client.GET("/api/topologies/{name}/", { params: { path: { name } } }));
@@ -107,6 +133,9 @@ export const restartTopology = async (name: string): Promise<TopologyDocument> =
   answered(await client.POST("/api/topologies/{name}/restart/", { params: { path: { name } } }));
 export const optimizeTopology = async (name: string): Promise<TopologyDocument> =>
   answered(await client.POST("/api/topologies/{name}/optimize/", { params: { path: { name } } }));
+
+export const auditTrail = async (name: string, limit: number): Promise<AuditEntry[]> =>
+  answered(await client.GET("/api/topologies/{name}/audit/", { params: { path: { name }, query: { limit } } }));
 
 export const listRuns = async (topology: string, limit: number): Promise<RunDocument[]> =>
   answered(await client.GET("/api/runs/", { params: { query: { topology, limit } } }));

@@ -11,6 +11,7 @@ import { watchDeployment, type Deployment } from "./deployment";
 import { DeploymentLine } from "./DeploymentLine";
 import { dropDraft, keepDraft, readDraft } from "./draft";
 import { PlanPane } from "./PlanPane";
+import { PreviewPane } from "./PreviewPane";
 import { QueryDrawer } from "./QueryDrawer";
 import { TagList } from "./TagList";
 import { ProblemList } from "./ProblemList";
@@ -43,6 +44,8 @@ export function Editor(props: Props): JSX.Element {
   const [description, setDescription] = useState(kept?.description ?? query?.description ?? "");
   const [notice, setNotice] = useState<{ text: string; bad: boolean } | null>(null);
   const [busy, setBusy] = useState(false);
+  /** A new object for every press, so that the same text is tried again. */
+  const [previewed, setPreviewed] = useState<{ readonly sql: string } | null>(null);
   const [deployment, setDeployment] = useState<Deployment | null>(null);
   const host = useRef<HTMLDivElement>(null);
   const editor = useRef<SqlEditor | null>(null);
@@ -155,6 +158,7 @@ export function Editor(props: Props): JSX.Element {
         {query !== null && query.topology !== null && <a href={`/topologies/${encodeURIComponent(query.topology)}/`}>{query.topology}</a>}
         {query !== null && <span class="muted">v{query.version}{changed ? " + changes" : ""}</span>}
         <button type="button" class="button" disabled={busy} title="Shift-Alt-F" onClick={keys.current.format}>Format</button>
+        <button type="button" class="button" disabled={checked.problems.length > 0 || sql.trim() === ""} title="Run it over recent tuples, without deploying it" onClick={() => setPreviewed({ sql: editor.current?.text() ?? sql })}>Preview</button>
         <button type="button" class="button" disabled={busy || readOnly || !changed} title="Ctrl-S" onClick={keys.current.save}>Save</button>
         <button type="button" class="button primary" disabled={busy || readOnly || checked.problems.length > 0 || sql.trim() === ""} title="Ctrl-Enter" onClick={keys.current.deploy}>Deploy</button>
       </div>
@@ -178,8 +182,9 @@ export function Editor(props: Props): JSX.Element {
           <div ref={host} class="sql-host" />
           <ProblemList problems={checked.problems} empty={sql.trim() === ""} validation={checked.validation} pending={checked.pending} onGo={(problem) => editor.current?.goTo(problem)} onFix={(problem) => editor.current?.fix(problem)} />
         </div>
-        <PlanPane explanation={checked.explanation} reason={checked.reason} stale={checked.pending || checked.problems.length > 0} colour={props.colour} />
+        <PlanPane explanation={checked.explanation} outlook={checked.outlook} reason={checked.reason} stale={checked.pending || checked.problems.length > 0} colour={props.colour} />
       </div>
+      {previewed !== null && <PreviewPane key={previewed.sql} asked={previewed} name={name.trim() === "" ? null : name.trim()} changed={previewed.sql !== sql} onClose={() => setPreviewed(null)} />}
       {query !== null && (
         <QueryDrawer
           query={query}

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { Explanation, Marginal } from "../api/documents";
+import type { Explanation, Marginal, Outlook } from "../api/documents";
 import { ChartHost } from "../charts/ChartHost";
 import { createJoinGraph } from "../charts/joinGraph";
 import type { StreamColour } from "../colour/streams";
@@ -8,9 +8,11 @@ import { count, percent, rate, signed } from "../format/quantities";
 import { conditionsOf, forestOf, probeOrders, type ForestNode } from "../plan/forest";
 import { joinGraphOf, layoutJoinGraph } from "../plan/joinGraph";
 import { parseGraph, type PhysicalGraph } from "../plan/physicalGraph";
+import { OutlookFacts } from "./OutlookFacts";
 
 interface Props {
   readonly explanation: Explanation | null;
+  readonly outlook: Outlook | null;
   /** Why there is no explanation of the newest text. */
   readonly reason: string | null;
   readonly stale: boolean;
@@ -20,7 +22,7 @@ interface Props {
 const WIDTH = 360;
 
 /** Right pane: what the optimizer would do with the query as it stands. */
-export function PlanPane({ explanation, reason, stale, colour }: Props): JSX.Element {
+export function PlanPane({ explanation, outlook, reason, stale, colour }: Props): JSX.Element {
   const graph = useMemo(() => (explanation === null ? null : parseGraph(explanation.graph)), [explanation]);
   return (
     <aside class={`pane plan ${stale ? "stale" : ""}`} aria-label="Live plan">
@@ -38,6 +40,7 @@ export function PlanPane({ explanation, reason, stale, colour }: Props): JSX.Ele
         <>
           <JoinGraphOf graph={graph} colour={colour} />
           {explanation.marginal !== null && <MarginalCost marginal={explanation.marginal} />}
+          {outlook !== null && <OutlookFacts outlook={outlook} />}
           <Costs explanation={explanation} />
           <ProbeOrders graph={graph} colour={colour} />
           <details>

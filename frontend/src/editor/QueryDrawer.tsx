@@ -5,6 +5,7 @@ import { queryImpact, queryResults, resultsFile, undeployQuery } from "../api/en
 import { explainError } from "../api/request";
 import { ConfirmDialog } from "../ui/ConfirmDialog";
 import { ImpactFacts } from "../ui/ImpactFacts";
+import { ResultPath } from "../ui/ResultPath";
 import { RowsTable } from "../ui/RowsTable";
 import { useLoaded } from "../ui/useLoaded";
 import { AccessForm } from "./AccessForm";
@@ -44,6 +45,7 @@ export function QueryDrawer({ query, onQuery, onReverted }: Props): JSX.Element 
 
 function Results({ query }: { query: QueryDocument }): JSX.Element {
   const { value, problem } = useLoaded(() => queryResults(query.id, LIMIT), REFRESH_MS, query.id);
+  const [picked, setPicked] = useState<string | null>(null);
   if (query.topology === null) return <p class="empty">Not deployed: nothing answers it. Deploy it, and its newest results appear here.</p>;
   return (
     <>
@@ -55,7 +57,8 @@ function Results({ query }: { query: QueryDocument }): JSX.Element {
       </div>
       {problem !== null && <p class="problem-line">{problem}</p>}
       {value !== null && value.rows.length === 0 && <p class="empty">No result yet. It appears here with the batch that finds it.</p>}
-      {value !== null && value.rows.length > 0 && <RowsTable columns={value.columns} rows={value.rows} keys={value.ids} caption={`Newest results of ${query.name}`} />}
+      {value !== null && value.rows.length > 0 && <RowsTable columns={value.columns} rows={value.rows} keys={value.ids} caption={`Newest results of ${query.name}`} onPick={setPicked} picked={picked} />}
+      {picked !== null && <ResultPath query={query.id} result={picked} onClose={() => setPicked(null)} />}
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Explanation, Problem, Validation } from "../api/documents";
-import { explainSql, validateSql } from "../api/endpoints";
+import type { Explanation, Outlook, Problem, Validation } from "../api/documents";
+import { explainSql, outlookSql, validateSql } from "../api/endpoints";
 import { explainError, isAbort, Refusal } from "../api/request";
 
 /** After this pause in typing the text is checked. */
@@ -10,13 +10,15 @@ export interface Checked {
   readonly problems: readonly Problem[];
   readonly validation: Validation | null;
   readonly explanation: Explanation | null;
+  /** Null until it is known; it comes after the explanation. */
+  readonly outlook: Outlook | null;
   /** Why the plan is missing or old. */
   readonly reason: string | null;
   /** True while what is shown belongs to an older text. */
   readonly pending: boolean;
 }
 
-const NOTHING: Checked = { problems: [], validation: null, explanation: null, reason: null, pending: false };
+const NOTHING: Checked = { problems: [], validation: null, explanation: null, outlook: null, reason: null, pending: false };
 const EMPTY_REASON = "Write a query: its join graph, cost and probe orders appear here while you type.";
 
 /** Validate, then explain, whatever stands in the editor; an answer to an older text is never shown. */
@@ -42,13 +44,15 @@ export function useValidation(sql: string, name: string | null): Checked {
       setChecked((before) => ({ ...before, problems: [], validation }));
       const explanation = await explainSql(sql, name, control.signal);
       if (control.signal.aborted) return;
-      setChecked({ problems: [], validation, explanation, reason: null, pending: false });
+      setChecked({ problems: [], validation, explanation, outlook: null, reason: null, pending: false });
+      const outlook = await outlookSql(sql, name, control.signal);
+      if (!control.signal.aborted) setChecked((before) => ({ ...before, outlook }));
     };
     const timer = setTimeout(() => {
       check().catch((error: unknown) => {
         if (isAbort(error) || control.signal.aborted) return;
         const problems = error instanceof Refusal ? error.problems : [];
-        setChecked((before) => ({ ...before, problems, explanation: null, reason: explainError(error), pending: false }));
+        setChecked((before) => ({ ...before, problems, explanation: null, outlook: null, reason: explainError(error), pending: false }));
       });
     }, PAUSE_MS);
     return () => {

@@ -7,6 +7,7 @@ import type { IslandProps } from "../shell/islandProps";
 import { StatusBadge } from "../ui/StatusBadge";
 import { useLoaded } from "../ui/useLoaded";
 import { useNow } from "../ui/useNow";
+import { AuditTrail } from "./AuditTrail";
 import { TopologyActions } from "./TopologyActions";
 
 const REFRESH_MS = 2500;
@@ -75,6 +76,7 @@ function TopologyJobs({ topology, operator, onDone }: { topology: TopologyDocume
         </div>
       )}
       {open !== null && <RunLogTail key={open} id={open} />}
+      <AuditTrail topology={topology.name} />
     </article>
   );
 }

@@ -1,8 +1,9 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { StreamDocument } from "../api/documents";
-import { changeStream, createStream } from "../api/endpoints";
+import { changeStream, createStream, readMe } from "../api/endpoints";
 import { explainError, Refusal } from "../api/request";
+import { useLoaded } from "../ui/useLoaded";
 import { changesOf, COLUMN_TYPES, documentOf, EMPTY, faultsOf, fieldsOf, timestamps, type StreamFields } from "./streamForm";
 
 interface Props {
@@ -17,6 +18,8 @@ export function StreamForm({ stream, onDone, onCancel }: Props): JSX.Element {
   const [fields, setFields] = useState<StreamFields>(stream === null ? EMPTY : fieldsOf(stream));
   const [problems, setProblems] = useState<readonly string[]>([]);
   const [busy, setBusy] = useState(false);
+  const me = useLoaded(readMe);
+  const teams = [...new Set([...(me.value?.teams ?? []), ...(fields.team === "" ? [] : [fields.team])])].sort();
   const set = (changes: Partial<StreamFields>): void => setFields((before) => ({ ...before, ...changes }));
   const fixed = stream !== null && stream.query_count > 0;
   const setColumn = (place: number, changes: Partial<StreamFields["columns"][number]>): void => {
@@ -81,6 +84,13 @@ export function StreamForm({ stream, onDone, onCancel }: Props): JSX.Element {
           </select>
         </label>
         <label class="field"><span>Tuples per second, if known</span><input type="text" inputMode="decimal" value={fields.rate} placeholder="unknown" onInput={(event) => set({ rate: event.currentTarget.value })} /></label>
+        <label class="field">
+          <span>Team that may change it too</span>
+          <select value={fields.team} onChange={(event) => set({ team: event.currentTarget.value })}>
+            <option value="">none</option>
+            {teams.map((name) => <option key={name} value={name}>{name}</option>)}
+          </select>
+        </label>
         <label class="field"><span>Tasks of its stores</span><input type="text" inputMode="numeric" value={fields.tasks} placeholder="auto" onInput={(event) => set({ tasks: event.currentTarget.value })} /></label>
       </div>
       <div class="dialog-actions">

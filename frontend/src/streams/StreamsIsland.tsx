@@ -11,6 +11,7 @@ import { RowsTable } from "../ui/RowsTable";
 import { StreamChip } from "../ui/StreamChip";
 import { useLoaded } from "../ui/useLoaded";
 import { entryRate, useEntryRates } from "./entryRates";
+import { DeadLetterList } from "./DeadLetterList";
 import { StreamForm } from "./StreamForm";
 import { StreamReaders } from "./StreamReaders";
 
@@ -119,6 +120,7 @@ function StreamDetail({ stream, arriving, colour, onChanged }: { stream: StreamD
         ))}
       </p>
       <StreamReaders name={stream.name} />
+      <DeadLetterList stream={stream} />
       <h2>Newest tuples</h2>
       {sample.problem !== null && <p class="problem-line">{sample.problem}</p>}
       {sample.value?.rows.length === 0 && (

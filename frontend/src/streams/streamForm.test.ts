@@ -19,6 +19,11 @@ describe("the form of a stream", () => {
     expect(changesOf(fields, stream)).toEqual({ lateness_ms: 2500, tuples_per_second: null });
   });
 
+  it("gives the stream to a team and takes it back", () => {
+    expect(changesOf({ ...fieldsOf(stream), team: "airside" }, stream)).toEqual({ team: "airside" });
+    expect(changesOf({ ...fieldsOf({ ...stream, team: "airside" }), team: "" }, { ...stream, team: "airside" })).toEqual({ team: null });
+  });
+
   it("says what is missing", () => {
     expect(faultsOf({ ...EMPTY, name: "gates" })).toEqual([]);
     expect(faultsOf(EMPTY)).toEqual(["Give the stream a name."]);

@@ -14,10 +14,12 @@ export interface StreamFields {
   readonly late: "drop" | "join";
   readonly rate: string;
   readonly tasks: string;
+  /** Empty for none. */
+  readonly team: string;
 }
 
 export const EMPTY: StreamFields = {
-  name: "", description: "", columns: [{ name: "at", type: "timestamp" }], eventTime: "at", lateness: "0", late: "drop", rate: "", tasks: "",
+  name: "", description: "", columns: [{ name: "at", type: "timestamp" }], eventTime: "at", lateness: "0", late: "drop", rate: "", tasks: "", team: "",
 };
 
 export function fieldsOf(stream: StreamDocument): StreamFields {
@@ -30,6 +32,7 @@ export function fieldsOf(stream: StreamDocument): StreamFields {
     late: stream.late ?? "drop",
     rate: stream.tuples_per_second === null || stream.tuples_per_second === undefined ? "" : String(stream.tuples_per_second),
     tasks: stream.parallelism === null || stream.parallelism === undefined ? "" : String(stream.parallelism),
+    team: stream.team ?? "",
   };
 }
 
@@ -65,7 +68,7 @@ export function documentOf(fields: StreamFields): StreamWrite {
     parallelism: numberOr(fields.tasks, null),
     tuples_per_second: numberOr(fields.rate, null),
     columns: fields.columns.map(({ name, type }) => ({ name, type })),
-    team: null,
+    team: fields.team === "" ? null : fields.team,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { queryResults } from "../api/endpoints";
+import { ResultPath } from "../ui/ResultPath";
 import { RowsTable } from "../ui/RowsTable";
 import { useLoaded } from "../ui/useLoaded";
 
@@ -27,13 +28,15 @@ export function ResultsTail({ queries }: { queries: readonly { readonly id: numb
 }
 
 function Tail({ id, name }: { id: number; name: string }): JSX.Element {
+  const [picked, setPicked] = useState<string | null>(null);
   const { value, problem } = useLoaded(() => queryResults(id, LIMIT), REFRESH_MS, id);
   if (value === null) return problem === null ? <p class="muted">Loading…</p> : <p class="problem-line">{problem}</p>;
   if (value.rows.length === 0) return <p class="empty">No result of {name} yet. It appears here with the batch that finds it.</p>;
   return (
     <>
       {problem !== null && <p class="problem-line">{problem}</p>}
-      <RowsTable columns={value.columns} rows={value.rows} keys={value.ids} caption={`Newest results of ${name}`} />
+      <RowsTable columns={value.columns} rows={value.rows} keys={value.ids} caption={`Newest results of ${name}`} onPick={setPicked} picked={picked} />
+      {picked !== null && <ResultPath query={id} result={picked} onClose={() => setPicked(null)} />}
     </>
   );
 }

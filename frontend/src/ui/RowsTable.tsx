@@ -6,17 +6,21 @@ interface Props {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
   readonly keys?: readonly string[];
   readonly caption: string;
+  /** Called with the key of a row that somebody asks about; `picked` is the one asked about last. */
+  readonly onPick?: (key: string) => void;
+  readonly picked?: string | null;
 }
 
 const NUMERIC = new Set(["bigint", "int", "double"]);
 
 /** Rows of a stream or a query, as they are. */
-export function RowsTable({ columns, rows, keys, caption }: Props): JSX.Element {
+export function RowsTable({ columns, rows, keys, caption, onPick, picked }: Props): JSX.Element {
   return (
     <div class="table-scroll" tabIndex={0} role="region" aria-label={caption}>
       <table class="rows">
         <thead>
           <tr>
+            {onPick !== undefined && <th scope="col">Path</th>}
             {columns.map((column) => (
               <th key={column.name} scope="col" class={NUMERIC.has(column.type) ? "number" : ""} title={column.type}>
                 {column.name}
@@ -26,7 +30,12 @@ export function RowsTable({ columns, rows, keys, caption }: Props): JSX.Element 
         </thead>
         <tbody>
           {rows.map((row, i) => (
-            <tr key={keys?.[i] ?? i}>
+            <tr key={keys?.[i] ?? i} class={picked !== undefined && picked !== null && picked === keys?.[i] ? "picked" : ""}>
+              {onPick !== undefined && (
+                <td>
+                  <button type="button" class="link" aria-label={`How row ${i + 1} came about`} aria-pressed={picked === keys?.[i]} onClick={() => onPick(keys?.[i] ?? "")}>↶</button>
+                </td>
+              )}
               {columns.map((column) => {
                 const value = row[column.name];
                 const missing = value === null || value === undefined;

@@ -1,0 +1,38 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { auditTrail } from "../api/endpoints";
+import { instant } from "../format/quantities";
+import { useLoaded } from "../ui/useLoaded";
+
+const LIMIT = 50;
+
+/** Who asked for what of a topology; loaded when somebody opens it. */
+export function AuditTrail({ topology }: { topology: string }): JSX.Element {
+  const [open, setOpen] = useState(false);
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Audit trail</summary>
+      {open && <Entries topology={topology} />}
+    </details>
+  );
+}
+
+function Entries({ topology }: { topology: string }): JSX.Element {
+  const { value, problem } = useLoaded(() => auditTrail(topology, LIMIT), null, topology);
+  if (value === null) return problem === null ? <p class="muted">Loading…</p> : <p class="problem-line">{problem}</p>;
+  if (value.length === 0) return <p class="empty">Nobody has asked for anything yet.</p>;
+  return (
+    <div class="table-scroll" tabIndex={0} role="region" aria-label={`Audit trail of ${topology}`}>
+      <table class="list stack">
+        <thead>
+          <tr><th scope="col">When (UTC)</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">Of what</th></tr>
+        </thead>
+        <tbody>
+          {value.map((entry, i) => (
+            <tr key={i}><td>{instant(entry.at)}</td><td>{entry.account ?? <span class="muted">deleted account</span>}</td><td>{entry.action}</td><td>{entry.detail}</td></tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
