@@ -1,4 +1,4 @@
-"""The optimizer's command line: `plan` a workload directory, print the graph's `schema`.
+"""The optimizer's command line: `plan` a workload directory, `convert` queries, print the graph's `schema`.
 
 Exit codes: 0 done, 2 bad input (one line on stderr with file, place and expectation), 1
 anything else.
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from optimizer.conversion.command import run_convert
 from optimizer.errors import Infeasible, InputError, Place
 from optimizer.explain import Explanation, draw, explain, to_json, to_text
 from optimizer.graph import PhysicalGraph, graph_schema
@@ -40,6 +41,8 @@ def main(arguments: Sequence[str]) -> int:
         options = parse_arguments(arguments)
         if options.command == "schema":
             print(json.dumps(graph_schema(), indent=1, sort_keys=True))
+        elif options.command == "convert":
+            print(run_convert(options.path, options.streams, options.out, options.json))
         else:
             _plan(options)
     except InputError as error:
@@ -109,7 +112,15 @@ def _parser() -> argparse.ArgumentParser:
     _add_planning(commands.add_parser("plan", help="plan a workload directory and explain the plan"))
     _add_planning(commands.add_parser("explain", help="the same as plan: why the plan is what it is"))
     commands.add_parser("schema", help="print the JSON Schema of physical graphs")
+    _add_converting(commands.add_parser("convert", help="replace trees of binary joins by multi-way joins"))
     return parser
+
+
+def _add_converting(converting: argparse.ArgumentParser) -> None:
+    converting.add_argument("path", type=Path, help="a file NAME.sql, or a directory with streams.yaml")
+    converting.add_argument("--streams", type=Path, metavar="FILE", help="the streams.yaml")
+    converting.add_argument("--out", type=Path, metavar="DIR", help="write the joins as a workload")
+    converting.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _add_planning(planning: argparse.ArgumentParser) -> None:

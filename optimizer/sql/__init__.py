@@ -1,4 +1,4 @@
-"""SQL in, queries out; the only package that knows sqlglot."""
+"""SQL in, queries out; beside `optimizer.conversion` the only package that knows sqlglot."""
 
 from __future__ import annotations
 

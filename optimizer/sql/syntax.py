@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from sqlglot import exp
+from sqlglot import Dialect, exp
 from sqlglot.errors import ErrorLevel, ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -34,7 +34,7 @@ def read_select(text: SourceText) -> exp.Select:
     """
     tokens = tokens_of(text)
     _check_shape(text, tokens)
-    statements = [tree for tree in _parsed(text, tokens, WindowedParser.parse) if tree is not None]
+    statements = [tree for tree in parsed(text, tokens, WindowedParser.parse) if tree is not None]
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
         raise text.error(None, "syntax", "text that is no query", "SELECT ... FROM ... WHERE ...")
     return statements[0]
@@ -45,11 +45,11 @@ def read_condition(text: SourceText) -> exp.Expr:
     tokens = tokens_of(text)
     if not tokens:
         raise text.error((0, 1), "empty", "no condition", "a condition such as r.a = s.a")
-    _check_nesting(text, tokens)
+    check_nesting(text, tokens)
     for token in tokens:
         if token.token_type is TokenType.SEMICOLON:
             raise text.error(_span(token), "syntax", ";", "one condition")
-    tree = _parsed(text, tokens, WindowedParser.condition)
+    tree = parsed(text, tokens, WindowedParser.condition)
     if tree is None:
         raise text.error(None, "syntax", "text that is no condition", "a condition such as r.a = s.a")
     return tree
@@ -58,10 +58,14 @@ def read_condition(text: SourceText) -> exp.Expr:
 Parsed = TypeVar("Parsed")
 
 
-def _parsed(
-    text: SourceText, tokens: list[Token], parse: Callable[[WindowedParser, list[Token], str], Parsed]
+def parsed(
+    text: SourceText,
+    tokens: list[Token],
+    parse: Callable[[WindowedParser, list[Token], str], Parsed],
+    dialect: Dialect = _DIALECT,
 ) -> Parsed:
-    parser = _DIALECT.parser(error_level=ErrorLevel.IMMEDIATE)
+    """What a parser of the dialect makes of the tokens. Raises `InputError` where it makes nothing."""
+    parser = dialect.parser(error_level=ErrorLevel.IMMEDIATE)
     assert isinstance(parser, WindowedParser)
     try:
         return parse(parser, tokens, text.text)
@@ -159,7 +163,7 @@ def _check_shape(text: SourceText, tokens: list[Token]) -> None:
     if first.token_type is not TokenType.SELECT:
         raise text.error(_span(first), "syntax", _quote(first), "SELECT")
     ended, depth, before = False, 0, TokenType.SEMICOLON
-    _check_nesting(text, tokens)
+    check_nesting(text, tokens)
     for token in tokens:
         kind = token.token_type
         depth += (kind in _OPENING) - (kind in _CLOSING)
@@ -178,7 +182,7 @@ def _check_shape(text: SourceText, tokens: list[Token]) -> None:
         before = kind
 
 
-def _check_nesting(text: SourceText, tokens: list[Token]) -> None:
+def check_nesting(text: SourceText, tokens: list[Token]) -> None:
     """Brackets come in pairs and not too deep, so that the parser's recursion has an end."""
     opened: list[Token] = []
     for token in tokens:

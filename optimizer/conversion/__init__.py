@@ -1,0 +1,33 @@
+"""TSC: plans of binary joins to plans of multi-way joins (UMJoin section 3.2; docs/conversion.md).
+
+Knows sqlglot, as `optimizer.sql` does.
+"""
+
+from __future__ import annotations
+
+from optimizer.conversion.document import (
+    ConvertedQuery,
+    JoinDocument,
+    SubqueryInput,
+    document,
+    to_json,
+    to_text,
+)
+from optimizer.conversion.drawing import Operator, draw, to_lines
+from optimizer.conversion.plan import Conversion, ConvertedJoin, DerivedInput, convert
+
+__all__ = [
+    "Conversion",
+    "ConvertedJoin",
+    "ConvertedQuery",
+    "DerivedInput",
+    "JoinDocument",
+    "Operator",
+    "SubqueryInput",
+    "convert",
+    "document",
+    "draw",
+    "to_json",
+    "to_lines",
+    "to_text",
+]

@@ -1,0 +1,101 @@
+"""A plan as a tree of words: for terminals, for JSON and for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlglot import exp
+
+from optimizer.conversion.rendering import to_text
+from optimizer.conversion.tree import (
+    Aggregate,
+    Apply,
+    Derived,
+    Distinct,
+    Filter,
+    Join,
+    Limit,
+    MultiJoin,
+    Node,
+    Project,
+    Scan,
+    SetOperation,
+    Sort,
+    children,
+    expressions,
+)
+from optimizer.sql.windows import duration_text
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator of a plan."""
+
+    kind: str
+    """Such as `scan`, `join` or `multi_join`."""
+    title: str
+    details: tuple[str, ...]
+    """Conditions, columns or terms, each as SQL."""
+    inputs: tuple[Operator, ...]
+
+
+def draw(node: Node) -> Operator:
+    """The plan as words."""
+    kind, title, details = _words(node)
+    return Operator(kind, title, details, tuple(draw(child) for child in children(node)))
+
+
+def to_lines(operator: Operator) -> tuple[str, ...]:
+    """The plan with an operator per line, inputs below the operators that read them."""
+    return tuple(_lines(operator, "", ""))
+
+
+def _lines(operator: Operator, first: str, rest: str) -> Iterator[str]:
+    details = f": {', '.join(operator.details)}" if operator.details else ""
+    yield f"{first}{operator.title}{details}"
+    for position, child in enumerate(operator.inputs):
+        last = position == len(operator.inputs) - 1
+        yield from _lines(child, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "))
+
+
+def _words(node: Node) -> tuple[str, str, tuple[str, ...]]:
+    texts = tuple(map(to_text, expressions(node)))
+    match node:
+        case Scan():
+            window = ""
+            if node.window is not None:
+                window = f" [RANGE {duration_text(node.window // timedelta(microseconds=1))}]"
+            alias = f" AS {node.alias}" if node.alias != node.stream else ""
+            return "scan", f"scan {node.stream}{window}{alias}", ()
+        case Filter():
+            return "filter", "filter", texts
+        case Join():
+            return "join", f"{node.kind} join", texts
+        case MultiJoin():
+            return "multi_join", f"{node.name} of {len(node.inputs)} inputs", texts
+        case Apply():
+            reading = "correlated " if node.correlated else ""
+            title = "value of" if node.kind == "scalar" else f"{node.kind} join with"
+            return "apply", f"{title} {reading}{node.name}", texts
+        case Aggregate():
+            keys = tuple(map(to_text, node.group.expressions)) if node.group is not None else ()
+            return "aggregate", "aggregate by" if keys else "aggregate", keys
+        case Project():
+            return "project", "project", tuple(_output(name, e) for name, e in node.outputs)
+        case Distinct():
+            return "distinct", "distinct", ()
+        case Sort():
+            return "sort", "sort by", texts
+        case Limit():
+            return "limit", "limit", texts
+        case SetOperation():
+            return "set_operation", node.words.lower(), ()
+        case Derived():
+            return "derived", node.alias, ()
+
+
+def _output(name: str, expression: exp.Expr) -> str:
+    text = to_text(expression)
+    return text if isinstance(expression, exp.Column) and expression.name == name else f"{text} AS {name}"
