@@ -25,8 +25,10 @@ from jobs.protocol import (
     EpochCompleted,
     Event,
     Heartbeat,
+    StreamsSampled,
     control_key,
     events_key,
+    samples_key,
     statistics_key,
 )
 from jobs.sinks.tail import ResultTail
@@ -66,6 +68,7 @@ class Outgoing:
         self._client = client
         self._key = events_key(topology)
         self._statistics_key = statistics_key(topology)
+        self._samples_key = samples_key(topology)
         self._run = run
         self._tail = tail
         self._waiting: deque[Event | _Results] = deque(maxlen=MOST_EVENTS)
@@ -137,9 +140,12 @@ class Outgoing:
                     self._tail.append(item.batch, item.plan_id, item.tails, item.dead)
                 else:
                     fields = {"message": item.model_dump_json()}
+                    key, most = self._key, MOST_EVENTS
+                    if isinstance(item, StreamsSampled):
+                        key, most = self._samples_key, 1
                     # An epoch is both at once, so that a retry sends neither twice.
                     both = self._client.pipeline(transaction=True)
-                    both.xadd(self._key, fields, maxlen=MOST_EVENTS, approximate=True)  # type: ignore[arg-type]
+                    both.xadd(key, fields, maxlen=most, approximate=most > 1)  # type: ignore[arg-type]
                     if isinstance(item, EpochCompleted):
                         both.xadd(self._statistics_key, fields, maxlen=MOST_EPOCHS)  # type: ignore[arg-type]
                     both.execute()

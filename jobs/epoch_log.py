@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import asdict
 from datetime import UTC, datetime
+from io import BytesIO
+
+import polars as pl
 
 from jobs.commit import BatchCounts, Manifest
 from jobs.epochs import q_error, sent, sum_counts
 from jobs.metrics import newest
-from jobs.protocol import ElementRate, EpochCompleted, QErrorMetrics
+from jobs.protocol import ElementRate, EpochCompleted, QErrorMetrics, StreamsSampled
+from jobs.sampling import predicate_columns, sample_streams
+from jobs.store import state_root
 from jobs.topology import Committed
 
 
@@ -48,6 +54,23 @@ class EpochLog:
         self._batches = []
         return event
 
+    def samples(self, committed: Committed, epoch: EpochCompleted, state: str) -> StreamsSampled:
+        """A sample of an epoch that `add` has just told of; `state` is the checkpoint's."""
+        sampled = sample_streams(
+            committed.graph,
+            committed.manifest.runs_by_store(),
+            state_root(state),
+            epoch.first_batch,
+            predicate_columns(committed.graph),
+        )
+        return StreamsSampled(
+            run=self._run,
+            at=datetime.now(UTC),
+            epoch=epoch.epoch,
+            plan_id=epoch.plan_id,
+            streams={stream: b64encode(_arrow(frame)) for stream, frame in sampled.items()},
+        )
+
     def _event(self, committed: Committed) -> EpochCompleted:
         graph, manifest = committed.graph, committed.manifest
         total = sum_counts(self._batches, self._before_us)
@@ -76,3 +99,9 @@ class EpochLog:
             rates=rates,
             q_error=None if error is None else QErrorMetrics(**asdict(error)),
         )
+
+
+def _arrow(frame: pl.DataFrame) -> bytes:
+    file = BytesIO()
+    frame.write_ipc_stream(file)
+    return file.getvalue()

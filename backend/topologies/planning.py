@@ -19,11 +19,12 @@ from backend.catalog.language import parse_versions
 from backend.streams.queries import load_catalog, selectivities
 from backend.topologies.models import Plan as PlanRecord
 from backend.topologies.models import Topology, TopologyQuery
-from optimizer.adaptation import Known
+from optimizer.adaptation import Known, tasks_by_stream, with_tasks
 from optimizer.catalog import Catalog
 from optimizer.errors import Infeasible, InputError
 from optimizer.explain import explain as explain_plan
 from optimizer.explain import marginal_cost, to_text
+from optimizer.graph import PhysicalGraph
 from optimizer.plan import Plan, plan
 from optimizer.problem import Options
 from optimizer.query import Query
@@ -132,8 +133,11 @@ def plan_deployed(
     deployed: Sequence[TopologyQuery],
     known: Known | None,
     running: Running | None = None,
+    tasks: Mapping[str, int] | None = None,
 ) -> Plan:
     """A plan for what the topology answers; what was measured goes before what is registered.
+
+    `tasks` are those of streams that set none; they stay as they are if it is None.
 
     With `running`, the plan in use, only what a change reaches is planned anew, and it is left only for
     a gain (docs/optimizer.md, planning again).
@@ -143,7 +147,7 @@ def plan_deployed(
     texts = {one.version.query.name: one.version.sql for one in deployed}
     return plan(
         parse_deployed(deployed, catalog),
-        catalog,
+        with_tasks(catalog, _tasks_in_use(topology) if tasks is None else tasks),
         registered if known is None else LayeredStatistics((known.measured, registered)),
         topology.method,
         Options(time_limit_s=settings.MILLRACE_PLAN_SECONDS),
@@ -153,6 +157,15 @@ def plan_deployed(
         running=running,
         texts=texts,
     )
+
+
+def _tasks_in_use(topology: Topology) -> dict[str, int]:
+    """By stream, what the load has made of the number of tasks that every topology begins with."""
+    if topology.plan is None:
+        return {}
+    graph = PhysicalGraph.from_json(topology.plan.graph, f"plan {topology.plan.plan_id}")
+    most = int(settings.MILLRACE_PARALLELISM)
+    return {stream: min(tasks, most) for stream, tasks in tasks_by_stream(graph).items()}
 
 
 def _refuse(topology_id: int, revision: int, reason: str) -> None:

@@ -8,7 +8,9 @@ planned for it, and the new plan takes over at a batch boundary if it repays the
 from __future__ import annotations
 
 import logging
+from io import BytesIO
 
+import polars as pl
 from django.conf import settings
 from django.db import transaction
 from pydantic import ValidationError
@@ -17,13 +19,13 @@ from backend.bus import connection
 from backend.streams.queries import load_catalog, selectivities
 from backend.topologies import planning
 from backend.topologies.models import Desired, Topology
-from jobs.protocol import EpochCompleted, statistics_key
-from optimizer.adaptation import learn, most_moved, weigh
+from jobs.protocol import EpochCompleted, StreamsSampled, samples_key, statistics_key
+from optimizer.adaptation import learn, loads, most_moved, resize, tasks_by_stream, weigh
 from optimizer.adaptation.weighing import same_plan
 from optimizer.errors import Infeasible, InputError
 from optimizer.graph import PhysicalGraph
 from optimizer.problem import Options
-from optimizer.statistics import Measured, observe
+from optimizer.statistics import Measured, SampleStatistics, observe
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +46,23 @@ def newest_epoch(topology: str) -> EpochCompleted | None:
     except ValidationError as error:
         log.warning("topology %s: an epoch that cannot be read: %s", topology, error.errors()[0]["msg"])
         return None
+
+
+def epoch_samples(topology: str, epoch: EpochCompleted) -> SampleStatistics | None:
+    """What the epoch's samples tell; None if the newest ones are of another epoch, or unreadable."""
+    entries = connection().xrevrange(samples_key(topology), count=1)
+    if not entries:
+        return None
+    (_, fields) = entries[0]
+    try:
+        found = StreamsSampled.model_validate_json(fields.get("message", ""))
+        if (found.run, found.epoch, found.plan_id) != (epoch.run, epoch.epoch, epoch.plan_id):
+            return None
+        frames = {name: pl.read_ipc_stream(BytesIO(body)) for name, body in found.streams.items()}
+    except (ValidationError, pl.exceptions.PolarsError, OSError) as error:
+        log.warning("topology %s: samples that cannot be read: %s", topology, error)
+        return None
+    return SampleStatistics(frames)
 
 
 def reoptimize(topology_id: int) -> bool:
@@ -99,19 +118,27 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
         running,
         Measured(epoch.event_seconds, epoch.accepted, epoch.edges, epoch.held, {}, epoch.rules),
     )
-    known = learn(queries, registered, observed, None, planning.read_known(topology.known))
+    sample = epoch_samples(topology.name, epoch)
+    known = learn(queries, registered, observed, sample, planning.read_known(topology.known))
     document = planning.KNOWN.dump_json(known).decode()
     Topology.objects.filter(pk=topology.pk).update(known=document)
-    made = planning.plan_deployed(topology, deployed, known, planning.running_plan(topology.plan))
+    tasks = tasks_by_stream(running)
+    fixed = [stream.name for stream in catalog.streams if stream.parallelism is not None]
+    found = loads(running, epoch.edges, epoch.last_batch - epoch.first_batch + 1)
+    resized = resize(tasks, found, fixed, int(settings.MILLRACE_PARALLELISM))
+    tasks |= {one.stream: one.after for one in resized}
+    made = planning.plan_deployed(topology, deployed, known, planning.running_plan(topology.plan), tasks)
     if same_plan(made.graph, running):
         return False
-    options = Options(time_limit_s=settings.MILLRACE_PLAN_SECONDS)
-    weighed = weigh(running, made.graph, known, options, epoch.event_seconds, HORIZON_S)
-    if not weighed.worthwhile:
-        return False
-    before = planning.read_known(topology.plan.known) or learn(queries, registered)
-    moved = most_moved(before, known)
-    cause = str(moved) if moved is not None else "statistics became more exact"
+    cause = "; ".join(map(str, resized))
+    if not resized:
+        options = Options(time_limit_s=settings.MILLRACE_PLAN_SECONDS)
+        weighed = weigh(running, made.graph, known, options, epoch.event_seconds, HORIZON_S)
+        if not weighed.worthwhile:
+            return False
+        before = planning.read_known(topology.plan.known) or learn(queries, registered)
+        moved = most_moved(before, known)
+        cause = str(moved) if moved is not None else "statistics became more exact"
     with transaction.atomic():
         record = planning.record_plan(
             topology,

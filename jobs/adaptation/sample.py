@@ -1,9 +1,6 @@
-"""Samples of the streams, for selectivities that no installed probe order observes (section 7.2.1).
+"""The samples of a replay's epochs, kept until they have been used.
 
-A sample is taken from the base stores' runs when an epoch ends, at most a fixed number of tuples per
-stream, spread evenly over the epoch: all of a slow stream, a small part of a fast one. It is kept
-in the checkpoint until the epoch's statistics have been used, so that a replay that is killed in
-between decides alike.
+So a replay that is killed in between decides alike.
 """
 
 from __future__ import annotations
@@ -15,13 +12,9 @@ import polars as pl
 
 from jobs.checkpoint import Checkpoint
 from jobs.commit import Manifest
-from jobs.message import ARRIVAL
-from jobs.stage import ARRIVALS_PER_TASK, MOST_TASKS
+from jobs.sampling import sample_streams
 from jobs.store import state_root
 from optimizer.graph import PhysicalGraph
-
-ROWS = 2000
-"""Tuples per stream; pairs of two samples stay below its square."""
 
 
 class Samples:
@@ -39,28 +32,9 @@ class Samples:
         unfinished = self._root / f"{epoch}.partial"
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        first = first_batch * MOST_TASKS * ARRIVALS_PER_TASK
         root = state_root(self._checkpoint.state)
-        runs = manifest.runs_by_store()
-        sampled: set[str] = set()
-        for store in graph.stores:
-            stream = store.inputs[0].stream
-            if not store.is_base or stream in sampled:
-                continue
-            mine = [run for run in runs.get(store.id, ()) if run.max_arrival >= first]
-            step = max(1, -(-sum(run.rows for run in mine) // ROWS))
-            prefix = f"{store.inputs[0].input}."
-            parts = []
-            for run in mine:
-                frame = root.read(run.path).filter(pl.col(ARRIVAL) >= first)
-                columns = [c for c in frame.columns if c.startswith(prefix)]
-                parts.append(frame.select(columns).gather_every(step))
-            if not parts:
-                continue
-            sampled.add(stream)
-            together = pl.concat(parts, how="diagonal")
-            names = {column: column.removeprefix(prefix) for column in together.columns}
-            together.rename(names).write_parquet(unfinished / f"{stream}.parquet")
+        for stream, sample in sample_streams(graph, manifest.runs_by_store(), root, first_batch).items():
+            sample.write_parquet(unfinished / f"{stream}.parquet")
         unfinished.rename(folder)
 
     def read(self, epoch: int) -> dict[str, pl.DataFrame]:

@@ -9,6 +9,7 @@ Redis keys:
     millrace:topology:{topology}:control    control messages, read by the job
     millrace:topology:{topology}:events     events, read by the backend and, through it, pages
     millrace:topology:{topology}:statistics the newest epochs again, read when plans are made again
+    millrace:topology:{topology}:samples    tuples of the newest epoch, read with its statistics
     millrace:stream:{stream}                tuples of a stream, written by any producer
     millrace:results:{topology}:{query}     newest results of a query, capped, for the live tail
     millrace:dead:{topology}:{stream}       newest dead letters of a stream, capped
@@ -23,7 +24,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, TypeAdapter
 
 PROTOCOL_VERSION: Literal[1] = 1
 
@@ -38,6 +39,10 @@ def events_key(topology: str) -> str:
 
 def statistics_key(topology: str) -> str:
     return f"millrace:topology:{topology}:statistics"
+
+
+def samples_key(topology: str) -> str:
+    return f"millrace:topology:{topology}:samples"
 
 
 def stream_key(stream: str) -> str:
@@ -280,6 +285,17 @@ class EpochCompleted(Event):
     rates: dict[str, ElementRate]
     """By edge and rule; empty if event time did not advance."""
     q_error: QErrorMetrics | None
+
+
+class StreamsSampled(Event):
+    """Some tuples of an epoch, for what its counts do not tell. Only the newest one is kept, and no page
+    sees it: these are people's data."""
+
+    type: Literal["samples"] = "samples"
+    epoch: int
+    plan_id: str
+    streams: dict[str, Base64Bytes]
+    """By stream an Arrow IPC stream of the columns that the plan's predicates read."""
 
 
 AnyEvent = Annotated[

@@ -10,7 +10,7 @@ import duckdb
 import polars as pl
 
 from optimizer.canonical import stream_of
-from optimizer.expression import Expression, inputs_of, rename_inputs
+from optimizer.expression import Expression, columns_of, inputs_of, rename_inputs
 from optimizer.expression_sql import quote, to_duckdb_sql
 from optimizer.statistics.interval import Interval
 
@@ -26,7 +26,7 @@ class SampleStatistics:
     of its inputs: exact for the samples whatever the predicate. Streams of any rate may be
     sampled at any factor, since only shares are counted. A predicate that nothing in the
     sample fulfils gets half a hit, so that no plan is thought to be free. Predicates over
-    three or more inputs are unknown here.
+    three or more inputs are unknown here, and those over columns that were not sampled.
     """
 
     frames: Mapping[str, pl.DataFrame]
@@ -42,7 +42,11 @@ class SampleStatistics:
 
     def selectivity(self, predicate: Expression) -> Interval | None:
         inputs = sorted(inputs_of(predicate))
-        if not 1 <= len(inputs) <= 2 or any(self._sample(name) is None for name in inputs):
+        samples = {name: self._sample(name) for name in inputs}
+        known = {
+            (name, column) for name, frame in samples.items() if frame is not None for column in frame.columns
+        }
+        if not 1 <= len(inputs) <= 2 or any((c.input, c.name) not in known for c in columns_of(predicate)):
             return None
         hits, pairs, least = self._count(predicate, inputs)
         expected = max(hits, 0.5) / pairs

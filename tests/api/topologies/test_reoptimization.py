@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from io import BytesIO
+
+import polars as pl
 import pytest
 import redis
 from django.contrib.auth.models import User
 from django.utils import timezone
+from pytest_django import Settings
 
 from backend.catalog.models import Query
+from backend.streams.models import Stream
 from backend.topologies import actions, planning, supervision
 from backend.topologies.models import Desired, Plan, Run, RunState, Topology
 from backend.topologies.reoptimization import reoptimize
-from jobs.protocol import CONTROL, EpochCompleted, control_key, statistics_key
-from optimizer.adaptation import Known, learn
+from jobs.protocol import (
+    CONTROL,
+    EpochCompleted,
+    StreamsSampled,
+    control_key,
+    samples_key,
+    statistics_key,
+)
+from optimizer.adaptation import Known, learn, tasks_by_stream
 from optimizer.estimate import estimate
 from optimizer.graph import PhysicalGraph
 from optimizer.statistics import FixedStatistics
@@ -54,8 +67,9 @@ def report(bus: redis.Redis, topology: Topology, known: Known, epoch: int, **cha
         at=timezone.now(),
         epoch=epoch,
         plan_id=topology.plan.plan_id,
-        first_batch=16 * epoch,
-        last_batch=16 * epoch + 15,
+        # One batch, which keeps every task busy.
+        first_batch=epoch,
+        last_batch=epoch,
         event_seconds=SECONDS,
         accepted=dict.fromkeys(("departures", "arrivals", "weather"), round(10 * SECONDS)),
         edges={edge: round(rate * SECONDS) for edge, rate in expected.edges.items()},
@@ -145,6 +159,78 @@ def test_what_was_learnt_serves_the_next_request(bus: redis.Redis, topology: Top
     topology.refresh_from_db()
     assert topology.plan is not None
     assert topology.plan.graph == adapted.graph, "the request's plan forgot what was observed"
+
+
+def tasks_of(topology: Topology) -> dict[str, int]:
+    topology.refresh_from_db()
+    assert topology.plan is not None
+    return tasks_by_stream(PhysicalGraph.from_json(topology.plan.graph))
+
+
+def test_tasks_follow_the_load_and_stay(bus: redis.Redis, topology: Topology, settings: Settings) -> None:
+    """They also stay when a person asks for another plan; a stream that declares its number keeps it."""
+    settings.MILLRACE_PARALLELISM = 4.0
+    Stream.objects.filter(name="weather").update(parallelism=3)
+    Topology.objects.update(revision=topology.revision + 1)
+    planning.plan_newest(topology.pk)
+    topology.refresh_from_db()
+    Topology.objects.update(active_plan=topology.plan)
+    topology.refresh_from_db()
+    begun = tasks_of(topology)
+    assert begun["weather"] == 3
+    seldom = dict.fromkeys(WINDY, 0.00001)
+    report(bus, topology, truth(topology, seldom), 1, first_batch=0, last_batch=99)
+    assert reoptimize(topology.pk) is True
+    assert tasks_of(topology) == {"arrivals": 1, "departures": 1, "weather": 3} != begun
+    assert topology.plan is not None
+    assert "stores of arrivals get " in topology.plan.cause
+    Topology.objects.update(revision=topology.revision + 1)
+    planning.plan_newest(topology.pk)
+    assert tasks_of(topology) == {"arrivals": 1, "departures": 1, "weather": 3}
+
+
+def say_samples(bus: redis.Redis, topology: Topology, epoch: int, tails: list[str]) -> None:
+    assert topology.plan is not None
+    assert topology.current_run is not None
+    streams = {"arrivals": {"tail": tails}, "departures": {"tail": ["a"] * 10, "origin": ["x"] * 10}}
+    bodies = {}
+    for name, columns in streams.items():
+        body = BytesIO()
+        pl.DataFrame(columns).write_ipc_stream(body)
+        bodies[name] = b64encode(body.getvalue())
+    event = StreamsSampled(
+        run=topology.current_run.pk,
+        at=timezone.now(),
+        epoch=epoch,
+        plan_id=topology.plan.plan_id,
+        streams=bodies,
+    )
+    bus.xadd(samples_key(topology.name), {"message": event.model_dump_json()}, maxlen=1)
+
+
+def test_samples_tell_what_no_step_observed(bus: redis.Redis, topology: Topology) -> None:
+    say_samples(bus, topology, 1, ["a", "b", "b", "b"])
+    report(bus, topology, truth(topology, {}), 1, edges={}, rules={}, held={})
+    reoptimize(topology.pk)
+    topology.refresh_from_db()
+    known = planning.read_known(topology.known)
+    assert known is not None
+    found = {s.name: s for s in known.statistics}
+    joined = found["arrivals.tail = departures.tail"]
+    assert (joined.value, joined.source) == (pytest.approx(0.25), "sampled")
+    # Weather was not sampled, and nobody has seen or declared anything of it.
+    assert found["departures.origin = weather.origin"].source == "assumed"
+
+
+def test_samples_of_another_epoch_tell_nothing(bus: redis.Redis, topology: Topology) -> None:
+    say_samples(bus, topology, 0, ["a", "b", "b", "b"])
+    report(bus, topology, truth(topology, {}), 1, edges={}, rules={}, held={})
+    bus.xadd(samples_key("other"), {"message": "{"})
+    reoptimize(topology.pk)
+    topology.refresh_from_db()
+    known = planning.read_known(topology.known)
+    assert known is not None
+    assert "sampled" not in {s.source for s in known.statistics}
 
 
 def test_nothing_and_rubbish_are_passed_over(bus: redis.Redis, topology: Topology) -> None:

@@ -175,7 +175,9 @@ def test_planning_again_starts_from_what_runs(replays: list[Replay], tmp_path: P
             assert [query.name for part in parts for query in part.queries] == ["q1", "q2"]
     again = replay.killed()
     replays.append(again)
-    assert again.controller.decisions.all == replay.controller.decisions.all
+    # What comes behind the last batch may be decided already or not.
+    decided = [d for d in replay.controller.decisions.all if d.batch < BATCHES]
+    assert [d for d in again.controller.decisions.all if d.batch < BATCHES] == decided
 
 
 @pytest.mark.parametrize("at", [1, JUMP + 1, JUMP + EPOCH, JUMP + EPOCH + 1, JUMP + 2 * EPOCH])
