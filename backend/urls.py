@@ -10,6 +10,7 @@ from backend.catalog import pages as catalog_pages
 from backend.health import healthz, readyz
 from backend.observation.pages import metrics
 from backend.streams import pages as stream_pages
+from backend.tokens import pages as token_pages
 from backend.topologies import pages as topology_pages
 
 register_converter(converters.NameConverter, "name")
@@ -23,11 +24,13 @@ urlpatterns = [
     path("queries/", catalog_pages.catalog, name="queries"),
     path("queries/new/", catalog_pages.new_query, name="new-query"),
     path("queries/<key:pk>/", catalog_pages.query, name="query"),
+    path("convert/", catalog_pages.conversion, name="convert"),
     path("topologies/", topology_pages.topologies, name="topologies"),
     path("topologies/<name:name>/", topology_pages.topology, name="topology"),
     path("streams/", stream_pages.streams, name="streams"),
     path("streams/<name:name>/", stream_pages.stream, name="stream"),
     path("jobs/", topology_pages.jobs, name="jobs"),
+    path("tokens/", token_pages.tokens, name="tokens"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),

@@ -12,21 +12,23 @@ from console import ROOT, CannotInstall, apt_install, run, say
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 _LOCK = ROOT / "requirements.lock"
+_PROJECT = ROOT / "pyproject.toml"
 
 
 def install() -> None:
-    """Makes `.venv` hold exactly what requirements.lock names."""
-    inputs = stamps.digest([_LOCK], sys.version)
+    """Makes `.venv` hold exactly what requirements.lock names, and the `millrace` command."""
+    inputs = stamps.digest([_LOCK, _PROJECT], sys.version)
     if PYTHON.exists() and stamps.is_done("packages", inputs):
         return
     if not PYTHON.exists():
         _create(VENV)
     count = sum(1 for line in _LOCK.read_text().splitlines() if "==" in line)
     say("python", f"installing {count} packages into .venv (a few minutes the first time)")
-    failed = run([PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", _LOCK])
+    pip = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    failed = run([*pip, "-r", _LOCK]) or run([*pip, "--no-deps", "--editable", ROOT])
     if failed:
         raise CannotInstall(
-            f"pip could not install requirements.lock:\n{failed}\n"
+            f"pip could not install requirements.lock or the millrace command:\n{failed}\n"
             "check that this machine reaches its package index (pip config list), then call make again"
         )
     stamps.done("packages", inputs)

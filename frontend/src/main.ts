@@ -10,6 +10,7 @@ const ISLANDS: Readonly<Record<string, () => Promise<ComponentType<IslandProps>>
   catalog: async () => (await import("./catalog/CatalogIsland")).CatalogIsland,
   topology: async () => (await import("./topology/TopologyIsland")).TopologyIsland,
   streams: async () => (await import("./streams/StreamsIsland")).StreamsIsland,
+  tokens: async () => (await import("./tokens/TokensIsland")).TokensIsland,
   jobs: async () => (await import("./jobs/JobsIsland")).JobsIsland,
 };
 

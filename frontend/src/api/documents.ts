@@ -31,4 +31,6 @@ export type Outlook = Schemas["Outlook"];
 export type Advice = Schemas["Advice"];
 export type Provenance = Schemas["Provenance"];
 export type AuditEntry = Schemas["AuditEntry"];
+export type TokenDocument = Schemas["Token"];
+export type NewToken = Schemas["NewToken"];
 export type NamedColumn = Schemas["NamedColumn"];

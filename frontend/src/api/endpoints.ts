@@ -8,6 +8,7 @@ import type {
   Explanation,
   Impact,
   Me,
+  NewToken,
   Outlook,
   PlanDocument,
   Preview,
@@ -21,6 +22,7 @@ import type {
   StreamChange,
   StreamDocument,
   StreamWrite,
+  TokenDocument,
   TopologyDocument,
   Validation,
 } from "./documents";
@@ -57,6 +59,12 @@ export const discardLetters = async (name: string, letters: readonly ChosenLette
 
 export const readMe = async (): Promise<Me> => answered(await client.GET("/api/me/"));
 export const listAccounts = async (): Promise<AccountName[]> => answered(await client.GET("/api/accounts/"));
+
+export const listTokens = async (): Promise<TokenDocument[]> => answered(await client.GET("/api/tokens/"));
+/** @param stream null for a token that may do what its owner may */
+export const createToken = async (name: string, stream: string | null): Promise<NewToken> =>
+  answered(await client.POST("/api/tokens/", { body: { name, stream } }));
+export const revokeToken = async (id: number): Promise<void> => done(await client.DELETE("/api/tokens/{id}/", { params: { path: { id: String(id) } } }));
 
 export const listQueries = async (search?: string): Promise<QueryDocument[]> =>
   answered(await client.GET("/api/queries/", { params: { query: search === undefined ? {} : { search } } }));

@@ -1,0 +1,138 @@
+"""What the server tells, as far as programs need it; /api/docs/ shows all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    id: int
+    name: str
+    version: int
+    status: str
+    """draft, deploying, running, stopped or failed."""
+    topology: str | None
+    owner: str
+    streams: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    name: str
+    columns: tuple[tuple[str, str], ...]
+    """Name and type."""
+    event_time: str
+    lateness_ms: int
+    tuples_per_second: float | None
+    """As declared; None if nobody did."""
+    entries: int | None
+    """That lie in Redis; None if it is out of reach."""
+    query_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    name: str
+    state: str
+    """stopped, starting, running, idle, stopping or failed."""
+    error: str | None
+    queries: tuple[str, ...]
+    revision: int
+    """Of the newest request to change its queries."""
+    active_revision: int
+    """Of the newest one that runs."""
+    deployment: str
+    """none, planning, planned, active or failed."""
+    deployment_error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """That a topology was asked to answer a query, or no longer."""
+
+    query: str
+    version: int
+    topology: str
+    revision: int
+    """It runs as soon as the topology's `active_revision` has come so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One answer of a query."""
+
+    id: str
+    """Grows with time."""
+    batch: int
+    row: Mapping[str, Any]
+    """Values as JSON has them: moments are ISO 8601 texts, binaries base64, intervals seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    columns: tuple[str, ...]
+    rows: tuple[Mapping[str, Any], ...]
+    more: bool
+    """True if there are more results than rows."""
+    sources: tuple[str, ...]
+    """What was read, a line per stream."""
+
+
+def query(document: Mapping[str, Any]) -> Query:
+    return Query(
+        document["id"],
+        document["name"],
+        document["version"],
+        document["status"],
+        document["topology"],
+        document["owner"],
+        tuple(document["streams"]),
+    )
+
+
+def stream(document: Mapping[str, Any]) -> Stream:
+    return Stream(
+        document["name"],
+        tuple((column["name"], column["type"]) for column in document["columns"]),
+        document["event_time"],
+        document["lateness_ms"],
+        document["tuples_per_second"],
+        document["entries"],
+        document["query_count"],
+    )
+
+
+def topology(document: Mapping[str, Any]) -> Topology:
+    deployment = document["deployment"]
+    return Topology(
+        document["name"],
+        document["state"],
+        document["error"],
+        tuple(one["name"] for one in document["queries"]),
+        deployment["revision"],
+        deployment["active_revision"],
+        deployment["state"],
+        deployment["error"],
+    )
+
+
+def deployment(document: Mapping[str, Any]) -> Deployment:
+    return Deployment(document["query"], document["version"], document["topology"], document["revision"])
+
+
+def preview(document: Mapping[str, Any]) -> Preview:
+    return Preview(
+        tuple(column["name"] for column in document["columns"]),
+        tuple(document["rows"]),
+        document["more"],
+        tuple(_source(one) for one in document["sources"]),
+    )
+
+
+def _source(one: Mapping[str, Any]) -> str:
+    span = f", {one['oldest']} to {one['newest']}" if one["tuples"] else ""
+    broken = f", {one['unreadable']} unreadable" if one["unreadable"] else ""
+    return f"{one['stream']}: {'all' if one['whole'] else 'newest'} {one['tuples']} tuples{span}{broken}"

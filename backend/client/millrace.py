@@ -1,0 +1,160 @@
+"""The client: one method for each thing that a program does."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+
+from backend.client import documents
+from backend.client.connection import Connection
+from backend.client.documents import Deployment, Preview, Query, Result, Stream, Topology
+from backend.client.errors import ClientError, Problem, Refused
+
+URL = "http://localhost:8000"
+_POLL_S = 1.0
+_PAGE = 500
+
+
+class Millrace:
+    """A Millrace server, seen by the owner of a token.
+
+    Every method raises `Refused` when the server says no, and `Unreachable` when it says nothing.
+    """
+
+    def __init__(self, url: str, token: str) -> None:
+        self._connection = Connection(url, token)
+
+    @classmethod
+    def from_environment(cls) -> Millrace:
+        """The server at MILLRACE_URL (this machine's) for the token MILLRACE_TOKEN.
+
+        Raises `ClientError` without a token.
+        """
+        url = os.environ.get("MILLRACE_URL") or URL
+        token = os.environ.get("MILLRACE_TOKEN", "")
+        if not token:
+            raise ClientError(f"MILLRACE_TOKEN is not set: make a token on {url.rstrip('/')}/tokens/")
+        return cls(url, token)
+
+    def streams(self) -> tuple[Stream, ...]:
+        return tuple(documents.stream(one) for one in self._connection.get("/api/streams/"))
+
+    def send(self, stream: str, lines: bytes) -> int:
+        """Append tuples to a stream, one JSON object per line, all or none; returns how many."""
+        path = f"/api/streams/{stream}/events/"
+        answer = self._connection.send("POST", path, lines, "application/x-ndjson")
+        return int(answer["accepted"])
+
+    def queries(self) -> tuple[Query, ...]:
+        return tuple(documents.query(one) for one in self._connection.get("/api/queries/"))
+
+    def query(self, name: str) -> Query:
+        """The query of this name. Raises `ClientError` that lists what there is."""
+        found = {one.name: one for one in self.queries()}
+        if name not in found:
+            there = ", ".join(sorted(found)) or "none yet"
+            raise ClientError(f"there is no query {name}; there is {there}")
+        return found[name]
+
+    def topologies(self) -> tuple[Topology, ...]:
+        return tuple(documents.topology(one) for one in self._connection.get("/api/topologies/"))
+
+    def topology(self, name: str) -> Topology:
+        return documents.topology(self._connection.get(f"/api/topologies/{name}/"))
+
+    def check(self, sql: str, name: str = "query") -> tuple[Problem, ...]:
+        """Everything that is wrong with a text; nothing if it has a meaning."""
+        try:
+            self._connection.post("/api/sql/explain/", {"sql": sql, "name": name})
+        except Refused as refused:
+            if refused.problems:
+                return refused.problems
+            raise
+        return ()
+
+    def preview(self, sql: str, name: str = "query", limit: int = 20) -> Preview:
+        """The text's results over recent tuples; nothing is deployed."""
+        body = {"sql": sql, "name": name, "limit": limit}
+        return documents.preview(self._connection.post("/api/sql/preview/", body))
+
+    def save(self, name: str, sql: str) -> Query:
+        """Make a query, or give the one of this name a new version if the text is another one."""
+        there = [one for one in self.queries() if one.name == name]
+        if there:
+            return documents.query(
+                self._connection.post(f"/api/queries/{there[0].id}/versions/", {"sql": sql})
+            )
+        return documents.query(self._connection.post("/api/queries/", {"name": name, "sql": sql}))
+
+    def deploy(self, name: str, sql: str | None = None, topology: str | None = None) -> Deployment:
+        """Let a topology answer a query; with `sql`, save it first.
+
+        Returns as soon as the request is accepted; `wait` waits until it runs.
+        """
+        record = self.query(name) if sql is None else self.save(name, sql)
+        body = {} if topology is None else {"topology": topology}
+        return documents.deployment(self._connection.post(f"/api/queries/{record.id}/deploy/", body))
+
+    def wait(self, deployment: Deployment, seconds: float) -> bool:
+        """True as soon as the deployment runs, False if it does not in this time.
+
+        Raises `ClientError` with the reason if it cannot be planned.
+        """
+        deadline = time.monotonic() + seconds
+        while True:
+            topology = self.topology(deployment.topology)
+            if topology.active_revision >= deployment.revision and topology.state in ("running", "idle"):
+                return True
+            if topology.deployment == "failed":
+                raise ClientError(f"{topology.name} cannot take it: {topology.deployment_error}")
+            if topology.state == "failed":
+                raise ClientError(f"{topology.name} failed: {topology.error}")
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(_POLL_S, left))
+
+    def undeploy(self, name: str) -> Deployment:
+        """Take a query out of its topology."""
+        record = self.query(name)
+        return documents.deployment(self._connection.post(f"/api/queries/{record.id}/undeploy/"))
+
+    def start(self, topology: str) -> Topology:
+        return documents.topology(self._connection.post(f"/api/topologies/{topology}/start/"))
+
+    def stop(self, topology: str, drain: bool = False) -> Topology:
+        """End a topology's job: after its running batch, or with everything that has arrived."""
+        body = {"mode": "drain" if drain else "now"}
+        return documents.topology(self._connection.post(f"/api/topologies/{topology}/stop/", body))
+
+    def results(self, name: str, limit: int = 20) -> tuple[Result, ...]:
+        """The newest results of a query, oldest first."""
+        return self._results(self.query(name).id, limit)
+
+    def tail(self, name: str, limit: int = 20) -> Iterator[Result]:
+        """The newest results, then each as it comes, without end.
+
+        The server keeps the newest thousand of a query: of more than that between two looks, a second
+        apart, the oldest are left out.
+        """
+        number, last = self.query(name).id, (0, 0)
+        while True:
+            for one in self._results(number, limit):
+                if _order(one.id) > last:
+                    last = _order(one.id)
+                    yield one
+            limit = _PAGE
+            time.sleep(_POLL_S)
+
+    def _results(self, number: int, limit: int) -> tuple[Result, ...]:
+        found: Mapping[str, list[object]] = self._connection.get(
+            f"/api/queries/{number}/results/", limit=limit
+        )
+        newest_first = zip(found["ids"], found["batches"], found["rows"], strict=True)
+        return tuple(Result(entry, batch, row) for entry, batch, row in newest_first)[::-1]  # type: ignore[arg-type]
+
+
+def _order(entry: str) -> tuple[int, int]:
+    milliseconds, _, number = entry.partition("-")
+    return int(milliseconds), int(number or 0)
