@@ -10,20 +10,26 @@ import argparse
 import subprocess
 import sys
 import tempfile
+import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench import report
 from tests.bench.adaptive import benchmark as adaptive
-from tests.bench.linear3 import benchmark as linear3
+from tests.bench.joins import benchmark as joins
+from tests.bench.joins.shapes import SHAPES, Shape
 from tests.bench.tpch import benchmark as tpch
 
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-def _linear3(folder: Path, scale: float, repeat: int, command: str) -> None:
-    with tempfile.TemporaryDirectory() as scratch:
-        linear3.run(Path(scratch), scale, repeat, command).write(folder)
+def _joins(shape: Shape) -> Callable[[Path, float, int, str], None]:
+    def measure(folder: Path, scale: float, repeat: int, command: str) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            joins.run(shape, Path(scratch), scale, repeat, command).write(folder)
+
+    return measure
 
 
 def _adaptive(folder: Path, scale: float, repeat: int, command: str) -> None:
@@ -52,7 +58,7 @@ def _optimizer(folder: Path, scale: float, repeat: int, command: str) -> None:
 
 
 BENCHMARKS: dict[str, Callable[[Path, float, int, str], None]] = {
-    "linear3": _linear3,
+    **{name: _joins(shape) for name, shape in SHAPES.items()},
     "optimizer": _optimizer,
     "adaptive": _adaptive,
     "tpch5": _tpch(5),
@@ -71,12 +77,24 @@ def main() -> int:
     base = _ROOT / "docs" if given.scale == 1 else _ROOT / ".millrace"
     folder, page = base / "benchmarks", base / "benchmarks.md"
     folder.mkdir(parents=True, exist_ok=True)
-    for name in [given.only] if given.only else list(BENCHMARKS):
+    names = [given.only] if given.only else list(BENCHMARKS)
+    failed = []
+    for number, name in enumerate(names, start=1):
+        sys.stderr.write(f"[{number}/{len(names)}] {name}\n")
         scale = "" if given.scale == 1 else f" SCALE={given.scale:g}"
-        BENCHMARKS[name](folder, given.scale, given.repeat, f"make bench ONLY={name}{scale}")
-    report.write(folder, page)
+        began = time.monotonic()
+        try:
+            BENCHMARKS[name](folder, given.scale, given.repeat, f"make bench ONLY={name}{scale}")
+        except Exception:
+            # The others have nothing to do with it; what it wrote before stays.
+            traceback.print_exc()
+            failed.append(name)
+        report.write(folder, page)
+        sys.stderr.write(f"[{number}/{len(names)}] {name}: {time.monotonic() - began:.0f} s\n")
     sys.stdout.write(page.read_text())
-    return 0
+    if failed:
+        sys.stderr.write(f"failed: {', '.join(failed)}\n")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

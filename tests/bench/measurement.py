@@ -14,16 +14,17 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
+from jobs.session import processors
+
 _PACKAGES = ("pyspark", "pyarrow", "polars", "duckdb", "pulp", "highspy")
 
 
 def describe_machine() -> dict[str, str]:
     """Processor, memory and versions; what a reader needs in order to judge a figure."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return {
         "processor": _processor(),
-        "cores": str(cores),
+        "cores": str(processors()),
         "memory": f"{memory:.0f} GiB",
         "system": f"{platform.system()} {platform.release().split('-')[0]}",
         "load": f"{os.getloadavg()[0]:.1f} when the benchmark ended",
@@ -42,6 +43,19 @@ class Measured:
     """What to type to do one run again."""
     runs: tuple[dict[str, float], ...]
     """Figures by name, with the unit in the name."""
+    failure: str | None = None
+    """Why it was not run as often as asked for."""
+
+    @property
+    def speeds(self) -> tuple[float, ...]:
+        """Tuples per second of each run: steady if that was measured."""
+        figures = ("steady_tuples_per_second", "tuples_per_second")
+        return next((found for f in figures if (found := tuple(r[f] for r in self.runs if f in r))), ())
+
+    @property
+    def speed(self) -> float | None:
+        """The median of `speeds`."""
+        return median(self.speeds) if self.speeds else None
 
     def median(self, figure: str) -> float | None:
         values = [run[figure] for run in self.runs if figure in run]
@@ -56,17 +70,23 @@ class Report:
     measured: tuple[Measured, ...]
     notes: tuple[str, ...] = ()
     machine: dict[str, str] = field(default_factory=describe_machine)
+    plots: tuple[str, ...] = ()
+    """Files beside the JSON, besides the one of the subjects' speeds."""
     taken_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     def write(self, folder: Path) -> Path:
-        """Writes FOLDER/BENCHMARK.json and returns its path."""
+        """Writes FOLDER/BENCHMARK.json, draws its plot and returns the JSON's path."""
+        from tests.bench.bars import draw
+
         folder.mkdir(parents=True, exist_ok=True)
+        drawn = draw(folder, self.benchmark, self.measured)
         file = folder / f"{self.benchmark}.json"
         medians = {
             m.subject: {name: m.median(name) for name in dict.fromkeys(n for run in m.runs for n in run)}
             for m in self.measured
         }
-        file.write_text(json.dumps(asdict(self) | {"medians": medians}, indent=1) + "\n")
+        document = asdict(self) | {"medians": medians, "plots": [*filter(None, [drawn]), *self.plots]}
+        file.write_text(json.dumps(document, indent=1) + "\n")
         return file
 
 

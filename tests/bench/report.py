@@ -45,12 +45,22 @@ def _section(document: dict) -> str:
         *(f"{note}\n" for note in document["notes"]),
         *("| " + " | ".join(row) + " |" for row in table),
         "",
+        *(f"![{plot}](benchmarks/{plot})\n" for plot in document.get("plots", ())),
+        *(
+            f"{m['subject']} failed after {len(m['runs'])} run(s): `{_last_line(m['failure'])}`\n"
+            for m in document["measured"]
+            if m.get("failure")
+        ),
         f"`{document['command']}`, {runs} run(s) of each, {document['taken_at']}. {machine}.\n",
         "One run again:\n",
         *(f"- {m['subject']}: `{m['command']}`" for m in document["measured"]),
         "",
     ]
     return "\n".join(lines)
+
+
+def _last_line(text: str) -> str:
+    return text.strip().splitlines()[-1].replace("`", "'")
 
 
 def _number(name: str, value: float | None) -> str:
