@@ -88,6 +88,13 @@ def _figures(made: Scenario, run: Replayed) -> dict[str, object]:
     }
 
 
+def _saved(switch: dict) -> str:
+    """A saving is measured once the stores hold a whole window of the changed data."""
+    if switch["actual_saving"] is None:
+        return "not yet known"
+    return f"{switch['actual_saving']:,.0f} in epoch {switch['actual_saving_epoch']}"
+
+
 def _section(made: Scenario, runs: dict[str, Replayed], plot: str) -> str:
     rows = []
     for label, run in runs.items():
@@ -103,7 +110,7 @@ def _section(made: Scenario, runs: dict[str, Replayed], plot: str) -> str:
     adaptive = runs["adaptive"]
     switches = [
         f"- epoch {epoch['epoch']}: {switch['cause']['text']}; predicted to save "
-        f"{switch['predicted_saving']:,.0f} tuples/s, saved {switch['actual_saving']:,.0f}. Stores: "
+        f"{switch['predicted_saving']:,.0f} tuples/s, saved {_saved(switch)}. Stores: "
         f"{', '.join(adaptive.labels[switch['plan']])}."
         for epoch in adaptive.metrics["epochs"]
         for switch in epoch["switches"]

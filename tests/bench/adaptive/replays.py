@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench.adaptive.scenarios import EPOCH_BATCHES, Scenario
+from tests.bench.adaptive.scenarios import EPOCH_BATCHES, TASKS, Scenario
 
 _ROOT = Path(__file__).resolve().parents[3]
 
@@ -44,7 +44,7 @@ class Replayed:
 def options(scenario: Scenario, adaptive: bool) -> list[str]:
     """Command-line options of a replay, besides its directories."""
     words = ["--batch-rows", str(scenario.batch_rows), "--epoch-batches", str(EPOCH_BATCHES)]
-    return [*words, "--parallelism", "2", *(["--adaptive"] if adaptive else [])]
+    return [*words, "--parallelism", str(TASKS), *(["--adaptive"] if adaptive else [])]
 
 
 def replay(scenario: Scenario, folder: Path, out: Path, adaptive: bool) -> Replayed:

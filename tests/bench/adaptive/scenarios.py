@@ -29,6 +29,8 @@ Name = Literal["jump", "skew"]
 START_US = int(datetime(2024, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
 EPOCH_S = 1
 EPOCH_BATCHES = 2
+TASKS = 2
+"""Declared, so that only orders and intermediate results change and not the number of tasks."""
 _COLUMNS = {"r": ("a",), "s": ("a", "b"), "t": ("b", "c"), "u": ("c",)}
 
 
@@ -80,7 +82,7 @@ class Scenario:
         for name, keys in _COLUMNS.items():
             columns = ", ".join(f"{key}: bigint" for key in keys)
             lines.append(
-                f"  {name}: {{event_time: ts, rate: {self.rates[name]}, "
+                f"  {name}: {{event_time: ts, rate: {self.rates[name]}, parallelism: {TASKS}, "
                 f"columns: {{ts: timestamp, id: bigint, {columns}}}}}"
             )
         lines.append("selectivities:")
