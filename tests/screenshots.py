@@ -33,6 +33,7 @@ PAGES = {
     "queries": "/queries/",
     "query-new": "/queries/new/",
     "query": "/queries/{query}/",
+    "convert": "/convert/",
     "topologies": "/topologies/",
     "topology": "/topologies/flights/",
     "physical-graph": "/topologies/flights/?view=graph",

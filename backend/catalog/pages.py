@@ -30,3 +30,9 @@ def query(request: HttpRequest, pk: int) -> HttpResponse:
     return island(
         request, "catalog/editor.html", "editor", record.name, section="queries", props={"queryId": record.pk}
     )
+
+
+@login_required
+@ensure_csrf_cookie
+def conversion(request: HttpRequest) -> HttpResponse:
+    return island(request, "catalog/conversion.html", "conversion", "Convert", section="convert")

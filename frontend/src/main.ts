@@ -8,6 +8,7 @@ import { mountShell } from "./shell/mountShell";
 const ISLANDS: Readonly<Record<string, () => Promise<ComponentType<IslandProps>>>> = {
   editor: async () => (await import("./editor/EditorIsland")).EditorIsland,
   catalog: async () => (await import("./catalog/CatalogIsland")).CatalogIsland,
+  conversion: async () => (await import("./conversion/ConversionIsland")).ConversionIsland,
   topology: async () => (await import("./topology/TopologyIsland")).TopologyIsland,
   streams: async () => (await import("./streams/StreamsIsland")).StreamsIsland,
   tokens: async () => (await import("./tokens/TokensIsland")).TokensIsland,

@@ -49,7 +49,8 @@ class ConvertedQuery:
 def document(name: str, conversion: Conversion) -> ConvertedQuery:
     """The document of a query's conversion."""
     joins = tuple(map(_join, conversion.joins))
-    return ConvertedQuery(name, draw(conversion.before), draw(conversion.after), joins, conversion.rest)
+    before = draw(conversion.before, conversion.became)
+    return ConvertedQuery(name, before, draw(conversion.after), joins, conversion.rest)
 
 
 def to_json(queries: tuple[ConvertedQuery, ...]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -38,13 +38,18 @@ class Operator:
     title: str
     details: tuple[str, ...]
     """Conditions, columns or terms, each as SQL."""
+    join: str | None
+    """The multi-way join that it is, or that takes its place; None for what stays."""
     inputs: tuple[Operator, ...]
 
 
-def draw(node: Node) -> Operator:
-    """The plan as words."""
+def draw(node: Node, becoming: Mapping[Join, str] | None = None) -> Operator:
+    """The plan as words; `becoming` names the multi-way joins that its binary ones become."""
     kind, title, details = _words(node)
-    return Operator(kind, title, details, tuple(draw(child) for child in children(node)))
+    join = node.name if isinstance(node, MultiJoin) else None
+    if becoming and isinstance(node, Join):
+        join = becoming.get(node)
+    return Operator(kind, title, details, join, tuple(draw(child, becoming) for child in children(node)))
 
 
 def to_lines(operator: Operator) -> tuple[str, ...]:
@@ -54,7 +59,8 @@ def to_lines(operator: Operator) -> tuple[str, ...]:
 
 def _lines(operator: Operator, first: str, rest: str) -> Iterator[str]:
     details = f": {', '.join(operator.details)}" if operator.details else ""
-    yield f"{first}{operator.title}{details}"
+    becomes = f" → {operator.join}" if operator.kind == "join" and operator.join is not None else ""
+    yield f"{first}{operator.title}{becomes}{details}"
     for position, child in enumerate(operator.inputs):
         last = position == len(operator.inputs) - 1
         yield from _lines(child, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "))

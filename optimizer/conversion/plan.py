@@ -16,6 +16,7 @@ from optimizer.conversion.tree import (
     Apply,
     Derived,
     Filter,
+    Join,
     MultiJoin,
     Node,
     Scan,
@@ -62,6 +63,8 @@ class Conversion:
     """In an order in which they can be computed: whatever one reads stands before it."""
     rest: str
     """What is left, as SQL over the tables of the joins' results and of streams."""
+    became: Mapping[Join, str]
+    """Which multi-way join a binary one of `before` is part of."""
 
     @property
     def original(self) -> str:
@@ -124,7 +127,8 @@ def _converted(before: Node, catalog: Catalog, source: str) -> Conversion:
 
         taken = [name for node in walk(before) for name in _names(node)]
         names = UniqueNames([*taken, *catalog.names])
-        after = Replacement(catalog, create_groups(before, eligible), stream_of, names).apply(before)
+        replacement = Replacement(catalog, create_groups(before, eligible), stream_of, names)
+        after = replacement.apply(before)
     joins = [
         ConvertedJoin(
             node,
@@ -137,7 +141,7 @@ def _converted(before: Node, catalog: Catalog, source: str) -> Conversion:
         for node in walk(after)
         if isinstance(node, MultiJoin)
     ]
-    return Conversion(before, after, tuple(reversed(joins)), query_sql(after))
+    return Conversion(before, after, tuple(reversed(joins)), query_sql(after), replacement.became)
 
 
 def _names(node: Node) -> tuple[str, ...]:

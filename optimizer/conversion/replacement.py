@@ -48,8 +48,10 @@ class Replacement:
         self._catalog = catalog
         self._stream_of = stream_of
         self._names = names
-        self._roots = {group.root for group in groups}
+        self._groups = {group.root: group for group in groups}
         self._members = {member for group in groups for member in group.members}
+        self.became: dict[Join, str] = {}
+        """The multi-way joins that stand in the places of binary ones."""
         self._columns: dict[Column, exp.Expr] = {}
         """What columns of subqueries that were opened, and of inputs, are above their group."""
 
@@ -77,7 +79,7 @@ class Replacement:
 
     def _needed(self, plan: Node) -> frozenset[Column]:
         """The columns that anything outside of the groups' own joins reads."""
-        own = {id(node) for root in self._roots for node in _inside(root, self._members)}
+        own = {id(node) for root in self._groups for node in _inside(root, self._members)}
         found: set[Column] = set()
         for node in walk(plan):
             if id(node) not in own:
@@ -86,7 +88,7 @@ class Replacement:
         return frozenset(found)
 
     def _replaced(self, node: Node, needed: frozenset[Column]) -> Node:
-        if isinstance(node, Join) and node in self._roots:
+        if isinstance(node, Join) and node in self._groups:
             return self._multi_join(node, needed)
         below = with_inputs(node, lambda child: self._replaced(child, needed))
         return with_expressions(below, self._renamed)
@@ -108,6 +110,7 @@ class Replacement:
             if source is not leaf and isinstance(source, Derived):
                 self._columns |= _read_through(source)
         name = self._names.make("multi_join")
+        self.became |= dict.fromkeys(self._groups[root].members, name)
         conditions = [self._renamed(condition) for condition in conditions]
         asked = frozenset().union(*(columns_of(self._renamed(column_of(*column))) for column in needed))
         join, left_over = multi_join(name, inputs, streams, conditions, asked)

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from backend.catalog.api import drafts, views
+from backend.catalog.api import conversion, drafts, views
 
 urlpatterns = [
     path("queries/", views.QueryList.as_view()),
@@ -17,4 +17,5 @@ urlpatterns = [
     path("sql/explain/", views.SqlExplain.as_view()),
     path("sql/outlook/", drafts.SqlOutlook.as_view()),
     path("sql/preview/", drafts.SqlPreview.as_view()),
+    path("sql/convert/", conversion.SqlConvert.as_view()),
 ]

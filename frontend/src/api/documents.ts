@@ -34,3 +34,5 @@ export type AuditEntry = Schemas["AuditEntry"];
 export type TokenDocument = Schemas["Token"];
 export type NewToken = Schemas["NewToken"];
 export type NamedColumn = Schemas["NamedColumn"];
+export type Conversion = Schemas["Conversion"];
+export type PlanOperator = Schemas["Operator"];

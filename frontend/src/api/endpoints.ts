@@ -3,6 +3,7 @@ import type {
   AccountName,
   Alternative,
   AuditEntry,
+  Conversion,
   DeadLetters,
   DeployAnswer,
   Explanation,
@@ -109,6 +110,8 @@ export const outlookSql = async (sql: string, name: string | null, signal?: Abor
   answered(await client.POST("/api/sql/outlook/", { body: { sql, name: name ?? "" }, ...signalled(signal) }));
 export const previewSql = async (sql: string, name: string | null, limit: number): Promise<Preview> =>
   answered(await client.POST("/api/sql/preview/", { body: { sql, name: name ?? "", limit } }));
+/** A text of joins in any nesting, as multi-way joins. */
+export const convertSql = async (sql: string): Promise<Conversion> => answered(await client.POST("/api/sql/convert/", { body: { sql, name: "" } }));
 export const resultProvenance = async (query: number, result: string): Promise<Provenance> =>
   answered(await client.GET("/api/queries/{id}/results/provenance/", { params: { path: { id: String(query) }, query: { id: result } } }));
 

@@ -289,6 +289,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/sql/convert/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description A text of joins in any nesting: its plan of binary joins, and the plan of multi-way joins. */
+        post: operations["sql_convert_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/sql/explain/": {
         parameters: {
             query?: never;
@@ -800,6 +817,20 @@ export interface components {
          * @enum {string}
          */
         ColumnTypeEnum: "bigint" | "int" | "double" | "string" | "boolean" | "timestamp" | "date" | "binary";
+        Conversion: {
+            after: components["schemas"]["Operator"][];
+            before: components["schemas"]["Operator"][];
+            joins: components["schemas"]["ConvertedJoin"][];
+            /** @description What is left, over the joins' results. */
+            rest: string;
+        };
+        ConvertedJoin: {
+            inputs: string[];
+            name: string;
+            /** @description A query of Millrace. */
+            sql: string;
+            subqueries: components["schemas"]["SubqueryInput"][];
+        };
         /** @description Cost by kind, in probe tuples per second. */
         Cost: {
             /** Format: double */
@@ -1007,6 +1038,19 @@ export interface components {
             stream?: string | null;
             /** Format: date-time */
             readonly used_at: string | null;
+        };
+        /** @description One operator of a plan; parents stand before their inputs, inputs from left to right. */
+        Operator: {
+            details: string[];
+            /** @description Its place in the list. */
+            id: number;
+            /** @description The multi-way join that it is or becomes. */
+            join: string | null;
+            /** @description Such as scan, filter, join or multi_join. */
+            kind: string;
+            /** @description What reads it; null for the last operator. */
+            parent: number | null;
+            title: string;
         };
         Outlook: {
             advice: components["schemas"]["Advice"][];
@@ -1399,6 +1443,11 @@ export interface components {
             team?: string | null;
             /** Format: double */
             tuples_per_second?: number | null;
+        };
+        SubqueryInput: {
+            name: string;
+            /** @description SQL that gives its rows. */
+            rows: string;
         };
         Switch: {
             /** Format: date-time */
@@ -2015,6 +2064,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunLog"];
+                };
+            };
+        };
+    };
+    sql_convert_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DraftRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conversion"];
+                };
+            };
+            /** @description The text has no meaning. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problems"];
                 };
             };
         };

@@ -11,6 +11,7 @@ export const OPEN_PALETTE = "millrace:palette";
 const PAGES: readonly Entry[] = [
   { kind: "page", name: "Queries", href: "/queries/" },
   { kind: "page", name: "New query", href: "/queries/new/" },
+  { kind: "page", name: "Convert", href: "/convert/" },
   { kind: "page", name: "Topologies", href: "/topologies/" },
   { kind: "page", name: "Streams", href: "/streams/" },
   { kind: "page", name: "Jobs", href: "/jobs/" },

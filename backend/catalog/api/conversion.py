@@ -1,0 +1,92 @@
+"""`POST /api/sql/convert/`: plans before and after, as lists of operators that name what reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from backend.catalog.api.serializers import DraftSerializer, ProblemsSerializer
+from backend.catalog.conversion import converted
+from backend.errors import InputErrors
+from optimizer.conversion import Operator
+from optimizer.errors import InputError
+
+
+class OperatorSerializer(serializers.Serializer[Any]):
+    """One operator of a plan; parents stand before their inputs, inputs from left to right."""
+
+    id = serializers.IntegerField(help_text="Its place in the list.")
+    parent = serializers.IntegerField(allow_null=True, help_text="What reads it; null for the last operator.")
+    kind = serializers.CharField(help_text="Such as scan, filter, join or multi_join.")
+    title = serializers.CharField()
+    details = serializers.ListField(child=serializers.CharField())
+    join = serializers.CharField(allow_null=True, help_text="The multi-way join that it is or becomes.")
+
+
+class SubqueryInputSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    rows = serializers.CharField(help_text="SQL that gives its rows.")
+
+
+class ConvertedJoinSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    inputs = serializers.ListField(child=serializers.CharField())
+    sql = serializers.CharField(help_text="A query of Millrace.")
+    subqueries = SubqueryInputSerializer(many=True)
+
+
+class ConversionSerializer(serializers.Serializer[Any]):
+    before = OperatorSerializer(many=True)
+    after = OperatorSerializer(many=True)
+    joins = ConvertedJoinSerializer(many=True)
+    rest = serializers.CharField(help_text="What is left, over the joins' results.")
+
+
+class SqlConvert(APIView):
+    """A text of joins in any nesting: its plan of binary joins, and the plan of multi-way joins."""
+
+    @extend_schema(
+        request=DraftSerializer,
+        responses={
+            200: ConversionSerializer,
+            400: OpenApiResponse(ProblemsSerializer, "The text has no meaning."),
+        },
+    )
+    def post(self, request: Request) -> Response:
+        form = DraftSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        try:
+            made = converted(form.validated_data["sql"], form.validated_data["name"] or "query")
+        except InputError as error:
+            raise InputErrors([error]) from None
+        shown = {
+            "before": list(_listed(made.before)),
+            "after": list(_listed(made.after)),
+            "joins": [asdict(join) for join in made.joins],
+            "rest": made.rest,
+        }
+        return Response(ConversionSerializer(shown).data)
+
+
+def _listed(root: Operator) -> Iterator[dict[str, Any]]:
+    pending: list[tuple[Operator, int | None]] = [(root, None)]
+    number = 0
+    while pending:
+        operator, parent = pending.pop()
+        yield {
+            "id": number,
+            "parent": parent,
+            "kind": operator.kind,
+            "title": operator.title,
+            "details": list(operator.details),
+            "join": operator.join,
+        }
+        pending += [(child, number) for child in reversed(operator.inputs)]
+        number += 1

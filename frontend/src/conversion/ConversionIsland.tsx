@@ -1,0 +1,112 @@
+import type { JSX } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import type { Conversion, PlanOperator, Problem } from "../api/documents";
+import { convertSql } from "../api/endpoints";
+import { explainError, Refusal } from "../api/request";
+import { ChartHost } from "../charts/ChartHost";
+import { createOperatorTree, type OperatorTreeData } from "../charts/operatorTree";
+import { layoutPlan } from "./planTree";
+
+const EXAMPLE = "SELECT … FROM (SELECT … FROM a JOIN b ON …) AS t JOIN c ON … WHERE …";
+
+interface PlanProps {
+  readonly title: string;
+  readonly operators: readonly PlanOperator[];
+  readonly marked: string | null;
+  readonly onHover: (join: string | null) => void;
+}
+
+function Plan({ title, operators, marked, onHover }: PlanProps): JSX.Element {
+  const placed = useMemo(() => layoutPlan(operators), [operators]);
+  const data = useMemo((): OperatorTreeData => ({ placed, label: title, marked, onHover }), [placed, title, marked, onHover]);
+  return (
+    <section class="pane plan-tree">
+      <h2>{title}</h2>
+      {/* Scrollable with the keyboard too. */}
+      <div class="operators-scroll" tabIndex={0} role="region" aria-label={`${title}, scrollable`}>
+        <ChartHost create={createOperatorTree} data={data} class="operators-host" label={title} />
+      </div>
+    </section>
+  );
+}
+
+function Joins({ conversion }: { readonly conversion: Conversion }): JSX.Element {
+  if (conversion.joins.length === 0) return <p class="empty">No tree of three or more inner joins: the plan stays as it is.</p>;
+  return (
+    <>
+      {conversion.joins.map((join) => (
+        <section key={join.name}>
+          <h3>{join.name}: {join.inputs.join(", ")}</h3>
+          {join.subqueries.length > 0 && <p class="muted">Waits until {join.subqueries.map((subquery) => subquery.name).join(", ")} is complete: an aggregate is no stream of tuples.</p>}
+          <pre class="explain" tabIndex={0}>{join.sql}</pre>
+        </section>
+      ))}
+      <h3>The rest, over their results</h3>
+      <pre class="explain" tabIndex={0}>{conversion.rest}</pre>
+    </>
+  );
+}
+
+/** A query of nested joins: its plan of binary joins beside the plan of multi-way joins. */
+export function ConversionIsland(): JSX.Element {
+  const [sql, setSql] = useState("");
+  const [conversion, setConversion] = useState<Conversion | null>(null);
+  const [problems, setProblems] = useState<readonly Problem[]>([]);
+  const [reason, setReason] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [marked, setMarked] = useState<string | null>(null);
+
+  const convert = async (): Promise<void> => {
+    setBusy(true);
+    setProblems([]);
+    setReason(null);
+    try {
+      setConversion(await convertSql(sql));
+    } catch (error) {
+      setConversion(null);
+      const found = error instanceof Refusal ? error.problems : [];
+      setProblems(found);
+      setReason(found.length > 0 ? null : explainError(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <section class="conversion">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void convert();
+        }}
+      >
+        <label class="field">
+          <span>SQL with joins in any nesting</span>
+          <textarea rows={10} spellcheck={false} placeholder={EXAMPLE} value={sql} onInput={(event) => setSql(event.currentTarget.value)} />
+        </label>
+        <div class="toolbar"><button type="submit" class="button primary" disabled={busy || sql.trim() === ""}>Convert</button></div>
+      </form>
+      <div aria-live="polite">
+        {reason !== null && <p class="problem-line" role="alert">{reason}</p>}
+        {problems.length > 0 && (
+          <ul class="problems" aria-label="Problems">
+            {problems.map((problem) => (
+              <li key={`${problem.code} ${problem.line} ${problem.column}`}>
+                <span class="place">{problem.line === null ? "query" : `${problem.line}:${problem.column ?? 1}`}</span> found <code>{problem.found}</code>, expected {problem.expected}
+                {problem.suggestion !== null && <>; did you mean <code>{problem.suggestion}</code>?</>}
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+      {conversion !== null && (
+        <>
+          <div class="plans">
+            <Plan title="Before: binary joins" operators={conversion.before} marked={marked} onHover={setMarked} />
+            <Plan title="After: multi-way joins" operators={conversion.after} marked={marked} onHover={setMarked} />
+          </div>
+          <Joins conversion={conversion} />
+        </>
+      )}
+    </section>
+  );
+}
