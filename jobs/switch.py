@@ -104,7 +104,8 @@ def switch(
         files=(),
         removed=(),
     )
-    path = checkpoint.root / "commits" / f"switch-{batch}.json"
+    # Processes keep manifests by name, and a batch may be begun more than once while they live.
+    path = checkpoint.root / "commits" / f"switch-{batch}-{new_attempt()}.json"
     write_manifest(path, manifest)
     using = {run.path for run in manifest.runs}
     return Switched(manifest, str(path), tuple(sorted(r.path for r in before.runs if r.path not in using)))
