@@ -84,3 +84,70 @@ def test_only_operators_pin(as_owner: Client, anonymous: Client, as_operator: Cl
     assert pin(anonymous, query, "slow").status_code == 403
     assert pin(as_operator, query, "no such name").status_code == 400
     assert as_owner.get(f"/api/queries/{query.pk}/pin/").json() == {"topology": None}
+
+
+def make_stream(client: Client, post: Post, name: str) -> None:
+    columns = [{"name": "at", "type": "timestamp"}, {"name": "k", "type": "bigint"}]
+    answer = post(client, "/api/streams/", {"name": name, "event_time": "at", "columns": columns})
+    assert answer.status_code == 201, answer.content
+
+
+def make_query(client: Client, post: Post, name: str, sql: str) -> int:
+    answer = post(client, "/api/queries/", {"name": name, "sql": sql})
+    assert answer.status_code == 201, answer.content
+    return int(answer.json()["id"])
+
+
+def join(left: str, right: str) -> str:
+    return (
+        f"SELECT {left}.k AS k, {right}.at AS at FROM {left} [RANGE 1 MINUTE], {right} [RANGE 1 MINUTE] "
+        f"WHERE {left}.k = {right}.k"
+    )
+
+
+def deployed(client: Client, post: Post, query: int) -> str:
+    answer = post(client, f"/api/queries/{query}/deploy/", {})
+    assert answer.status_code == 202, answer.content
+    return str(answer.json()["topology"])
+
+
+def test_components_through_http_alone(
+    as_owner: Client, as_operator: Client, post: Post, settings: Settings
+) -> None:
+    """Queries without a common stream part, also when a view hides the stream; one that joins two
+    components follows where it shares most; nothing that runs moves unless an operator says so."""
+    settings.MILLRACE_MOST_QUERIES = 3.0
+    for name in ("a", "b", "c", "d", "e"):
+        make_stream(as_owner, post, name)
+    left, right = (make_query(as_owner, post, f"q-{x}{y}", join(x, y)) for x, y in ("ab", "cd"))
+    assert deployed(as_owner, post, left) == "main"
+    assert deployed(as_owner, post, right) == "main-2"
+    view = make_query(
+        as_owner, post, "over-view", 'SELECT v.k AS k FROM "q-cd" AS v, e [RANGE 1 MINUTE] WHERE v.k = e.k'
+    )
+    assert deployed(as_owner, post, view) == "main-2", "a view's streams are its query's"
+    both = make_query(
+        as_owner,
+        post,
+        "both",
+        "SELECT a.k AS k FROM a [RANGE 1 MINUTE], c [RANGE 1 MINUTE], d [RANGE 1 MINUTE] "
+        "WHERE a.k = c.k AND c.k = d.k",
+    )
+    assert deployed(as_owner, post, both) == "main-2"
+    late = make_query(as_owner, post, "late", join("d", "c"))
+    assert deployed(as_owner, post, late) == "main-3", "main-2 is full, and nothing else stores its streams"
+    assert as_owner.get("/api/topologies/main/").json()["streams"] == ["a", "b"]
+    assert as_owner.get("/api/topologies/main-2/").json()["streams"] == ["a", "c", "d", "e"]
+    answer = as_operator.put(
+        f"/api/queries/{both}/pin/", {"topology": "main"}, content_type="application/json"
+    )
+    assert answer.status_code == 200, answer.content
+    names = {
+        topology["name"]: sorted(query["name"] for query in topology["queries"])
+        for topology in as_owner.get("/api/topologies/").json()
+    }
+    assert names == {"main": ["both", "q-ab"], "main-2": ["over-view", "q-cd"], "main-3": ["late"]}
+    # There is room in main-2 again, and what was refused it before stays where it is.
+    assert deployed(as_owner, post, late) == "main-3"
+    another = make_query(as_owner, post, "another", join("e", "c"))
+    assert deployed(as_owner, post, another) == "main-2"
