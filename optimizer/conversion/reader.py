@@ -17,10 +17,10 @@ from optimizer.catalog import Catalog
 from optimizer.conversion.dialect import read_statement
 from optimizer.conversion.names import Names, UniqueNames, column_of
 from optimizer.conversion.placement import place
+from optimizer.conversion.syntax import aggregates, conjuncts, is_joined, kind_of, leave_out_columns
 from optimizer.conversion.tree import (
     Aggregate,
     Apply,
-    ApplyKind,
     Derived,
     Distinct,
     Filter,
@@ -99,7 +99,7 @@ class PlanReader:
                 found, "unsupported", found.key.upper(), "streams, saved queries and subqueries"
             )
         self._add_views(tree)
-        _leave_out_columns(tree)
+        leave_out_columns(tree)
         schema: dict[str, object] = {
             stream.name: {name: str(kind) for name, kind in stream.columns} for stream in self._catalog
         }
@@ -187,7 +187,7 @@ class PlanReader:
         plan = self._where(conditions, plan, names, queries)
         group, having = select.args.get("group"), select.args.get("having")
         aggregated = [*select.expressions, *([having] if having else ())]
-        if group is not None or any(_aggregates(node) for node in aggregated):
+        if group is not None or any(aggregates(node) for node in aggregated):
             keys = self._plain(group, names) if group is not None else None
             assert keys is None or isinstance(keys, exp.Group)
             plan = Aggregate(plan, keys)
@@ -232,11 +232,13 @@ class PlanReader:
 
     def _relation(self, node: exp.Expr, names: Names, queries: Queries, late: list[exp.Expr]) -> Node:
         self._refuse_others(node, _SOURCE)
-        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
+        if isinstance(node, exp.Subquery) and is_joined(node.this):
+            if node.alias:
+                raise self._error(node, "unsupported", f"joins in parentheses AS {node.alias}", "no alias")
+            plan = self._relation(node.this, names, queries, late)
+        elif isinstance(node, exp.Subquery):
             plan = self._query(node.this, names.outer, queries)
             plan = self._derived(node, node.alias or "subquery", plan, names)
-        elif isinstance(node, exp.Subquery):
-            plan = self._relation(node.this, names, queries, late)
         elif isinstance(node, exp.Table):
             plan = self._table(node, names, queries)
         else:
@@ -327,7 +329,7 @@ class PlanReader:
 
     def _filtered(self, condition: exp.Expr, subqueries: list[_Subquery], plan: Node) -> Node:
         """Conditions above an `Apply` for each of their subqueries; EXISTS and IN are one with it."""
-        kind = _kind(condition)
+        kind = kind_of(condition) if len(subqueries) == 1 else "scalar"
         if kind != "scalar":
             (subquery,) = subqueries
             return Apply(kind, plan, subquery.name, subquery.plan, condition, subquery.correlated)
@@ -380,28 +382,6 @@ class PlanReader:
         return self._text.error(span_of(node), code, found, expected, suggestion)
 
 
-def conjuncts(condition: exp.Expr) -> tuple[exp.Expr, ...]:
-    """The parts of a conjunction, brackets removed; a condition that is none is its only part."""
-    plain = condition.unnest()
-    if not isinstance(plain, exp.And):
-        return (plain,)
-    return tuple(part for half in plain.flatten() for part in conjuncts(half))
-
-
-def _leave_out_columns(tree: exp.Query) -> None:
-    """EXISTS (SELECT * ...) asks for no column."""
-    for exists in tree.find_all(exp.Exists):
-        select = exists.this
-        if isinstance(select, exp.Select) and any(isinstance(item, exp.Star) for item in select.expressions):
-            select.set("expressions", [exp.alias_(exp.Literal.number(1), "found")])
-
-
-def _aggregates(node: exp.Expr) -> bool:
-    """True if an expression needs an `Aggregate` below: window functions and subqueries have their own."""
-    inside = node.walk(prune=lambda n: isinstance(n, exp.Query | exp.Window))
-    return any(isinstance(part, exp.AggFunc) for part in inside)
-
-
 def _is_one_row(subquery: _Subquery) -> bool:
     """True if a subquery is an aggregate of everything, so that it has exactly one row, always the same."""
     plan = subquery.plan
@@ -412,12 +392,3 @@ def _is_one_row(subquery: _Subquery) -> bool:
         and plan.input.group is None
         and len(plan.outputs) == 1
     )
-
-
-def _kind(condition: exp.Expr) -> ApplyKind:
-    """`semi` for EXISTS and IN, `anti` for their negations, `scalar` for everything else."""
-    negated = isinstance(condition, exp.Not)
-    plain = condition.this.unnest() if negated else condition
-    if isinstance(plain, exp.Exists) or (isinstance(plain, exp.In) and plain.args.get("query")):
-        return "anti" if negated else "semi"
-    return "scalar"

@@ -81,6 +81,16 @@ CASES = {
         "SELECT a.k FROM a, b, c WHERE a.k = b.k AND b.v = c.v AND (a.v IN (SELECT v FROM e) OR a.s = 'red')",
         [3],
     ),
+    "a subquery in a subquery's place": (
+        "SELECT a.k FROM a, b, c WHERE a.k = b.k AND b.v = c.v "
+        "AND (SELECT min(x) FROM e) IN (SELECT x FROM e) AND a.v IN ((SELECT v FROM e))",
+        [3],
+    ),
+    "subqueries in parentheses": (
+        "SELECT t.k FROM ((SELECT k, v FROM a) AS t) JOIN ((SELECT k, v FROM b) AS u JOIN c ON u.v = c.v) "
+        "ON t.k = u.k",
+        [3],
+    ),
     "a subquery in SELECT": (
         "SELECT a.k, (SELECT count(*) FROM e WHERE e.k = c.k) AS n FROM a, b, c "
         "WHERE a.k = b.k AND b.v = c.v",
