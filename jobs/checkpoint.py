@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import threading
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,7 @@ class Change:
     batch begins, so a replay that is killed and continued changes plans at the same places."""
 
 
+_GRAPHS = 4
 _IDENTITY: TypeAdapter[Identity] = TypeAdapter(Identity)
 _CHANGE: TypeAdapter[Change] = TypeAdapter(Change)
 
@@ -90,6 +92,8 @@ class Checkpoint:
         if not _same(found, identity):
             raise _foreign(path, _described(found), _described(identity))
         self.identity = found
+        self._graphs: dict[str, PhysicalGraph] = {}
+        self._remembering = threading.Lock()
         self.commits = CommitLog(root)
         for folder in ("plans", "changes", "planned", "state"):
             (root / folder).mkdir(exist_ok=True)
@@ -122,11 +126,24 @@ class Checkpoint:
         plan = hashlib.sha256(text).hexdigest()[:12]
         if not self.plan_path(plan).exists():
             write_durably(self.plan_path(plan), text)
+        self._remember(plan, graph)
         return plan
 
     def graph(self, plan: str) -> PhysicalGraph:
-        path = self.plan_path(plan)
-        return PhysicalGraph.from_json(path.read_bytes(), str(path))
+        """The graph with an id; a plan of some hundred queries takes a while to read, so the last few
+        stay in memory."""
+        known = self._graphs.get(plan)
+        if known is None:
+            path = self.plan_path(plan)
+            known = PhysicalGraph.from_json(path.read_bytes(), str(path))
+            self._remember(plan, known)
+        return known
+
+    def _remember(self, plan: str, graph: PhysicalGraph) -> None:
+        with self._remembering:
+            self._graphs[plan] = graph
+            while len(self._graphs) > _GRAPHS:
+                del self._graphs[next(iter(self._graphs))]
 
     def record_change(
         self, graph: PhysicalGraph, plan_id: str | None, cause: str, from_batch: int = 0

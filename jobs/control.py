@@ -6,6 +6,7 @@ can. Neither thread ever holds up a batch.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 import traceback
@@ -22,6 +23,7 @@ from pydantic import ValidationError
 from jobs.protocol import (
     CONTROL,
     Control,
+    Deploy,
     EpochCompleted,
     Event,
     Heartbeat,
@@ -162,17 +164,19 @@ class Outgoing:
 
 
 class Incoming:
-    """Reads control messages from a thread of its own and hands each to `handle`, in order.
+    """Reads control messages from a thread of its own and hands them to `handle`, in order; it says
+    whether it carries a message out.
 
     Messages written before the job began are not for it: whoever launched it gave it its plan.
-    A message that cannot be read is reported through `refuse` and passed over.
+    A message that cannot be read is reported through `refuse` and passed over. Of plans that are read
+    together the last usable one is carried out, and those before it are not looked at.
     """
 
     def __init__(
         self,
         client: redis.Redis,
         topology: str,
-        handle: Callable[[Control], None],
+        handle: Callable[[Control], bool],
         refuse: Callable[[str, str], None],
     ) -> None:
         self._client = client
@@ -205,21 +209,32 @@ class Incoming:
                 failures += 1
                 continue
             failures = 0
+            read: list[Control] = []
             for _, entries in answer or ():
                 for entry, fields in entries:
                     self._after = entry.decode()
-                    self._take(fields.get(b"message", b""))
+                    message = self._message(fields.get(b"message", b""))
+                    read += [] if message is None else [message]
+            for deploys, group in itertools.groupby(read, lambda m: isinstance(m, Deploy)):
+                if deploys:
+                    any(self._take(message) for message in reversed(list(group)))
+                else:
+                    for message in group:
+                        self._take(message)
 
-    def _take(self, text: bytes) -> None:
+    def _message(self, text: bytes) -> Control | None:
         try:
-            message = CONTROL.validate_json(text)
+            return CONTROL.validate_json(text)
         except ValidationError as error:
             first = error.errors()[0]
             path = ".".join(str(part) for part in first["loc"])
             self._refuse("", f"a control message that cannot be read: {path}: {first['msg']}")
-            return
+            return None
+
+    def _take(self, message: Control) -> bool:
         try:
-            self._handle(message)
+            return self._handle(message)
         except Exception:
             plan_id = getattr(message, "plan_id", "")
             self._refuse(plan_id, traceback.format_exc(limit=-1).strip().splitlines()[-1])
+            return False

@@ -229,26 +229,28 @@ class _Job:
                 self._checkpoint.forget_changes(committed.change.number)
         self._wake.set()
 
-    def _handle(self, message: Control) -> None:
+    def _handle(self, message: Control) -> bool:
         """Called from the control thread."""
         match message:
             case Deploy():
-                self._deploy(message)
+                return self._deploy(message)
             case Stop():
                 if message.mode == "drain":
                     self._outgoing.now("stopping")
                 self._end(message, f"stop ({message.mode}) asked for by the control plane")
+                return True
 
-    def _deploy(self, message: Deploy) -> None:
+    def _deploy(self, message: Deploy) -> bool:
         try:
             graph = PhysicalGraph.from_json(json.dumps(message.graph), f"plan {message.plan_id}")
             change = self._change(graph, message.plan_id, message.cause)
         except InputError as error:
             self._refuse(message.plan_id, str(error))
-            return
+            return False
         if not self._has_plan.is_set():
             self._announced = change.plan_id
             self._has_plan.set()
+        return True
 
     def _change(self, graph: PhysicalGraph, plan_id: str, cause: str) -> Change:
         with self._changing:

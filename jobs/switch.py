@@ -88,6 +88,7 @@ def switch(
                 filter=filters[store.id],
                 complete_from_us=_mir_complete_from(new, store, states),
             )
+    complete = complete_since(new, states)
     manifest = replace(
         before,
         plan=change.plan,
@@ -97,7 +98,7 @@ def switch(
         queries={
             query.name: replace(
                 before.queries.get(query.name, QueryState()),
-                complete_since_us=complete_since(new, query.name, states),
+                complete_since_us=complete[query.name],
             )
             for query in new.queries
         },
@@ -140,29 +141,36 @@ def store_filters(graph: PhysicalGraph) -> dict[str, str]:
     }
 
 
-def complete_since(graph: PhysicalGraph, query: str, states: Mapping[str, StoreState]) -> int | None:
-    """From which event time of its newest tuple on a query's results are all found; None if always.
+def complete_since(graph: PhysicalGraph, states: Mapping[str, StoreState]) -> dict[str, int | None]:
+    """Per query, from which event time of its newest tuple on its results are all found; None if always.
 
     Takes every store that a probe on the way to the query's leaves looks into.
     """
     edges = {edge.id: edge for edge in graph.edges}
     rules = {rule.id: rule for rule in graph.rules}
-    (asked,) = (q for q in graph.queries if q.name == query)
-    windows = [i.window_us for i in asked.inputs]
-    since: int | None = None
+    starts: dict[str, int | None] = {}
+
+    def start(step: object) -> int | None:
+        """From when on the stores on the way to a rule, with its own, hold everything."""
+        if not isinstance(step, ProbeRule):
+            return None
+        if step.id not in starts:
+            before = start(rules[edges[step.edge].origin])
+            starts[step.id] = newest(states[step.store].complete_from_us, before)
+        return starts[step.id]
+
+    found: dict[str, int | None] = {query.name: None for query in graph.queries}
     for rule in graph.rules:
-        if not isinstance(rule, ProbeRule) or all(emit.query != query for emit in rule.emits):
-            continue
-        step: object = rule
-        while isinstance(step, ProbeRule):
-            start = states[step.store].complete_from_us
-            if start is not None:
-                # The stored tuple may be as old as the widest window allows.
-                bounded = [w for w in windows if w is not None]
-                unbounded = len(bounded) < len(windows)
-                since = newest(since, _NEVER if unbounded else start + max(bounded))
-            step = rules[edges[step.edge].origin]
-    return since
+        if isinstance(rule, ProbeRule):
+            for emit in rule.emits:
+                found[emit.query] = newest(found[emit.query], start(rule))
+    for query in graph.queries:
+        since = found[query.name]
+        if since is not None:
+            # The stored tuple may be as old as the widest window allows.
+            bounded = [i.window_us for i in query.inputs if i.window_us is not None]
+            found[query.name] = since + max(bounded) if len(bounded) == len(query.inputs) else _NEVER
+    return found
 
 
 _NEVER = 253_402_300_799_000_000

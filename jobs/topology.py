@@ -105,7 +105,6 @@ class Topology:
         self._prepare = prepare
         self._partitions = checkpoint.identity.partitions
         self._last = checkpoint.commits.last()
-        self._graphs: dict[str, PhysicalGraph] = {}
         self._at_work = threading.Lock()
         self._stopped = False
         self._query: StreamingQuery | None = None
@@ -198,14 +197,7 @@ class Topology:
             remove_hidden(output)
             change = self._checkpoint.newest_change()
             if change is not None:
-                write_schemas(output, self._graph(change.plan).queries, DEAD_LETTERS)
-
-    def _graph(self, plan: str) -> PhysicalGraph:
-        if plan not in self._graphs:
-            self._graphs[plan] = self._checkpoint.graph(plan)
-            while len(self._graphs) > 4:
-                del self._graphs[next(iter(self._graphs))]
-        return self._graphs[plan]
+                write_schemas(output, self._checkpoint.graph(change.plan).queries, DEAD_LETTERS)
 
     def _on_batch(self, frame: DataFrame, batch: int) -> None:
         try:
@@ -236,7 +228,7 @@ class Topology:
         if self._prepare is not None:
             self._prepare(batch)
         change = self._change(planned)
-        graph = self._graph(change.plan)
+        graph = self._checkpoint.graph(change.plan)
         before = self._last
         switched = before is None or before.change != change.number
         base = self._switch(before, graph, change, batch) if switched else None
@@ -367,7 +359,8 @@ class Topology:
             write_schemas(self._settings.output, graph.queries, DEAD_LETTERS)
         if before is None:
             return None
-        return switch(self._checkpoint, before, self._graph(before.plan), graph, change, batch)
+        old = self._checkpoint.graph(before.plan)
+        return switch(self._checkpoint, before, old, graph, change, batch)
 
 
 _MOST_BEGINNINGS = 10

@@ -93,7 +93,10 @@ class Live:
         made = plan(wanted, self.workload.catalog, method=method, retain="everything", tasks=2)
         return json.loads(made.graph.to_json())
 
-    def start(self, run: str, plan_id: str, graph: dict[str, Any], trigger_ms: int = 100) -> None:
+    def start(
+        self, run: str, plan_id: str, graph: dict[str, Any], trigger_ms: int = 100, *, files: bool = True
+    ) -> None:
+        """Start the job; its results go to files too, unless only the newest are wanted, in Redis."""
         file = self._folder / f"{plan_id}.json"
         file.write_text(json.dumps(graph))
         log = (self._folder / f"{run}.log").open("wb")
@@ -117,8 +120,13 @@ class Live:
             "--trigger-ms",
             str(trigger_ms),
         ]
-        command += ["--out", self._folder / "out", "--parallelism", "2"]
+        command += ["--parallelism", "2", *(["--out", self._folder / "out"] if files else [])]
         self._process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None
+        return self._process
 
     def ends_within(self, seconds: float) -> bool:
         assert self._process is not None
