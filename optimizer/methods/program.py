@@ -54,6 +54,12 @@ class Program:
             return value
         return max(value, step * ceil(value / step - 1e-6))
 
+    def below(self, value: float) -> float:
+        """What the objective of an integer point that is better than `value` must be below."""
+        step = self.step()
+        least = 1e-7 * max(abs(value), 1e-9) if step is None else 0.999 * step
+        return value - least
+
     def step(self) -> float | None:
         """The largest number of which all costs are whole multiples, None if it is below 1/64."""
         common = 0

@@ -26,6 +26,8 @@ INTERIOR_ITERATIONS = 150
 """Iterations of the interior point method; 20 to 40 are usual."""
 RESOLVE_NODES = 50
 """Nodes of one neighbourhood's search; nearly all are solved at the root."""
+ROOT_HEURISTICS = ("feasibility_jump", "rins", "rens", "root_reduced_cost")
+"""Those that HiGHS runs even if it is to spend no effort on heuristics."""
 SOLVERS = ("highs", "highs-pulp", "cbc")
 
 
@@ -38,6 +40,7 @@ def solve_program(
     seed: int = 0,
     start: Sequence[float] | None = None,
     nodes: int | None = None,
+    below: float | None = None,
 ) -> Answer:
     """Minimize a program.
 
@@ -48,9 +51,13 @@ def solve_program(
         start: a feasible point to begin with.
         nodes: nodes after which HiGHS stops. Unlike the time limit this ends at the same point
             in every run; the other solvers know only the time limit.
+        below: look only for points whose objective is below this, for a proof that there are
+            none: HiGHS then leaves out its own heuristics, which took three quarters of the time
+            (30 five-way queries over 10 relations, uniform: 1.6 s of CPU instead of 7.5 s). If it
+            finds none the answer is infeasible. The other solvers minimize from `start` instead.
     """
     if solver == "highs":
-        return _highs(program, time_limit_s, relative_gap, seed, start, nodes)
+        return _highs(program, time_limit_s, relative_gap, seed, start, nodes, below)
     if solver in SOLVERS:
         return _pulp(program, solver, time_limit_s, relative_gap=relative_gap, start=start)
     raise InputError("unknown-solver", Place("--solver"), solver, f"one of {', '.join(SOLVERS)}")
@@ -180,19 +187,36 @@ def _highs(
     seed: int,
     start: Sequence[float] | None,
     nodes: int | None,
+    below: float | None,
 ) -> Answer:
     highs = _load(program, integer=True)
     highs.setOptionValue("time_limit", max(time_limit_s, 0.01))
     highs.setOptionValue("mip_rel_gap", max(relative_gap, 1e-9))
     highs.setOptionValue("random_seed", seed)
-    if start is not None:
+    if below is not None:
+        highs.setOptionValue("objective_bound", below)
+        highs.setOptionValue("mip_allow_restart", False)
+        highs.setOptionValue("mip_heuristic_effort", 0.0)
+        for name in ROOT_HEURISTICS:
+            highs.setOptionValue(f"mip_heuristic_run_{name}", False)
+    elif start is not None:
         point = highspy.HighsSolution()
         point.col_value = list(start)
         highs.setSolution(point)
     if nodes is not None:
         highs.setOptionValue("mip_max_nodes", nodes)
     highs.run()
-    return _read_highs(highs)
+    answer = _read_highs(highs)
+    return answer if below is None else _only_below(program, answer, below)
+
+
+def _only_below(program: Program, answer: Answer, below: float) -> Answer:
+    """What an answer says about points below a value: HiGHS may return others that it came across."""
+    if answer.values is not None and float(np.dot(program.cost, answer.values)) < below:
+        return answer
+    exhausted = answer.proven or answer.infeasible
+    bound = below if exhausted else None if answer.bound is None else min(answer.bound, below)
+    return Answer(values=None, proven=False, infeasible=exhausted, bound=bound)
 
 
 def _read_highs(highs: highspy.Highs) -> Answer:
