@@ -20,6 +20,10 @@ MILLRACE_METRICS_TOKEN      lets Prometheus read /metrics; without it only opera
 MILLRACE_METRICS_PORT       where a Celery worker offers its own metrics (0: nowhere)
 MILLRACE_LOG_FORMAT         line or json (line)
 MILLRACE_LOG_LEVEL          INFO
+MILLRACE_WEBHOOK_HOSTS      hosts that alerts are posted to, comma-separated, * in them (any public one)
+MILLRACE_WEBHOOK_PRIVATE    1 lets alerts be posted to private addresses
+MILLRACE_EMAIL              smtp://user:password@host:587?tls=1 or file:///folder; without it, no e-mail
+MILLRACE_EMAIL_FROM         the sender of alerts (millrace@localhost)
 MILLRACE_METHOD             the optimization method of new topologies (ilp)
 MILLRACE_PLAN_SECONDS       the solver's time limit for a topology (5)
 MILLRACE_HEARTBEAT_SECONDS  a job silent for longer is dead (10)
@@ -37,6 +41,7 @@ import secrets
 import sys
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import dj_database_url
 
@@ -102,6 +107,10 @@ MILLRACE_JOB_COMMAND = [
     *(sys.executable, "-m", "jobs", "run"),
     *(("--master", MILLRACE_MASTER) if MILLRACE_MASTER else ()),
 ]
+MILLRACE_WEBHOOK_HOSTS = _list("MILLRACE_WEBHOOK_HOSTS")
+MILLRACE_WEBHOOK_PRIVATE = os.environ.get("MILLRACE_WEBHOOK_PRIVATE") == "1"
+MILLRACE_EMAIL = os.environ.get("MILLRACE_EMAIL", "")
+MILLRACE_EMAIL_FROM = os.environ.get("MILLRACE_EMAIL_FROM", "millrace@localhost")
 MILLRACE_DEMO_PASSWORD = os.environ.get("MILLRACE_DEMO_PASSWORD", "millrace")
 
 INSTALLED_APPS = [
@@ -123,6 +132,8 @@ INSTALLED_APPS = [
     "backend.topologies",
     "backend.live",
     "backend.tokens",
+    "backend.letters",
+    "backend.alerts",
 ]
 
 MIDDLEWARE = [
@@ -284,6 +295,18 @@ SPECTACULAR_SETTINGS = {
     },
 }
 
+_EMAIL = urlsplit(MILLRACE_EMAIL)
+if _EMAIL.scheme == "file":
+    EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+    EMAIL_FILE_PATH = unquote(_EMAIL.path)
+else:
+    EMAIL_HOST = _EMAIL.hostname or "localhost"
+    EMAIL_PORT = _EMAIL.port or 25
+    EMAIL_HOST_USER = unquote(_EMAIL.username or "")
+    EMAIL_HOST_PASSWORD = unquote(_EMAIL.password or "")
+    EMAIL_USE_TLS = parse_qs(_EMAIL.query).get("tls") == ["1"]
+    EMAIL_TIMEOUT = 10
+
 CELERY_BROKER_URL = REDIS_URL
 CELERY_RESULT_BACKEND = REDIS_URL
 CELERY_TASK_IGNORE_RESULT = True
@@ -301,6 +324,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 2.0,
         # One that waited longer is superseded by the next.
         "options": {"expires": 4.0},
+    },
+    "alerts": {
+        "task": "alerts.watch",
+        "schedule": 5.0,
+        "options": {"expires": 10.0},
     },
     "adapt": {
         "task": "topologies.adapt",

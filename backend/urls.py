@@ -6,6 +6,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from backend import converters
 from backend.accounts.pages import Login
+from backend.alerts import pages as alert_pages
 from backend.catalog import pages as catalog_pages
 from backend.health import healthz, readyz
 from backend.observation.pages import metrics
@@ -30,6 +31,7 @@ urlpatterns = [
     path("streams/", stream_pages.streams, name="streams"),
     path("streams/<name:name>/", stream_pages.stream, name="stream"),
     path("jobs/", topology_pages.jobs, name="jobs"),
+    path("alerts/", alert_pages.alerts, name="alerts"),
     path("tokens/", token_pages.tokens, name="tokens"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
@@ -44,4 +46,5 @@ urlpatterns = [
     path("api/", include("backend.live.api.urls")),
     path("api/", include("backend.letters.api.urls")),
     path("api/", include("backend.tokens.api.urls")),
+    path("api/", include("backend.alerts.api.urls")),
 ]

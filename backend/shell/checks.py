@@ -91,6 +91,14 @@ def check_log_format(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckM
     return [Error(f"MILLRACE_LOG_FORMAT is {found!r}", hint="expected line or json", id="millrace.E005")]
 
 
+@register()
+def check_email(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+    if not settings.MILLRACE_EMAIL or urlsplit(settings.MILLRACE_EMAIL).scheme in ("smtp", "file"):
+        return []
+    hint = "expected smtp://user:password@host:587?tls=1 or file:///folder"
+    return [Error("MILLRACE_EMAIL is neither", hint=hint, id="millrace.E007")]
+
+
 @register(Tags.security, deploy=True)
 def check_demo(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
     """An account whose password is in the manual is for a machine of one's own."""

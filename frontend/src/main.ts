@@ -12,6 +12,7 @@ const ISLANDS: Readonly<Record<string, () => Promise<ComponentType<IslandProps>>
   topology: async () => (await import("./topology/TopologyIsland")).TopologyIsland,
   streams: async () => (await import("./streams/StreamsIsland")).StreamsIsland,
   tokens: async () => (await import("./tokens/TokensIsland")).TokensIsland,
+  alerts: async () => (await import("./alerts/AlertsIsland")).AlertsIsland,
   jobs: async () => (await import("./jobs/JobsIsland")).JobsIsland,
 };
 

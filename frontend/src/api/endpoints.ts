@@ -1,6 +1,9 @@
 /** Every call that the pages make, one function each. `docs/frontend-contract.md` says what they mean. */
 import type {
   AccountName,
+  AlertDelivery,
+  AlertRule,
+  AlertRuleWrite,
   Alternative,
   AuditEntry,
   Conversion,
@@ -66,6 +69,13 @@ export const listTokens = async (): Promise<TokenDocument[]> => answered(await c
 export const createToken = async (name: string, stream: string | null): Promise<NewToken> =>
   answered(await client.POST("/api/tokens/", { body: { name, stream } }));
 export const revokeToken = async (id: number): Promise<void> => done(await client.DELETE("/api/tokens/{id}/", { params: { path: { id: String(id) } } }));
+
+export const listAlerts = async (): Promise<AlertRule[]> => answered(await client.GET("/api/alerts/"));
+export const createAlert = async (rule: AlertRuleWrite): Promise<AlertRule> => answered(await client.POST("/api/alerts/", { body: rule }));
+export const deleteAlert = async (id: number): Promise<void> => done(await client.DELETE("/api/alerts/{id}/", { params: { path: { id: String(id) } } }));
+export const tryAlert = async (id: number): Promise<AlertDelivery> => answered(await client.POST("/api/alerts/{id}/test/", { params: { path: { id: String(id) } } }));
+export const alertDeliveries = async (id: number, limit: number): Promise<AlertDelivery[]> =>
+  answered(await client.GET("/api/alerts/{id}/deliveries/", { params: { path: { id: String(id) }, query: { limit } } }));
 
 export const listQueries = async (search?: string): Promise<QueryDocument[]> =>
   answered(await client.GET("/api/queries/", { params: { query: search === undefined ? {} : { search } } }));

@@ -21,6 +21,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/alerts/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description One's own rules and one's teams'; operators see all. */
+        get: operations["alerts_list"];
+        put?: never;
+        /** @description One's own rules and one's teams'; operators see all. */
+        post: operations["alerts_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/alerts/{id}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["alerts_retrieve"];
+        put: operations["alerts_update"];
+        post?: never;
+        delete: operations["alerts_destroy"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/alerts/{id}/deliveries/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What a rule told, newest first. */
+        get: operations["alerts_deliveries_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/alerts/{id}/test/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Send a test message. */
+        post: operations["alerts_test_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/me/": {
         parameters: {
             query?: never;
@@ -774,6 +842,39 @@ export interface components {
             steps: number;
             widenings: components["schemas"]["Widening"][];
         };
+        AlertRule: {
+            readonly channel: components["schemas"]["ChannelEnum"];
+            /** Format: date-time */
+            readonly created_at: string;
+            readonly enabled: boolean;
+            readonly id: number;
+            readonly lag_seconds: number | null;
+            readonly name: string;
+            readonly on_failed: boolean;
+            owner: string;
+            readonly secret: string;
+            readonly stuck_seconds: number | null;
+            readonly target: string;
+            team?: string | null;
+            topology?: string | null;
+        };
+        AlertRuleWriteRequest: {
+            channel: components["schemas"]["ChannelEnum"];
+            /** @default true */
+            enabled: boolean;
+            /** @description of event time */
+            lag_seconds?: number | null;
+            name: string;
+            /** @default true */
+            on_failed: boolean;
+            /** @description of wall clock */
+            stuck_seconds?: number | null;
+            /** @description a URL or an e-mail address */
+            target: string;
+            team?: string | null;
+            /** @description null is every */
+            topology?: string | null;
+        };
         /** @description The same queries, planned by another method. */
         Alternative: {
             cost: components["schemas"]["Cost"];
@@ -801,6 +902,12 @@ export interface components {
             event_time: string | null;
             stream: string;
         };
+        /**
+         * @description * `webhook` - webhook
+         *     * `email` - email
+         * @enum {string}
+         */
+        ChannelEnum: "webhook" | "email";
         ChosenRequest: {
             id: string;
             topology: string;
@@ -861,6 +968,27 @@ export interface components {
             kept: number;
             letters: components["schemas"]["DeadLetter"][];
         };
+        Delivery: {
+            readonly attempts: number;
+            detail: string;
+            readonly error: string;
+            readonly event: components["schemas"]["EventEnum"];
+            readonly id: number;
+            kind: components["schemas"]["KindEnum"];
+            /** Format: date-time */
+            opened_at: string;
+            /** Format: date-time */
+            readonly sent_at: string | null;
+            readonly state: components["schemas"]["DeliveryStateEnum"];
+            topology?: string | null;
+        };
+        /**
+         * @description * `waiting` - waiting
+         *     * `sent` - sent
+         *     * `failed` - failed
+         * @enum {string}
+         */
+        DeliveryStateEnum: "waiting" | "sent" | "failed";
         DeployRequestRequest: {
             topology?: string;
             version?: number;
@@ -913,6 +1041,12 @@ export interface components {
             q_error: components["schemas"]["QError"] | null;
             sent: number;
         };
+        /**
+         * @description * `opened` - opened
+         *     * `closed` - closed
+         * @enum {string}
+         */
+        EventEnum: "opened" | "closed";
         ExplainRequestRequest: {
             /** @default  */
             name: string;
@@ -980,6 +1114,14 @@ export interface components {
             /** Format: double */
             low: number;
         };
+        /**
+         * @description * `failed` - failed
+         *     * `lag` - lag
+         *     * `stuck` - stuck
+         *     * `test` - test
+         * @enum {string}
+         */
+        KindEnum: "failed" | "lag" | "stuck" | "test";
         /**
          * @description * `drop` - drop
          *     * `join` - join
@@ -1542,6 +1684,158 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Account"][];
+                };
+            };
+        };
+    };
+    alerts_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRule"][];
+                };
+            };
+        };
+    };
+    alerts_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AlertRuleWriteRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRule"];
+                };
+            };
+        };
+    };
+    alerts_retrieve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRule"];
+                };
+            };
+        };
+    };
+    alerts_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AlertRuleWriteRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRule"];
+                };
+            };
+        };
+    };
+    alerts_destroy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    alerts_deliveries_list: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"][];
+                };
+            };
+        };
+    };
+    alerts_test_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"];
                 };
             };
         };

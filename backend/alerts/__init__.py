@@ -1,0 +1,1 @@
+"""Alerts: somebody is told when a job fails, lags or stands still, by webhook or e-mail."""

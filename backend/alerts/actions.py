@@ -1,0 +1,108 @@
+"""Making and changing rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.utils import timezone
+
+from backend.accounts.queries import may_edit, refuse_viewers
+from backend.alerts import tasks, webhooks
+from backend.alerts.models import Alert, AlertRule, Channel, Delivery, Kind
+from backend.errors import Conflict, Forbidden, InputErrors
+from backend.streams.actions import team_to_give
+from backend.topologies.models import Topology
+from optimizer.errors import InputError, Place
+
+MOST = 100
+"""Rules that one account may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSpec:
+    """A rule as somebody describes it."""
+
+    name: str
+    topology: str | None
+    channel: str
+    target: str
+    on_failed: bool
+    lag_seconds: int | None
+    stuck_seconds: int | None
+    enabled: bool
+    team: str | None
+
+    def check(self) -> None:
+        """Raises `InputErrors` for a target to which nothing may be sent."""
+        place = Place("alert", path="target")
+        if self.channel == Channel.WEBHOOK:
+            try:
+                webhooks.check(self.target)
+            except webhooks.NotAllowed as error:
+                expected = "a URL that this installation posts to"
+                raise InputErrors([InputError("bad-target", place, str(error), expected)]) from error
+        elif not settings.MILLRACE_EMAIL:
+            expected = "a webhook: this installation sends no e-mail (MILLRACE_EMAIL is not set)"
+            raise InputErrors([InputError("no-email", place, self.target, expected)])
+
+
+def create_rule(owner: AbstractBaseUser, spec: RuleSpec) -> AlertRule:
+    """A new rule. Raises `InputErrors`, `Conflict` for an unknown topology or team, `Forbidden`."""
+    refuse_viewers(owner, "make alerts")
+    if AlertRule.objects.filter(owner_id=owner.pk).count() >= MOST:
+        raise Conflict("too-many-alerts", f"an account has at most {MOST} alerts; delete one first")
+    rule = AlertRule(owner=cast(Any, owner))
+    _write(owner, rule, spec)
+    return rule
+
+
+def change_rule(account: AbstractBaseUser, rule: AlertRule, spec: RuleSpec) -> None:
+    """Make the rule as `spec` says."""
+    _refuse_others(account, rule)
+    _write(account, rule, spec)
+
+
+def delete_rule(account: AbstractBaseUser, rule: AlertRule) -> None:
+    _refuse_others(account, rule)
+    rule.delete()
+
+
+def try_rule(account: AbstractBaseUser, rule: AlertRule) -> Delivery:
+    """Send a message that says that it is a test."""
+    _refuse_others(account, rule)
+    now = timezone.now()
+    with transaction.atomic():
+        alert = Alert.objects.create(
+            rule=rule, kind=Kind.TEST, detail="this is a test", opened_at=now, closed_at=now
+        )
+        made = Delivery.objects.create(alert=alert, event="opened", due_at=now)
+        transaction.on_commit(lambda: tasks.deliver.delay(made.pk))
+    return made
+
+
+def _write(account: AbstractBaseUser, rule: AlertRule, spec: RuleSpec) -> None:
+    spec.check()
+    topology = None
+    if spec.topology is not None:
+        topology = Topology.objects.filter(name=spec.topology).first()
+        if topology is None:
+            raise Conflict("no-such-topology", f"there is no topology {spec.topology}")
+    present = None if rule.team is None else rule.team.name
+    if spec.team != present:
+        rule.team = None if spec.team is None else team_to_give(account, spec.team)
+    rule.name = spec.name
+    rule.topology = topology
+    rule.channel, rule.target = spec.channel, spec.target
+    rule.on_failed = spec.on_failed
+    rule.lag_seconds, rule.stuck_seconds = spec.lag_seconds, spec.stuck_seconds
+    rule.enabled = spec.enabled
+    rule.save()
+
+
+def _refuse_others(account: AbstractBaseUser, rule: AlertRule) -> None:
+    if not may_edit(account, rule.owner_id, rule.team_id):
+        raise Forbidden("not-yours", f"{rule.owner} owns {rule.name}; only its owner or an operator may")

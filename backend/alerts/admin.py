@@ -1,0 +1,9 @@
+from django.contrib import admin
+
+from backend.alerts.models import AlertRule
+
+
+@admin.register(AlertRule)
+class AlertRuleAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("name", "owner", "team", "topology", "channel", "enabled")
+    exclude = ("secret",)

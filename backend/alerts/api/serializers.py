@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from rest_framework import serializers
+
+from backend.alerts.actions import RuleSpec
+from backend.alerts.models import AlertRule, Channel, Delivery, Kind
+
+SHORTEST_S = 5
+LONGEST_S = 7 * 24 * 3600
+
+
+class AlertRuleWriteSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=100)
+    topology = serializers.CharField(max_length=63, allow_null=True, default=None, help_text="null is every")
+    channel = serializers.ChoiceField(choices=Channel.choices)
+    target = serializers.CharField(max_length=500, help_text="a URL or an e-mail address")
+    on_failed = serializers.BooleanField(default=True)
+    lag_seconds = serializers.IntegerField(
+        min_value=SHORTEST_S, max_value=LONGEST_S, allow_null=True, default=None, help_text="of event time"
+    )
+    stuck_seconds = serializers.IntegerField(
+        min_value=SHORTEST_S, max_value=LONGEST_S, allow_null=True, default=None, help_text="of wall clock"
+    )
+    enabled = serializers.BooleanField(default=True)
+    team = serializers.CharField(max_length=63, allow_null=True, default=None)
+
+    def validate(self, attrs: Any) -> Any:
+        if attrs["channel"] == Channel.EMAIL:
+            try:
+                validate_email(attrs["target"])
+            except ValidationError as error:
+                raise serializers.ValidationError({"target": error.messages}) from error
+        if not attrs["on_failed"] and attrs["lag_seconds"] is None and attrs["stuck_seconds"] is None:
+            raise serializers.ValidationError({"on_failed": ["choose at least one thing to be told of"]})
+        return attrs
+
+    def spec(self) -> RuleSpec:
+        return RuleSpec(**self.validated_data)
+
+
+class AlertRuleSerializer(serializers.ModelSerializer[AlertRule]):
+    topology = serializers.CharField(source="topology.name", allow_null=True, default=None)
+    owner = serializers.CharField(source="owner.username")
+    team = serializers.CharField(source="team.name", allow_null=True, default=None)
+
+    class Meta:
+        model = AlertRule
+        fields = (
+            "id",
+            "name",
+            "topology",
+            "channel",
+            "target",
+            "secret",
+            "on_failed",
+            "lag_seconds",
+            "stuck_seconds",
+            "enabled",
+            "owner",
+            "team",
+            "created_at",
+        )
+        read_only_fields = fields
+
+
+class DeliverySerializer(serializers.ModelSerializer[Delivery]):
+    kind = serializers.ChoiceField(source="alert.kind", choices=Kind.choices)
+    topology = serializers.CharField(source="alert.topology.name", allow_null=True, default=None)
+    detail = serializers.CharField(source="alert.detail")
+    opened_at = serializers.DateTimeField(source="alert.opened_at")
+
+    class Meta:
+        model = Delivery
+        fields = (
+            "id",
+            "kind",
+            "event",
+            "topology",
+            "detail",
+            "opened_at",
+            "state",
+            "attempts",
+            "error",
+            "sent_at",
+        )
+        read_only_fields = fields

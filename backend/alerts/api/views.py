@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from backend.alerts import actions, queries
+from backend.alerts.api.serializers import (
+    AlertRuleSerializer,
+    AlertRuleWriteSerializer,
+    DeliverySerializer,
+)
+from backend.streams.api.serializers import SampleLimitSerializer
+
+
+class AlertRuleList(APIView):
+    """One's own rules and one's teams'; operators see all."""
+
+    @extend_schema(operation_id="alerts_list", responses=AlertRuleSerializer(many=True))
+    def get(self, request: Request) -> Response:
+        return Response(AlertRuleSerializer(queries.rules_of(request.user), many=True).data)
+
+    @extend_schema(request=AlertRuleWriteSerializer, responses={201: AlertRuleSerializer})
+    def post(self, request: Request) -> Response:
+        form = AlertRuleWriteSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        rule = actions.create_rule(request.user, form.spec())
+        return Response(AlertRuleSerializer(rule).data, status=201)
+
+
+class AlertRuleDetail(APIView):
+    @extend_schema(responses=AlertRuleSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(AlertRuleSerializer(get_object_or_404(queries.rules_of(request.user), pk=pk)).data)
+
+    @extend_schema(request=AlertRuleWriteSerializer, responses=AlertRuleSerializer)
+    def put(self, request: Request, pk: int) -> Response:
+        rule = get_object_or_404(queries.rules_of(request.user), pk=pk)
+        form = AlertRuleWriteSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        actions.change_rule(request.user, rule, form.spec())
+        return Response(AlertRuleSerializer(rule).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, pk: int) -> Response:
+        actions.delete_rule(request.user, get_object_or_404(queries.rules_of(request.user), pk=pk))
+        return Response(status=204)
+
+
+class AlertRuleTest(APIView):
+    """Send a test message."""
+
+    @extend_schema(request=None, responses={202: DeliverySerializer})
+    def post(self, request: Request, pk: int) -> Response:
+        rule = get_object_or_404(queries.rules_of(request.user), pk=pk)
+        return Response(DeliverySerializer(actions.try_rule(request.user, rule)).data, status=202)
+
+
+class AlertDeliveries(APIView):
+    """What a rule told, newest first."""
+
+    @extend_schema(parameters=[SampleLimitSerializer], responses=DeliverySerializer(many=True))
+    def get(self, request: Request, pk: int) -> Response:
+        form = SampleLimitSerializer(data=request.query_params)
+        form.is_valid(raise_exception=True)
+        rule = get_object_or_404(queries.rules_of(request.user), pk=pk)
+        found = queries.deliveries_of(rule, form.validated_data["limit"])
+        return Response(DeliverySerializer(found, many=True).data)

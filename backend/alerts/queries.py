@@ -1,0 +1,27 @@
+"""Reading rules and what they told."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import Q, QuerySet
+
+from backend.accounts.queries import is_operator
+from backend.alerts.models import AlertRule, Delivery
+
+
+def rules_of(account: AbstractBaseUser) -> QuerySet[AlertRule]:
+    """The rules that the account may see: its own and its teams', for operators all.
+
+    Unlike queries, rules are not for everybody: targets and secrets stand in them.
+    """
+    found = AlertRule.objects.select_related("owner", "team", "topology")
+    if is_operator(account):
+        return found
+    return found.filter(Q(owner_id=account.pk) | Q(team__members=account.pk)).distinct()
+
+
+def deliveries_of(rule: AlertRule, limit: int) -> list[Delivery]:
+    """The newest messages of a rule, newest first."""
+    return list(
+        Delivery.objects.filter(alert__rule=rule).select_related("alert__topology", "alert__rule")[:limit]
+    )

@@ -1,0 +1,85 @@
+"""Comparing what is with what rules ask for: alerts open and close, messages are written."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from django.db import IntegrityError, transaction
+
+from backend.alerts.conditions import Limits, Observed, conditions
+from backend.alerts.models import Alert, AlertRule, Delivery
+from backend.bus import connection, entry_order
+from backend.live.queries import live_state
+from backend.topologies.models import Desired, Topology
+from backend.topologies.status import topology_error
+from jobs.protocol import stream_key
+
+OVERDUE = timedelta(seconds=30)
+"""A message that is due for so long lost its task."""
+
+
+def watch(now: datetime) -> list[int]:
+    """Open and close alerts of all topologies; returns the messages that have to be sent.
+
+    Several workers may do so at once: an alert is open once.
+    """
+    rules = list(AlertRule.objects.filter(enabled=True).select_related("topology"))
+    written: list[int] = []
+    watched = Topology.objects.select_related("current_run", "active_plan", "plan")
+    for topology in watched if rules else ():
+        mine = [rule for rule in rules if rule.topology_id in (None, topology.pk)]
+        if mine:
+            observed = observe(topology)
+            for rule in mine:
+                written += _compare(rule, topology, observed, now)
+    overdue = Delivery.objects.filter(state=Delivery.State.WAITING, due_at__lt=now - OVERDUE)
+    return [*written, *overdue.values_list("pk", flat=True)]
+
+
+def observe(topology: Topology) -> Observed:
+    """What is known of a topology now."""
+    state = live_state(topology)
+    batch = state.batch
+    waiting = None
+    if batch is not None:
+        committed = int(batch.at.timestamp() * 1000)
+        waiting = min(filter(None, (_first_after(name, committed) for name in batch.streams)), default=None)
+    return Observed(
+        error=topology_error(topology),
+        wanted=topology.desired == Desired.RUNNING,
+        streams={} if batch is None else batch.streams,
+        waiting_since=waiting,
+    )
+
+
+def _first_after(stream: str, milliseconds: int) -> datetime | None:
+    """When the first entry arrived that came after a moment."""
+    entries = connection().xrange(stream_key(stream), min=f"{milliseconds + 1}-0", count=1)
+    return datetime.fromtimestamp(entry_order(entries[0][0])[0] / 1000, UTC) if entries else None
+
+
+def _compare(rule: AlertRule, topology: Topology, observed: Observed, now: datetime) -> list[int]:
+    limits = Limits(rule.on_failed, _seconds(rule.lag_seconds), _seconds(rule.stuck_seconds))
+    holding = dict(conditions(observed, limits, now))
+    there = {one.kind: one for one in Alert.objects.filter(rule=rule, topology=topology, closed_at=None)}
+    written = []
+    for kind in sorted(holding.keys() - there.keys()):
+        try:
+            with transaction.atomic():
+                alert = Alert.objects.create(
+                    rule=rule, topology=topology, kind=kind, detail=holding[kind], opened_at=now
+                )
+                written.append(Delivery.objects.create(alert=alert, event="opened", due_at=now).pk)
+        except IntegrityError:
+            # Another worker was faster, and tells.
+            continue
+    for kind in sorted(there.keys() - holding.keys()):
+        with transaction.atomic():
+            closed = Alert.objects.filter(pk=there[kind].pk, closed_at=None).update(closed_at=now)
+            if closed:
+                written.append(Delivery.objects.create(alert=there[kind], event="closed", due_at=now).pk)
+    return written
+
+
+def _seconds(value: int | None) -> timedelta | None:
+    return None if value is None else timedelta(seconds=value)

@@ -1,0 +1,134 @@
+"""Posting to an address that a person gave, without becoming a way into the own network.
+
+The name is looked up once, every address that it has must be allowed, and the connection goes to
+one of those very addresses: a name that changes its mind in between does not matter. Redirects are
+not followed. OWASP, Server-Side Request Forgery Prevention Cheat Sheet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import http.client
+import ipaddress
+import socket
+import ssl
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+TIMEOUT_S = 10.0
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+"""RFC 6052: the last 32 bits are an IPv4 address that a gateway connects to."""
+SIGNATURE = "X-Millrace-Signature"
+
+
+class NotAllowed(Exception):
+    """The address is none that this installation posts to; trying again is in vain."""
+
+
+class NotDelivered(Exception):
+    """The receiver did not take the message; worth another try."""
+
+
+def check(url: str) -> None:
+    """Raises `NotAllowed` for what is no http(s) URL, or whose host is not among MILLRACE_WEBHOOK_HOSTS."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise NotAllowed(f"{url} is no address: {error}") from error
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise NotAllowed(f"found {url}, expected an address such as https://example.org/hook")
+    if parts.username is not None or parts.password is not None:
+        raise NotAllowed("an address with a password in it is not allowed; messages are signed instead")
+    if port == 0:
+        raise NotAllowed("port 0 is none")
+    allowed: Sequence[str] = settings.MILLRACE_WEBHOOK_HOSTS
+    if allowed and not any(fnmatchcase(parts.hostname, pattern.lower()) for pattern in allowed):
+        raise NotAllowed(f"{parts.hostname} is not among MILLRACE_WEBHOOK_HOSTS")
+
+
+def post(url: str, body: bytes, secret: str) -> None:
+    """Post JSON, signed: HMAC-SHA256 of the body, as GitHub does it.
+
+    Raises `NotAllowed`, or `NotDelivered` unless the receiver answers 2xx.
+    """
+    check(url)
+    parts = urlsplit(url)
+    host = str(parts.hostname)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    address = _address(host, port)
+    connection: http.client.HTTPConnection
+    if parts.scheme == "https":
+        connection = _PinnedTLS(address, host, port, timeout=TIMEOUT_S)
+    else:
+        connection = _Pinned(address, host, port, timeout=TIMEOUT_S)
+    path = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
+    signature = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "Millrace",
+        SIGNATURE: f"sha256={signature}",
+    }
+    try:
+        connection.request("POST", path, body, headers)
+        answer = connection.getresponse()
+        status = answer.status
+    except (OSError, http.client.HTTPException) as error:
+        raise NotDelivered(f"{host} does not take it: {error or type(error).__name__}") from error
+    finally:
+        connection.close()
+    if not 200 <= status < 300:
+        raise NotDelivered(f"{host} answered {status}")
+
+
+def _address(host: str, port: int) -> str:
+    """One of the host's addresses, all of which are allowed."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise NotDelivered(f"{host} has no address: {error}") from error
+    addresses = sorted({str(one[4][0]) for one in found})
+    for address in addresses:
+        if not settings.MILLRACE_WEBHOOK_PRIVATE and not _is_public(address):
+            raise NotAllowed(f"{host} is {address}, which is no public address")
+    return addresses[0]
+
+
+def _is_public(address: str) -> bool:
+    parsed = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(parsed, ipaddress.IPv6Address):
+        # An IPv4 address in other clothes.
+        inner = parsed.ipv4_mapped or parsed.sixtofour
+        if parsed in _NAT64:
+            inner = ipaddress.IPv4Address(int(parsed) & 0xFFFF_FFFF)
+        if inner is not None:
+            return inner.is_global and not inner.is_multicast
+    return parsed.is_global and not parsed.is_multicast
+
+
+class _Pinned(http.client.HTTPConnection):
+    """Connects to an address that was looked at before, not to what the name means by now."""
+
+    def __init__(self, address: str, host: str, port: int, **more: Any) -> None:
+        super().__init__(host, port, **more)
+        self._address = address
+
+    def connect(self) -> None:
+        self.sock = socket.create_connection((self._address, self.port), self.timeout)
+
+
+class _PinnedTLS(http.client.HTTPSConnection):
+    def __init__(self, address: str, host: str, port: int, **more: Any) -> None:
+        self._tls = ssl.create_default_context()
+        super().__init__(host, port, context=self._tls, **more)
+        self._address = address
+
+    def connect(self) -> None:
+        plain = socket.create_connection((self._address, self.port), self.timeout)
+        # The certificate must still be the name's.
+        self.sock = self._tls.wrap_socket(plain, server_hostname=self.host)

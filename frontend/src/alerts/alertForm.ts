@@ -1,0 +1,53 @@
+/** What stands in the form of an alert, what of it is sent, and a rule in words. Pure. */
+import type { AlertRule, AlertRuleWrite } from "../api/documents";
+import { span } from "../format/quantities";
+
+export interface AlertFields {
+  readonly name: string;
+  /** Empty for every topology. */
+  readonly topology: string;
+  readonly channel: "webhook" | "email";
+  readonly target: string;
+  readonly onFailed: boolean;
+  /** As typed: seconds, empty for not told. */
+  readonly lag: string;
+  readonly stuck: string;
+  /** Empty for none. */
+  readonly team: string;
+}
+
+export const EMPTY: AlertFields = { name: "", topology: "", channel: "webhook", target: "", onFailed: true, lag: "", stuck: "60", team: "" };
+
+const orNull = (text: string): string | null => (text.trim() === "" ? null : text.trim());
+/** What is no number becomes one that the server refuses: it must not pass for "not told". */
+const seconds = (text: string): number | null => {
+  const given = orNull(text);
+  if (given === null) return null;
+  const value = Number(given);
+  return Number.isFinite(value) ? value : -1;
+};
+
+export function documentOf(fields: AlertFields): AlertRuleWrite {
+  return {
+    name: fields.name.trim(),
+    topology: orNull(fields.topology),
+    channel: fields.channel,
+    target: fields.target.trim(),
+    on_failed: fields.onFailed,
+    lag_seconds: seconds(fields.lag),
+    stuck_seconds: seconds(fields.stuck),
+    enabled: true,
+    team: orNull(fields.team),
+  };
+}
+
+/** "it fails, lags by 1 min, stands still for 30 s" */
+export function toldOf(rule: Pick<AlertRule, "on_failed" | "lag_seconds" | "stuck_seconds">): string {
+  return [
+    rule.on_failed ? "it fails" : null,
+    rule.lag_seconds === null ? null : `lags by ${span(rule.lag_seconds * 1000)}`,
+    rule.stuck_seconds === null ? null : `stands still for ${span(rule.stuck_seconds * 1000)}`,
+  ]
+    .filter((part) => part !== null)
+    .join(", ");
+}
