@@ -39,9 +39,10 @@ export function createOperatorTree(element: HTMLElement): Chart<OperatorTreeData
         .data(placed.rows, (row) => row.operator.id)
         .join((enter) => {
           const node = enter.append("g").attr("role", "treeitem");
+          // Its title names it: the text beside it may be cut off.
           node.append("title");
           node.append("circle").attr("r", DOT);
-          const text = node.append("text").attr("dy", "0.35em").attr("x", 10);
+          const text = node.append("text").attr("dy", "0.35em").attr("x", 10).attr("aria-hidden", "true");
           text.append("tspan").attr("class", "label");
           text.append("tspan").attr("class", "detail").attr("dx", 8);
           return node;
@@ -49,7 +50,6 @@ export function createOperatorTree(element: HTMLElement): Chart<OperatorTreeData
         .attr("class", ({ operator }) => `operator ${operator.kind}${operator.join === null ? "" : " joined"}`)
         .classed("marked", ({ operator }) => operator.join !== null && operator.join === marked)
         .attr("aria-level", (row) => row.depth + 1)
-        .attr("aria-label", (row) => wholeText(row.operator))
         .attr("transform", (row) => `translate(${row.x},${row.y})`)
         .on("pointerenter", (_, row) => onHover(row.operator.join))
         .on("pointerleave", () => onHover(null));

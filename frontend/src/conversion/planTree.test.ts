@@ -43,7 +43,7 @@ describe("the drawing", () => {
     host = document.createElement("div");
     document.body.replaceChildren(host);
   });
-  const marked = (): (string | null)[] => [...host.querySelectorAll(".operator.marked")].map((node) => node.getAttribute("aria-label"));
+  const marked = (): (string | null)[] => [...host.querySelectorAll(".operator.marked")].map((node) => node.querySelector("title")?.textContent ?? null);
 
   it("lights up all binary joins of one multi-way join, and is the same however often it is drawn", () => {
     const onHover = vi.fn();
