@@ -19,6 +19,7 @@ from tests.bench import report
 from tests.bench.adaptive import benchmark as adaptive
 from tests.bench.joins import benchmark as joins
 from tests.bench.joins.shapes import SHAPES, Shape
+from tests.bench.live import benchmark as live
 from tests.bench.tpch import benchmark as tpch
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -37,6 +38,13 @@ def _adaptive(folder: Path, scale: float, repeat: int, command: str) -> None:
     del repeat
     with tempfile.TemporaryDirectory() as scratch:
         adaptive.run(folder, Path(scratch), scale, command)
+
+
+def _live(folder: Path, scale: float, repeat: int, command: str) -> None:
+    """Writes its JSON and Markdown section into the folder itself; runs once."""
+    del repeat
+    with tempfile.TemporaryDirectory() as scratch:
+        live.run(folder, Path(scratch), scale, command)
 
 
 def _tpch(count: int) -> Callable[[Path, float, int, str], None]:
@@ -61,6 +69,7 @@ BENCHMARKS: dict[str, Callable[[Path, float, int, str], None]] = {
     **{name: _joins(shape) for name, shape in SHAPES.items()},
     "optimizer": _optimizer,
     "adaptive": _adaptive,
+    "live": _live,
     "tpch5": _tpch(5),
     "tpch10": _tpch(10),
 }
