@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import polars as pl
 
 Tasks = npt.NDArray[np.int64]
@@ -72,6 +71,9 @@ def _hashes(keys: pl.Series) -> npt.NDArray[np.uint64]:
     if dtype in (pl.String, pl.Binary):
         # Hashing each distinct value once keeps the one slow part proportional to their number.
         distinct = keys.unique()
+        # Only here: its import costs every worker 27 MB and a third of a second.
+        import pandas as pd
+
         values = distinct.cast(pl.Binary).fill_null(b"").to_list()
         digests = pd.util.hash_array(np.array(values, dtype=object), categorize=False)
         table = pl.DataFrame({"key": distinct, "hash": digests})

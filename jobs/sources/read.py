@@ -22,7 +22,7 @@ from jobs.sources.descriptor import Descriptor, EntryRange, FileRange
 from jobs.sources.rate import generate
 from optimizer.graph import GraphStream
 
-_CACHE_BYTES = 192 << 20
+_CACHE_BYTES = 32 << 20
 _PATIENCE_S = 300.0
 
 
@@ -79,7 +79,10 @@ def _is_staged(path: str) -> bool:
 
 
 class _RowGroups:
-    """Decoded row groups, newest last: a batch usually ends inside one and the next goes on there."""
+    """Decoded row groups, newest last: a batch usually ends inside one and the next goes on there.
+
+    A group that was read to its end is let go, because what comes next comes from another.
+    """
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
@@ -97,9 +100,7 @@ class _RowGroups:
                 last = min(size, descriptor.first + descriptor.rows - before)
                 if first < last:
                     key = (descriptor.path, version, group, names)
-                    parts.append(
-                        self._group(key, file, whole=last - first == size).slice(first, last - first)
-                    )
+                    parts.append(self._group(key, file, ends=last == size).slice(first, last - first))
                 before += size
                 if before >= descriptor.first + descriptor.rows:
                     break
@@ -108,19 +109,21 @@ class _RowGroups:
         return pa.concat_tables(parts)
 
     def _group(
-        self, key: tuple[str, int, int, tuple[str, ...]], file: pq.ParquetFile, whole: bool
+        self, key: tuple[str, int, int, tuple[str, ...]], file: pq.ParquetFile, ends: bool
     ) -> pa.Table:
-        held = self._held.get(key)
-        if held is not None:
-            self._held.move_to_end(key)
-            return held
-        table = file.read_row_group(key[2], columns=list(key[3]), use_threads=False).select(list(key[3]))
-        if not whole:
-            self._held[key] = table
+        table = self._held.pop(key, None)
+        if table is None:
+            table = file.read_row_group(key[2], columns=list(key[3]), use_threads=False).select(list(key[3]))
             self._bytes += table.nbytes
-            while self._bytes > self._most and len(self._held) > 1:
-                self._bytes -= self._held.popitem(last=False)[1].nbytes
+        self._held[key] = table
+        if ends:
+            self._forget(key)
+        while self._bytes > self._most and len(self._held) > 1:
+            self._forget(next(iter(self._held)))
         return table
+
+    def _forget(self, key: tuple[str, int, int, tuple[str, ...]]) -> None:
+        self._bytes -= self._held.pop(key).nbytes
 
 
 _GROUPS = _RowGroups(_CACHE_BYTES)
