@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import exp, log, prod
 
-from optimizer.canonical import blank_ordinals
+from optimizer.canonical import blank_ordinals, sort_key
 from optimizer.expression import Column, Expression, inputs_of, walk
 from optimizer.statistics.interval import Interval
 
@@ -32,7 +33,9 @@ class ObservedStatistics:
     - A step with one predicate tells its selectivity: matches over comparisons, summed over
       all steps that evaluate it.
     - A step with several tells their product. With all but one known from other steps the last
-      one follows, assuming independence; otherwise they share the product evenly.
+      one follows, assuming independence; otherwise they share the product evenly. Where steps
+      contradict each other, as when predicates are not independent, those with more matches count
+      for more: see `shares`.
     - A predicate that reads event times of both sides correlates with time: a probe only meets
       older tuples, so one direction says nothing about the other. It is known only once it
       has been observed from both sides.
@@ -61,36 +64,37 @@ class ObservedStatistics:
     def _learn(self) -> dict[Expression, Interval]:
         known: dict[Expression, Interval] = {}
         alone: dict[Expression, list[ObservedStep]] = defaultdict(list)
-        together: list[tuple[ObservedStep, tuple[Expression, ...]]] = []
+        together: dict[tuple[Expression, ...], list[ObservedStep]] = defaultdict(list)
         for step in self.steps:
             blank = tuple(dict.fromkeys(blank_ordinals(predicate) for predicate in step.predicates))
             if len(blank) == 1:
                 alone[blank[0]].append(step)
             elif blank:
-                together.append((step, blank))
+                # From whichever side: the same predicates are one product.
+                together[tuple(sorted(blank, key=sort_key))].append(step)
         for predicate, steps in alone.items():
             estimate = self._ratio(steps)
             if estimate is not None and self._is_seen_from_all_sides(predicate, steps):
                 known[predicate] = estimate
-        for step, predicates in together:
-            self._split(step, predicates, known)
-        return known
+        return known | self._inferred(together, known)
 
-    def _split(
-        self, step: ObservedStep, predicates: tuple[Expression, ...], known: dict[Expression, Interval]
-    ) -> None:
-        joint = self._ratio([step])
-        unknown = [p for p in predicates if p not in known and not self._correlates_with_time(p)]
-        if joint is None or not unknown:
-            return
-        explained = 1.0
-        for predicate in predicates:
-            explained *= known[predicate].expected if predicate in known else 1.0
-        share = min(1.0, joint.expected / explained) if explained > 0 else joint.expected
-        each = share ** (1 / len(unknown))
-        for predicate in unknown:
-            # Its own share is somewhere between the joint one and no restriction at all.
-            known[predicate] = Interval(min(each, joint.low), each, 1.0)
+    def _inferred(
+        self, together: dict[tuple[Expression, ...], list[ObservedStep]], known: dict[Expression, Interval]
+    ) -> dict[Expression, Interval]:
+        """What steps with several predicates tell about those that no step evaluates alone."""
+        products: list[Product] = []
+        lows: dict[Expression, float] = {}
+        for predicates, steps in together.items():
+            joint = self._ratio(steps)
+            unknown = tuple(p for p in predicates if p not in known and not self._correlates_with_time(p))
+            if joint is None or not unknown:
+                continue
+            explained = prod(known[p].expected for p in predicates if p in known)
+            value = min(1.0, joint.expected / explained) if explained > 0 else joint.expected
+            products.append(Product(unknown, value, max(0.5, sum(step.matched for step in steps))))
+            lows |= {p: min(lows.get(p, 1.0), joint.low) for p in unknown}
+        # Its own share is somewhere between the joint one and no restriction at all.
+        return {p: Interval(min(value, lows[p]), value, 1.0) for p, value in shares(products).items()}
 
     def _ratio(self, steps: Iterable[ObservedStep]) -> Interval | None:
         compared = sum(step.compared for step in steps)
@@ -107,3 +111,49 @@ class ObservedStatistics:
     def _correlates_with_time(self, predicate: Expression) -> bool:
         read = {(node.input, node.name) for node in walk(predicate) if isinstance(node, Column)}
         return bool(read & self.event_times) and len(read) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """What some predicates let pass together."""
+
+    predicates: tuple[Expression, ...]
+    value: float
+    """Above 0, at most 1."""
+    weight: float
+    """Matches behind it."""
+
+
+_SWEEPS = 1000
+_CLOSE = 1e-9
+
+
+def shares(products: Sequence[Product]) -> dict[Expression, float]:
+    """Selectivities, none above 1, whose products come closest to the observed ones.
+
+    Close is by the weighted squares of the logarithms' differences: an estimate that is off by a
+    factor is as bad in either direction, and the logarithm of a count has a variance of about one
+    over that count. Least squares over non-negative unknowns, by coordinate descent. It starts from
+    even shares, so that what the products leave open stays even.
+    """
+    by_predicate: dict[Expression, list[Product]] = defaultdict(list)
+    for product in products:
+        for predicate in product.predicates:
+            by_predicate[predicate].append(product)
+    costs = {
+        p: sum(-log(o.value) / len(o.predicates) * o.weight for o in own) / sum(o.weight for o in own)
+        for p, own in by_predicate.items()
+    }
+    for _ in range(_SWEEPS):
+        moved = 0.0
+        for predicate, own in by_predicate.items():
+            left = sum(
+                o.weight * (-log(o.value) - sum(costs[q] for q in o.predicates if q != predicate))
+                for o in own
+            )
+            best = max(0.0, left / sum(o.weight for o in own))
+            moved = max(moved, abs(best - costs[predicate]))
+            costs[predicate] = best
+        if moved < _CLOSE:
+            break
+    return {predicate: exp(-cost) for predicate, cost in costs.items()}
