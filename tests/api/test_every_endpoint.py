@@ -1,0 +1,217 @@
+"""Every operation of the OpenAPI document, tried as owner, teammate, outsider, operator and anonymous.
+
+The document says what there is, the table who may: an endpoint that the table lacks fails the test.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.test import Client
+from pytest_django import Settings
+
+from backend.accounts.models import Team
+from backend.alerts.models import AlertRule
+from backend.catalog.actions import create_query
+from backend.catalog.models import Query
+from backend.streams.actions import StreamSpec, create_stream
+from backend.streams.models import Stream
+from backend.tokens.actions import create_token
+from backend.topologies import planning
+from backend.topologies.actions import deploy_query
+from backend.topologies.models import Plan, Run, Topology
+from jobs.protocol import DeadLetter, ResultTrace, dead_letters_key, results_key
+from optimizer.graph import PhysicalGraph, ProbeRule
+from optimizer.types import ColumnType
+from tests.api.conftest import TWO_WAY
+
+pytestmark = pytest.mark.django_db
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENT = json.loads((ROOT / "frontend/src/api/openapi.json").read_text())
+METHODS = ("get", "post", "put", "patch", "delete")
+OPERATIONS = sorted(
+    (method, path)
+    for path, operations in DOCUMENT["paths"].items()
+    for method in METHODS
+    if method in operations
+)
+EVERYBODY = ("owner", "teammate", "outsider", "operator")
+EDITORS = ("owner", "teammate", "operator")
+OPERATORS = ("operator",)
+OWNER = ("owner",)
+RULE = {"name": "night", "channel": "webhook", "target": "https://example.org/hook"}
+SQL = {"sql": TWO_WAY}
+LETTERS = {"letters": [{"topology": "flights", "id": "1-1"}]}
+
+
+@dataclass(frozen=True)
+class Case:
+    status: int
+    """For those who may."""
+    who: tuple[str, ...] = EVERYBODY
+    body: Mapping[str, Any] | None = None
+    refusal: int = 403
+    """For those who are signed in and may not."""
+    query: str = ""
+    at: Mapping[str, str] = field(default_factory=dict)
+    """Other things than those of the world below, by the path's parameters."""
+
+
+READ = Case(200)
+TABLE: dict[tuple[str, str], Case] = {
+    ("get", "/api/accounts/"): READ,
+    ("get", "/api/alerts/"): READ,
+    ("post", "/api/alerts/"): Case(201, body=RULE),
+    ("get", "/api/alerts/{id}/"): Case(200, EDITORS, refusal=404),
+    ("put", "/api/alerts/{id}/"): Case(200, EDITORS, RULE, refusal=404),
+    ("delete", "/api/alerts/{id}/"): Case(204, EDITORS, refusal=404),
+    ("get", "/api/alerts/{id}/deliveries/"): Case(200, EDITORS, refusal=404),
+    ("post", "/api/alerts/{id}/test/"): Case(202, EDITORS, refusal=404),
+    ("get", "/api/me/"): READ,
+    ("get", "/api/queries/"): READ,
+    ("post", "/api/queries/"): Case(201, body={"name": "another", **SQL}),
+    ("get", "/api/queries/{id}/"): READ,
+    ("patch", "/api/queries/{id}/"): Case(200, EDITORS, {"description": "Wind"}),
+    ("delete", "/api/queries/{id}/"): Case(204, EDITORS, at={"id": "spare"}),
+    ("post", "/api/queries/{id}/deploy/"): Case(202, EDITORS, {"topology": "flights"}),
+    ("put", "/api/queries/{id}/favourite/"): READ,
+    ("delete", "/api/queries/{id}/favourite/"): READ,
+    ("get", "/api/queries/{id}/impact/"): READ,
+    ("get", "/api/queries/{id}/pin/"): READ,
+    ("put", "/api/queries/{id}/pin/"): Case(200, OPERATORS, {"topology": "slow"}),
+    ("get", "/api/queries/{id}/results/"): READ,
+    ("get", "/api/queries/{id}/results/download/"): READ,
+    ("get", "/api/queries/{id}/results/provenance/"): Case(200, query="id=1-1"),
+    ("post", "/api/queries/{id}/transfer/"): Case(200, EDITORS, {"owner": "bob", "team": "airside"}),
+    ("post", "/api/queries/{id}/undeploy/"): Case(202, EDITORS),
+    ("get", "/api/queries/{id}/versions/"): READ,
+    ("post", "/api/queries/{id}/versions/"): Case(201, EDITORS, SQL),
+    ("get", "/api/runs/"): READ,
+    ("get", "/api/runs/{id}/"): Case(200, at={"id": "run"}),
+    ("get", "/api/runs/{id}/log/"): Case(200, at={"id": "run"}),
+    ("post", "/api/sql/convert/"): Case(200, body=SQL),
+    ("post", "/api/sql/explain/"): Case(200, body=SQL),
+    ("post", "/api/sql/format/"): Case(200, body=SQL),
+    ("post", "/api/sql/outlook/"): Case(200, body=SQL),
+    ("post", "/api/sql/preview/"): Case(200, body=SQL),
+    ("post", "/api/sql/validate/"): Case(200, body=SQL),
+    ("get", "/api/streams/"): READ,
+    ("post", "/api/streams/"): Case(
+        201, body={"name": "fresh", "event_time": "at", "columns": [{"name": "at", "type": "timestamp"}]}
+    ),
+    ("get", "/api/streams/{name}/"): READ,
+    ("patch", "/api/streams/{name}/"): Case(200, EDITORS, {"description": "Hourly"}),
+    ("delete", "/api/streams/{name}/"): Case(204, EDITORS, at={"name": "gates"}),
+    ("get", "/api/streams/{name}/dead-letters/"): READ,
+    ("post", "/api/streams/{name}/dead-letters/discard/"): Case(200, EDITORS, LETTERS),
+    ("post", "/api/streams/{name}/dead-letters/redrive/"): Case(202, EDITORS, LETTERS),
+    ("post", "/api/streams/{name}/events/"): Case(202, body={"at": "2013-01-01"}),
+    ("get", "/api/streams/{name}/impact/"): READ,
+    ("get", "/api/streams/{name}/sample/"): READ,
+    ("get", "/api/tokens/"): READ,
+    ("post", "/api/tokens/"): Case(201, body={"name": "laptop"}),
+    ("delete", "/api/tokens/{id}/"): Case(204, OWNER, refusal=404, at={"id": "token"}),
+    ("get", "/api/topologies/"): READ,
+    ("get", "/api/topologies/{name}/"): Case(200, at={"name": "flights"}),
+    ("get", "/api/topologies/{name}/alternatives/"): Case(200, at={"name": "flights"}),
+    ("get", "/api/topologies/{name}/audit/"): Case(200, at={"name": "flights"}),
+    ("get", "/api/topologies/{name}/graph/"): Case(200, at={"name": "flights"}),
+    ("get", "/api/topologies/{name}/impact/"): Case(200, at={"name": "flights"}),
+    ("get", "/api/topologies/{name}/snapshot/"): Case(200, at={"name": "flights"}),
+    ("post", "/api/topologies/{name}/optimize/"): Case(202, OPERATORS, at={"name": "flights"}),
+    ("post", "/api/topologies/{name}/restart/"): Case(202, OPERATORS, at={"name": "flights"}),
+    ("post", "/api/topologies/{name}/start/"): Case(202, OPERATORS, at={"name": "flights"}),
+    ("post", "/api/topologies/{name}/stop/"): Case(202, OPERATORS, {"mode": "now"}, at={"name": "flights"}),
+}
+
+
+@dataclass(frozen=True)
+class World:
+    """One of everything, the owner's and the team's."""
+
+    things: Mapping[str, str]
+    """What stands for a parameter of a path."""
+    fill: Callable[[], None]
+    """Puts back what requests take from Redis."""
+
+
+@pytest.fixture
+def world(
+    query: Query, owner: User, team: Team, streams: dict[str, Stream], bus: redis.Redis, settings: Settings
+) -> World:
+    spare = create_query(owner, "spare", TWO_WAY)
+    create_stream(owner, StreamSpec("gates", (("at", ColumnType.TIMESTAMP),), "at"))
+    Query.objects.update(team=team)
+    Stream.objects.update(team=team)
+    deploy_query(owner, query, "flights")
+    topology = Topology.objects.get()
+    assert planning.plan_newest(topology.pk)
+    plan = Plan.objects.get()
+    run = Run.objects.create(topology=topology, plan=plan)
+    rule = AlertRule.objects.create(owner=owner, team=team, **RULE)
+    token, _ = create_token(owner, "laptop")
+    graph = PhysicalGraph.from_json(plan.graph, "plan")
+    leaf = next(one for one in graph.rules if isinstance(one, ProbeRule) and one.emits)
+    trace = ResultTrace(plan_id=plan.plan_id, rule=leaf.id, arrival=1, times={}).model_dump_json()
+    letter = DeadLetter(reason="late", event_time=None, tuple='{"at": "2013-01-01"}', cut=False)
+
+    def fill() -> None:
+        bus.flushall()
+        result = {"json": "{}", "batch": "0", "trace": trace}
+        bus.xadd(results_key("flights", "windy"), result, id="1-1")
+        dead = {"batch": "0", "letter": letter.model_dump_json()}
+        bus.xadd(dead_letters_key("flights", "weather"), dead, id="1-1")
+
+    keys = {"spare": spare.pk, "alert": rule.pk, "run": run.pk, "token": token.pk, "query": query.pk}
+    return World({name: str(key) for name, key in keys.items()}, fill)
+
+
+def test_the_table_has_every_operation_and_no_other() -> None:
+    missing, gone = sorted(set(OPERATIONS) - TABLE.keys()), sorted(TABLE.keys() - set(OPERATIONS))
+    assert not missing, f"say who may: {missing}"
+    assert not gone, f"no longer there: {gone}"
+
+
+def test_who_may(
+    world: World,
+    as_owner: Client,
+    as_teammate: Client,
+    as_outsider: Client,
+    as_operator: Client,
+    anonymous: Client,
+) -> None:
+    clients = {
+        "owner": as_owner,
+        "teammate": as_teammate,
+        "outsider": as_outsider,
+        "operator": as_operator,
+        "anonymous": anonymous,
+    }
+    wrong = []
+    for (method, path), case in sorted(TABLE.items()):
+        number = world.things["alert" if path.startswith("/api/alerts/") else "query"]
+        changed = {key: world.things.get(value, value) for key, value in case.at.items()}
+        url = path.format(**{"id": number, "name": "weather", **changed})
+        body = "" if case.body is None else json.dumps(case.body)
+        for role, client in clients.items():
+            # One world for all: making it takes longer than all requests, and each leaves no trace.
+            world.fill()
+            with transaction.atomic():
+                answer = client.generic(
+                    method.upper(), f"{url}?{case.query}", body, content_type="application/json"
+                )
+                transaction.set_rollback(True)
+            refusal = 403 if role == "anonymous" else case.refusal
+            wanted = case.status if role in case.who else refusal
+            if answer.status_code != wanted:
+                told = answer.content.decode()[:200]
+                wrong.append(f"{role}: {method} {url}: {answer.status_code}, not {wanted}: {told}")
+    assert not wrong, "\n".join(wrong)
