@@ -94,7 +94,7 @@ def work(
         _count(tally, store.id, StoreWork(probes=frame.height, matches=found.height))
         produced[rule.id] = found.height
         if found.height:
-            later.extend(send(index, rule.out, found))
+            later.extend(send(index, rule.out, found, state.partition))
             inputs = tuple(bound.input for bound in rule.windows)
             results.extend(emit(index, rule.id, rule.emits, inputs, found))
     edges = {edge: _edge_work(index.edges[edge], parts) for edge, parts in arrived.items()}

@@ -7,7 +7,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 from jobs.message import column_name
-from optimizer.expression import Column, Expression
+from optimizer.expression import Column, Expression, inputs_of, rename_inputs
 from optimizer.graph import (
     Edge,
     GraphStore,
@@ -58,6 +58,9 @@ class RuleIndex:
             **{stored.input: stored.stream for store in graph.stores for stored in store.inputs},
             **{i.input: i.stream for query in graph.queries for i in query.inputs},
         }
+        self.staying = frozenset(edge.id for edge in graph.edges if self._stays(edge))
+        """Edges whose tuples are already in the task that they are for: the sending probe's store and
+        the receiving store have as many tasks and are partitioned by values that are equal."""
         self.marks_late = any(query.marks_late for query in graph.queries)
 
     def time_column(self, canonical_input: str) -> Column:
@@ -77,6 +80,36 @@ class RuleIndex:
         rule = self.rules[edge.origin]
         assert not isinstance(rule, StoreRule)
         return rule.input if isinstance(rule, SourceRule) else rule.start
+
+    def _stays(self, edge: Edge) -> bool:
+        rule = self.rules[edge.origin]
+        if not isinstance(rule, ProbeRule):
+            return False
+        into = self.edges[rule.edge]
+        alike = edge.kind == into.kind == "group_by" and (
+            self.stores[edge.target].tasks == self.stores[into.target].tasks
+        )
+        return alike and edge.key in self._equal_columns(rule, into.key)
+
+    def _equal_columns(self, rule: Rule, column: Column | None) -> set[Column | None]:
+        """Columns of what leaves a rule that the probes on the way have found equal to one of them."""
+        pairs: list[set[Expression]] = []
+        while isinstance(rule, ProbeRule):
+            stored = {name for name, _ in rule.renames} - {name for _, name in rule.renames}
+            for equality in rule.equalities:
+                held = equality.stored
+                if inputs_of(held) & stored:
+                    held = rename_inputs(held, dict(rule.renames))
+                # Equal values of two types may be different values of a third.
+                if equality.probe.type is held.type:
+                    pairs.append({equality.probe, held})
+            rule = self.rules[self.edges[rule.edge].origin]
+        equal: set[Column | None] = {column}
+        for _ in pairs:
+            for pair in pairs:
+                if pair & equal:
+                    equal |= {side for side in pair if isinstance(side, Column)}
+        return equal
 
     def unchecked_windows(self, rule: ProbeRule) -> tuple[tuple[str, str, int], ...]:
         """The (newer, older, microseconds) window conditions that a probe has to check.

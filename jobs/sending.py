@@ -13,22 +13,28 @@ from optimizer.expression import Column
 from optimizer.graph import Edge
 
 
-def send(index: RuleIndex, edge_ids: Sequence[str], frame: pl.DataFrame) -> list[Message]:
+def send(
+    index: RuleIndex, edge_ids: Sequence[str], frame: pl.DataFrame, task: int | None = None
+) -> list[Message]:
     """Messages with the rows of `frame` for each of the edges.
+
+    `task` is the task that sends, of the stores; None for a source. Where an edge's key is equal to the
+    one by which the tuples came here, they stay in the task, and nothing is hashed or moved.
 
     `frame` has the columns of all the edges, named `input.column`, and the position columns.
     Edges that place tuples alike share one split. Along a `group_by` edge that only leads to
     probes a NULL key is not sent, because it equals nothing.
     """
     messages: list[Message] = []
-    splits: dict[tuple[str, Column | None, int, bool], list[Edge]] = {}
+    splits: dict[tuple[str, Column | None, int, bool, bool], list[Edge]] = {}
     for edge_id in edge_ids:
         edge = index.edges[edge_id]
         tasks = index.stores[edge.target].tasks
         only_probes = edge.id not in index.store_edges
         key = edge.key if edge.kind == "group_by" else None
-        splits.setdefault((edge.kind, key, tasks, only_probes and key is not None), []).append(edge)
-    for (kind, key, tasks, drop_nulls), edges in splits.items():
+        drop_nulls, stays = only_probes and key is not None, edge_id in index.staying
+        splits.setdefault((edge.kind, key, tasks, drop_nulls, stays), []).append(edge)
+    for (kind, key, tasks, drop_nulls, stays), edges in splits.items():
         wanted = list(dict.fromkeys(name for edge in edges for name in _columns(index, edge)))
         rows = frame
         if key is not None and drop_nulls and rows[column_name(key)].null_count():
@@ -37,6 +43,8 @@ def send(index: RuleIndex, edge_ids: Sequence[str], frame: pl.DataFrame) -> list
             parts = [(EVERY_TASK, rows)] if rows.height else []
         elif tasks == 1:
             parts = [(0, rows)] if rows.height else []
+        elif stays and task is not None:
+            parts = [(task, rows)] if rows.height else []
         else:
             placed = (
                 hash_tasks(rows[column_name(key)], tasks)

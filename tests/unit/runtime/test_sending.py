@@ -1,0 +1,84 @@
+"""Messages to where tuples already are: no other task than hashing would have chosen."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from jobs.message import column_name
+from jobs.routing import hash_tasks
+from jobs.rules import index_of
+from optimizer.catalog import Catalog
+from optimizer.graph import PhysicalGraph
+from optimizer.plan import plan
+from optimizer.sql import parse_query
+from optimizer.stream import Stream
+from optimizer.types import ColumnType
+from tests.unit.runtime.driver import Topology
+
+TYPES = {"k": ColumnType.BIGINT, "d": ColumnType.DOUBLE, "s": ColumnType.STRING}
+COLUMNS = (("at", ColumnType.TIMESTAMP), *TYPES.items())
+
+
+def graph(condition: str, tasks: int) -> PhysicalGraph:
+    catalog = Catalog(tuple(Stream(name, COLUMNS, "at", lateness=timedelta(0)) for name in ("r", "s", "t")))
+    text = (
+        "SELECT r.k AS a, s.k AS b, t.k AS c FROM r [RANGE 9 SECONDS], s [RANGE 9 SECONDS], "
+        f"t [RANGE 9 SECONDS] WHERE {condition}"
+    )
+    return plan([parse_query(text, "q", catalog)], catalog, method="flat", tasks=tasks).graph
+
+
+def tuples(seed: int) -> pl.DataFrame:
+    numbers = pl.Series(range(200)).hash(seed) % 40
+    return pl.DataFrame(
+        {
+            "at": pl.Series([0] * 200).cast(pl.Datetime("us", "UTC")),
+            "k": numbers.cast(pl.Int64),
+            "d": (numbers % 7).cast(pl.Float64) / 2 - 0.0,
+            "s": numbers.cast(pl.String),
+        }
+    )
+
+
+@pytest.mark.parametrize("key", ["k", "d", "s"])
+def test_tuples_stay_where_hashing_would_send_them(key: str, tmp_path: Path) -> None:
+    made = graph(f"r.{key} = s.{key} AND s.{key} = t.{key}", tasks=3)
+    index = index_of(made)
+    behind = [edge for edge in made.edges if edge.level > 1]
+    assert behind
+    assert index.staying == {edge.id for edge in behind}
+    topology = Topology(made, str(tmp_path))
+    worked = topology.feed({name: tuples(seed).to_arrow() for seed, name in enumerate("rst")})
+    messages = [message for done in worked for message in done.messages if message.edge in index.staying]
+    assert len({message.partition for message in messages}) == 3
+    for message in messages:
+        sent = index.edges[message.edge].key
+        assert sent is not None
+        keys = pl.Series(message.body.column(column_name(sent)))
+        assert set(hash_tasks(keys, 3)) == {message.partition}
+
+
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        ("r.k = s.k AND s.s = t.s", "another column"),
+        ("r.k = s.d AND s.d = t.k", "equal across types"),
+        ("r.k = s.k + 0 AND s.k = t.k", "an expression"),
+    ],
+)
+def test_tuples_are_hashed_again_by_another_key(condition: str, why: str) -> None:
+    made = graph(condition, tasks=3)
+    probes = [edge for edge in made.edges if edge.level > 1]
+    assert not index_of(made).staying & {e.id for e in probes if not _same(made, e.id)}, why
+
+
+def _same(made: PhysicalGraph, edge: str) -> bool:
+    """True if an edge's key is the very column by which the sender's tuples came."""
+    index = index_of(made)
+    rule = index.rules[index.edges[edge].origin]
+    assert rule.kind == "probe"
+    return index.edges[edge].key == index.edges[rule.edge].key
