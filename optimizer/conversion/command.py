@@ -76,6 +76,8 @@ def _write(out: Path, streams: str, made: Mapping[str, Conversion], path: Path) 
     if not texts:
         found = "no multi-way join whose inputs are all streams"
         raise InputError("nothing-to-write", Place(str(path)), found, "a query with one")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError("unwritable-file", Place(str(out)), "files", "a new directory, or an empty one")
     try:
         (out / "queries").mkdir(parents=True, exist_ok=True)
         (out / "streams.yaml").write_text(streams, encoding="utf-8")

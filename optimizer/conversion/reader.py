@@ -69,6 +69,8 @@ class _Named:
 
 
 Queries = Mapping[str, _Named]
+MOST_RELATIONS = 256
+"""Streams and subqueries of one plan; an entry of WITH counts wherever it is read, and so may double."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ class PlanReader:
         self._catalog = catalog
         self._views = views
         self._unique = UniqueNames()
+        self._relations = 0
         self._streams = {name.casefold() for name in catalog.names}
 
     def read(self) -> Node:
@@ -248,6 +251,10 @@ class PlanReader:
         return plan
 
     def _table(self, table: exp.Table, names: Names, queries: Queries) -> Node:
+        self._relations += 1
+        if self._relations > MOST_RELATIONS:
+            found = f"a plan of more than {MOST_RELATIONS} relations"
+            raise self._error(table, "too-large", found, "a smaller query")
         name, window = table.name, table.meta.get("window")
         written = table.alias or name
         named = queries.get(name.casefold())

@@ -72,6 +72,17 @@ def test_a_query_that_is_nested_too_deeply_is_refused() -> None:
     assert refused.value.code == "too-deep"
 
 
+def test_a_plan_that_doubles_with_every_entry_of_with_is_refused() -> None:
+    text = "WITH t0 AS (SELECT k FROM a)"
+    for number in range(1, 40):
+        before = f"t{number - 1}"
+        text += f", t{number} AS (SELECT x.k FROM {before} AS x JOIN {before} AS y ON x.k = y.k)"
+    with pytest.raises(InputError) as refused:
+        convert(f"{text} SELECT k FROM t39", CATALOG)
+
+    assert refused.value.code == "too-large"
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -94,8 +105,10 @@ def test_bad_files_end_with_one_line_and_2(
         (folder / f"{name}.sql").write_text(
             "SELECT n_name FROM nation JOIN region ON n_regionkey = r_regionkey"
         )
-    streams = str(TPCH / "streams.yaml")
-    code = main(["convert", *(w.replace("DIR", str(folder)).replace("STREAMS", streams) for w in arguments)])
+    places = {"DIR": str(folder), "STREAMS": str(TPCH / "streams.yaml"), "TPCH": str(TPCH)}
+    for name, place in places.items():
+        arguments = [word.replace(name, place) for word in arguments]
+    code = main(["convert", *arguments])
 
     (said,) = capsys.readouterr().err.splitlines()
     assert code == 2

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optimizer.conversion import convert, draw, to_lines
+from optimizer.conversion import Conversion, convert, draw, to_lines
 from optimizer.errors import InputError
 from tests.unit.conversion.execution import execute
 from tests.unit.conversion.tables import CATALOG, NAMES, tables
@@ -77,10 +78,15 @@ class NestedQueries:
         return f"t{self._made}"
 
 
+@cache
+def _converted(seed: int) -> tuple[str, Conversion]:
+    text = NestedQueries(seed).query()
+    return text, convert(text, CATALOG)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_a_random_query_answers_the_same_after_conversion(seed: int) -> None:
-    text = NestedQueries(seed).query()
-    made = convert(text, CATALOG)
+    text, made = _converted(seed)
     answers = execute(made, CATALOG, DATA, method="flat")
     expected = answered(text)
 
@@ -92,15 +98,13 @@ def test_a_random_query_answers_the_same_after_conversion(seed: int) -> None:
 
 def test_random_queries_have_groups() -> None:
     """Otherwise the test above compares DuckDB with itself."""
-    sizes = [
-        len(j.join.inputs) for seed in range(40) for j in convert(NestedQueries(seed).query(), CATALOG).joins
-    ]
+    sizes = [len(joined.join.inputs) for seed in range(40) for joined in _converted(seed)[1].joins]
 
     assert len(sizes) >= 20
     assert max(sizes) >= 4
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(st.sampled_from(sorted(CASES)), st.data())
 def test_a_broken_text_is_refused_and_nothing_else_happens(case: str, data: st.DataObject) -> None:
     words = CASES[case][0].split(" ")
