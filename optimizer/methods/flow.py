@@ -321,12 +321,23 @@ class FlowProgram:
         return values
 
     def columns_of(self, target: int) -> list[int]:
-        """The columns that say how one target is answered: its flows."""
-        return [
-            self._f[target, arc]
-            for start in self.graph.states[target].members
-            for arc in self.graph.routes(target, start)
-        ]
+        """The columns that say how a target is answered: its flows, their arcs, and the stores they probe."""
+        graph = self.graph
+        found: dict[int, None] = {}
+        for start in graph.states[target].members:
+            for arc in graph.routes(target, start):
+                site = graph.store[arc]
+                partitionings = range(len(graph.sites[site].partitionings))
+                keys = (
+                    self._f.get((target, arc)),
+                    self._y[arc],
+                    self._b.get(arc),
+                    self._w.get(site),
+                    *(self._z.get((site, p)) for p in partitionings),
+                    *(self._v.get((arc, p)) for p in partitionings),
+                )
+                found.update((column, None) for column in keys if column is not None)
+        return list(found)
 
     def first_sends(self) -> float:
         """A bound without a solver: each start sends its tuples at least once, and pays it."""

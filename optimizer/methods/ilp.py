@@ -19,7 +19,7 @@ from optimizer.methods.draft import Draft
 from optimizer.methods.flow import FlowProgram, free_copies
 from optimizer.methods.greedy import first_plan, guided_plan, improve, search, stored_tuples
 from optimizer.methods.memory import Memory, Part, draft_of
-from optimizer.methods.neighbourhood import ROUNDS_PER_SECOND, refine
+from optimizer.methods.neighbourhood import ROUNDS_PER_SECOND, Neighbourhoods
 from optimizer.methods.solvers import relax, solve_program
 from optimizer.methods.splits import SplitProgram
 from optimizer.problem import Options, Problem, Solution, Status
@@ -31,14 +31,16 @@ SEARCH_SHARE = 0.15
 RELAX_SHARE = 0.45
 """Part of the time limit that a component's relaxation may use."""
 REFINE_SHARE = 0.6
-"""Part of what is left after that which neighbourhoods may use if the gap is wide."""
+"""Part of what is left after that which the first neighbourhoods may use."""
+FIRST_SHARE = 0.3
+"""Part of all neighbourhoods that are tried before branching, which needs a good plan to start from."""
 MIR_THRESHOLDS = (0.2, 0.5)
 """How much of an MIR the relaxation must keep for the guided greedy to begin with it."""
-SPLIT_SHARE = 0.3
+SPLIT_SHARE = 0.4
 """Part of the time limit that the program over splits may use."""
-SPLIT_WORK = 1e5
-"""Nodes times nonzeros of the program over splits: thirty nodes for 30 five-way queries; for 100 its
-root, which finds all but 0.5 % of what a minute finds."""
+SPLIT_WORK = 5e5
+"""Nodes times nonzeros of the program over splits: 400 nodes for 30 five-way queries over 10 relations
+and 200 for 100 of them, which find what a minute finds."""
 GUIDED_ROUNDS = 2
 """Sweeps of local search on a guided plan: neighbourhoods gain more than further sweeps do."""
 NEARLY_CLOSED = 0.005
@@ -193,16 +195,14 @@ def _solve_component(
         best = _guided(graph, flow, relaxed.values, best, bound, perf_counter() + SEARCH_SHARE * allowed)
     if _closed(flow, best, bound):
         return Part(best, bound, True)
-    if free_copies(graph) and _gap(flow, best, bound) > NEARLY_CLOSED:
-        best = _joined(flow, best, min(SPLIT_SHARE * allowed, deadline - perf_counter()))
-        if _closed(flow, best, bound):
-            return Part(best, bound, True)
     rounds = round(ROUNDS_PER_SECOND * options.time_limit_s)
-    if _gap(flow, best, bound) > TIED_GAP:
-        until = perf_counter() + REFINE_SHARE * (deadline - perf_counter())
-        best = refine(flow, best, bound, rounds=rounds, deadline=until)
-        if _closed(flow, best, bound):
-            return Part(best, bound, True)
+    near = Neighbourhoods(flow, best)
+    until = perf_counter() + REFINE_SHARE * (deadline - perf_counter())
+    best = near.search(bound, rounds=round(FIRST_SHARE * rounds), deadline=until)
+    if _gap(flow, best, bound) > NEARLY_CLOSED and free_copies(graph):
+        best = near.best = _joined(flow, best, min(SPLIT_SHARE * allowed, deadline - perf_counter()))
+    if _closed(flow, best, bound):
+        return Part(best, bound, True)
     left = deadline - perf_counter()
     tied = (
         len(flow.program.indices) > SMALL_PROGRAM
@@ -211,7 +211,7 @@ def _solve_component(
     )
     if not relaxed.finished or tied or left < spent:
         # The solver would spend what is left on the same relaxation, or on ties.
-        best = refine(flow, best, bound, rounds=rounds, deadline=deadline)
+        best = near.search(bound, rounds=rounds, deadline=deadline)
         return Part(best, bound, _closed(flow, best, bound))
     answer = solve_program(
         flow.program,
@@ -226,11 +226,11 @@ def _solve_component(
     if answer.values is not None:
         found = flow.draft(answer.values)
         if found.total < best.total * (1 - 1e-12):
-            best = found
+            best = near.best = found
     bound = max(flow.program.next_objective(answer.bound or 0.0), bound)
     closed = answer.proven or answer.infeasible or _closed(flow, best, bound)
     if not closed:
-        best = refine(flow, best, bound, rounds=rounds, deadline=deadline + 0.05 * allowed)
+        best = near.search(bound, rounds=rounds, deadline=deadline + 0.05 * allowed)
     return Part(best, bound, closed)
 
 

@@ -15,6 +15,7 @@ from random import Random
 from time import perf_counter
 
 import numpy as np
+import numpy.typing as npt
 
 from optimizer.methods.assemble import tidy
 from optimizer.methods.draft import Draft
@@ -31,53 +32,78 @@ ROUNDS_PER_SECOND = 8
 """Rounds for a second of the time limit: a work limit that a quiet machine reaches first."""
 
 
-def refine(flow: FlowProgram, best: Draft, bound: float, *, rounds: int, deadline: float) -> Draft:
-    """The best plan that re-deciding neighbourhoods finds; `best` itself if nothing is better.
+class Neighbourhoods:
+    """A search that can be continued: which queries were tried around which others is kept.
 
     Args:
-        bound: proven objective of the program (without fixed storage) at which to stop.
-        rounds: neighbourhoods to try; equal input and rounds give equal plans.
-        deadline: guard on `perf_counter`'s clock, for machines too slow for that many rounds.
+        best: the plan to begin with.
     """
-    graph, targets = flow.graph, flow.targets
-    size = float(FIRST_SIZE)
-    if len(targets) < 2:
-        return best
-    random = Random(graph.options.seed)
-    resolver = Resolver(flow.program)
-    columns = {target: np.array(flow.columns_of(target), dtype=np.int64) for target in targets}
-    states = {target: _states(flow, target) for target in targets}
-    current = np.array(flow.point(best))
-    fixed = flow.fixed_storage()
-    tolerance = 1e-9 * max(abs(best.total), 1e-9)
-    waiting: list[int] = []
-    gained = True
-    for _ in range(rounds):
-        if best.total - fixed <= bound + tolerance or perf_counter() > deadline:
-            break
-        if not waiting:
-            if not gained:
-                size *= GROWTH
-            if size > max(LARGEST_SHARE * len(targets), FIRST_SIZE):
+
+    def __init__(self, flow: FlowProgram, best: Draft) -> None:
+        self.best = best
+        self._flow = flow
+        self._random = Random(flow.graph.options.seed)
+        self._resolver = Resolver(flow.program)
+        self._columns = {t: np.array(flow.columns_of(t), dtype=np.int64) for t in flow.targets}
+        self._states = {target: _states(flow, target) for target in flow.targets}
+        self._size = float(FIRST_SIZE)
+        self._waiting = list(flow.targets)
+        self._random.shuffle(self._waiting)
+        self._gained = False
+
+    def search(self, bound: float, *, rounds: int, deadline: float) -> Draft:
+        """The best plan after some more neighbourhoods; the one before if nothing is better.
+
+        Args:
+            bound: proven objective of the program (without fixed storage) at which to stop.
+            rounds: neighbourhoods to try; equal input and rounds give equal plans.
+            deadline: guard on `perf_counter`'s clock, for machines too slow for that many rounds.
+        """
+        if len(self._flow.targets) < 2:
+            return self.best
+        current = np.array(self._flow.point(self.best))
+        fixed = self._flow.fixed_storage()
+        tolerance = 1e-9 * max(abs(self.best.total), 1e-9)
+        for _ in range(rounds):
+            if self.best.total - fixed <= bound + tolerance or perf_counter() > deadline:
                 break
-            waiting = list(targets)
-            random.shuffle(waiting)
-            gained = False
-        centre = waiting.pop()
-        near = {t: len(states[t] & states[centre]) + 4 * random.random() for t in targets}
+            centre = self._next_centre()
+            if centre is None:
+                break
+            values = self._resolver.solve(current, self._held(centre), deadline - perf_counter())
+            if values is None:
+                continue
+            found = self._flow.draft(values)
+            tidy(found)
+            if found.total < self.best.total - tolerance:
+                self.best, self._gained = found, True
+                current = np.array(self._flow.point(found))
+        return self.best
+
+    def _next_centre(self) -> int | None:
+        """Each query once in random order, then all again, in wider neighbourhoods if none gained."""
+        targets = self._flow.targets
+        if not self._waiting:
+            if not self._gained:
+                self._size *= GROWTH
+            self._waiting = list(targets)
+            self._random.shuffle(self._waiting)
+            self._gained = False
+        if self._size > max(LARGEST_SHARE * len(targets), FIRST_SIZE):
+            return None
+        return self._waiting.pop()
+
+    def _held(self, centre: int) -> npt.NDArray[np.int64]:
+        """All columns that say nothing about the queries that share most with the centre.
+
+        Ties are broken at random. Arcs and stores of other queries stay as they are, too.
+        """
+        states, targets = self._states, self._flow.targets
+        near = {t: len(states[t] & states[centre]) + 4 * self._random.random() for t in targets}
         near[centre] = float("inf")
-        free = set(sorted(targets, key=lambda t: (-near[t], t))[: round(size)])
-        frozen = [columns[t] for t in targets if t not in free]
-        held = np.concatenate(frozen) if frozen else np.array([], dtype=np.int64)
-        values = resolver.solve(current, held, deadline - perf_counter())
-        if values is None:
-            continue
-        found = flow.draft(values)
-        tidy(found)
-        if found.total < best.total - tolerance:
-            best, gained = found, True
-            current = np.array(flow.point(best))
-    return best
+        nearest = sorted(targets, key=lambda t: (-near[t], t))[: round(self._size)]
+        loose = np.concatenate([self._columns[t] for t in nearest])
+        return np.setdiff1d(np.arange(len(self._flow.program.cost)), loose)
 
 
 def _states(flow: FlowProgram, target: int) -> set[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from optimizer.instances import instance
 from optimizer.methods.flow import FlowProgram
 from optimizer.methods.greedy import first_plan
+from optimizer.methods.neighbourhood import Neighbourhoods
 from optimizer.methods.program import Program
 from optimizer.methods.solvers import Resolver, dual_bound, solve_program
 from optimizer.problem import Options
@@ -45,3 +48,45 @@ def test_solving_again_with_nothing_held_reaches_the_optimum(seed: int) -> None:
     found = Resolver(made.program).solve(start, np.array([], dtype=np.int64), 10.0)
     reached = start if found is None else np.array(found)
     assert float(np.dot(made.program.cost, reached)) == pytest.approx(optimum(made.program))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_solving_again_changes_nothing_that_is_held(seed: int) -> None:
+    made = flow(seed, varied=True)
+    start = np.array(made.point(first_plan(made.graph, targets=made.targets)))
+    loose = made.columns_of(made.targets[0])
+    held = np.setdiff1d(np.arange(len(start)), loose)
+    found = Resolver(made.program).solve(start, held, 10.0)
+    if found is not None:
+        assert np.array_equal(np.array(found)[held], start[held])
+        assert made.draft(found).total < made.draft(start.tolist()).total
+    every = {column for target in made.targets for column in made.columns_of(target)}
+    assert every == set(range(len(start)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_neighbourhoods_end_between_the_optimum_and_where_they_began(seed: int, weight: float) -> None:
+    """And a search that is continued ends where one that was not interrupted does."""
+    problem = instance(8, 4, 8, seed=seed, tasks=2)
+    graph = StateGraph(problem, Options(storage_weight=weight))
+    made = FlowProgram(graph, graph.required)
+    first = first_plan(graph)
+    least = optimum(made.program) + made.fixed_storage()
+    whole = Neighbourhoods(made, first).search(0.0, rounds=12, deadline=inf)
+    parted = Neighbourhoods(made, first)
+    for _ in range(4):
+        parted.search(0.0, rounds=3, deadline=inf)
+    assert least - 1e-6 <= whole.total < first.total
+    assert parted.best.total == whole.total
+
+
+@pytest.mark.parametrize(
+    ("costs", "value", "expected"),
+    [([100.0, 300.0], 700.0, 600.1), ([2.0, 0.5], 3.0, 2.5005), ([0.3, 0.7], 1.0, 1.0 - 1e-7)],
+)
+def test_better_means_a_step_better(costs: list[float], value: float, expected: float) -> None:
+    program = Program()
+    for cost in costs:
+        program.add_column(cost, integer=True, name="x")
+    assert program.below(value) == pytest.approx(expected, rel=1e-12)
