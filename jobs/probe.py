@@ -56,9 +56,9 @@ class Reach:
         """Oldest and newest event time in microseconds, inclusive, that any of the tuples can meet."""
         oldest, newest = _FIRST, _LAST
         for column, window in self.after:
-            oldest = max(oldest, int(arriving[column].to_physical().min()) - window)  # type: ignore[arg-type]
+            oldest = max(oldest, int(arriving[column].cast(pl.Int64).min()) - window)  # type: ignore[arg-type]
         for column, window in self.before:
-            newest = min(newest, int(arriving[column].to_physical().max()) + window)  # type: ignore[arg-type]
+            newest = min(newest, int(arriving[column].cast(pl.Int64).max()) + window)  # type: ignore[arg-type]
         return oldest, newest
 
 
