@@ -86,7 +86,9 @@ class ObservedStatistics:
         lows: dict[Expression, float] = {}
         for predicates, steps in together.items():
             joint = self._ratio(steps)
-            unknown = tuple(p for p in predicates if p not in known and not self._correlates_with_time(p))
+            unknown = tuple(
+                p for p in predicates if p not in known and self._is_seen_from_all_sides(p, steps)
+            )
             if joint is None or not unknown:
                 continue
             explained = prod(known[p].expected for p in predicates if p in known)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -138,6 +140,27 @@ def test_steps_that_contradict_each_other_count_by_their_matches() -> None:
         product = both[0].expected * both[1].expected  # type: ignore[union-attr]
         assert product == pytest.approx(1 / 300, rel=0.02)
         assert both[1].expected == pytest.approx(1.0)  # type: ignore[union-attr]
+
+
+def test_a_time_order_that_is_seen_from_both_sides_takes_its_part() -> None:
+    """A plane that leaves lands; one that lands seldom leaves from here: the order tells them apart."""
+    tail, before, after = (_predicate(text) for text in ("p.i = q.i", "p.at < q.at", "q.at < p.at"))
+    times = frozenset({("p", "at"), ("q", "at")})
+    steps = [
+        ObservedStep(start, (tail, order), compared=100_000, matched=matched)
+        for start in "pq"
+        for order, matched in ((before, 500), (after, 5))
+    ]
+    learnt = ObservedStatistics(tuple(steps), event_times=times)
+
+    def told(*predicates: Expression) -> float:
+        found = [learnt.selectivity(predicate) for predicate in predicates]
+        return prod(one.expected for one in found if one is not None)
+
+    assert told(tail, before) == pytest.approx(0.005, rel=1e-3)
+    assert told(tail, after) == pytest.approx(0.00005, rel=1e-3)
+    one_side = ObservedStatistics(tuple(s for s in steps if s.start == "p"), event_times=times)
+    assert one_side.selectivity(before) is None
 
 
 def test_products_that_agree_are_told_exactly_and_what_they_leave_open_is_even() -> None:
