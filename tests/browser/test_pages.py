@@ -50,6 +50,24 @@ def test_a_stream_is_registered_and_edited(page: Page) -> None:
     page.wait_for_url("**/streams/")
 
 
+def test_a_query_of_nested_joins_is_converted(page: Page, axe: str) -> None:
+    page.goto("/convert/")
+    page.get_by_label("SQL with joins in any nesting").fill(
+        "SELECT t.flight, max(w.wind_speed) FROM (SELECT d.flight, d.origin FROM departures AS d "
+        "JOIN arrivals AS a ON d.tail = a.tail) AS t JOIN weather AS w ON t.origin = w.airport "
+        "GROUP BY t.flight"
+    )
+    page.get_by_role("button", name="Convert", exact=True).click()
+    after = page.get_by_role("tree", name="After: multi-way joins")
+    expect(after.locator(".multi_join")).to_have_count(1)
+    expect(page.get_by_role("tree", name="Before: binary joins").locator(".join")).to_have_count(2)
+    after.locator(".multi_join .label").hover()
+    expect(page.locator(".operator.marked")).to_have_count(3)
+    page.evaluate(axe)
+    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+    assert [one["id"] for one in found["violations"] if one["impact"] in SERIOUS] == []
+
+
 def test_a_query_changes_and_goes_back(page: Page) -> None:
     made = page.request.get("/api/queries/").json()
     query = next(one for one in made if one["name"] == "diverging_wind")
