@@ -126,7 +126,12 @@ def _add_converting(converting: argparse.ArgumentParser) -> None:
 def _add_planning(planning: argparse.ArgumentParser) -> None:
     planning.add_argument("workload", type=Path, help="directory with streams.yaml and queries/*.sql")
     planning.add_argument("--method", default="ilp", help=f"one of {', '.join(METHODS)} (default: ilp)")
-    planning.add_argument("--solver", choices=_SOLVERS, default="highs", help="for ilp (default: highs)")
+    planning.add_argument(
+        "--solver",
+        choices=_SOLVERS,
+        default="highs",
+        help="branch and bound of ilp (default: highs); relaxations and neighbourhoods are always HiGHS's",
+    )
     planning.add_argument(
         "--time-limit", type=_positive, default=10.0, metavar="S", help="seconds for solving"
     )

@@ -27,8 +27,8 @@ INTERIOR_ITERATIONS = 150
 RESOLVE_NODES = 50
 """Nodes of one neighbourhood's search; nearly all are solved at the root."""
 STRONG_BRANCHINGS = 1
-"""Times that a variable's effect is measured before it is estimated; at HiGHS's 8 a node of a program
-with ties costs as much as a hundred."""
+"""Times that a variable's effect is measured before it is estimated: HiGHS's own 8 let it see a quarter
+of the nodes in the same time, and one solution fewer (30 queries over splits, 10 relations)."""
 ROOT_HEURISTICS = ("feasibility_jump", "rins", "rens", "root_reduced_cost")
 """Those that HiGHS runs even if it is to spend no effort on heuristics."""
 SOLVERS = ("highs", "highs-pulp", "cbc")
