@@ -90,4 +90,6 @@ def _start(workload: Path, data: Path, out: Path, run: Run) -> subprocess.Popen[
 
 
 def _committed(out: Path) -> int:
-    return sum(1 for _ in out.rglob("commits/*.json"))
+    """Batches that are committed; old manifests are deleted, so the last one's number tells."""
+    commits = (out / "checkpoint" / "commits").glob("*.json")
+    return max((int(path.stem) + 1 for path in commits if path.stem.isdigit()), default=0)
