@@ -17,10 +17,15 @@ from pathlib import Path
 
 from tests.bench import report
 from tests.bench.adaptive import benchmark as adaptive
+from tests.bench.cluster import benchmark as cluster
 from tests.bench.joins import benchmark as joins
 from tests.bench.joins.shapes import SHAPES, Shape
+from tests.bench.latency import benchmark as latency
 from tests.bench.live import benchmark as live
+from tests.bench.queries import benchmark as queries
 from tests.bench.tpch import benchmark as tpch
+from tests.bench.tpch_peers import benchmark as tpch_peers
+from tests.bench.windows import benchmark as windows
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,6 +36,26 @@ def _joins(shape: Shape) -> Callable[[Path, float, int, str], None]:
             joins.run(shape, Path(scratch), scale, repeat, command).write(folder)
 
     return measure
+
+
+def _windows(folder: Path, scale: float, repeat: int, command: str) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        windows.run(folder, Path(scratch), scale, repeat, command).write(folder)
+
+
+def _queries(folder: Path, scale: float, repeat: int, command: str) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        queries.run(folder, Path(scratch), scale, repeat, command).write(folder)
+
+
+def _latency(folder: Path, scale: float, repeat: int, command: str) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        latency.run(Path(scratch), scale, repeat, command).write(folder)
+
+
+def _cluster(folder: Path, scale: float, repeat: int, command: str) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        cluster.run(Path(scratch), scale, repeat, command).write(folder)
 
 
 def _adaptive(folder: Path, scale: float, repeat: int, command: str) -> None:
@@ -55,6 +80,11 @@ def _tpch(count: int) -> Callable[[Path, float, int, str], None]:
     return measure
 
 
+def _tpch_peers(folder: Path, scale: float, repeat: int, command: str) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        tpch_peers.run(Path(scratch), scale, repeat, command).write(folder)
+
+
 def _optimizer(folder: Path, scale: float, repeat: int, command: str) -> None:
     """Writes its JSON, plots and Markdown section into the folder itself."""
     del repeat, command
@@ -67,11 +97,16 @@ def _optimizer(folder: Path, scale: float, repeat: int, command: str) -> None:
 
 BENCHMARKS: dict[str, Callable[[Path, float, int, str], None]] = {
     **{name: _joins(shape) for name, shape in SHAPES.items()},
+    "windows": _windows,
+    "queries": _queries,
+    "latency": _latency,
+    "cluster": _cluster,
     "optimizer": _optimizer,
     "adaptive": _adaptive,
     "live": _live,
     "tpch5": _tpch(5),
     "tpch10": _tpch(10),
+    "tpch-peers": _tpch_peers,
 }
 
 

@@ -20,10 +20,10 @@ _PEER = "#d08c4a"
 def draw(folder: Path, name: str, measured: Sequence[Measured]) -> str | None:
     """Writes FOLDER/NAME.svg, medians with the range of the runs; returns the file's name.
 
-    The scale is logarithmic: subjects differ by orders of magnitude. None if nothing has a speed.
+    The scale is logarithmic: subjects differ by orders of magnitude. None if there is nothing to compare.
     """
     fast = [(m, m.speed) for m in measured if m.speed is not None]
-    if not fast:
+    if len(fast) < 2:
         return None
     figure, axes = plt.subplots(figsize=(8, 0.6 + 0.45 * len(fast)), layout="constrained")
     for place, (subject, speed) in enumerate(fast):

@@ -12,6 +12,13 @@ _COLUMNS = {
     "batches": "batches",
     "results": "results",
     "peak_state_bytes": "peak state, MB",
+    "us_per_tuple": "µs per tuple",
+    "probe_steps": "probe steps",
+    "latency_ms_p50": "p50, ms",
+    "latency_ms_p99": "p99, ms",
+    "idle_cores": "idle, % of a core",
+    "pss_bytes": "memory, MB",
+    "state_bytes": "state, MB",
 }
 
 
@@ -66,6 +73,8 @@ def _last_line(text: str) -> str:
 def _number(name: str, value: float | None) -> str:
     if value is None:
         return "–"
-    if name == "peak_state_bytes":
+    if name.endswith("_bytes"):
         return f"{value / 1e6:,.0f}"
-    return f"{value:,.2f}" if name == "seconds" else f"{value:,.0f}"
+    if name == "idle_cores":
+        return f"{100 * value:.1f}"
+    return f"{value:,.2f}" if name in ("seconds", "us_per_tuple") else f"{value:,.0f}"

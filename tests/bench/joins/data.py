@@ -15,7 +15,7 @@ import pyarrow.csv as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from tests.bench.joins.shapes import RATE, WINDOW_S, Shape
+from tests.bench.joins.shapes import Shape
 
 FILES = 20
 """Per stream, each an equal part of its time."""
@@ -33,7 +33,7 @@ def write_workload(folder: Path, shape: Shape) -> None:
     lines = ["streams:"]
     for stream in shape.streams:
         columns = ", ".join(f"{name}: bigint" for name in ("id", *(name for name, _ in stream.columns)))
-        lines += [f"  {stream.name}:", "    event_time: ts", f"    rate: {RATE}"]
+        lines += [f"  {stream.name}:", "    event_time: ts", f"    rate: {shape.rate}"]
         lines += [f"    columns: {{ts: timestamp, {columns}}}"]
     lines.append("selectivities:")
     lines += [f'  - {{predicate: "{text}", value: {value!r}}}' for text, value in shape.selectivities.items()]
@@ -41,7 +41,7 @@ def write_workload(folder: Path, shape: Shape) -> None:
     names = [stream.name for stream in shape.streams]
     (folder / "queries" / f"{shape.name}.sql").write_text(
         f"SELECT {', '.join(f'{name}.id AS {name}_id' for name in names)}\n"
-        f"FROM {', '.join(f'{name} [RANGE {WINDOW_S} SECONDS]' for name in names)}\n"
+        f"FROM {', '.join(f'{name} [RANGE {shape.window_s} SECONDS]' for name in names)}\n"
         f"WHERE {' AND '.join(shape.conditions)}\n"
     )
 
@@ -50,7 +50,7 @@ def write(folder: Path, shape: Shape, scale: float) -> None:
     """Writes FOLDER/STREAM/part-NNN.parquet."""
     rows = rows_per_stream(shape, scale)
     random = np.random.default_rng(20240101)
-    times = pa.array(START_US + np.arange(rows, dtype=np.int64) * (1_000_000 // RATE))
+    times = pa.array(START_US + np.arange(rows, dtype=np.int64) * (1_000_000 // shape.rate))
     for stream in shape.streams:
         columns = {
             "ts": times.cast(pa.timestamp("us", "UTC")),

@@ -22,7 +22,7 @@ from typing import Literal
 
 from jobs.session import processors
 from tests.bench.flink.environment import FlinkJob, run_job
-from tests.bench.joins.shapes import SHAPES, WINDOW_S, Join, Shape, Stream, flat
+from tests.bench.joins.shapes import SHAPES, Join, Shape, Stream, flat
 
 Operator = Literal["interval", "multi"]
 LIMIT_S = 300.0
@@ -61,11 +61,11 @@ def _table(stream: Stream, data: Path) -> str:
 
 
 def _chained(shape: Shape) -> str:
-    first = shape.first.name
+    first, wide = shape.first.name, f"INTERVAL '{shape.window_s}.001' SECOND"
     text, before = _renamed(shape.first, time=True), [shape.first]
     for join in shape.joins:
         new = join.stream.name
-        near = f"{new}_ts BETWEEN {first}_ts - {_WIDE} AND {first}_ts + {_WIDE}"
+        near = f"{new}_ts BETWEEN {first}_ts - {wide} AND {first}_ts + {wide}"
         conditions = [*map(flat, _conditions(join)), near, *_close(shape, join, before, "{}_us")]
         before.append(join.stream)
         kept = ", ".join([f"{first}_ts", *(c for stream in before for c in _columns(stream))])
@@ -106,9 +106,6 @@ def _renamed(stream: Stream, time: bool) -> str:
 
 def _ids(streams: list[Stream]) -> str:
     return ", ".join(f"{stream.name}_id" for stream in streams)
-
-
-_WIDE = f"INTERVAL '{WINDOW_S}.001' SECOND"
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import LongType, StructField, StructType, TimestampType
 
 from jobs.session import processors
-from tests.bench.joins.shapes import SHAPES, WINDOW_S, Shape, Stream, flat
+from tests.bench.joins.shapes import SHAPES, Shape, Stream, flat
 
 WARM_UP_BATCHES = 2
 """Left out of the steady figure, as in `jobs replay`'s."""
@@ -74,7 +74,7 @@ def run(shape: Shape, data: Path, out: Path, files_per_batch: int) -> dict[str, 
         name = join.stream.name
         conditions = [
             *map(flat, join.conditions),
-            *(_near(f"{name}_ts", _time(old, before)) for old in before),
+            *(_near(shape, f"{name}_ts", _time(old, before)) for old in before),
         ]
         joined = joined.join(
             _stream(spark, data, join.stream, files_per_batch), f.expr(" AND ".join(conditions))
@@ -119,8 +119,9 @@ def _time(stream: str, before: list[str]) -> str:
     return f"{stream}_ts" if stream == before[0] else f"{stream}_time"
 
 
-def _near(one: str, other: str) -> str:
-    return f"{one} BETWEEN {other} - INTERVAL {WINDOW_S} SECONDS AND {other} + INTERVAL {WINDOW_S} SECONDS"
+def _near(shape: Shape, one: str, other: str) -> str:
+    window = f"INTERVAL {shape.window_s} SECONDS"
+    return f"{one} BETWEEN {other} - {window} AND {other} + {window}"
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench.subjects import python
@@ -20,6 +21,21 @@ def replay(
     metrics = json.loads((out / "metrics.json").read_text())
     known = {name: metrics[name] for name in _FIGURES if metrics[name] is not None}
     return known | {"results": sum(metrics["results"].values())}
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One committed batch."""
+
+    tuples: int
+    committed_s: float
+    """Wall clock, seconds since 1970."""
+
+
+def batches(out: Path) -> list[Batch]:
+    """The batches of a finished replay, in their order."""
+    lines = map(json.loads, (out / "checkpoint" / "batches.jsonl").read_text().splitlines())
+    return [Batch(line["figures"]["tuples_in"], line["committed_us"] / 1e6) for line in lines]
 
 
 def command(batch_rows: int, options: Sequence[str] = ()) -> str:

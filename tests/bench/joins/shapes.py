@@ -8,7 +8,7 @@ that all shapes have results in proportion to their tuples.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 RATE = 5_000
 """Tuples per second of event time and stream."""
@@ -71,6 +71,9 @@ class Shape:
     """Likewise."""
     common_key: bool = False
     """All streams are joined on one key: what Flink's multi-way join operator is made for."""
+    rate: int = RATE
+    """Tuples per second of event time and stream."""
+    window_s: int = WINDOW_S
 
     @property
     def streams(self) -> tuple[Stream, ...]:
@@ -93,7 +96,32 @@ class Shape:
     def close(self, one: str, other: str, microseconds: str) -> str:
         """The window of two streams; `microseconds` is what a stream's event time is called, `{}` for it."""
         left, right = microseconds.format(one), microseconds.format(other)
-        return f"abs({left} - {right}) <= {WINDOW_S * 1_000_000}"
+        return f"abs({left} - {right}) <= {self.window_s * 1_000_000}"
+
+
+def resized(shape: Shape, rate: int, window_s: int, seconds: int) -> Shape:
+    """A shape of equalities at another rate and window.
+
+    A tuple still meets one tuple of a neighbour per window.
+
+    Args:
+        shape: without comparisons.
+        rate: tuples per second of event time and stream.
+        window_s: in seconds.
+        seconds: of event time.
+    """
+
+    def sized(stream: Stream) -> Stream:
+        return Stream(stream.name, tuple((name, rate * window_s) for name, _ in stream.columns))
+
+    return replace(
+        shape,
+        first=sized(shape.first),
+        joins=tuple(Join(sized(join.stream), join.equalities) for join in shape.joins),
+        tuples=rate * seconds * len(shape.streams),
+        rate=rate,
+        window_s=window_s,
+    )
 
 
 def flat(condition: str) -> str:
@@ -132,8 +160,8 @@ SHAPES = {
             (Join(_stream("s", "b", "c"), (("r.b", "s.b"),)), _T),
             tuples=3_000_000,
             batches=(20, 10, 4),
-            spark_tuples=1_050_000,
-            flink_tuples=3_000_000,
+            spark_tuples=750_000,
+            flink_tuples=2_250_000,
         ),
         Shape(
             "linear4",
@@ -145,8 +173,8 @@ SHAPES = {
             ),
             tuples=4_000_000,
             batches=(13, 5),
-            spark_tuples=1_000_000,
-            flink_tuples=3_000_000,
+            spark_tuples=800_000,
+            flink_tuples=2_000_000,
         ),
         Shape(
             "star4",
@@ -158,8 +186,8 @@ SHAPES = {
             ),
             tuples=4_000_000,
             batches=(13, 5),
-            spark_tuples=1_000_000,
-            flink_tuples=3_000_000,
+            spark_tuples=800_000,
+            flink_tuples=2_000_000,
         ),
         Shape(
             "clique3",
@@ -170,8 +198,8 @@ SHAPES = {
             ),
             tuples=3_000_000,
             batches=(10, 4),
-            spark_tuples=1_050_000,
-            flink_tuples=3_000_000,
+            spark_tuples=750_000,
+            flink_tuples=2_250_000,
             common_key=True,
         ),
         Shape(
@@ -187,8 +215,8 @@ SHAPES = {
             ),
             tuples=1_800_000,
             batches=(6, 3),
-            spark_tuples=600_000,
-            flink_tuples=1_200_000,
+            spark_tuples=450_000,
+            flink_tuples=900_000,
         ),
         Shape(
             "inequality",
@@ -207,8 +235,8 @@ SHAPES = {
             ),
             tuples=1_800_000,
             batches=(6, 3),
-            spark_tuples=900_000,
-            flink_tuples=1_800_000,
+            spark_tuples=540_000,
+            flink_tuples=1_260_000,
         ),
     )
 }
