@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from jobs.checkpoint import Checkpoint, Identity
+from jobs.commit import CHECKPOINT_VERSION, read_manifest
 from jobs.durable import make_durable
 from jobs.message import ARRIVAL
 from jobs.runs import RunRef, StateRoot, new_attempt, run_path
@@ -73,3 +74,20 @@ def test_changes_under_which_nothing_runs_again_are_forgotten(tmp_path: Path) ->
     assert newest is not None
     assert [path.stem for path in (checkpoint.root / "plans").iterdir()] == [newest.plan]
     assert checkpoint.graph(newest.plan) == second
+
+
+def test_a_manifest_of_this_version_can_be_read_as_long_as_the_version_stays(tmp_path: Path) -> None:
+    """If this fails, CHECKPOINT_VERSION has to change, and with it the file: the next release would not
+    read, or read wrongly, what is on people's disks."""
+    kept = Path(__file__).with_name(f"manifest-{CHECKPOINT_VERSION}.json")
+    manifest = read_manifest(str(kept))
+    assert (manifest.version, manifest.batch, manifest.watermark_us) == (CHECKPOINT_VERSION, 7, 18)
+    (run,) = manifest.runs
+    assert (run.rows, run.max_times_us, run.crc32) == (2, (20,), 0x12345678)
+    assert manifest.stores["S-1"].complete_from_us == 5
+    assert manifest.queries["q"].complete_since_us == 15
+    assert manifest.files[0].attempt == "5eb6d3a2f002"
+    older = tmp_path / "older.json"
+    older.write_text(kept.read_text().replace(f'"version":{CHECKPOINT_VERSION}', '"version":1'))
+    with pytest.raises(InputError, match=f"checkpoint version {CHECKPOINT_VERSION}; restore"):
+        read_manifest(str(older))
