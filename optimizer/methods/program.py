@@ -54,11 +54,13 @@ class Program:
             return value
         return max(value, step * ceil(value / step - 1e-6))
 
-    def below(self, value: float) -> float:
-        """What the objective of an integer point that is better than `value` must be below."""
+    def below(self, value: float) -> float | None:
+        """What the objective of an integer point that is better than `value` must be below.
+
+        None unless every cost is a multiple of some step: then a point may be better by anything.
+        """
         step = self.step()
-        least = 1e-7 * max(abs(value), 1e-9) if step is None else 0.999 * step
-        return value - least
+        return None if step is None else value - 0.999 * step
 
     def step(self) -> float | None:
         """The largest number of which all costs are whole multiples, None if it is below 1/64."""
