@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench.measurement import Measured
+from tests.bench.processes import run_to_end
 
-ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 600.0
 """A subject that takes longer than that failed."""
 
@@ -72,9 +72,7 @@ def python(words: Sequence[str], limit_s: float = LIMIT_S) -> dict[str, float]:
         RuntimeError: it failed, with the end of what it said.
         subprocess.TimeoutExpired: it took longer than `limit_s`.
     """
-    done = subprocess.run(
-        [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False, timeout=limit_s
-    )
+    done = run_to_end([sys.executable, *words], limit_s)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(words[:3])}: exit code {done.returncode}\n{done.stderr[-3000:]}")
     lines = done.stdout.strip().splitlines()

@@ -13,7 +13,7 @@ from types import TracebackType
 
 import pyspark
 
-from tests.bench.subjects import ROOT
+from tests.bench.processes import ROOT
 
 _PATIENCE_S = 90.0
 _POLL_S = 0.5

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -16,7 +15,8 @@ import venv
 from dataclasses import dataclass
 from pathlib import Path
 
-_ROOT = Path(__file__).resolve().parents[3]
+from tests.bench.processes import ROOT, run_to_end
+
 REQUIREMENT = "apache-flink==2.3.*"
 _JOB = Path(__file__).with_name("job.py")
 SETTINGS = {
@@ -51,10 +51,10 @@ def ready() -> Path:
     Raises:
         RuntimeError: Flink cannot be installed here, with what pip said.
     """
-    folder = _ROOT / ".millrace" / "flink"
+    folder = ROOT / ".millrace" / "flink"
     python, finished = folder / "bin" / "python", folder / "installed"
     if not finished.exists():
-        sys.stderr.write(f"flink: installing {REQUIREMENT} into {folder.relative_to(_ROOT)}\n")
+        sys.stderr.write(f"flink: installing {REQUIREMENT} into {folder.relative_to(ROOT)}\n")
         shutil.rmtree(folder, ignore_errors=True)
         venv.create(folder, with_pip=True)
         command = [str(python), "-m", "pip", "install", "--quiet", REQUIREMENT]
@@ -94,25 +94,13 @@ def run_job(job: FlinkJob, cores: int, limit_s: float) -> dict:
         "tuples": job.tuples,
         "results": None if job.results is None else str(job.results),
     }
-    # The JVM is a child of the job's process: a session of its own, so that both end together.
-    process = subprocess.Popen(
-        [str(ready()), str(_JOB)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        env={**os.environ, "JAVA_HOME": java_home()},
-    )
-    try:
-        said, errors = process.communicate(json.dumps(document), timeout=limit_s)
-    finally:
-        _end_session(process.pid)
-    if process.returncode != 0:
+    environment = {**os.environ, "JAVA_HOME": java_home()}
+    done = run_to_end([str(ready()), str(_JOB)], limit_s, json.dumps(document), environment)
+    if done.returncode != 0:
         # The root cause is the last one that a Java trace names; its frames say nothing here.
-        causes = [line for line in errors.splitlines() if "Exception" in line or "Error" in line]
-        raise RuntimeError(f"Flink: exit code {process.returncode}: {' | '.join(causes[-3:])}"[:2000])
-    return dict(json.loads(said.strip().splitlines()[-1]))
+        causes = [line for line in done.stderr.splitlines() if "Exception" in line or "Error" in line]
+        raise RuntimeError(f"Flink: exit code {done.returncode}: {' | '.join(causes[-3:])}"[:2000])
+    return dict(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
 def java_home() -> str:
@@ -134,11 +122,3 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def _end_session(leader: int) -> None:
-    """End what the process left running."""
-    try:
-        os.killpg(leader, signal.SIGKILL)
-    except ProcessLookupError:
-        return

@@ -15,7 +15,7 @@ import pyarrow as pa
 import redis
 
 from jobs.protocol import EVENTS, AnyEvent, BatchCompleted, Stop, control_key, events_key, stream_key
-from tests.bench.subjects import ROOT
+from tests.bench.processes import ROOT
 from tests.runtime.live import RedisServer
 
 _NAME = "latency"
