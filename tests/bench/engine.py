@@ -1,0 +1,167 @@
+"""What a batch costs without Spark: ingestion and all levels of a replay, in one process and thread.
+
+`python -m tests.bench.engine WORKLOAD DATA --batch-rows 300000` prints the processor time of the
+last batches, by part; `--profile` adds where Python spent it. The work is that of the tasks of
+`jobs replay`: the same messages through shared memory, the same runs, the same result files.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ["POLARS_MAX_THREADS"] = "1"
+
+import argparse
+import cProfile
+import pstats
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from jobs.exchange import Outbox, Row, open_wire
+from jobs.ingest import ingest
+from jobs.level import work
+from jobs.message import Result
+from jobs.runs import RunRef
+from jobs.sinks.parquet import write_hidden
+from jobs.stage import needed_columns
+from jobs.store import PartitionState, state_root
+from optimizer.graph import PhysicalGraph
+from optimizer.plan import plan
+from optimizer.statistics import statistics_of_workload
+from optimizer.workload import load_workload
+
+
+class Engine:
+    """A topology's batches, one after the other; `seconds` is the processor time by part."""
+
+    def __init__(self, graph: PhysicalGraph, scratch: Path) -> None:
+        self.graph = graph
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.tuples = 0
+        self.results = 0
+        self._scratch = scratch
+        self._tasks = max(store.tasks for store in graph.stores)
+        self._levels = {edge.id: edge.level for edge in graph.edges}
+        self._runs: dict[str, list[RunRef]] = {}
+        self._newest: dict[str, int] = {}
+        self._batch = 0
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(run.bytes for runs in self._runs.values() for run in runs)
+
+    def feed(self, tables: dict[str, pa.Table]) -> None:
+        own = {s.name: self._newest[s.name] - s.lateness_us for s in self.graph.streams if self._newest}
+        watermark = min(own.values()) if own else None
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+            rows: list[Row] = []
+            for task, (stream, table) in enumerate(sorted(tables.items())):
+                with self._timed("ingest"):
+                    base = (self._batch << 36) + (task << 28)
+                    done = ingest(self.graph, stream, table, None, base, own.get(stream))
+                    with Outbox(self.graph, self._tasks, folder, f"0-{task}") as outbox:
+                        for message in done.messages:
+                            outbox.send(message)
+                rows += outbox.rows
+                self._newest[stream] = max(self._newest.get(stream, 0), done.max_event_time_us or 0)
+                self.tuples += done.accepted
+            self._work(rows, folder, watermark)
+        self._batch += 1
+
+    def _work(self, rows: list[Row], folder: str, watermark: int | None) -> None:
+        added: list[RunRef] = []
+        dropped: list[RunRef] = []
+        inserted: list[tuple[RunRef, ...]] = [()] * self._tasks
+        for level in range(1, self.graph.depth + 1):
+            here = sorted((row for row in rows if self._levels[row[1][0]] == level), key=lambda row: row[1])
+            rows = [row for row in rows if self._levels[row[1][0]] > level]
+            for task in range(self._tasks):
+                with self._timed(f"level {level}"):
+                    messages = [open_wire(task, wire) for target, wire in here if target == task]
+                    state = PartitionState(
+                        str(self._scratch / "state"), task, self._batch, self._runs, inserted=inserted[task]
+                    )
+                    done = work(self.graph, level, state, messages, watermark)
+                    with Outbox(self.graph, self._tasks, folder, f"{level}-{task}") as outbox:
+                        for message in done.messages:
+                            outbox.send(message)
+                inserted[task] = state.inserted
+                rows += outbox.rows
+                added += done.added
+                dropped += done.dropped
+                with self._timed("results"):
+                    self._write(done.results, level, task)
+        gone = {run.path for run in dropped}
+        listed = [run for runs in self._runs.values() for run in runs if run.path not in gone]
+        self._runs = defaultdict(list)
+        for run in sorted([*listed, *added], key=lambda run: (run.max_arrival, run.path)):
+            self._runs[run.store].append(run)
+        state_root(str(self._scratch / "state")).delete(sorted(gone))
+
+    def _write(self, results: list[Result], level: int, task: int) -> None:
+        by_query: dict[str, list[pa.Table]] = defaultdict(list)
+        for result in results:
+            by_query[result.query].append(result.table)
+        for query, parts in sorted(by_query.items()):
+            table = pa.concat_tables(parts)
+            self.results += table.num_rows
+            write_hidden(str(self._scratch), query, self._batch, level, task, table)
+
+    @contextmanager
+    def _timed(self, part: str) -> Iterator[None]:
+        began = time.process_time()
+        yield
+        self.seconds[part] += time.process_time() - began
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.engine")
+    parser.add_argument("workload", type=Path)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--batch-rows", type=int, default=300_000)
+    parser.add_argument("--measured", type=int, default=4, help="how many of the last batches count")
+    parser.add_argument("--tasks", type=int, default=2)
+    parser.add_argument("--profile", action="store_true")
+    given = parser.parse_args()
+    workload = load_workload(given.workload)
+    known = statistics_of_workload(workload.catalog.streams, workload.selectivities)
+    graph = plan(workload.queries, workload.catalog, known, tasks=given.tasks).graph
+    data = {
+        stream.name: pq.read_table(
+            given.data / stream.name, columns=sorted(needed_columns(graph, stream.name))
+        )
+        for stream in graph.streams
+    }
+    size = given.batch_rows // len(data)
+    batches = min(table.num_rows for table in data.values()) // size
+    profile = cProfile.Profile()
+    with tempfile.TemporaryDirectory() as scratch:
+        engine = Engine(graph, Path(scratch))
+        for batch in range(batches):
+            if batch == max(0, batches - given.measured):
+                engine.seconds.clear()
+                engine.tuples = engine.results = 0
+                if given.profile:
+                    profile.enable()
+            engine.feed({name: table.slice(batch * size, size) for name, table in data.items()})
+        profile.disable()
+        spent = sum(engine.seconds.values())
+        parts = ", ".join(f"{part} {s / spent:.0%}" for part, s in engine.seconds.items())
+        sys.stdout.write(
+            f"{spent / engine.tuples * 1e6:.3f} CPU us per tuple ({parts}), {engine.results} results, "
+            f"state {engine.state_bytes / 1e6:.0f} MB\n"
+        )
+    if given.profile:
+        pstats.Stats(profile).sort_stats("tottime").print_stats(30)
+
+
+if __name__ == "__main__":
+    main()
