@@ -62,19 +62,19 @@ class Replay:
         for process in self.children("pyspark.worker"):
             with suppress(psutil.NoSuchProcess):
                 # The process that starts them has the same command line.
-                if any("pyspark.worker" in word for word in process.parent().cmdline()):
+                starter = process.parent()
+                if starter is not None and any("pyspark.worker" in word for word in starter.cmdline()):
                     found.append(process)
         return sorted(found, key=lambda process: process.pid)
 
     def inside_a_batch(self) -> bool:
         """True while tasks are at work: then a batch's messages have a place."""
         assert self.process is not None
-        shared = (Path("/dev/shm"), Path(tempfile.gettempdir()))
-        return any(
-            any(folder.iterdir())
-            for base in shared
-            for folder in base.glob(f"millrace-{self.process.pid}-[!s]*")
-        )
+        with suppress(FileNotFoundError):  # it goes while we look
+            for base in (Path("/dev/shm"), Path(tempfile.gettempdir())):
+                if any(any(f.iterdir()) for f in base.glob(f"millrace-{self.process.pid}-[!s]*")):
+                    return True
+        return False
 
     def wait_until_inside_a_batch(self) -> bool:
         """False if the replay ended before."""

