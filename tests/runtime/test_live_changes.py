@@ -1,15 +1,20 @@
-"""Queries come, change and go on a running topology; every answer equals DuckDB's from the batch on
-from which the topology says that it is complete."""
+"""Queries come, change and go on a running topology, also one that is killed on the way; every answer
+equals DuckDB's from the batch on from which the topology says that it is complete."""
 
 from __future__ import annotations
 
+import signal
+import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from jobs.commit import CommitLog
 from jobs.protocol import AnyEvent, BatchCompleted, Deploy, Stop
-from tests.runtime.live import BEGIN, Live, RedisServer, write_live_workload
+from tests.runtime.live import BEGIN, PATIENCE_S, Live, RedisServer, write_live_workload
 
 _R, _S, _T = "r [RANGE 20 SECONDS]", "s [RANGE 20 SECONDS]", "t [RANGE 20 SECONDS]"
 QUERIES = {
@@ -21,6 +26,19 @@ QUERIES = {
 }
 TWENTY_SECONDS = 2000
 """In numbers of tuples, which are 10 ms apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Numbers of the last tuples before changes of the set of queries."""
+
+    stored: int
+    three: int
+    change: int
+    gap: int
+    """From here to `back` nothing reads the stream t."""
+    back: int
+    complete_again: int
 
 
 @pytest.fixture
@@ -46,6 +64,24 @@ def deploy(
     return first
 
 
+def kill_and_start_again(live: Live, run: str, plan_id: str, graph: dict[str, object]) -> None:
+    """SIGKILL in whatever the job is at, then a start with the newest plan, as the supervisor does it."""
+    assert live.signal(signal.SIGKILL) == -signal.SIGKILL
+    live.start(run, plan_id, graph)
+    live.wait_for(lambda e: e.type == "job_started" and e.run == run)
+
+
+def settle(live: Live, folder: Path, streams: str) -> int:
+    """Wait until everything produced is committed, and return the last batch: a killed process takes
+    events with it, but no commits."""
+    log, give_up_at = CommitLog(folder / "checkpoint"), time.monotonic() + PATIENCE_S
+    wanted = {stream: len(live.produced[stream]) for stream in streams}
+    while (last := log.last()) is None or {s: last.streams[s].accepted for s in streams} != wanted:
+        assert time.monotonic() < give_up_at
+        assert not live.ends_within(0.05)
+    return last.batch
+
+
 def last_batch(live: Live) -> BatchCompleted:
     found: list[AnyEvent] = [e for e in live.events() if e.type == "batch"]
     assert isinstance(found[-1], BatchCompleted)
@@ -63,7 +99,8 @@ def number_at(batch: BatchCompleted, query: str) -> int:
     return round((since - BEGIN).total_seconds() * 100)
 
 
-def test_queries_come_change_and_go(live: Live, tmp_path: Path) -> None:
+@pytest.mark.parametrize("killed", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_queries_come_change_and_go(live: Live, tmp_path: Path, killed: bool) -> None:
     live.produce(200, "rs")
     live.start("run-1", "plan-1", live.graph("greedy", "two", "changing"))
     live.wait_for_tuples("rs")
@@ -75,7 +112,11 @@ def test_queries_come_change_and_go(live: Live, tmp_path: Path) -> None:
     live.wait_for_tuples("rs")
 
     # A stream that nobody read so far joins with a query, at its beginning.
-    deploy(live, "plan-3", "two", "changing", "stored", "three", method="left-deep")
+    with_three = live.graph("left-deep", "two", "changing", "stored", "three")
+    live.send(Deploy(plan_id="plan-3", graph=with_three))
+    if killed:  # before or behind the moment in which it takes the plan
+        kill_and_start_again(live, "run-2", "plan-3", with_three)
+    live.wait_for(lambda e: e.type == "batch" and e.plan_id == "plan-3")
     before_three = live.produce(200)
     live.wait_for_tuples("rst")
     assert last_batch(live).queries["two"].complete_since is not None
@@ -95,33 +136,56 @@ def test_queries_come_change_and_go(live: Live, tmp_path: Path) -> None:
     assert {f.name for f in (tmp_path / "checkpoint" / "state").iterdir()} == set(without.stores)
     assert without.queries.keys() == {"two", "stored"}
     live.produce(300, "rs")
-    live.wait_for_tuples("rs")
+    if killed:
+        kill_and_start_again(live, "run-3", "plan-5", live.graph("greedy", "two", "stored"))
+    settle(live, tmp_path, "rs")
+    assert {f.name for f in (tmp_path / "checkpoint" / "state").iterdir()} == set(without.stores)
 
     # It comes back to a store that lacks what went by, and says from when on it is complete again.
     back = deploy(live, "plan-6", "two", "stored", "three")
     before_back = live.produce(0)
     assert back.queries["three"].complete_since is None
-    live.produce(900)
-    live.wait_for_tuples("rst")
+    live.produce(500)
+    if killed:
+        kill_and_start_again(live, "run-4", "plan-6", live.graph("greedy", "two", "stored", "three"))
+    settle(live, tmp_path, "rst")
+    live.produce(100)
+    last = settle(live, tmp_path, "rst")
+    live.wait_for(lambda e: e.type == "batch" and e.batch == last)
     complete_from = number_at(last_batch(live), "three")
     assert before_gap < complete_from <= before_gap + TWENTY_SECONDS + 3
     assert last_batch(live).queries["two"].complete_since is not None
 
     live.send(Stop(mode="drain"))
     assert live.wait_until_ended() == 0
-    assert live.found("two") == live.expected("two")
-    assert live.found("stored") == live.expected("stored", before_stored)
-    assert len(newer(live.expected("stored"), before_stored, before_stored + 400)) > 100
-    three = live.found("three")
-    assert newer(three, before_three, before_gap) == newer(live.expected("three"), before_three, before_gap)
-    assert newer(three, before_gap, before_back) == []
-    assert newer(three, complete_from) == live.expected("three", complete_from)
-    assert set(three) <= set(live.expected("three"))
-    assert min(len(newer(three, before_three, before_gap)), len(newer(three, complete_from))) > 100
-    found = live.found("changing")
-    assert newer(found, 0, before_change) == newer(live.expected("changing"), 0, before_change)
-    assert newer(found, before_change) == newer(live.expected("changed"), before_change, before_gap)
-    assert len(newer(found, before_change)) > 100
+    check_answers(
+        live, Moments(before_stored, before_three, before_change, before_gap, before_back, complete_from)
+    )
     # What no batch runs under again is forgotten.
     assert len(list((tmp_path / "checkpoint" / "changes").iterdir())) == 1
     assert len(list((tmp_path / "checkpoint" / "plans").iterdir())) == 1
+
+
+def check_answers(live: Live, at: Moments) -> None:
+    """Every query's results are DuckDB's of the time in which it ran."""
+    same(live.found("two"), live.expected("two"))
+    stored = live.expected("stored", at.stored)
+    same(live.found("stored"), stored)
+    assert len(newer(stored, at.stored, at.stored + 400)) > 100
+    three, all_three = live.found("three"), live.expected("three")
+    same(newer(three, at.three, at.gap), newer(all_three, at.three, at.gap))
+    same(newer(three, at.gap, at.back), [])
+    same(newer(three, at.complete_again), newer(all_three, at.complete_again))
+    assert set(three) <= set(all_three)
+    assert min(len(newer(three, at.three, at.gap)), len(newer(three, at.complete_again))) > 100
+    found = live.found("changing")
+    same(newer(found, 0, at.change), newer(live.expected("changing"), 0, at.change))
+    same(newer(found, at.change), newer(live.expected("changed"), at.change, at.gap))
+    assert len(newer(found, at.change)) > 100
+
+
+def same(found: list[tuple[int, ...]], expected: list[tuple[int, ...]]) -> None:
+    """A million rows that differ would keep pytest busy for an hour."""
+    missing, extra = Counter(expected), Counter(found)
+    missing, extra = missing - extra, extra - missing
+    assert (missing.total(), extra.total()) == (0, 0), (missing.most_common(3), extra.most_common(3))
