@@ -7,6 +7,7 @@ scale to .millrace/benchmarks/, so that a quick look never replaces a real measu
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 import tempfile
@@ -121,6 +122,8 @@ def main() -> int:
     base = _ROOT / "docs" if given.scale == 1 else _ROOT / ".millrace"
     folder, page = base / "benchmarks", base / "benchmarks.md"
     folder.mkdir(parents=True, exist_ok=True)
+    # Stopped from outside, it ends what it started, as after Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     names = [given.only] if given.only else list(BENCHMARKS)
     failed = []
     for number, name in enumerate(names, start=1):
