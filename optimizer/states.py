@@ -13,6 +13,7 @@ Relations, predicates, states and arcs are numbered in sorted order; sets are bi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from optimizer.costs import CostModel
 from optimizer.problem import Attribute, JoinQuery, Options, ProbeOrder, Problem, Solution
@@ -57,6 +58,10 @@ class Target:
     """Queries that it answers; empty for an MIR only."""
     latency: tuple[float, ...]
     """Objective per hop, per member: latency weight times that start's share of the results."""
+
+
+Step: TypeAlias = tuple[int, int, int, int, int]
+"""An arc, its source state, store and target state, and what its sender knows (`StateGraph.known`)."""
 
 
 class StateGraph:
@@ -110,6 +115,7 @@ class StateGraph:
         self.known: list[int] = []
         """Per arc: bit mask over the receiving site's partitionings that the sender knows."""
         self._routes: dict[tuple[int, int], tuple[int, ...]] = {}
+        self._steps: dict[tuple[int, int], tuple[Step, ...]] = {}
         self._parents: dict[int, int] = {}
         self._build()
 
@@ -319,6 +325,17 @@ class StateGraph:
             wider = self._routes[self._parents[target], start]
             found = tuple(a for a in wider if not self.states[self.target[a]].relations & ~inside)
             self._routes[target, start] = found
+        return found
+
+    def step(self, arc: int) -> Step:
+        """An arc's number with everything that a search asks about it."""
+        return arc, self.source[arc], self.store[arc], self.target[arc], self.known[arc]
+
+    def steps(self, target: int, start: int) -> tuple[Step, ...]:
+        """`step` of all `routes`, kept because searches ask for them a hundred thousand times."""
+        found = self._steps.get((target, start))
+        if found is None:
+            found = self._steps[target, start] = tuple(map(self.step, self.routes(target, start)))
         return found
 
     def states_of_start(self, start: int) -> int:

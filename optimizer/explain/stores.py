@@ -90,7 +90,7 @@ def _route_around(draft: Draft, mir: int) -> bool:
     draft.drop_mir(mir)
     draft.settle()
     for key in through:
-        path = draft.cheapest_path(key, banned=mir)
+        path = draft.cheapest_path(key, (mir,))
         if path is None:
             return False
         draft.set_path(key, path[1])

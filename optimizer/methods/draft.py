@@ -1,22 +1,18 @@
 """A plan under construction: a path per target and start, with the cost kept up to date.
 
 Given the arcs in use, the total cost is a sum over receiving stores, and each store's
-partitioning can be chosen by itself: installed copies cost their tuples, every arc whose
-sender knows none of the installed partitionings is sent to all tasks. So a change of one
-path touches only the stores on it.
+partitioning can be chosen by itself (`optimizer.methods.copies`). So a change of one path
+touches only the stores on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from math import inf
 
-from optimizer.states import StateGraph, StoreSite
-
-EXHAUSTIVE_PARTITIONINGS = 6
-"""Up to this many candidates of one store all sets of copies are tried."""
+from optimizer.methods.copies import Spread, best_copies, copies_cost, spread
+from optimizer.states import StateGraph
 
 Key = tuple[int, int]
 """(target state, start relation)"""
@@ -36,12 +32,23 @@ class _MirChange:
     """Whether it was."""
 
 
+@dataclass(slots=True)
+class _Trial:
+    """What it takes to go back to a moment."""
+
+    total: float
+    changes: list[_PathChange | _MirChange] = field(default_factory=list)
+    stores: dict[int, tuple[float | None, int | None]] = field(default_factory=dict)
+    """Cost and copies of each store that was settled since, as they were."""
+
+
 class Draft:
     """Paths of all active targets, the copies of all active stores, and their cost.
 
     `price` is added to the objective per stored tuple, which is how heuristics obey a storage
-    budget. `guide` replaces the arcs' costs while paths are searched, not in the total. `targets` limits
-    the plan to some of the required targets.
+    budget; `limit_loads` does the same for a task capacity. `guide` replaces the arcs' costs
+    while paths are searched, not in the total. `targets` limits the plan to some of the required
+    targets.
     """
 
     def __init__(
@@ -65,10 +72,18 @@ class Draft:
         self.assigned: dict[int, int] = {}
         """Arcs whose copy of the receiving store is decided, as partitioning numbers."""
         self.total = 0.0
-        self._journal: list[_PathChange | _MirChange] | None = None
+        self.searches = 0
+        """Paths that were searched: a measure of work that is the same on every machine."""
+        self.changes = 0
+        """Changes that were kept after a trial."""
+        self.changed: dict[int, int] = {}
+        """By store: the last such change that reached it."""
+        self._trials: list[_Trial] = []
         self._store_cost: dict[int, float] = {}
         self._dirty: set[int] = set()
         self._price = price
+        self._excess_price: float | None = None
+        self._least_copy: dict[tuple[int, int], float] = {}
         for target in self.targets:
             for start in graph.states[target].members:
                 self._activate(graph.states_of_start(start))
@@ -84,61 +99,87 @@ class Draft:
         self._dirty.add(site)
 
     def add_mir(self, mir: int) -> None:
-        if self._journal is not None:
-            self._journal.append(_MirChange(mir, mir in self.mirs))
+        if self._trials:
+            self._trials[-1].changes.append(_MirChange(mir, mir in self.mirs))
         self.mirs.add(mir)
         self._activate(mir)
 
     def drop_mir(self, mir: int) -> None:
-        if self._journal is not None:
-            self._journal.append(_MirChange(mir, mir in self.mirs))
+        if self._trials:
+            self._trials[-1].changes.append(_MirChange(mir, mir in self.mirs))
         self.mirs.discard(mir)
         self._dirty.add(mir)
 
     def begin(self) -> None:
-        """Remember changes from here on, so that `rollback` can undo them."""
-        self._journal = []
+        """Remember changes from here on, so that `rollback` can undo them. Trials may nest."""
+        self.settle()
+        self._trials.append(_Trial(self.total))
 
     def commit(self) -> None:
-        self._journal = None
+        """Keep what changed since the last `begin`; a trial around it can still undo it."""
+        self.settle()
+        ended = self._trials.pop()
+        if self._trials:
+            around = self._trials[-1]
+            around.changes += ended.changes
+            for site, before in ended.stores.items():
+                around.stores.setdefault(site, before)
+        else:
+            self.changes += 1
+            for site in ended.stores:
+                self.changed[site] = self.changes
+
+    def changed_keys(self) -> list[Key]:
+        """The keys whose paths were set since the last `begin`, sorted."""
+        return sorted({c.key for c in self._trials[-1].changes if isinstance(c, _PathChange)})
 
     def rollback(self) -> None:
-        """Undo what changed since `begin`. Copies are chosen again, the same as before."""
-        journal, self._journal = self._journal or [], None
-        for entry in reversed(journal):
+        """Undo what changed since the last `begin`, to the last digit."""
+        trial = self._trials.pop()
+        for entry in reversed(trial.changes):
             if isinstance(entry, _PathChange):
-                self.set_path(entry.key, entry.path)
+                self._replace(entry.key, self.paths.pop(entry.key, None), entry.path)
             elif entry.active:
-                self.add_mir(entry.mir)
+                self.mirs.add(entry.mir)
             else:
-                self.drop_mir(entry.mir)
-        self.settle()
+                self.mirs.discard(entry.mir)
+        for site, (cost, copies) in trial.stores.items():
+            if cost is None or copies is None:
+                self._store_cost.pop(site, None)
+                self.copies.pop(site, None)
+            else:
+                self._store_cost[site] = cost
+                self.copies[site] = copies
+        self._dirty.clear()
+        self.total = trial.total
 
     def set_path(self, key: Key, path: tuple[int, ...] | None) -> None:
         """Install, replace or remove (None) the path of a target and start."""
-        graph, use = self.graph, self.use
         old = self.paths.pop(key, None)
-        if self._journal is not None:
-            self._journal.append(_PathChange(key, old))
+        if self._trials:
+            self._trials[-1].changes.append(_PathChange(key, old))
+        hop = self.graph.latency(*key) if self.graph.options.latency_weight else 0.0
+        if hop:
+            self.total += hop * (len(path or ()) - len(old or ()))
+        self._replace(key, old, path)
+
+    def _replace(self, key: Key, old: tuple[int, ...] | None, path: tuple[int, ...] | None) -> None:
+        use, store_of, arcs_into, dirty = self.use, self.graph.store, self.arcs_into, self._dirty
         if old is not None:
-            self.total -= self._latency(key) * len(old)
             for arc in old:
                 use[arc] -= 1
                 if not use[arc]:
-                    self.arcs_into[graph.store[arc]].discard(arc)
-                    self._dirty.add(graph.store[arc])
+                    store = store_of[arc]
+                    arcs_into[store].discard(arc)
+                    dirty.add(store)
         if path is not None:
             self.paths[key] = path
-            self.total += self._latency(key) * len(path)
             for arc in path:
                 if not use[arc]:
-                    self.arcs_into.setdefault(graph.store[arc], set()).add(arc)
-                    self._dirty.add(graph.store[arc])
+                    store = store_of[arc]
+                    arcs_into.setdefault(store, set()).add(arc)
+                    dirty.add(store)
                 use[arc] += 1
-
-    def _latency(self, key: Key) -> float:
-        target = self.graph.targets[key[0]]
-        return target.latency[target.state.members.index(key[1])]
 
     def pin(self, site: int, copies: int) -> None:
         self.pinned[site] = copies
@@ -152,134 +193,168 @@ class Draft:
 
     def settle(self) -> float:
         """Choose the copies of every store that changed; returns the total cost."""
+        if not self._dirty:
+            return self.total
+        states, store_cost, copies = self.graph.states, self._store_cost, self.copies
+        before = self._trials[-1].stores if self._trials else None
         for site in sorted(self._dirty):
-            self.total -= self._store_cost.pop(site, 0.0)
-            if self.graph.sites[site].state.size > 1 and site not in self.mirs:
-                self.copies.pop(site, None)
+            old = store_cost.pop(site, None)
+            if before is not None and site not in before:
+                before[site] = (old, copies.get(site))
+            if old is not None:
+                self.total -= old
+            if states[site].size > 1 and site not in self.mirs:
+                copies.pop(site, None)
                 continue
-            cost, self.copies[site] = self._best_copies(site)
-            self._store_cost[site] = cost
+            cost, copies[site] = self._best_copies(site)
+            store_cost[site] = cost
             self.total += cost
         self._dirty.clear()
         return self.total
 
     def _best_copies(self, index: int) -> tuple[float, int]:
         graph = self.graph
-        site = graph.sites[index]
+        arc_cost, arc_known = graph.cost, graph.known
         routed = 0.0
         by_known: dict[int, float] = {}
         for arc in sorted(self.arcs_into[index]):
-            routed += graph.cost[arc]
-            by_known[graph.known[arc]] = by_known.get(graph.known[arc], 0.0) + graph.cost[arc]
-        return best_copies(
-            site,
-            self._weights(index),
-            routed,
-            by_known,
-            single=graph.options.single_copy,
-            pinned=self.pinned.get(index),
-        )
+            cost, known = arc_cost[arc], arc_known[arc]
+            routed += cost
+            by_known[known] = by_known.get(known, 0.0) + cost
+        site, weights, pinned = graph.sites[index], self._weights(index), self.pinned.get(index)
+        if self._excess_price is not None:
+            return self._spread_copies(index, weights, routed, by_known)
+        if pinned is not None:
+            return copies_cost(weights, routed, by_known.items(), site.tasks - 1, pinned), pinned
+        return best_copies(site, weights, routed, by_known, single=graph.options.single_copy)
+
+    # -- loads ----------------------------------------------------------------------
+
+    def limit_loads(self, price: float) -> None:
+        """Add `price` to the objective per tuple and second that a task gets above its capacity.
+
+        Every arc is then given a copy of its own (`assigned`), so that the loads can be known.
+        """
+        self._excess_price = price
+        self._dirty |= self._store_cost.keys()
+        self.settle()
+
+    def spread(self, site: int) -> Spread:
+        """The arcs into an active store, spread over its copies."""
+        return spread(self.graph, site, sorted(self.arcs_into[site]), self.copies[site])
+
+    def assign(self) -> None:
+        """Fix the copy that each arc goes to as `spread` would have it."""
+        self.assigned = {}
+        for site in sorted(self.copies):
+            self.assigned |= self.spread(site).assigned
+
+    def excess(self) -> float:
+        """Tuples per second that tasks get above their capacity; 0 if the plan keeps it."""
+        capacity = self.graph.options.task_capacity
+        if capacity is None:
+            return 0.0
+        limit = capacity * (1 + 1e-9)
+        return sum(self.spread(site).excess(limit) for site in sorted(self.copies))
+
+    def largest_load(self) -> float:
+        """Tuples per second at the busiest task."""
+        return max(max(self.spread(site).loads.values()) for site in sorted(self.copies))
+
+    def _spread_copies(
+        self, index: int, weights: tuple[float, ...], routed: float, by_known: dict[int, float]
+    ) -> tuple[float, int]:
+        graph = self.graph
+        capacity, price = graph.options.task_capacity, self._excess_price
+        assert capacity is not None
+        assert price is not None
+        site, arcs = graph.sites[index], sorted(self.arcs_into[index])
+        sums = tuple(by_known.items())
+
+        def cost(copies: int) -> float:
+            stored = copies_cost(weights, routed, sums, site.tasks - 1, copies)
+            return stored + price * spread(graph, index, arcs, copies).excess(capacity)
+
+        pinned = self.pinned.get(index)
+        if pinned is not None:
+            return cost(pinned), pinned
+        single = graph.options.single_copy
+        least, copies = best_copies(site, weights, routed, by_known, single=single)
+        found = cost(copies)
+        if found > least:
+            count = len(weights)
+            others = [1 << i for i in range(count)] if single else range(1, 1 << min(count, 6))
+            found, copies = min([(found, copies), *((cost(c), c) for c in others)])
+        return found, copies
+
+    def _excess_cost(self, arc: int, store: int, *, routed: bool) -> float:
+        """Objective for what one more arc puts above the capacity of the store's tasks."""
+        capacity, tasks = self.graph.options.task_capacity, self.graph.sites[store].tasks
+        assert capacity is not None
+        assert self._excess_price is not None
+        loads = self.spread(store).loads
+        known = [load for p, load in loads.items() if self.graph.known[arc] >> p & 1]
+        more = self.graph.rate[arc] / (tasks if routed else 1)
+        least = min(known if routed and known else loads.values())
+        return self._excess_price * min(more, max(0.0, least + more - capacity))
 
     # -- paths ----------------------------------------------------------------------
 
     def cheapest_path(
-        self, key: Key, banned: int | None = None, arcs: Sequence[int] | None = None
+        self, key: Key, banned: Collection[int] = (), arcs: Sequence[int] | None = None
     ) -> tuple[float, tuple[int, ...]] | None:
         """The path with the smallest marginal cost over active stores, and that cost.
 
         Arcs that are in use cost nothing more. Ties go to the arc found first, so the answer is
-        the same in every run. `banned` is a store to do without, `arcs` limits the arcs to look
+        the same in every run. `banned` are stores to do without, `arcs` limits the arcs to look
         at, in increasing coverage. None if there is no path.
         """
         graph = self.graph
         target, start = key
-        hop = self._latency(key)
+        self.searches += 1
+        hop = graph.latency(target, start) if graph.options.latency_weight else 0.0
         first = graph.states_of_start(start)
         distance = {first: 0.0}
         via: dict[int, int] = {}
-        source_of, store_of, target_of, cost_of = graph.source, graph.store, graph.target, self.guide
-        known_of, use, copies = graph.known, self.use, self.copies
-        for arc in graph.routes(target, start) if arcs is None else arcs:
-            so_far = distance.get(source_of[arc])
+        cost_of, use, copies, reached = self.guide, self.use, self.copies, distance.get
+        limited = self._excess_price is not None
+        steps = graph.steps(target, start) if arcs is None else [graph.step(arc) for arc in arcs]
+        for arc, source, store, end, known in steps:
+            so_far = reached(source)
             if so_far is None:
                 continue
-            store = store_of[arc]
             installed = copies.get(store)
-            if installed is None or store == banned:
+            if installed is None or store in banned:
                 continue
-            so_far += hop
+            if hop:
+                so_far += hop
             if not use[arc]:
-                if known_of[arc] & installed:
-                    so_far += cost_of[arc]
-                else:
-                    so_far += self._unknown_cost(arc, store, cost_of[arc])
-            if so_far < distance.get(target_of[arc], inf):
-                distance[target_of[arc]] = so_far
-                via[target_of[arc]] = arc
+                routed = known & installed
+                so_far += cost_of[arc] if routed else self._unknown_cost(known, store, cost_of[arc])
+                if limited:
+                    so_far += self._excess_cost(arc, store, routed=bool(routed))
+            if so_far < reached(end, inf):
+                distance[end] = so_far
+                via[end] = arc
         if target not in distance:
             return None
         path = []
         state = target
         while state != first:
-            path.append(via[state])
-            state = source_of[via[state]]
-        return distance[target], tuple(reversed(path))
+            arc = via[state]
+            path.append(arc)
+            state = graph.source[arc]
+        path.reverse()
+        return distance[target], tuple(path)
 
-    def _unknown_cost(self, arc: int, store: int, cost: float) -> float:
+    def _unknown_cost(self, known: int, store: int, cost: float) -> float:
         """Broadcast to all tasks, or one more copy that the sender knows, whichever is cheaper."""
-        site = self.graph.sites[store]
-        broadcast = cost * site.tasks
-        known = self.graph.known[arc]
+        broadcast = cost * self.graph.sites[store].tasks
         if known and store not in self.pinned and not self.graph.options.single_copy:
-            weights = self._weights(store)
-            least = min(w for i, w in enumerate(weights) if known >> i & 1)
+            least = self._least_copy.get((store, known))
+            if least is None:
+                weights = self._weights(store)
+                least = min(w for i, w in enumerate(weights) if known >> i & 1)
+                self._least_copy[store, known] = least
             return min(broadcast, cost + least)
         return broadcast
-
-
-def best_copies(
-    site: StoreSite,
-    weights: tuple[float, ...],
-    routed: float,
-    by_known: dict[int, float],
-    *,
-    single: bool = False,
-    pinned: int | None = None,
-) -> tuple[float, int]:
-    """The cheapest set of installed copies of one store, and the store's cost.
-
-    Args:
-        weights: objective per copy of each candidate partitioning.
-        routed: cost of all arcs into the store at chi = 1.
-        by_known: the same by what the senders know (bit mask over the candidates).
-    """
-    extra = site.tasks - 1
-    count = len(site.partitionings)
-
-    def cost(copies: int) -> float:
-        stored = sum(weights[i] for i in range(count) if copies >> i & 1)
-        unknown = sum(c for known, c in by_known.items() if not known & copies)
-        return stored + routed + extra * unknown
-
-    if pinned is not None:
-        return cost(pinned), pinned
-    best = min((cost(1 << i), i) for i in range(count))
-    best_cost, chosen = best[0], 1 << best[1]
-    if single or count == 1 or not extra:
-        return best_cost, chosen
-    if count <= EXHAUSTIVE_PARTITIONINGS:
-        for size in range(2, count + 1):
-            for picks in combinations(range(count), size):
-                copies = sum(1 << i for i in picks)
-                total = cost(copies)
-                if total < best_cost - 1e-12 * abs(best_cost):
-                    best_cost, chosen = total, copies
-        return best_cost, chosen
-    improved = True
-    while improved:
-        improved = False
-        for i in range(count):
-            copies = chosen ^ (1 << i)
-            if copies and cost(copies) < best_cost - 1e-12 * abs(best_cost):
-                best_cost, chosen, improved = cost(copies), copies, True
-    return best_cost, chosen

@@ -8,7 +8,7 @@ fixed amount of work, or at the time limit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from random import Random
 from time import perf_counter
 
@@ -22,8 +22,13 @@ from optimizer.states import StateGraph
 
 ROUNDS = 12
 """Sweeps over all moves; sweeps usually stop improving after three to five."""
-SWEEPS = 6
-"""Sweeps of replanning each target."""
+SHAKE_SEARCHES = 40_000
+"""Path searches that replanning targets may take: half a second of CPU. Counted, not timed, so that
+equal input gives equal plans on slow and busy machines too."""
+HIGHEST_EXCESS_PRICE = 1e4
+"""Objective per tuple and second above a task's capacity; a stored or sent tuple costs about 1."""
+SECOND_START_SEARCHES = 10_000
+"""Local search also starts from the flat plan if it took at most so many searches from the first."""
 
 
 class Greedy:
@@ -63,11 +68,30 @@ def flat_plan(graph: StateGraph, price: float = 0.0, targets: Sequence[int] | No
 
 
 def search(graph: StateGraph, deadline: float) -> Draft:
-    """The best plan that local search finds from both first plans, within the storage budget.
+    """The best plan that local search finds from both first plans, within the limits if it can.
 
-    `deadline` is on `perf_counter`'s clock. A budget is obeyed by a price on stored tuples,
-    doubled until the plan fits; one copy of every base store is the least that any plan needs.
+    `deadline` is on `perf_counter`'s clock. A storage budget is obeyed by a price on stored tuples,
+    doubled until the plan fits; one copy of every base store is the least that any plan needs. A task
+    capacity is obeyed by a price on what a task gets above it. A plan that breaks it after all is
+    returned too: the caller says so, or has a way of its own.
     """
+    draft = _within_budget(graph, deadline)
+    if graph.options.task_capacity is not None:
+        _unburden(draft, deadline)
+    return draft
+
+
+def _unburden(draft: Draft, deadline: float) -> None:
+    """Lead tuples around tasks that get more than their capacity, at a price that rises until none does."""
+    price = 1.0
+    while draft.excess() > 0 and price <= HIGHEST_EXCESS_PRICE:
+        draft.limit_loads(price)
+        improve(draft, deadline)
+        price *= 4
+    draft.assign()
+
+
+def _within_budget(graph: StateGraph, deadline: float) -> Draft:
     budget = graph.options.storage_budget
     draft = _search_priced(graph, deadline, 0.0)
     if budget is None or stored_tuples(draft) <= budget:
@@ -97,12 +121,12 @@ def stored_tuples(draft: Draft) -> float:
 
 
 def _search_priced(graph: StateGraph, deadline: float, price: float) -> Draft:
-    drafts = [first_plan(graph, price)]
-    if perf_counter() < deadline:
-        drafts.append(flat_plan(graph, price))
-    for draft in drafts:
-        improve(draft, deadline)
-    best = min(drafts, key=lambda draft: draft.total)
+    best = first_plan(graph, price)
+    improve(best, deadline)
+    if best.searches <= SECOND_START_SEARCHES and perf_counter() < deadline:
+        other = flat_plan(graph, price)
+        improve(other, deadline)
+        best = min(best, other, key=lambda draft: draft.total)
     shake(best, deadline)
     return best
 
@@ -110,9 +134,9 @@ def _search_priced(graph: StateGraph, deadline: float, price: float) -> Draft:
 def improve(draft: Draft, deadline: float, rounds: int = ROUNDS) -> None:
     """Apply improving moves until none is left; the draft is tidy afterwards."""
     tidy(draft)
+    moves = Moves(draft, deadline)
     for _ in range(rounds):
         before = draft.total
-        moves = Moves(draft, deadline)
         moves.reroute(sorted(draft.paths))
         moves.add_mirs(moves.candidates())
         moves.drop_mirs(sorted(draft.mirs))
@@ -122,27 +146,28 @@ def improve(draft: Draft, deadline: float, rounds: int = ROUNDS) -> None:
             return
 
 
-def shake(draft: Draft, deadline: float, sweeps: int = SWEEPS) -> None:
+def shake(draft: Draft, deadline: float) -> None:
     """Replan target after target in random order until a whole sweep gains nothing.
 
-    The order comes from the options' seed, so equal input gives equal plans unless the
-    deadline cuts the search short.
+    The order comes from the options' seed, and the end after `SHAKE_SEARCHES` path searches, so
+    equal input gives equal plans unless the deadline comes first.
     """
     graph = draft.graph
     if not graph.mir_sites:
         return
     random = Random(graph.options.seed)
-    for _ in range(sweeps):
+    moves = Moves(draft, deadline)
+    last = draft.searches + SHAKE_SEARCHES
+    while True:
         before = draft.total
-        moves = Moves(draft, deadline)
         targets = [t for t in draft.targets if graph.states[t].size > 2]
         random.shuffle(targets)
         for target in targets:
-            if perf_counter() > deadline:
+            if draft.searches > last or perf_counter() > deadline:
                 break
             moves.replan(target, random)
         tidy(draft)
-        if draft.total >= before * (1 - 1e-9) - 1e-12 or perf_counter() > deadline:
+        if draft.total >= before * (1 - 1e-9) - 1e-12 or draft.searches > last or perf_counter() > deadline:
             return
 
 
@@ -153,6 +178,25 @@ class Moves:
         self.draft = draft
         self.deadline = deadline
         self._users = _users(draft.graph, draft.targets)
+        self._near: dict[int, frozenset[int]] = {}
+        self._tried: dict[tuple[str, int], int] = {}
+        self._again = False
+        """True while moves are tried whether or not they failed before."""
+
+    def _worth_trying(self, move: str, site: int) -> bool:
+        """False if nothing near a store changed since the same move failed there ("don't look bits")."""
+        draft = self.draft
+        before = self._tried.get((move, site), -1)
+        self._tried[move, site] = draft.changes
+        if before < 0:
+            return True
+        if site not in self._near:
+            graph = draft.graph
+            self._near[site] = frozenset(
+                step[2] for key in self._users.get(site, ()) for step in graph.steps(*key)
+            )
+        changed = draft.changed
+        return any(changed.get(store, 0) > before for store in self._near[site])
 
     def _late(self) -> bool:
         return perf_counter() > self.deadline
@@ -176,8 +220,7 @@ class Moves:
             draft.set_path(key, None)
             _route(draft, key)
             if draft.paths[key] == old:
-                draft.commit()
-                draft.settle()
+                draft.rollback()
             else:
                 self._keep_if_better(before)
 
@@ -191,7 +234,7 @@ class Moves:
         for mir in candidates:
             if self._late():
                 return
-            if mir in draft.mirs:
+            if mir in draft.mirs or not (self._again or self._worth_trying("add", mir)):
                 continue
             before = draft.total
             draft.begin()
@@ -212,30 +255,33 @@ class Moves:
     def drop_mirs(self, candidates: Iterable[int]) -> None:
         """Do without each materialized result in turn, if that costs less than it saves."""
         draft = self.draft
-        graph = draft.graph
         for mir in candidates:
             if self._late():
                 return
-            if mir not in draft.mirs:
+            if mir not in draft.mirs or not (self._again or self._worth_trying("drop", mir)):
                 continue
             before = draft.total
             draft.begin()
-            if not graph.targets[mir].queries:
-                for start in graph.states[mir].members:
-                    draft.set_path((mir, start), None)
-            through = [
-                key
-                for key in self._users.get(mir, ())
-                if any(graph.store[arc] == mir for arc in draft.paths.get(key, ()))
-            ]
-            for key in through:
-                draft.set_path(key, None)
-            routed = all(_route(draft, key, banned=mir) for key in through)
-            draft.drop_mir(mir)
-            if routed:
+            if self._do_without([mir]):
                 self._keep_if_better(before)
             else:
                 draft.rollback()
+
+    def _do_without(self, mirs: Sequence[int]) -> bool:
+        """Take materialized results away and lead everybody around them; False if somebody cannot."""
+        draft = self.draft
+        graph = draft.graph
+        gone = set(mirs)
+        for mir in mirs:
+            if not graph.targets[mir].queries:
+                for start in graph.states[mir].members:
+                    draft.set_path((mir, start), None)
+        through = dict.fromkeys(key for mir in mirs for key in self._through(mir))
+        for key in through:
+            draft.set_path(key, None)
+        for mir in mirs:
+            draft.drop_mir(mir)
+        return all(_route(draft, key, gone) for key in through)
 
     def replan(self, target: int, random: Random) -> bool:
         """Drop all MIRs inside one target and choose among its candidates in a new order.
@@ -244,55 +290,31 @@ class Moves:
         """
         draft = self.draft
         graph = draft.graph
-        inside = [
-            m for m in self.candidates() if not graph.states[m].relations & ~graph.states[target].relations
-        ]
-        before, paths, mirs = draft.total, dict(draft.paths), set(draft.mirs)
-        affected = dict.fromkeys(key for mir in inside for key in self._users[mir] if key in draft.paths)
-        for mir in inside:
-            if mir in draft.mirs:
-                draft.drop_mir(mir)
-        dropped = mirs - draft.mirs
-        for key in sorted(draft.paths):
-            if key[0] in dropped and not graph.targets[key[0]].queries:
-                draft.set_path(key, None)
+        around = ~graph.states[target].relations
+        inside = [m for m in self.candidates() if not graph.states[m].relations & around]
+        before = draft.total
+        draft.begin()
+        if not self._do_without([mir for mir in inside if mir in draft.mirs]):
+            draft.rollback()
+            return False
         draft.settle()
-        routed = True
-        for key in affected:
-            if key in draft.paths and any(graph.store[arc] in dropped for arc in draft.paths[key]):
-                draft.set_path(key, None)
-                routed = routed and _route(draft, key)
-        draft.settle()
-        if routed:
-            random.shuffle(inside)
-            self.add_mirs(inside)
-            self.reroute([key for key in affected if key in draft.paths])
-            self.drop_mirs(inside)
-        if routed and draft.total < before - 1e-9 * abs(before) - 1e-12:
-            return True
-        self._restore(paths, mirs)
-        return False
-
-    def _restore(self, paths: dict[Key, tuple[int, ...]], mirs: set[int]) -> None:
-        draft = self.draft
-        for mir in sorted(mirs - draft.mirs):
-            draft.add_mir(mir)
-        for mir in sorted(draft.mirs - mirs):
-            draft.drop_mir(mir)
-        for key in sorted(draft.paths.keys() | paths.keys()):
-            if draft.paths.get(key) != paths.get(key):
-                draft.set_path(key, paths.get(key))
-        draft.settle()
+        random.shuffle(inside)
+        self._again = True
+        self.add_mirs(inside)
+        self.reroute(key for key in draft.changed_keys() if key in draft.paths)
+        self.drop_mirs(inside)
+        self._again = False
+        return self._keep_if_better(before)
 
     def change_partitionings(self) -> None:
-        """Try other copies of each store and let everybody who might use it choose again."""
+        """Try other copies of each store and let everybody who probes it choose again."""
         draft = self.draft
         graph = draft.graph
         if free_copies(graph):
             return
         for site in sorted(draft.copies):
             count = len(graph.sites[site].partitionings)
-            if count == 1 or graph.sites[site].tasks == 1:
+            if count == 1 or graph.sites[site].tasks == 1 or not self._worth_trying("copies", site):
                 continue
             singles = {1 << i for i in range(count)}
             if not graph.options.single_copy:
@@ -306,12 +328,17 @@ class Moves:
                 draft.begin()
                 draft.pin(site, copies)
                 draft.settle()
-                routed = self._route_all(self._users.get(site, ()))
+                routed = self._route_all(self._through(site))
                 draft.unpin(site)
                 if routed:
                     self._keep_if_better(before)
                 else:
                     draft.rollback()
+
+    def _through(self, site: int) -> list[Key]:
+        """The keys whose path probes a store."""
+        arcs, paths = self.draft.arcs_into[site], self.draft.paths
+        return [key for key in self._users.get(site, ()) if not arcs.isdisjoint(paths.get(key, ()))]
 
     def _route_all(self, keys: Iterable[Key]) -> bool:
         """Take the paths of all keys away, then give each one back, cheapest at that moment."""
@@ -323,8 +350,8 @@ class Moves:
         return all(routed)
 
 
-def _route(draft: Draft, key: Key, banned: int | None = None) -> bool:
-    found = draft.cheapest_path(key, banned=banned)
+def _route(draft: Draft, key: Key, banned: Collection[int] = ()) -> bool:
+    found = draft.cheapest_path(key, banned)
     if found is None:
         return False
     draft.set_path(key, found[1])

@@ -82,6 +82,31 @@ def test_task_capacity_is_kept_and_its_minimum_is_named() -> None:
     assert solution.cost.total == pytest.approx(unlimited.cost.total)
 
 
+@pytest.mark.parametrize("seed", [0, 2, 3, 4])
+def test_greedy_leads_around_full_tasks(seed: int) -> None:
+    problem = instance(5, 4, 8, seed=seed, varied=seed % 2 == 0)
+    with pytest.raises(Infeasible) as caught:
+        METHODS["ilp"].solve(problem, Options(task_capacity=1.0))
+    needed = caught.value.needed
+    assert needed is not None
+    options = Options(task_capacity=1.05 * needed)
+    heedless = METHODS["greedy"].solve(problem, Options())
+    solution = METHODS["greedy"].solve(problem, options)
+    assert max(task_loads(CostModel(problem), heedless).values()) > 1.05 * needed
+    assert max(task_loads(CostModel(problem), solution).values()) <= 1.05 * needed
+    assert faults(problem, options, solution) == []
+
+
+def test_greedy_names_a_capacity_that_works_for_it() -> None:
+    problem = instance(5, 4, 8, seed=17, varied=False)
+    with pytest.raises(Infeasible) as caught:
+        METHODS["greedy"].solve(problem, Options(task_capacity=1.0))
+    assert caught.value.constraint == "task_capacity"
+    assert caught.value.needed is not None
+    options = Options(task_capacity=caught.value.needed)
+    assert faults(problem, options, METHODS["greedy"].solve(problem, options)) == []
+
+
 def relation(name: str, rate: float = 10.0, window: float | None = 60.0) -> Relation:
     return Relation(name, name, rate, window, 2)
 
