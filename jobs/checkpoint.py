@@ -186,7 +186,11 @@ class Checkpoint:
 
     def remove_unfinished(self) -> None:
         """Delete what a killed process was about to write: files without their final names, and
-        interim manifests of switches that were never committed."""
+        interim manifests of switches that were never committed.
+
+        To be called before any thread of this process writes: a plan that is decided or received while
+        the topology starts is written under an unfinished name too.
+        """
         for pattern in ("*.unfinished", "*/*.unfinished", "commits/switch-*.json"):
             for path in self.root.glob(pattern):
                 path.unlink(missing_ok=True)

@@ -59,6 +59,7 @@ def replay(given: argparse.Namespace) -> None:
         output / "checkpoint", Identity("replay", subject, _partitions(policy, workload, given_plan))
     )
     with hold(output / "checkpoint" / "lock"):
+        checkpoint.remove_unfinished()
         checkpoint.verify()
         controller = Controller(checkpoint, workload, policy)
         try:

@@ -103,6 +103,7 @@ class _Job:
         self._write_job_file()
         self._outgoing.start()
         try:
+            self._checkpoint.remove_unfinished()
             self._checkpoint.verify()
             self._incoming.start()
             self._take_first_plan()

@@ -187,7 +187,6 @@ class Topology:
         last = self._last
         root = state_root(self._checkpoint.state)
         root.delete_others(last.runs if last is not None else ())
-        self._checkpoint.remove_unfinished()
         mend(self._checkpoint.root / "spark", -1 if last is None else last.batch)
         output = self._settings.output
         if output is not None:
