@@ -136,6 +136,8 @@ def main() -> int:
             # The others have nothing to do with it; what it wrote before stays.
             traceback.print_exc()
             failed.append(name)
+        else:
+            failed.extend(f"{name} ({subject})" for subject in report.failed(folder, name))
         report.write(folder, page)
         sys.stderr.write(f"[{number}/{len(names)}] {name}: {time.monotonic() - began:.0f} s\n")
     sys.stdout.write(page.read_text())

@@ -37,6 +37,13 @@ def write(folder: Path, page: Path) -> None:
     page.write_text("\n".join(parts))
 
 
+def failed(folder: Path, benchmark: str) -> tuple[str, ...]:
+    """The subjects of a benchmark that failed when it was last written."""
+    file = folder / f"{benchmark}.json"
+    document = json.loads(file.read_text()) if file.exists() else {}
+    return tuple(m["subject"] for m in document.get("measured", ()) if m.get("failure"))
+
+
 def _section(document: dict) -> str:
     names = [n for n in _COLUMNS if any(n in figures for figures in document["medians"].values())]
     rows = [

@@ -160,7 +160,7 @@ SHAPES = {
             (Join(_stream("s", "b", "c"), (("r.b", "s.b"),)), _T),
             tuples=3_000_000,
             batches=(20, 10, 4),
-            spark_tuples=750_000,
+            spark_tuples=1_500_000,
             flink_tuples=2_250_000,
         ),
         Shape(
@@ -173,8 +173,8 @@ SHAPES = {
             ),
             tuples=4_000_000,
             batches=(13, 5),
-            spark_tuples=800_000,
-            flink_tuples=2_000_000,
+            spark_tuples=2_000_000,
+            flink_tuples=2_400_000,
         ),
         Shape(
             "star4",
@@ -186,8 +186,8 @@ SHAPES = {
             ),
             tuples=4_000_000,
             batches=(13, 5),
-            spark_tuples=800_000,
-            flink_tuples=2_000_000,
+            spark_tuples=2_000_000,
+            flink_tuples=2_400_000,
         ),
         Shape(
             "clique3",
@@ -198,7 +198,7 @@ SHAPES = {
             ),
             tuples=3_000_000,
             batches=(10, 4),
-            spark_tuples=750_000,
+            spark_tuples=1_500_000,
             flink_tuples=2_250_000,
             common_key=True,
         ),
@@ -215,8 +215,8 @@ SHAPES = {
             ),
             tuples=1_800_000,
             batches=(6, 3),
-            spark_tuples=450_000,
-            flink_tuples=900_000,
+            spark_tuples=1_350_000,
+            flink_tuples=1_350_000,
         ),
         Shape(
             "inequality",
@@ -235,8 +235,8 @@ SHAPES = {
             ),
             tuples=1_800_000,
             batches=(6, 3),
-            spark_tuples=540_000,
-            flink_tuples=1_260_000,
+            spark_tuples=1_350_000,
+            flink_tuples=1_350_000,
         ),
     )
 }
