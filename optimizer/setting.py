@@ -16,7 +16,7 @@ from optimizer.translate.copies import Copies
 from optimizer.translate.forest import Forest
 from optimizer.translate.model import QueryTerms
 from optimizer.translate.problem import Widening
-from optimizer.translate.sharing import affected, candidates, merged
+from optimizer.translate.sharing import affected, candidates, covering, merged
 
 _TRIAL_QUERIES = 12
 """Widenings that touch more queries than this are not tried: a trial must stay small."""
@@ -100,14 +100,17 @@ def share(
 
     Args:
         running: the plan in use, as a warm start.
-        before: what the plan in use has widened. It is tried too, and left only for a gain
-            above the stay discount.
+        before: what the plan in use has widened. It is tried too, also with queries that `running`
+            does not answer on the relations in use, and left only for a gain above the stay discount.
 
     Returns:
         The solution and the widening that it was found for; empty if everything is kept apart.
     """
+    in_use = [before or {}]
+    if running is not None:
+        in_use.append(_joined(setting, queries, running, in_use[0]))
     tried: list[Widening] = [{}]
-    for widening in (_worthwhile(setting, setting.translate(queries).queries), before or {}):
+    for widening in (_worthwhile(setting, setting.translate(queries).queries), *in_use):
         if widening not in tried:
             tried.append(widening)
     # Several problems instead of one: the time limit is for all.
@@ -125,10 +128,48 @@ def share(
     stay = 1 - setting.options.stay_discount
 
     def price(answer: tuple[Solution, Widening]) -> float:
-        in_use = running is not None and answer[1] == before
-        return answer[0].cost.total * (stay if in_use else 1.0)
+        stays = running is not None and answer[1] in in_use
+        return answer[0].cost.total * (stay if stays else 1.0)
 
     return min(found, key=price)
+
+
+def _joined(setting: Setting, queries: Sequence[Query], running: Solution, before: Widening) -> Widening:
+    """What the plan in use has widened, and new queries on its relations where that is cheaper for them.
+
+    Nothing that runs changes by it.
+    """
+    answered = {name for order in running.orders for name in order.queries}
+    terms = [t for t in setting.translate(queries, before).queries if len(t.variants) > 1]
+    there = [t for t in terms if t.query.name in answered]
+    kept, left = before, _TRIED_QUERIES
+    for new in (t for t in terms if t.query.name not in answered):
+        for candidate in covering(new, there):
+            wider = {**candidate, **kept}
+            touched = [new.query, *(t.query for t in there if _meets(t, candidate))]
+            if len(touched) > min(_TRIAL_QUERIES, left):
+                continue
+            left -= len(touched)
+            if _is_cheaper(setting, touched, kept, wider):
+                kept = wider
+    return kept
+
+
+def _meets(terms: QueryTerms, candidate: Widening) -> bool:
+    return any(variant.served_by in candidate.values() for variant in terms.variants)
+
+
+def _is_cheaper(setting: Setting, queries: Sequence[Query], kept: Widening, wider: Widening) -> bool:
+    """Whether the queries are cheaper with another widening, as far as a quick method can tell."""
+    quick = setting.method == "flat" or len(queries) > _GREEDY_QUERIES
+    trial = replace(setting, method="flat" if quick else "greedy", options=_hasty(setting.options))
+    try:
+        _, before = trial.solve(queries, widening=kept)
+        _, after = trial.solve(queries, widening=wider)
+    except Infeasible:
+        # A limit that the whole plan may keep and this quick trial does not: nothing is learnt.
+        return False
+    return after.cost.total < before.cost.total * (1 - 1e-9)
 
 
 def _worthwhile(setting: Setting, terms: Sequence[QueryTerms]) -> Widening:
@@ -141,14 +182,6 @@ def _worthwhile(setting: Setting, terms: Sequence[QueryTerms]) -> Widening:
         if len(touched) > min(_TRIAL_QUERIES, left):
             continue
         left -= len(touched)
-        quick = setting.method == "flat" or len(touched) > _GREEDY_QUERIES
-        trial = replace(setting, method="flat" if quick else "greedy", options=_hasty(setting.options))
-        try:
-            _, before = trial.solve(touched, widening=kept)
-            _, after = trial.solve(touched, widening=wider)
-        except Infeasible:
-            # A limit that the whole plan may keep and this quick trial does not: nothing is learnt.
-            continue
-        if after.cost.total < before.cost.total * (1 - 1e-9):
+        if _is_cheaper(setting, touched, kept, wider):
             kept = wider
     return kept

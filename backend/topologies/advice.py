@@ -1,4 +1,4 @@
-"""What a draft would keep in a topology, and which longer windows would make it cheaper there."""
+"""What a draft would keep in a topology, and which other windows would fit better there."""
 
 from __future__ import annotations
 

@@ -290,6 +290,7 @@ def _marginal(query: Query, catalog: Catalog, name: str | None) -> dict[str, Any
     return {
         "topology": target.name,
         "text": str(added),
+        "reuse": added.reuse,
         "cost": {
             "probe": added.probe,
             "storage": added.storage,

@@ -1,4 +1,4 @@
-"""Changes of a query's windows that would let it share what a plan already does."""
+"""Changes of a query's windows with which it would fit better into what a plan already does."""
 
 from __future__ import annotations
 
@@ -11,29 +11,37 @@ from optimizer.plan import Plan
 from optimizer.query import Input, Query
 
 FARTHEST = 4
-"""A window is not proposed to grow by more than this factor: the query would become another one."""
+"""No window is proposed that is longer or shorter by more than this factor: the query would become
+another one."""
 LEAST_SAVING = 0.05
-"""Of what the query adds as it stands; less is not worth a change of meaning."""
+"""Of what the query adds as it stands; less is not worth results that are lost."""
 _MOST_PRICED = 16
 _MOST_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Widening:
-    """A longer window for one input."""
+class WindowChange:
+    """Another window for one input."""
 
     alias: str
     stream: str
     present: timedelta
     proposed: timedelta
 
+    @property
+    def is_longer(self) -> bool:
+        return self.proposed > self.present
+
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Longer windows under which the query would cost less in the plan. It would return more results:
-    those that only the longer windows hold."""
+    """Windows, all longer or all shorter, with which the query would fit better into the plan.
 
-    widenings: tuple[Widening, ...]
+    With longer ones it costs nothing more and returns more results: the plan keeps their tuples and
+    takes their steps anyway. With shorter ones it costs less and returns fewer.
+    """
+
+    changes: tuple[WindowChange, ...]
     like: str
     """The query that has these windows already."""
     saved_probe: float
@@ -41,18 +49,18 @@ class Advice:
     saved_storage: float
     """Stored tuples, weighted, that need not be kept."""
     saved_share: float
-    """Of what the query adds as it stands, from 0 to 1."""
+    """Of what the query adds as it stands, from 0 to 1; 0 if it adds nothing."""
     before: MarginalCost
     after: MarginalCost
 
 
 def advise(plan: Plan, query: Query) -> tuple[Advice, ...]:
-    """Windows of other queries that `query` should take over, those that save most first.
+    """Windows of other queries that `query` could take over: what saves most first, then what is free.
 
     For every query of the plan over some of the same streams, the windows of the common inputs are
-    widened to that query's, all together and one at a time, and priced by `marginal_cost`. What is
-    proposed costs at least `LEAST_SAVING` less than the query as it stands. Only windows that the
-    plan already keeps tuples for are proposed, so no store grows.
+    replaced by that query's, the longer ones and the shorter ones by themselves, all together and
+    one at a time, and priced by `marginal_cost`. Longer windows are proposed if they cost no more
+    than the query as it stands and share steps, shorter ones if they save `LEAST_SAVING` of it.
 
     Args:
         plan: the plan in use.
@@ -60,47 +68,60 @@ def advise(plan: Plan, query: Query) -> tuple[Advice, ...]:
     """
     before = marginal_cost(plan, query)
     cost = before.probe + before.storage
-    if cost <= 0:
-        return ()
-    found: dict[tuple[Widening, ...], Advice] = {}
+    found: dict[tuple[WindowChange, ...], Advice] = {}
     priced = 0
-    for other, widenings in _candidates(plan, query):
-        if widenings in found or priced >= _MOST_PRICED:
+    for other, changes in _candidates(plan, query):
+        if changes in found or priced >= _MOST_PRICED:
             continue
         priced += 1
-        after = marginal_cost(plan, _widened(query, widenings))
+        after = marginal_cost(plan, _changed(query, changes))
         saved = cost - after.probe - after.storage
-        if saved >= LEAST_SAVING * cost:
-            found[widenings] = Advice(
-                widenings,
+        if changes[0].is_longer:
+            pays = saved >= -1e-9 * cost and after.reused_steps > 0
+        else:
+            pays = cost > 0 and saved >= LEAST_SAVING * cost
+        if pays:
+            found[changes] = Advice(
+                changes,
                 other,
                 before.probe - after.probe,
                 before.storage - after.storage,
-                saved / cost,
+                saved / cost if cost > 0 else 0.0,
                 before,
                 after,
             )
-    # Of several that save the same, the one that changes least.
-    ordered = sorted(
-        found.values(), key=lambda one: (-round(one.saved_share, 6), len(one.widenings), one.like)
-    )
-    return tuple(ordered[:_MOST_SHOWN])
+    return _best(found)
 
 
-def _candidates(plan: Plan, query: Query) -> Iterator[tuple[str, tuple[Widening, ...]]]:
+def _best(found: dict[tuple[WindowChange, ...], Advice]) -> tuple[Advice, ...]:
+    """Of shorter windows that save the same, those that change least; of free ones, those that give most."""
+
+    def order(one: Advice) -> tuple[float, int, str]:
+        longer = one.changes[0].is_longer
+        return -round(one.saved_share, 6), -len(one.changes) if longer else len(one.changes), one.like
+
+    ordered = sorted(found.values(), key=order)
+    free = [one for one in ordered if one.changes[0].is_longer]
+    shown = [one for one in ordered if not one.changes[0].is_longer or one is free[0]]
+    return tuple(shown[:_MOST_SHOWN])
+
+
+def _candidates(plan: Plan, query: Query) -> Iterator[tuple[str, tuple[WindowChange, ...]]]:
     """The most alike queries come first: those that have most streams in common."""
     streams = {source.stream for source in query.inputs}
     others = [one for one in plan.queries if one.name != query.name]
     others.sort(key=lambda one: (-len(streams & {source.stream for source in one.inputs}), one.name))
     for other in others:
-        possible = tuple(_differences(query, other))
-        if len(possible) > 1:
-            yield other.name, possible
-        for widening in possible:
-            yield other.name, (widening,)
+        differences = tuple(_differences(query, other))
+        for longer in (True, False):
+            possible = tuple(one for one in differences if one.is_longer == longer)
+            if len(possible) > 1:
+                yield other.name, possible
+            for change in possible:
+                yield other.name, (change,)
 
 
-def _differences(query: Query, other: Query) -> Iterator[Widening]:
+def _differences(query: Query, other: Query) -> Iterator[WindowChange]:
     """Inputs are paired by stream, a stream's several inputs in the order of their windows."""
     theirs: dict[str, list[timedelta]] = {}
     for source in sorted(other.inputs, key=_length):
@@ -111,16 +132,17 @@ def _differences(query: Query, other: Query) -> Iterator[Widening]:
         if source.window is None or not windows:
             continue
         proposed = windows.pop(0)
-        if source.window < proposed <= FARTHEST * source.window:
-            yield Widening(source.alias, source.stream, source.window, proposed)
+        shorter, longer = sorted((source.window, proposed))
+        if shorter < longer <= FARTHEST * shorter:
+            yield WindowChange(source.alias, source.stream, source.window, proposed)
 
 
 def _length(source: Input) -> tuple[bool, timedelta, str]:
     return source.window is None, source.window or timedelta(0), source.alias
 
 
-def _widened(query: Query, widenings: tuple[Widening, ...]) -> Query:
-    proposed = {one.alias: one.proposed for one in widenings}
+def _changed(query: Query, changes: tuple[WindowChange, ...]) -> Query:
+    proposed = {one.alias: one.proposed for one in changes}
     inputs = tuple(
         replace(source, window=proposed.get(source.alias, source.window)) for source in query.inputs
     )

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from optimizer.explain.orders import OrderSearch, installed
 from optimizer.plan import Plan
 from optimizer.query import Query
-from optimizer.translate import to_problem
+from optimizer.translate import Translation, to_problem
+from optimizer.translate.sharing import covering
+
+_MOST_INPUTS = 6
+"""Of larger queries only their own relations are priced: each attempt takes as long as somebody waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +39,29 @@ class MarginalCost:
     def __str__(self) -> str:
         share = "" if self.probe_share is None else f", +{100 * self.probe_share:.0f} % probes"
         stores = f"+{len(self.new_stores)} store{'' if len(self.new_stores) == 1 else 's'}"
-        reuse = f", reuses {self.reused_steps} of {self.steps} steps"
-        like = "" if self.most_like is None else f" ({self.most_like_reused} of {self.most_like})"
-        return stores + share + reuse + like
+        return f"{stores}{share}, {self.reuse}"
+
+    @property
+    def reuse(self) -> str:
+        """Which steps that are taken already the query would take too.
+
+        >>> MarginalCost("q", 0.0, 0.0, None, (), 5, 4, "departures_in_wind", 4, 3).reuse
+        'reuses 3 of 4 steps of departures_in_wind and 1 of others'
+        """
+        if self.most_like is None:
+            return f"reuses none of its {self.steps} steps" if self.steps else "takes no steps"
+        others = self.reused_steps - self.most_like_reused
+        more = f" and {others} of others" if others else ""
+        return f"reuses {self.most_like_reused} of {self.most_like_steps} steps of {self.most_like}{more}"
 
 
 def marginal_cost(plan: Plan, query: Query) -> MarginalCost:
     """The cheapest way to answer `query` on top of a plan whose stores and steps stay.
 
-    A step that the plan already takes costs nothing again; a materialized result that it
-    keeps may be probed; streams that are not stored yet are stored. For every start the
+    A step that the plan already takes costs nothing again, also one of a wider relation that holds
+    all that the query asks for: the query's own filters and windows are applied behind it. A
+    materialized result that the plan keeps may be probed; streams that are not stored yet are
+    stored, and those that the query needs for longer are kept for longer. For every start the
     cheapest order is found by Dijkstra's algorithm over the connected sub-queries. A full
     optimization can only be cheaper, because it may also change what runs.
 
@@ -55,7 +72,35 @@ def marginal_cost(plan: Plan, query: Query) -> MarginalCost:
     Returns:
         Costs in probe tuples per second, the cost model's unit.
     """
-    one = to_problem([query], plan.catalog, plan.statistics, retain=plan.retain, tasks=plan.tasks)
+    plain = to_problem([query], plan.catalog, plan.statistics, retain=plan.retain, tasks=plan.tasks)
+    best = _priced(plan, query.name, plain)
+    large = len(query.inputs) > _MOST_INPUTS
+    for widening in () if large else covering(plain.queries[0], plan.translation.queries):
+        if best.probe == 0:
+            break
+        one = to_problem(
+            [query],
+            plan.catalog,
+            plan.statistics,
+            retain=plan.retain,
+            tasks=plan.tasks,
+            widening=widening,
+        )
+        best = min(best, _priced(plan, query.name, one), key=lambda priced: priced.probe)
+    return replace(best, storage=plan.options.storage_weight * _growth(plan, plain))
+
+
+def _growth(plan: Plan, one: Translation) -> float:
+    """Stored tuples beyond what the plan keeps: those of new streams, and of streams kept for longer."""
+    copies, kept = installed(plan).copies, dict(plan.translation.stored)
+    return sum(
+        wanted if stream not in copies else len(copies[stream]) * max(0.0, wanted - kept[stream])
+        for stream, wanted in one.stored
+    )
+
+
+def _priced(plan: Plan, name: str, one: Translation) -> MarginalCost:
+    """The cheapest orders of the one query of `one`; its storage is left to the caller."""
     there = installed(plan)
     search, free = OrderSearch(one, there), there.steps.keys()
     orders = [
@@ -69,13 +114,12 @@ def marginal_cost(plan: Plan, query: Query) -> MarginalCost:
     reused = steps & free
     overlap = Counter(name for step in reused for name in {n for n, _ in there.steps[step] if n})
     like = min(overlap, key=lambda name: (-overlap[name], name)) if overlap else None
-    stored = dict(one.stored)
-    new = sorted(set(stored) - set(there.copies))
+    new = sorted({stream for stream, _ in one.stored} - set(there.copies))
     total = plan.cost.probe
     return MarginalCost(
-        query=query.name,
+        query=name,
         probe=probe,
-        storage=plan.options.storage_weight * sum(stored[stream] for stream in new),
+        storage=0.0,
         probe_share=probe / total if total > 0 else None,
         new_stores=tuple(new),
         steps=len(steps),

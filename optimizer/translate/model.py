@@ -54,6 +54,14 @@ class Occurrence:
             window = max(self.window_us or 0, other.window_us or 0)
         return Occurrence(self.input, self.stream, self.alternatives | other.alternatives, window)
 
+    def covers(self, other: Occurrence) -> bool:
+        """True if every tuple of the other relation is one of this, as far as their filters' texts tell."""
+        if self.input != other.input:
+            return False
+        if self.window_us is not None and (other.window_us is None or other.window_us > self.window_us):
+            return False
+        return all(any(mine <= theirs for mine in self.alternatives) for theirs in other.alternatives)
+
 
 def filter_of(alternatives: frozenset[Conjunction]) -> Expression | None:
     """A disjunction of conjunctions as one expression, in an order of structure only."""

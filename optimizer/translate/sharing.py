@@ -18,6 +18,8 @@ from optimizer.translate.problem import Widening
 
 _MOST_CANDIDATES = 40
 """Trials are small problems, but a hundred alike queries have thousands of pairs."""
+MOST_COVERS = 2
+"""Running queries whose relations are tried for one more query."""
 
 
 def candidates(terms: Sequence[QueryTerms]) -> tuple[Widening, ...]:
@@ -42,6 +44,34 @@ def candidates(terms: Sequence[QueryTerms]) -> tuple[Widening, ...]:
             found.setdefault(identity, (len(common), widening))
     ordered = sorted(found, key=lambda identity: (-found[identity][0], identity))
     return tuple(found[identity][1] for identity in ordered[:_MOST_CANDIDATES])
+
+
+def covering(query: QueryTerms, running: Sequence[QueryTerms]) -> tuple[Widening, ...]:
+    """Widenings of one more query alone, by which it uses relations that others use already.
+
+    Each takes the relations of one running query for the inputs that common predicates read, where
+    they hold every tuple that the new query's own would. Nothing that runs changes. The most alike
+    come first, at most `MOST_COVERS`.
+    """
+    found: dict[str, tuple[tuple[int, float, str], Widening]] = {}
+    mine = {p for _, p in query.predicates}
+    for other in running:
+        common = mine & {p for _, p in other.predicates}
+        names = {name for predicate in common for name in inputs_of(predicate)}
+        theirs = {variant.own.input: variant.served_by for variant in other.variants}
+        widening = {
+            variant.own: theirs[variant.own.input]
+            for variant in query.variants
+            if variant.own.input in names
+            and variant.own != theirs[variant.own.input]
+            and theirs[variant.own.input].covers(variant.own)
+        }
+        if widening:
+            identity = digest("C", sorted((own.id, served.id) for own, served in widening.items()))
+            held = sum(float("inf") if o.window_us is None else o.window_us for o in widening.values())
+            found.setdefault(identity, ((-len(common), held, identity), widening))
+    ordered = sorted(found.values(), key=lambda entry: entry[0])
+    return tuple(widening for _, widening in ordered[:MOST_COVERS])
 
 
 def _between(left: QueryTerms, right: QueryTerms, names: set[str]) -> Widening:

@@ -51,7 +51,7 @@ class SqlPreview(APIView):
 
 
 class SqlOutlook(APIView):
-    """What a text would keep in a topology, as an interval, and which longer windows would pay."""
+    """What a text would keep in a topology, as an interval, and which other windows would fit better."""
 
     @extend_schema(request=ExplainRequestSerializer, responses={200: OutlookSerializer, 400: BAD})
     def post(self, request: Request) -> Response:
@@ -83,14 +83,15 @@ def _store(one: ForecastStore) -> dict[str, Any]:
 def _advice(one: Advice) -> dict[str, Any]:
     millisecond = timedelta(milliseconds=1)
     return {
-        "widenings": [
+        "longer": one.changes[0].is_longer,
+        "windows": [
             {
                 "alias": each.alias,
                 "stream": each.stream,
                 "present_ms": each.present / millisecond,
                 "proposed_ms": each.proposed / millisecond,
             }
-            for each in one.widenings
+            for each in one.changes
         ],
         "like": one.like,
         "saved_probe": one.saved_probe,

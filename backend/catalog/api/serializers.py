@@ -198,7 +198,7 @@ class ForecastStoreSerializer(serializers.Serializer[Any]):
     )
 
 
-class WideningSerializer(serializers.Serializer[Any]):
+class WindowChangeSerializer(serializers.Serializer[Any]):
     alias = serializers.CharField()
     stream = serializers.CharField()
     present_ms = serializers.FloatField()
@@ -206,9 +206,11 @@ class WideningSerializer(serializers.Serializer[Any]):
 
 
 class AdviceSerializer(serializers.Serializer[Any]):
-    """Longer windows under which the query would cost the topology less."""
+    """Windows that another query has already: longer ones that cost nothing more, or shorter ones that
+    cost less."""
 
-    widenings = WideningSerializer(many=True)
+    longer = serializers.BooleanField(help_text="all are longer; else all are shorter")
+    windows = WindowChangeSerializer(many=True)
     like = serializers.CharField(help_text="the query that has these windows")
     saved_probe = serializers.FloatField(help_text="tuples per second that need not be sent")
     saved_storage = serializers.FloatField(help_text="stored tuples, weighted")

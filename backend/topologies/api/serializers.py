@@ -49,6 +49,7 @@ class MarginalSerializer(serializers.Serializer[Any]):
 
     topology = serializers.CharField()
     text = serializers.CharField(help_text="in one line")
+    reuse = serializers.CharField(help_text="the steps that it shares, and with which query")
     cost = CostSerializer()
     stores_new = serializers.IntegerField()
     stores_shared = serializers.IntegerField()

@@ -416,7 +416,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description What a text would keep in a topology, as an interval, and which longer windows would pay. */
+        /** @description What a text would keep in a topology, as an interval, and which other windows would fit better. */
         post: operations["sql_outlook_create"];
         delete?: never;
         options?: never;
@@ -818,10 +818,15 @@ export interface components {
         Account: {
             username: string;
         };
-        /** @description Longer windows under which the query would cost the topology less. */
+        /**
+         * @description Windows that another query has already: longer ones that cost nothing more, or shorter ones that
+         *     cost less.
+         */
         Advice: {
             /** @description the query that has these windows */
             like: string;
+            /** @description all are longer; else all are shorter */
+            longer: boolean;
             /**
              * Format: double
              * @description of what the query adds as it stands
@@ -840,7 +845,7 @@ export interface components {
             shared_after: number;
             shared_before: number;
             steps: number;
-            widenings: components["schemas"]["Widening"][];
+            windows: components["schemas"]["WindowChange"][];
         };
         AlertRule: {
             readonly channel: components["schemas"]["ChannelEnum"];
@@ -1145,6 +1150,8 @@ export interface components {
             probe_percent: number | null;
             probes_new: number;
             probes_shared: number;
+            /** @description the steps that it shares, and with which query */
+            reuse: string;
             stores_new: number;
             stores_shared: number;
             /** @description in one line */
@@ -1652,7 +1659,7 @@ export interface components {
         VersionWriteRequest: {
             sql: string;
         };
-        Widening: {
+        WindowChange: {
             alias: string;
             /** Format: double */
             present_ms: number;

@@ -1,9 +1,9 @@
 import type { JSX } from "preact";
 import type { Advice, Outlook } from "../api/documents";
-import { bytes, count, percent, rate, span } from "../format/quantities";
-import { between, stateOf } from "./outlook";
+import { bytes, count, percent, span } from "../format/quantities";
+import { between, savings, stateOf } from "./outlook";
 
-/** What the draft would keep, as an interval, and which longer windows would pay. */
+/** What the draft would keep, as an interval, and which other windows would fit better. */
 export function OutlookFacts({ outlook }: { outlook: Outlook }): JSX.Element {
   const state = stateOf(outlook);
   const where = outlook.topology === null ? "" : ` in ${outlook.topology}`;
@@ -30,20 +30,29 @@ export function OutlookFacts({ outlook }: { outlook: Outlook }): JSX.Element {
           </table>
         </details>
       )}
-      {outlook.advice.map((advice) => <AdviceLine key={JSON.stringify(advice.widenings)} advice={advice} />)}
+      {outlook.advice.map((advice) => <AdviceLine key={JSON.stringify(advice.windows)} advice={advice} />)}
     </section>
   );
 }
 
+/** Longer windows that are free, or shorter ones that save; what they change in the answer is said too. */
 function AdviceLine({ advice }: { advice: Advice }): JSX.Element {
   return (
     <p class="advice">
-      <span aria-hidden="true">→ </span>Widen{" "}
-      {advice.widenings.map((one, i) => (
+      <span aria-hidden="true">→ </span>{advice.longer ? "Widen" : "Narrow"}{" "}
+      {advice.windows.map((one, i) => (
         <span key={one.alias}>{i > 0 ? ", " : ""}<strong>{one.alias}</strong> from {span(one.present_ms)} to {span(one.proposed_ms)}</span>
-      ))}{" "}
-      and share {advice.shared_after} instead of {advice.shared_before} of {advice.steps} steps, as {advice.like} does:{" "}
-      <strong>−{percent(advice.saved_percent / 100)}</strong> <span class="muted">({rate(advice.saved_probe)} fewer sent)</span>. It then returns more: what only the longer windows hold.
+      ))}
+      {advice.longer ? (
+        <>
+          {" "}and share what {advice.like} keeps: {advice.saved_percent > 0 ? <strong>−{percent(advice.saved_percent / 100)}</strong> : "it costs nothing more"}, {advice.shared_after} of {advice.steps} steps are taken already. It then returns more: what only the longer windows hold.
+        </>
+      ) : (
+        <>
+          , as {advice.like} has, and save <strong>{percent(advice.saved_percent / 100)}</strong> of what it adds{" "}
+          <span class="muted">({savings(advice)})</span>. It then returns less.
+        </>
+      )}
     </p>
   );
 }

@@ -77,14 +77,11 @@ function Costs({ explanation }: { explanation: Explanation }): JSX.Element {
 
 /** What the running topology would pay for the query. */
 function MarginalCost({ marginal }: { marginal: Marginal }): JSX.Element {
-  const steps = marginal.probes_new + marginal.probes_shared;
-  const stores = marginal.stores_new + marginal.stores_shared;
   return (
     <p class="marginal">
       In <a href={`/topologies/${encodeURIComponent(marginal.topology)}/`}>{marginal.topology}</a>:{" "}
       <strong>{signed(marginal.stores_new, count)} {marginal.stores_new === 1 ? "store" : "stores"}</strong>,{" "}
-      <strong>{signed(marginal.probe_percent === null ? null : marginal.probe_percent / 100, percent)} probes</strong>; reuses {marginal.probes_shared} of {steps} steps and{" "}
-      {marginal.stores_shared} of {stores} stores.
+      <strong>{signed(marginal.probe_percent === null ? null : marginal.probe_percent / 100, percent)} probes</strong>, {marginal.reuse}
     </p>
   );
 }

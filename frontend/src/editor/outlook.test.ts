@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { bytes, count } from "../format/quantities";
-import { between, stateOf } from "./outlook";
+import { between, savings, stateOf } from "./outlook";
 
 const store = (low: number, high: number) => ({ label: "s", kept: false, measured: true, tuples: { low, expected: (low + high) / 2, high }, bytes: { low: 10 * low, expected: 5 * (low + high), high: 10 * high } });
 
@@ -18,5 +18,11 @@ describe("a draft's outlook", () => {
   it("shows an interval only where there is one", () => {
     expect(between({ low: 2000, expected: 2000, high: 2000 }, count)).toBe(count(2000));
     expect(between({ low: 1e6, expected: 2e6, high: 3e6 }, bytes)).toBe(`${bytes(1e6)} to ${bytes(3e6)}`);
+  });
+
+  it("names only savings that there are", () => {
+    expect(savings({ saved_probe: 0, saved_storage: 1060 })).toBe(`${count(1060)} fewer tuples kept`);
+    expect(savings({ saved_probe: 2, saved_storage: 0 })).toBe("2/s fewer sent");
+    expect(savings({ saved_probe: 2, saved_storage: 5 })).toBe("2/s fewer sent, 5 fewer tuples kept");
   });
 });

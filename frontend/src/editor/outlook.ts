@@ -1,5 +1,6 @@
 /** Sums and texts of a draft's outlook. */
-import type { Outlook } from "../api/documents";
+import type { Advice, Outlook } from "../api/documents";
+import { count, rate } from "../format/quantities";
 
 export interface Interval {
   readonly low: number;
@@ -18,4 +19,12 @@ export function stateOf(outlook: Pick<Outlook, "stores">): { readonly tuples: In
 export function between({ low, high }: Interval, format: (value: number) => string): string {
   const [least, most] = [format(low), format(high)];
   return least === most ? least : `${least} to ${most}`;
+}
+
+/** "4.1 m/s fewer sent, 1,060 fewer tuples kept": what is not zero of both. */
+export function savings({ saved_probe, saved_storage }: Pick<Advice, "saved_probe" | "saved_storage">): string {
+  const parts = [];
+  if (saved_probe > 0) parts.push(`${rate(saved_probe)} fewer sent`);
+  if (saved_storage > 0) parts.push(`${count(saved_storage)} fewer tuples kept`);
+  return parts.join(", ");
 }

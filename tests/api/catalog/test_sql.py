@@ -85,6 +85,7 @@ def test_explain_says_what_a_query_adds(
     assert same["topology"] == "flights"
     assert (same["stores_new"], same["stores_shared"], same["probes_new"]) == (0, 2, 0)
     assert same["cost"]["total"] == 0
+    assert same["text"] == "+0 stores, +0 % probes, reuses 2 of 2 steps of first"
     wider = GOOD.replace("WHERE", ", arrivals [RANGE 1 HOUR] AS a WHERE a.tail = d.tail AND")
     more = post(as_owner, "/api/sql/explain/", {"sql": wider, "name": "more"}).json()["marginal"]
     assert more["stores_new"] == 1

@@ -17,6 +17,8 @@ from tests.api.conftest import THREE_WAY
 Post = Callable[..., Any]
 SHORTER = f"{THREE_WAY.replace('1 HOUR', '50 MINUTES').strip()} AND d.delay > a.delay"
 
+LONGER = f"{THREE_WAY.replace('1 HOUR', '2 HOURS').strip()} AND d.delay > a.delay"
+
 
 def test_alone_everything_is_new(as_owner: Client, post: Post, streams: dict[str, Stream]) -> None:
     told = post(as_owner, "/api/sql/outlook/", {"sql": THREE_WAY}).json()
@@ -36,14 +38,19 @@ def test_beside_a_topology_windows_are_advised(
     told = post(as_outsider, "/api/sql/outlook/", {"sql": SHORTER}).json()
     assert told["topology"] == "flights"
     assert told["stores"] == []
-    advice = told["advice"][0]
-    assert advice["like"] == "windy"
-    assert {one["alias"]: (one["present_ms"], one["proposed_ms"]) for one in advice["widenings"]} == {
+    (free,) = told["advice"]
+    assert (free["like"], free["longer"], free["saved_percent"]) == ("windy", True, 0)
+    assert {one["alias"]: (one["present_ms"], one["proposed_ms"]) for one in free["windows"]} == {
         "d": (3_000_000, 3_600_000),
         "w": (3_000_000, 3_600_000),
     }
-    assert advice["shared_after"] > advice["shared_before"]
-    assert 5 <= advice["saved_percent"] <= 100
+    told = post(as_outsider, "/api/sql/outlook/", {"sql": LONGER}).json()
+    saving = told["advice"][0]
+    assert (saving["like"], saving["longer"]) == ("windy", False)
+    assert {one["alias"]: one["proposed_ms"] for one in saving["windows"]}["d"] == 3_600_000
+    # A store is kept for longer: ten departures per second for an hour more, in each of its copies.
+    assert saving["saved_storage"] >= 36_000
+    assert 5 <= saving["saved_percent"] <= 100
 
 
 def test_bytes_follow_what_running_stores_take(

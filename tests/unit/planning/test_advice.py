@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -12,8 +13,11 @@ from optimizer.explain.marginal import marginal_cost
 from optimizer.plan import Plan, plan
 from optimizer.problem import Options
 from optimizer.query import Query
+from optimizer.running import Running
 from optimizer.sql import parse_query
-from optimizer.statistics import FixedStatistics, Interval, StatisticsProvider
+from optimizer.statistics import FixedStatistics, Interval, StatisticsProvider, statistics_of_workload
+from optimizer.translate import Retain
+from optimizer.workload import load_workload
 from tests.unit.planning.workloads import CATALOG
 
 RUNNING = (
@@ -35,26 +39,98 @@ def _planned(*queries: Query, known: StatisticsProvider = RATES) -> Plan:
     return plan(list(queries), CATALOG, known, "greedy", Options(), "everything", tasks=2)
 
 
-def test_a_window_that_is_kept_already_lets_steps_be_shared() -> None:
+def test_longer_windows_that_are_kept_already_cost_nothing_more() -> None:
     running = _planned(_parsed(RUNNING, "running"))
-    draft = _parsed(DRAFT.format(10))
-    first = advise(running, draft)[0]
+    (first,) = advise(running, _parsed(DRAFT.format(10)))
     assert first.like == "running"
-    assert {(one.alias, one.present, one.proposed) for one in first.widenings} == {
+    assert {(one.alias, one.present, one.proposed) for one in first.changes} == {
         (alias, timedelta(seconds=10), timedelta(seconds=12)) for alias in "abc"
     }
-    assert first.after.reused_steps > first.before.reused_steps
-    # The saving is that of the query written with the longer windows.
+    assert first.after.reused_steps == first.after.steps > 0
+    assert (first.saved_share, first.saved_storage) == (0.0, 0.0)
+    # It is true: planning it on top of what runs takes the same, with either window.
+    costs = [_added(running, DRAFT.format(seconds)) for seconds in (10, 12)]
+    assert costs[0] == pytest.approx(costs[1])
+
+
+def test_shorter_windows_save_what_only_the_draft_would_keep() -> None:
+    running = _planned(_parsed(RUNNING, "running"))
+    draft = _parsed(DRAFT.format(15))
+    first = advise(running, draft)[0]
+    assert first.like == "running"
+    assert {(one.alias, one.present, one.proposed) for one in first.changes} == {
+        (alias, timedelta(seconds=15), timedelta(seconds=12)) for alias in "abc"
+    }
+    # The saving is that of the query written with the shorter windows.
     before, after = marginal_cost(running, draft), marginal_cost(running, _parsed(DRAFT.format(12)))
     assert first.saved_probe == pytest.approx(before.probe - after.probe)
+    assert first.saved_storage == pytest.approx(before.storage - after.storage)
+    copies = {s.inputs[0].stream: 0 for s in running.graph.stores if s.is_base}
+    for store in running.graph.stores:
+        if store.is_base:
+            copies[store.inputs[0].stream] += 1
+    assert before.storage == pytest.approx(sum(3 * RATES.rates[s] * n for s, n in copies.items()))
     assert first.saved_share == pytest.approx(
         1 - (after.probe + after.storage) / (before.probe + before.storage)
     )
     assert first.saved_share >= LEAST_SAVING
 
 
-@pytest.mark.parametrize("seconds", [12, 13, 12 / FARTHEST - 0.1])
-def test_nothing_is_advised_that_is_no_widening_or_too_far(seconds: float) -> None:
+def _added(running: Plan, text: str) -> float:
+    """What planning the draft on top of what runs takes more."""
+    queries = [*running.queries, _parsed(text)]
+    together = plan(
+        queries, CATALOG, RATES, "greedy", Options(), "everything", tasks=2, running=running.running
+    )
+    return together.cost.total - running.cost.total
+
+
+def test_a_running_query_asked_again_adds_nothing_although_it_was_widened() -> None:
+    """Its relations run under others' wider windows and filters, which hold all of its tuples."""
+    narrow = _parsed(RUNNING.replace("12 SECONDS", "9 SECONDS") + " AND a.j > 3", "narrow")
+    running = _planned(_parsed(RUNNING, "running"), narrow)
+    served = {v.served_by != v.own for t in running.translation.queries for v in t.variants}
+    assert True in served, "nothing was widened: this case shows nothing"
+    for query in running.queries:
+        again = marginal_cost(running, query)
+        assert (again.probe, again.storage) == (0.0, 0.0)
+        assert again.reused_steps == again.steps
+    assert str(marginal_cost(running, narrow)).startswith("+0 stores, +0 % probes, reuses ")
+
+
+def test_on_the_demo_a_shorter_window_is_answered_by_what_runs_and_may_be_longer_for_nothing() -> None:
+    demo = load_workload(Path(__file__).parents[3] / "backend" / "demo")
+    known = statistics_of_workload(demo.catalog, demo.selectivities)
+
+    def planned(*queries: Query, running: Running | None = None) -> Plan:
+        retain: Retain = "everything"
+        return plan(queries, demo.catalog, known, "greedy", Options(), retain, tasks=2, running=running)
+
+    def draft(minutes: int) -> Query:
+        return parse_query(
+            f"SELECT d.flight, w.wind_speed FROM departures [RANGE {minutes} MINUTES] AS d, "
+            f"weather [RANGE {minutes} MINUTES] AS w "
+            "WHERE d.origin = w.airport AND d.delay > 30 AND w.wind_speed > 20",
+            "draft",
+            demo.catalog,
+        )
+
+    before = planned(*demo.queries)
+    price = marginal_cost(before, draft(50))
+    assert str(price) == "+0 stores, +0 % probes, reuses 2 of 2 steps of delayed_in_strong_wind"
+    after = planned(*demo.queries, draft(50), running=before.running)
+    assert after.cost.total == pytest.approx(before.cost.total)
+    (free,) = advise(before, draft(50))
+    assert (free.like, free.saved_share) == ("delayed_in_strong_wind", 0.0)
+    assert {one.proposed for one in free.changes} == {timedelta(hours=1)}
+    shorter = advise(before, draft(90))[0]
+    assert shorter.like == "delayed_in_strong_wind"
+    assert shorter.saved_probe == pytest.approx(marginal_cost(before, draft(90)).probe)
+    assert {one.proposed for one in shorter.changes} == {timedelta(hours=1)}
+
+
+@pytest.mark.parametrize("seconds", [12, 12 / FARTHEST - 0.1, 12 * FARTHEST + 0.1])
+def test_no_other_window_is_advised_that_is_the_same_or_too_far(seconds: float) -> None:
     running = _planned(_parsed(RUNNING, "running"))
     text = DRAFT.replace("{0} SECONDS", f"{int(seconds * 1000)} MILLISECONDS")
     assert advise(running, _parsed(text)) == ()
