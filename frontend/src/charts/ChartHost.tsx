@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Chart } from "./chart";
 
 interface Props<Data, Made extends Chart<Data>> {
@@ -16,7 +16,7 @@ export function ChartHost<Data, Made extends Chart<Data>>(props: Props<Data, Mad
   const element = useRef<HTMLDivElement>(null);
   const chart = useRef<Made | null>(null);
   const { create, data, onReady } = props;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (element.current === null) return undefined;
     const made = create(element.current);
     chart.current = made;
@@ -27,7 +27,8 @@ export function ChartHost<Data, Made extends Chart<Data>>(props: Props<Data, Mad
     };
     // A chart is created once; its inputs reach it through update.
   }, []);
-  useEffect(() => {
+  // Drawn with the change that it belongs to, so that a batch costs the browser one frame and not two.
+  useLayoutEffect(() => {
     chart.current?.update(data);
   }, [data]);
   return <div ref={element} class={props.class} role="group" aria-label={props.label} />;

@@ -1,3 +1,5 @@
+import type { BaseType, Selection } from "d3";
+
 /** What every chart is: made once in an element, redrawn from data as often as wanted, taken away again. */
 export interface Chart<Data> {
   /** Idempotent: drawing the same data twice leaves the same picture. */
@@ -12,4 +14,13 @@ export function prefersStillness(): boolean {
 /** 200 ms to explain a change, none for people who asked for none. */
 export function motionMs(): number {
   return prefersStillness() ? 0 : 200;
+}
+
+/** Sets texts that differ: one that is set again is laid out again, even if it says the same. */
+export function writeText<Element extends BaseType, Datum>(texts: Selection<Element, Datum, BaseType, unknown>, value: (datum: Datum) => string): void {
+  texts
+    .filter(function (datum) {
+      return (this as Node).textContent !== value(datum);
+    })
+    .text(value);
 }

@@ -41,8 +41,11 @@ export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
   const labels = svg.append("g").attr("class", "ends");
   let latest: EpochStripData = { history: [], switches: [], epochs: [], past: null, onChoose: () => {} };
 
+  // Asked for when it changes, not at every drawing: the browser would lay the page out for each answer.
+  let room = element.clientWidth;
+
   const draw = (): void => {
-    const width = Math.max(200, element.clientWidth);
+    const width = Math.max(200, room);
     const { history } = latest;
     const times = history.map((point) => Date.parse(point.at));
     const [first, last] = [times[0], times.at(-1)];
@@ -116,7 +119,10 @@ export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
       .text((text) => text);
   };
 
-  const watch = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(draw);
+  const watch = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(() => {
+    room = element.clientWidth;
+    draw();
+  });
   watch?.observe(element);
   return {
     update(data) {

@@ -2,7 +2,7 @@
 import { curveLinear, line, select, zoom, zoomIdentity, type ZoomBehavior } from "d3";
 import type { StreamColour } from "../colour/streams";
 import { BOX_HEIGHT, BOX_WIDTH, type PlacedBoxes } from "../plan/physicalView";
-import type { Chart } from "./chart";
+import { writeText, type Chart } from "./chart";
 import { strokeWidth } from "./probeForest";
 
 export interface PhysicalGraphData {
@@ -84,10 +84,10 @@ export function createPhysicalGraph(element: HTMLElement): Chart<PhysicalGraphDa
         .attr("transform", (box) => `translate(${box.x},${box.y})`);
       const clip = (text: string): string => (text.length > 21 ? `${text.slice(0, 20)}…` : text);
       // The title is the name that is read out; a label of its own would have to repeat what is drawn.
-      drawn.select("title").text((box) => `${box.kind} ${box.label}, ${data.detail(box.id) ?? box.detail}`);
+      writeText(drawn.select("title"), (box) => `${box.kind} ${box.label}, ${data.detail(box.id) ?? box.detail}`);
       drawn.select("rect.stripe").attr("fill", (box) => (box.stream === null ? "var(--line-strong)" : data.colour(box.stream)));
-      drawn.select("text.label").text((box) => clip(box.label));
-      drawn.select("text.detail").text((box) => data.detail(box.id) ?? box.detail);
+      writeText(drawn.select("text.label"), (box) => clip(box.label));
+      writeText(drawn.select("text.detail"), (box) => data.detail(box.id) ?? box.detail);
       const size = `${placed.width}x${placed.height}`;
       if (size !== fitted) {
         fitted = size;

@@ -2,7 +2,7 @@
 import { pointer, select, zoom, zoomIdentity, zoomTransform, type Selection, type ZoomBehavior } from "d3";
 import type { StreamColour } from "../colour/streams";
 import { NODE_WIDTH, type PlacedForest, type PlacedLink, type PlacedNode } from "../plan/forestLayout";
-import { motionMs, type Chart } from "./chart";
+import { motionMs, writeText, type Chart } from "./chart";
 
 export interface NodeText {
   /** Second line under the label, for example "est 120/s · 131/s". */
@@ -26,6 +26,8 @@ export interface ProbeForestData {
   readonly added: ReadonlySet<string>;
   readonly onHover: (key: string | null) => void;
   readonly onSelect: (key: string) => void;
+  /** A tree is to be drawn as one row, or opened again; `key` is its root's. */
+  readonly onFold: (key: string) => void;
 }
 
 export interface ProbeForestChart extends Chart<ProbeForestData> {
@@ -71,6 +73,9 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
   const nodes = scene.append("g").attr("class", "forest-nodes");
   let latest: ProbeForestData | null = null;
   let fitted = "";
+  /** What is drawn of each node: only what changes is written again. */
+  const written = new Map<string, string>();
+  let room = { width: 0, height: 0 };
   const map = select(element).append("svg").attr("class", "minimap").attr("aria-hidden", "true");
   const mapNodes = map.append("g");
   const mapView = map.append("rect").attr("class", "view");
@@ -91,7 +96,6 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     if (latest === null) return;
     const { width, height } = latest.placed;
     const { x, y, k } = zoomTransform(svg.node() ?? element);
-    const room = { width: element.clientWidth, height: element.clientHeight };
     const all = x >= -1 && y >= -1 && x + width * k <= room.width + 1 && y + height * k <= room.height + 1;
     map.attr("display", all ? "none" : null);
     mapView.attr("x", -x / k).attr("y", -y / k).attr("width", room.width / k).attr("height", room.height / k);
@@ -114,6 +118,15 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     svg.call(pan.translateTo, x, y);
   };
   map.on("pointerdown pointermove", goTo);
+  /** Asked for when it changes, not at every drawing: the browser would lay the page out for each answer. */
+  const measure = (): void => {
+    room = { width: element.clientWidth, height: element.clientHeight };
+  };
+  const watch = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(() => {
+    measure();
+    drawView();
+  });
+  watch?.observe(element);
 
   /** @param least the smallest scale: readable at first, anything when the whole is asked for */
   const fit = (least: number): void => {
@@ -122,22 +135,28 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     // As tall as the trees, within what a screen can show; what does not fit at a readable size is panned.
     const wide = Math.max(least, Math.min(FIT_LIMIT, (element.clientWidth || width) / width));
     element.style.height = `${Math.round(Math.max(LEAST_HEIGHT, Math.min(height * wide, window.innerHeight * 0.72)))}px`;
-    const room = { width: element.clientWidth || width, height: element.clientHeight || height };
-    const scale = Math.min(FIT_LIMIT, room.width / width, room.height / height);
+    measure();
+    const [across, down] = [room.width || width, room.height || height];
+    const scale = Math.min(FIT_LIMIT, across / width, down / height);
     const readable = Math.max(scale, least);
-    const left = Math.max(0, (room.width - width * readable) / 2);
-    const top = Math.max(0, (room.height - height * readable) / 2);
+    const left = Math.max(0, (across - width * readable) / 2);
+    const top = Math.max(0, (down - height * readable) / 2);
     const transform = zoomIdentity.translate(left, top).scale(readable);
     if (motionMs() === 0) svg.call(pan.transform, transform);
     else svg.transition().duration(motionMs()).call(pan.transform, transform);
   };
 
+  /** Where an arrow leads; at a tree's root the left one folds the tree and the right one opens it. */
   const neighbour = (key: string, direction: string): string | null => {
     if (latest === null) return null;
     const all = latest.placed.nodes;
     const here = all.find((node) => node.key === key);
     if (here === undefined) return null;
-    if (direction === "ArrowLeft") return here.parent;
+    if (direction === "ArrowLeft") {
+      if (here.parent === null && here.hidden === 0) latest.onFold(key);
+      return here.parent;
+    }
+    if (direction === "ArrowRight" && here.hidden > 0) latest.onFold(key);
     if (direction === "ArrowRight") return all.find((node) => node.parent === key)?.key ?? null;
     const column = all.filter((node) => node.x === here.x).sort((a, b) => a.y - b.y);
     const place = column.indexOf(here) + (direction === "ArrowDown" ? 1 : -1);
@@ -185,9 +204,22 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     group.append("rect").attr("class", "stripe").attr("width", 5).attr("height", NODE_HEIGHT).attr("y", -NODE_HEIGHT / 2).attr("rx", 2);
     group.append("text").attr("class", "label").attr("aria-hidden", "true").attr("x", 13).attr("y", -2);
     group.append("text").attr("class", "detail").attr("aria-hidden", "true").attr("x", 13).attr("y", 12);
+    group
+      .filter((node) => node.parent === null)
+      .append("text")
+      .attr("class", "fold")
+      .attr("aria-hidden", "true")
+      .attr("x", NODE_WIDTH - 10)
+      .attr("y", 4)
+      .attr("text-anchor", "middle")
+      .on("click", (event: MouseEvent, node) => {
+        event.stopPropagation();
+        latest?.onFold(node.key);
+      });
   };
 
   const update = (data: ProbeForestData): void => {
+    const moved = latest?.placed !== data.placed;
     latest = data;
     const { placed } = data;
     const out = (key: string): boolean => data.kept !== null && !data.kept.has(key);
@@ -205,40 +237,54 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
       .select("text")
       .text((column) => column.label);
 
-    links
+    const lines = links
       .selectAll<SVGPathElement, PlacedLink>("path")
       .data(placed.links, (link) => link.target.key)
       .join((enter) => enter.append("path").attr("d", linkPath))
-      .attr("class", (link) => `link ${link.target.node.edge?.kind ?? "emit"}`)
-      .classed("unknown", (link) => data.flow(link) === null)
-      .classed("dimmed", (link) => out(link.target.key))
-      .transition()
-      .duration(motionMs())
-      .attr("d", linkPath)
-      .attr("stroke-width", (link) => strokeWidth(data.flow(link)));
+      .attr("class", (link) => `link ${link.target.node.edge?.kind ?? "emit"}${data.flow(link) === null ? " unknown" : ""}${out(link.target.key) ? " dimmed" : ""}`);
+    const still = motionMs() === 0;
+    if (still) lines.attr("stroke-width", (link) => strokeWidth(data.flow(link)));
+    else lines.transition("flow").duration(motionMs()).attr("stroke-width", (link) => strokeWidth(data.flow(link)));
+    if (moved && still) lines.attr("d", linkPath);
+    else if (moved) lines.transition("place").duration(motionMs()).attr("d", linkPath);
 
     const drawn = nodes
       .selectAll<SVGGElement, PlacedNode>("g.node")
       .data(placed.nodes, (node) => node.key)
-      .join((enter) => {
-        const group = enter.append("g").attr("transform", (node) => `translate(${node.x},${node.y})`);
-        enterNode(group);
-        return group;
-      })
+      .join(
+        (enter) => {
+          const group = enter.append("g").attr("data-key", (node) => node.key).attr("transform", (node) => `translate(${node.x},${node.y})`);
+          enterNode(group);
+          return group;
+        },
+        (known) => known,
+        (gone) => gone.each((node) => written.delete(node.key)).remove(),
+      );
+    const changed = drawn.filter((node) => {
+      const now = JSON.stringify([
+        data.text(node), node.node.kind, node.node.label, node.node.stream, node.hidden, node.node.level, data.fill(node.key),
+        out(node.key), node.key === data.selected, data.added.has(node.key), node.node.stream === null ? null : data.colour(node.node.stream),
+      ]);
+      const differs = written.get(node.key) !== now;
+      written.set(node.key, now);
+      return differs;
+    });
+    changed
       .attr("class", (node) => `node ${node.node.kind}`)
-      .attr("data-key", (node) => node.key)
       .attr("aria-level", (node) => node.node.level + 1)
+      .attr("aria-expanded", (node) => (node.parent !== null || node.node.children.length === 0 ? null : String(node.hidden === 0)))
       .classed("dimmed", (node) => out(node.key))
       .classed("selected", (node) => node.key === data.selected)
       .classed("added", (node) => data.added.has(node.key));
-    drawn.select<SVGRectElement>("rect.box").style("fill", (node) => data.fill(node.key));
-    drawn.select("title").text((node) => data.text(node).title);
-    drawn.select("rect.stripe").attr("fill", (node) => (node.node.stream === null ? "var(--line-strong)" : data.colour(node.node.stream)));
-    drawn.select("text.label").text((node) => clip(node.hidden > 0 ? `${node.node.label} +${node.hidden}` : node.node.label, 21));
-    drawn.select("text.detail").text((node) => clip(data.text(node).detail, 28));
+    changed.select<SVGRectElement>("rect.box").style("fill", (node) => data.fill(node.key));
+    writeText(changed.select("title"), (node) => data.text(node).title);
+    changed.select("rect.stripe").attr("fill", (node) => (node.node.stream === null ? "var(--line-strong)" : data.colour(node.node.stream)));
+    writeText(changed.select("text.label"), (node) => clip(node.hidden > 0 ? `${node.node.label} +${node.hidden}` : node.node.label, 21));
+    writeText(changed.select("text.detail"), (node) => clip(data.text(node).detail, 28));
+    writeText(changed.select("text.fold"), (node) => (node.node.children.length === 0 ? "" : node.hidden > 0 ? "▸" : "▾"));
     const place = (node: PlacedNode): string => `translate(${node.x},${node.y})`;
-    if (motionMs() === 0) drawn.attr("transform", place);
-    else drawn.transition().duration(motionMs()).attr("transform", place);
+    if (moved && still) drawn.attr("transform", place);
+    else if (moved) drawn.transition().duration(motionMs()).attr("transform", place);
 
     const size = `${placed.width}x${placed.height}`;
     if (size !== fitted) {
@@ -246,7 +292,7 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
       drawMap(placed);
       fit(READABLE_SCALE);
     }
-    drawView();
+    if (moved) drawView();
   };
 
   return {
@@ -266,6 +312,7 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
       svg.transition().duration(motionMs()).call(pan.scaleBy, factor);
     },
     dispose: () => {
+      watch?.disconnect();
       svg.on(".zoom", null);
       svg.remove();
       map.remove();

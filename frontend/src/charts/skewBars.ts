@@ -11,12 +11,6 @@ export interface SkewData {
 const HEIGHT = 20;
 const WIDTH = 72;
 
-/** Fullest task over the mean; null without tuples. 1 is even. */
-export function skewOf(perTask: readonly number[]): number | null {
-  const sum = perTask.reduce((total, tuples) => total + tuples, 0);
-  return sum === 0 ? null : (Math.max(...perTask) * perTask.length) / sum;
-}
-
 export function createSkewBars(element: HTMLElement): Chart<SkewData> {
   const svg = select(element)
     .append("svg")

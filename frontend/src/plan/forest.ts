@@ -152,6 +152,15 @@ export function focusedKeys(forest: Forest, focus: Focus): ReadonlySet<string> |
   return kept;
 }
 
+/** The forest of these nodes and those on the way to them; trees without any are left out. */
+export function pruned(forest: Forest, keys: ReadonlySet<string>): Forest {
+  const visit = (node: ForestNode): ForestNode[] => {
+    const children = node.children.flatMap(visit);
+    return keys.has(node.key) || children.length > 0 ? [{ ...node, children }] : [];
+  };
+  return { ...forest, roots: forest.roots.flatMap(visit) };
+}
+
 /** What a probe checks, in SQL, one condition per entry. */
 export function conditionsOf(rule: ProbeRule): string[] {
   return [

@@ -35,7 +35,7 @@ describe("a plan of 300 stores and 200 queries", () => {
       const rates = edgeRates(batches, batches.map(historyPoint));
       const { fractions } = shadingOf("load", forest, graph, batches[1] ?? null, (edge) => rates(edge).now);
       return {
-        placed, kept: null, selected: null, added: new Set(), onHover: () => {}, onSelect: () => {},
+        placed, kept: null, selected: null, added: new Set(), onHover: () => {}, onSelect: () => {}, onFold: () => {},
         colour: streamColours(graph.streams.map((stream) => stream.name)),
         text: ({ node }) => ({ detail: String(number), title: node.label }),
         flow: () => null,

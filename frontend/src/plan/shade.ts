@@ -1,5 +1,6 @@
 /** How the nodes of the probe trees are shaded: one number per node, on a common scale. Pure. */
 import type { BatchCompleted } from "../live/messages";
+import { skewOf } from "./bottlenecks";
 import type { Forest, ForestNode } from "./forest";
 import { nodesOf } from "./forest";
 import type { PhysicalGraph } from "./physicalGraph";
@@ -14,12 +15,6 @@ export interface Shading {
   /** By node key: 0 (nothing) to 1 (the most of the plan); unknown nodes are missing. */
   readonly fractions: ReadonlyMap<string, number>;
   readonly most: number | null;
-}
-
-/** Fullest task over the mean; null without tuples. */
-function skew(perTask: readonly number[]): number | null {
-  const sum = perTask.reduce((total, tuples) => total + tuples, 0);
-  return sum === 0 ? null : (Math.max(...perTask) * perTask.length) / sum;
 }
 
 /**
@@ -43,7 +38,7 @@ export function shadingOf(
       case "load":
         return node.edge === null ? null : load(node.edge.id);
       case "skew":
-        return node.store === null ? null : skew(batch?.stores[node.store.id]?.per_task ?? []);
+        return node.store === null ? null : skewOf(batch?.stores[node.store.id]?.per_task ?? []);
       case "query":
         return node.kind === "query" ? null : node.queries.length;
     }

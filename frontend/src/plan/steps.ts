@@ -1,6 +1,6 @@
 /** A plan's steps, streams and stores as rows of numbers: what was expected beside what happened. Pure. */
 import type { BatchCompleted, EpochCompleted } from "../live/messages";
-import type { Edge, PhysicalGraph, Rule } from "./physicalGraph";
+import type { Edge, PhysicalGraph, Rule, Store } from "./physicalGraph";
 
 export interface Compared {
   /** Tuples per second of event time, or tuples held; null if nothing was expected. */
@@ -39,11 +39,15 @@ export function compare(estimated: number | null | undefined, actual: number | n
   return { estimated: estimated ?? null, actual: actual ?? null, qError: known ? Math.max(expected / happened, happened / expected) : null };
 }
 
-function labelOf(rule: Rule | undefined, graph: PhysicalGraph): string {
+function labelOf(rule: Rule | undefined, stores: ReadonlyMap<string, Store>): string {
   if (rule === undefined) return "";
   if (rule.kind === "source") return rule.filter === null ? rule.input : `σ ${rule.input}`;
   if (rule.kind === "probe") return [...rule.bound, ...rule.renames.map(([, name]) => name)].join(" ⋈ ");
-  return graph.stores.find((store) => store.id === rule.store)?.label ?? rule.store;
+  return stores.get(rule.store)?.label ?? rule.store;
+}
+
+function storesOf(graph: PhysicalGraph): ReadonlyMap<string, Store> {
+  return new Map(graph.stores.map((store) => [store.id, store]));
 }
 
 /** One row per rule that receives something, by level. `statistics` of another plan tell nothing. */
@@ -51,6 +55,7 @@ export function stepRows(graph: PhysicalGraph, batch: BatchCompleted | null, sta
   const rules = new Map(graph.rules.map((rule) => [rule.id, rule]));
   const edges = new Map(graph.edges.map((edge) => [edge.id, edge]));
   const estimates = new Map(graph.estimates.map((estimate) => [estimate.id, estimate.tuples_per_second]));
+  const stores = storesOf(graph);
   const seconds = statistics?.event_seconds ?? 0;
   const actual = (id: string): number | null => statistics?.rates[id]?.actual ?? null;
   const rows = graph.rules.flatMap((rule): StepRow[] => {
@@ -61,8 +66,8 @@ export function stepRows(graph: PhysicalGraph, batch: BatchCompleted | null, sta
       {
         id: rule.id,
         level: edge.level,
-        from: labelOf(rules.get(edge.origin), graph),
-        to: graph.stores.find((store) => store.id === rule.store)?.label ?? rule.store,
+        from: labelOf(rules.get(edge.origin), stores),
+        to: stores.get(rule.store)?.label ?? rule.store,
         what: rule.kind === "store" ? "stores" : "probes",
         kind: edge.kind,
         tuples: metrics?.tuples ?? null,
@@ -85,13 +90,11 @@ export function storeCompared(graph: PhysicalGraph, store: string, statistics: E
 /** The label of an edge or rule, for people; its id if the plan does not have it. */
 export function elementLabel(graph: PhysicalGraph, id: string): string {
   const rules = new Map(graph.rules.map((rule) => [rule.id, rule]));
+  const stores = storesOf(graph);
   const edge = graph.edges.find((candidate) => candidate.id === id);
-  if (edge !== undefined) {
-    const target = graph.stores.find((store) => store.id === edge.target);
-    return `${labelOf(rules.get(edge.origin), graph)} → ${target?.label ?? edge.target}`;
-  }
+  if (edge !== undefined) return `${labelOf(rules.get(edge.origin), stores)} → ${stores.get(edge.target)?.label ?? edge.target}`;
   const rule = rules.get(id);
-  return rule === undefined ? id : `result ${labelOf(rule, graph)}`;
+  return rule === undefined ? id : `result ${labelOf(rule, stores)}`;
 }
 
 export interface StreamRow {

@@ -9,10 +9,11 @@ import { count, rate } from "../format/quantities";
 import type { BatchCompleted } from "../live/messages";
 import { edgeRates } from "../live/recent";
 import type { Live } from "../live/useFeed";
-import { conditionsOf, focusedKeys, forestOf, nodesOf, type Focus, type ForestNode } from "../plan/forest";
+import { conditionsOf, focusedKeys, forestOf, nodesOf, pruned, type Focus, type ForestNode } from "../plan/forest";
 import { layoutForest, type PlacedNode } from "../plan/forestLayout";
 import { shadeColour, SHADES, shadingOf, type Shade } from "../plan/shade";
 import type { PhysicalGraph } from "../plan/physicalGraph";
+import { useAddress } from "../ui/useAddress";
 import { NodeDetail } from "./NodeDetail";
 
 interface Props {
@@ -27,6 +28,8 @@ interface Props {
 
 /** Above this, trees start as one row each and open on demand. */
 const FOLD_ABOVE = 150;
+/** Above this, queries are chosen from a list instead of one button each. */
+const BUTTONS_MOST = 16;
 
 function hashKey(): string | null {
   const key = decodeURIComponent(window.location.hash.slice(1));
@@ -40,8 +43,10 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
   const [selected, setSelected] = useState<string | null>(hashKey);
   const [hovered, setHovered] = useState<string | null>(null);
-  const [query, setQuery] = useState<string | null>(null);
-  const [shade, setShade] = useState<Shade>("stream");
+  const [asked, setQuery] = useAddress("query");
+  const query = graph.queries.some((entry) => entry.name === asked) ? asked : null;
+  const [askedShade, setShade] = useAddress("shade");
+  const shade: Shade = SHADES.find((one) => one === askedShade) ?? "stream";
   const [sought, setSought] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
   const chart = useRef<ProbeForestChart | null>(null);
@@ -52,7 +57,6 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
     return () => window.removeEventListener("hashchange", onHash);
   }, []);
 
-  const placed = useMemo(() => layoutForest(forest, folded), [forest, folded]);
   const rates = useMemo(() => edgeRates(live.recent, live.snapshot?.history ?? []), [live.recent]);
   const batch = live.snapshot?.batch ?? null;
   // The store behind a palette link is an id of a store, not of a node.
@@ -63,7 +67,7 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
     if (folded.has(key)) setFolded(new Set([...folded].filter((other) => other !== key)));
     const next = key === selected ? null : key;
     setSelected(next);
-    window.history.replaceState(null, "", next === null ? window.location.pathname : `#${encodeURIComponent(next)}`);
+    window.history.replaceState(null, "", next === null ? `${window.location.pathname}${window.location.search}` : `#${encodeURIComponent(next)}`);
   };
 
   const focus = useMemo((): Focus => {
@@ -74,11 +78,20 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
     return { query: null, store: selectedStore };
   }, [query, shown, hovered, selectedStore, nodes]);
 
+  const toggle = (key: string): void => setFolded(folded.has(key) ? new Set([...folded].filter((other) => other !== key)) : new Set([...folded, key]));
+
   const shading = useMemo(() => shadingOf(shade, forest, graph, batch, (edge) => rates(edge).now), [shade, forest, graph, batch, rates]);
   const found = useMemo(() => {
     const word = sought.trim().toLowerCase();
     return word === "" ? null : [...nodes.values()].filter((node) => searchText(node).includes(word)).map((node) => node.key);
   }, [sought, nodes]);
+  // A large plan shows only the trees that are asked for, opened as long as that stays readable.
+  const placed = useMemo(() => {
+    const wanted = nodes.size <= FOLD_ABOVE ? null : found !== null ? new Set(found) : query !== null ? focusedKeys(forest, { query, store: null }) : null;
+    if (wanted === null) return layoutForest(forest, folded);
+    const trees = pruned(forest, wanted);
+    return layoutForest(trees, nodesOf(trees).length > FOLD_ABOVE ? new Set(trees.roots.map((root) => root.key)) : new Set());
+  }, [forest, folded, found, query]);
   const save = (form: "svg" | "png"): void => {
     const picture = chart.current?.picture() ?? null;
     if (picture === null) return;
@@ -101,6 +114,7 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
       added,
       onHover: setHovered,
       onSelect: select,
+      onFold: toggle,
     };
   }, [placed, colour, rates, estimates, batch, focus, selected, folded, shading, found, added]);
 
@@ -109,21 +123,28 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
       <div class="trees-main">
         <div class="toolbar tree-tools">
           <h2>Probe trees</h2>
-          <span class="query-filter" role="group" aria-label="Show only one query's paths">
-            {graph.queries.map((entry) => (
-              <button
-                key={entry.name}
-                type="button"
-                class="tag"
-                aria-pressed={query === entry.name}
-                onMouseEnter={() => setHovered(nodesOf(forest).find((node) => node.kind === "query" && node.label === entry.name)?.key ?? null)}
-                onMouseLeave={() => setHovered(null)}
-                onClick={() => setQuery(query === entry.name ? null : entry.name)}
-              >
-                {entry.name}
-              </button>
-            ))}
-          </span>
+          {graph.queries.length > BUTTONS_MOST ? (
+            <select class="query-choice" aria-label="Show only one query's paths" value={query ?? ""} onChange={(event) => setQuery(event.currentTarget.value === "" ? null : event.currentTarget.value)}>
+              <option value="">all {graph.queries.length} queries</option>
+              {graph.queries.map((entry) => <option key={entry.name} value={entry.name}>{entry.name}</option>)}
+            </select>
+          ) : (
+            <span class="query-filter" role="group" aria-label="Show only one query's paths">
+              {graph.queries.map((entry) => (
+                <button
+                  key={entry.name}
+                  type="button"
+                  class="tag"
+                  aria-pressed={query === entry.name}
+                  onMouseEnter={() => setHovered(nodesOf(forest).find((node) => node.kind === "query" && node.label === entry.name)?.key ?? null)}
+                  onMouseLeave={() => setHovered(null)}
+                  onClick={() => setQuery(query === entry.name ? null : entry.name)}
+                >
+                  {entry.name}
+                </button>
+              ))}
+            </span>
+          )}
           <span class="grow" />
           <input
             type="search"
@@ -140,7 +161,7 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
           {found !== null && <span class="muted" role="status">{found.length} found</span>}
           <label class="inline">
             <span class="muted">Shade</span>
-            <select value={shade} onChange={(event) => setShade(SHADES.find((one) => one === event.currentTarget.value) ?? "stream")}>
+            <select value={shade} onChange={(event) => setShade(event.currentTarget.value === "stream" ? null : event.currentTarget.value)}>
               <option value="stream">by stream</option>
               <option value="cost">cost</option>
               <option value="load">load</option>
@@ -148,6 +169,7 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
               <option value="query">sharing</option>
             </select>
           </label>
+          <button type="button" class="button small" title="Every tree as one row, or all of them open" onClick={() => setFolded(folded.size === 0 ? new Set(forest.roots.map((root) => root.key)) : new Set())}>{folded.size === 0 ? "Fold" : "Unfold"}</button>
           <button type="button" class="button small" title="Save the picture as SVG" onClick={() => save("svg")}>SVG</button>
           <button type="button" class="button small" title="Save the picture as PNG" onClick={() => save("png")}>PNG</button>
           <button type="button" class="button small" aria-label="Zoom in" onClick={() => chart.current?.zoomBy(1.25)}>+</button>

@@ -3,6 +3,7 @@ import type { StreamColour } from "../colour/streams";
 import { count, instant, milliseconds, windowLength } from "../format/quantities";
 import type { BatchCompleted } from "../live/messages";
 import type { PhysicalGraph } from "../plan/physicalGraph";
+import { LongTable, type Column } from "../ui/LongTable";
 import { StreamChip } from "../ui/StreamChip";
 
 interface Props {
@@ -12,38 +13,35 @@ interface Props {
   readonly colour: StreamColour;
 }
 
+type Row = PhysicalGraph["queries"][number];
+
 export function QueryTable({ graph, queries, batch, colour }: Props): JSX.Element {
   const ids = new Map(queries.map((query) => [query.name, query]));
+  const metricsOf = (row: Row): BatchCompleted["queries"][string] | undefined => batch?.queries[row.name];
+  const columns: readonly Column<Row>[] = [
+    { key: "query", label: "Query", value: (row) => row.name },
+    { key: "inputs", label: "Inputs" },
+    { key: "results", label: "Results", number: true, title: "in the newest batch", value: (row) => metricsOf(row)?.results ?? null },
+    { key: "p50", label: "p50", number: true, title: "from a tuple's arrival to the commit of its results, median", value: (row) => metricsOf(row)?.latency_ms_p50 ?? null },
+    { key: "p99", label: "p99", number: true, title: "the same, 99th percentile", value: (row) => metricsOf(row)?.latency_ms_p99 ?? null },
+    { key: "complete", label: "Complete since", value: (row) => metricsOf(row)?.complete_since ?? null },
+  ];
   return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label="Queries">
-      <table class="list">
-        <thead>
-          <tr>
-            <th scope="col">Query</th>
-            <th scope="col">Inputs</th>
-            <th scope="col" class="number" title="in the newest batch">Results</th>
-            <th scope="col" class="number">p50</th>
-            <th scope="col" class="number">p99</th>
-            <th scope="col">Complete since</th>
+    <LongTable caption="Queries" class="stack" columns={columns} rows={graph.queries} text={(row) => [row.name, ...row.inputs.map((input) => input.stream)].join("\n")}>
+      {(query) => {
+        const known = ids.get(query.name);
+        const metrics = metricsOf(query);
+        return (
+          <tr key={query.name}>
+            <td>{known === undefined ? query.name : <a class="row-link" href={`/queries/${known.id}/`}>{query.name}</a>} {known !== undefined && <span class="muted">v{known.version}</span>}</td>
+            <td class="chips">{query.inputs.map((input) => <StreamChip key={input.alias} stream={input.stream} colour={colour} />)} <span class="muted">{[...new Set(query.inputs.map((input) => windowLength(input.window_us === null ? null : input.window_us / 1000)))].join(", ")}</span></td>
+            <td class="number" data-label="results">{count(metrics?.results)}</td>
+            <td class="number" data-label="p50">{milliseconds(metrics?.latency_ms_p50)}</td>
+            <td class="number" data-label="p99">{milliseconds(metrics?.latency_ms_p99)}</td>
+            <td data-label="complete since">{metrics === undefined ? "–" : metrics.complete_since === null ? "its window is filling" : `${instant(metrics.complete_since)} UTC`}</td>
           </tr>
-        </thead>
-        <tbody>
-          {graph.queries.map((query) => {
-            const known = ids.get(query.name);
-            const metrics = batch?.queries[query.name];
-            return (
-              <tr key={query.name}>
-                <td>{known === undefined ? query.name : <a class="row-link" href={`/queries/${known.id}/`}>{query.name}</a>} {known !== undefined && <span class="muted">v{known.version}</span>}</td>
-                <td class="chips">{query.inputs.map((input) => <StreamChip key={input.alias} stream={input.stream} colour={colour} />)} <span class="muted">{[...new Set(query.inputs.map((input) => windowLength(input.window_us === null ? null : input.window_us / 1000)))].join(", ")}</span></td>
-                <td class="number">{count(metrics?.results)}</td>
-                <td class="number">{milliseconds(metrics?.latency_ms_p50)}</td>
-                <td class="number">{milliseconds(metrics?.latency_ms_p99)}</td>
-                <td>{metrics === undefined ? "–" : metrics.complete_since === null ? "its window is filling" : `${instant(metrics.complete_since)} UTC`}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
+        );
+      }}
+    </LongTable>
   );
 }

@@ -1,8 +1,10 @@
 import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
 import { bytes, count, milliseconds, rate } from "../format/quantities";
 import type { Live } from "../live/useFeed";
 import type { PhysicalGraph } from "../plan/physicalGraph";
-import { stepRows, type Compared } from "../plan/steps";
+import { stepRows, type Compared, type StepRow } from "../plan/steps";
+import { LongTable, type Column } from "../ui/LongTable";
 
 interface Props {
   readonly graph: PhysicalGraph;
@@ -28,49 +30,46 @@ function Rates({ compared, name }: { compared: Compared; name: string }): JSX.El
   );
 }
 
+const COLUMNS: readonly Column<StepRow>[] = [
+  { key: "step", label: "Step", value: (row) => `${row.from} ${row.to}` },
+  { key: "level", label: "Level", number: true, value: (row) => row.level },
+  { key: "kind", label: "Sent to", value: (row) => KINDS[row.kind] },
+  { key: "tuples", label: "Tuples", number: true, title: "in the newest batch, before copies", value: (row) => row.tuples },
+  { key: "messages", label: "Messages", number: true, title: "in the newest batch", value: (row) => row.messages },
+  { key: "bytes", label: "Bytes", number: true, title: "in the newest batch, before copies", value: (row) => row.bytes },
+  { key: "sent-estimated", label: "Sent: estimated", number: true, title: "what the plan was chosen for, per second of event time", value: (row) => row.sent.estimated },
+  { key: "sent-actual", label: "actual", number: true, title: "over the newest epoch, per second of event time", value: (row) => row.sent.actual },
+  { key: "sent-off", label: "off by", number: true, title: "q-error: the larger over the smaller", value: (row) => row.sent.qError },
+  { key: "found-estimated", label: "Found: estimated", number: true, title: "what the plan was chosen for, per second of event time", value: (row) => row.made.estimated },
+  { key: "found-actual", label: "actual", number: true, title: "over the newest epoch, per second of event time", value: (row) => row.made.actual },
+  { key: "found-off", label: "off by", number: true, title: "q-error: the larger over the smaller", value: (row) => row.made.qError },
+];
+
 /** One row per step of the probe orders: what it was sent in the newest batch, and estimates beside actuals. */
 export function StepTable({ graph, live }: Props): JSX.Element {
   const batch = live.snapshot?.batch ?? null;
   const levels = batch?.level_seconds ?? [];
+  const statistics = live.snapshot?.statistics ?? null;
+  const rows = useMemo(() => stepRows(graph, batch, statistics), [graph, batch, statistics]);
   return (
     <>
       <p class="muted small" title="the slowest task of each level, in the newest batch">
         {levels.length === 0 ? "No batch yet." : levels.map((seconds, level) => `${level === 0 ? "ingestion" : `level ${level}`} ${milliseconds(seconds * 1000)}`).join(" · ")}
       </p>
-      <div class="table-scroll" tabIndex={0} role="region" aria-label="Steps">
-        <table class="list stack">
-          <thead>
-            <tr>
-              <th scope="col">Step</th>
-              <th scope="col" class="number">Level</th>
-              <th scope="col">Sent to</th>
-              <th scope="col" class="number" title="in the newest batch, before copies">Tuples</th>
-              <th scope="col" class="number" title="in the newest batch">Messages</th>
-              <th scope="col" class="number" title="in the newest batch, before copies">Bytes</th>
-              <th scope="col" class="number" title="what the plan was chosen for, per second of event time">Sent: estimated</th>
-              <th scope="col" class="number" title="over the newest epoch, per second of event time">actual</th>
-              <th scope="col" class="number" title="q-error: the larger over the smaller">off by</th>
-              <th scope="col" class="number" title="what the plan was chosen for, per second of event time">Found: estimated</th>
-              <th scope="col" class="number" title="over the newest epoch, per second of event time">actual</th>
-              <th scope="col" class="number" title="q-error: the larger over the smaller">off by</th>
-            </tr>
-          </thead>
-          <tbody>
-            {stepRows(graph, batch, live.snapshot?.statistics ?? null).map((row) => (
-              <tr key={row.id} data-step={row.id}>
-                <td>{row.from} <span class="muted">{row.what === "stores" ? "stored in" : "probes"}</span> {row.to}</td>
-                <td class="number" data-label="level">{row.level}</td>
-                <td data-label="sent to">{KINDS[row.kind]}</td>
-                <td class="number" data-label="tuples">{count(row.tuples)}</td>
-                <td class="number" data-label="messages">{count(row.messages)}</td>
-                <td class="number" data-label="bytes">{bytes(row.bytes)}</td>
-                <Rates compared={row.sent} name="sent" />
-                <Rates compared={row.made} name="found" />
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <LongTable caption="Steps" class="stack" columns={COLUMNS} rows={rows} text={(row) => [row.id, row.from, row.what, row.to].join("\n")}>
+        {(row) => (
+          <tr key={row.id} data-step={row.id}>
+            <td>{row.from} <span class="muted">{row.what === "stores" ? "stored in" : "probes"}</span> {row.to}</td>
+            <td class="number" data-label="level">{row.level}</td>
+            <td data-label="sent to">{KINDS[row.kind]}</td>
+            <td class="number" data-label="tuples">{count(row.tuples)}</td>
+            <td class="number" data-label="messages">{count(row.messages)}</td>
+            <td class="number" data-label="bytes">{bytes(row.bytes)}</td>
+            <Rates compared={row.sent} name="sent" />
+            <Rates compared={row.made} name="found" />
+          </tr>
+        )}
+      </LongTable>
     </>
   );
 }

@@ -1,14 +1,16 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { ChartHost } from "../charts/ChartHost";
-import { createSkewBars, skewOf } from "../charts/skewBars";
+import { createSkewBars } from "../charts/skewBars";
 import { createSparkline } from "../charts/sparkline";
 import type { StreamColour } from "../colour/streams";
 import { bytes, count } from "../format/quantities";
 import type { StorePoint } from "../live/messages";
 import type { Live } from "../live/useFeed";
+import { skewOf } from "../plan/bottlenecks";
 import type { PhysicalGraph, Store } from "../plan/physicalGraph";
 import { storeCompared } from "../plan/steps";
+import { LongTable, type Column } from "../ui/LongTable";
 import { QError } from "./StepTable";
 
 interface Props {
@@ -30,22 +32,18 @@ const MEASURES: readonly { key: Measure; label: string; title: string; format: (
 
 /** One row per store, drawn anew with every batch. */
 export function StoreTable({ graph, live, colour }: Props): JSX.Element {
+  const batch = live.snapshot?.batch ?? null;
+  const statistics = live.snapshot?.statistics ?? null;
+  const columns: readonly Column<Store>[] = [
+    { key: "store", label: "Store", value: (store) => store.label },
+    ...MEASURES.map((measure): Column<Store> => ({ ...measure, number: true, value: (store) => batch?.stores[store.id]?.[measure.key] ?? null })),
+    { key: "estimated", label: "Estimated", number: true, title: "tuples that the plan was chosen for, and how far off the newest epoch's average is", value: (store) => storeCompared(graph, store.id, statistics).estimated },
+    { key: "skew", label: "Skew", title: "tuples of each task; fullest over mean", number: true, value: (store) => skewOf(batch?.stores[store.id]?.per_task ?? []) },
+  ];
   return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label="Stores">
-      <table class="list stores">
-        <thead>
-          <tr>
-            <th scope="col">Store</th>
-            {MEASURES.map((measure) => <th key={measure.key} scope="col" class="number" title={measure.title}>{measure.label}</th>)}
-            <th scope="col" class="number" title="tuples that the plan was chosen for, and how far off the newest epoch's average is">Estimated</th>
-            <th scope="col" title="tuples of each task; fullest over mean">Skew</th>
-          </tr>
-        </thead>
-        <tbody>
-          {graph.stores.map((store) => <StoreRow key={store.id} store={store} graph={graph} live={live} colour={colour} />)}
-        </tbody>
-      </table>
-    </div>
+    <LongTable caption="Stores" class="stores" columns={columns} rows={graph.stores} text={(store) => [store.label, store.id, ...store.inputs.map((input) => input.stream)].join("\n")}>
+      {(store) => <StoreRow key={store.id} store={store} graph={graph} live={live} colour={colour} />}
+    </LongTable>
   );
 }
 
@@ -69,7 +67,7 @@ function StoreRow({ store, graph, live, colour }: { store: Store; graph: Physica
         <div class="measure">{count(expected.estimated)}</div>
         <div class="small muted">{expected.actual === null ? "no epoch yet" : <>held {count(expected.actual)}, off by <QError value={expected.qError} /></>}</div>
       </td>
-      <td>
+      <td class="number">
         <SkewCell perTask={newest?.per_task ?? null} colour={own} label={store.label} />
         <div class="small muted">{skew === null ? "–" : `×${skew.toFixed(2)}`}</div>
       </td>

@@ -11,7 +11,9 @@ import { useFeed, type Live } from "../live/useFeed";
 import { epochRows } from "../plan/epochs";
 import { parseGraph } from "../plan/physicalGraph";
 import { planDiff } from "../plan/planDiff";
+import { useAddress } from "../ui/useAddress";
 import { useLoaded } from "../ui/useLoaded";
+import { BottleneckLine } from "./BottleneckLine";
 import { DiffSummary } from "./DiffSummary";
 import { EpochErrors } from "./EpochErrors";
 import { EpochTable } from "./EpochTable";
@@ -67,20 +69,6 @@ function useAlternatives(topology: string, planId: string | null): { value: read
     };
   }, [topology, planId]);
   return planId === null || state?.planId !== planId ? { value: null, problem: null } : state;
-}
-
-/** A parameter of the page's address: what is looked at survives a reload and can be sent to somebody. */
-function useAddress(name: string): [string | null, (value: string | null) => void] {
-  const [value, setValue] = useState(() => new URLSearchParams(window.location.search).get(name));
-  const change = (next: string | null): void => {
-    const parameters = new URLSearchParams(window.location.search);
-    if (next === null) parameters.delete(name);
-    else parameters.set(name, next);
-    const query = parameters.toString();
-    window.history.replaceState(null, "", `${window.location.pathname}${query === "" ? "" : `?${query}`}${window.location.hash}`);
-    setValue(next);
-  };
-  return [value, change];
 }
 
 export function Topology({ name, colour, operator }: Props): JSX.Element {
@@ -163,7 +151,12 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
             ))}
           </div>
           <div id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-            {tab === "Stores" && <StoreTable graph={graph} live={seen} colour={colour} />}
+            {tab === "Stores" && (
+              <>
+                <BottleneckLine graph={graph} batch={seen.snapshot?.batch ?? null} />
+                <StoreTable graph={graph} live={seen} colour={colour} />
+              </>
+            )}
             {tab === "Steps" && <StepTable graph={graph} live={seen} />}
             {tab === "Streams" && <StreamTable graph={graph} live={seen} colour={colour} />}
             {tab === "Queries" && <QueryTable graph={graph} queries={queries} batch={seen.snapshot?.batch ?? null} colour={colour} />}
