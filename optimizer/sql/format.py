@@ -10,7 +10,7 @@ from __future__ import annotations
 from sqlglot.tokenizer_core import Token, TokenType
 
 from optimizer.sql.places import SourceText
-from optimizer.sql.syntax import comment_end, read_select, tokens_of
+from optimizer.sql.syntax import comment_end, read_select, written_tokens
 
 _INDENT = "  "
 _KEYWORDS = frozenset(
@@ -49,7 +49,7 @@ def format_query(text: str) -> str:
     """
     source = SourceText(text, "query")
     read_select(source)
-    return _Layout(text).write(tokens_of(source))
+    return _Layout(text).write(written_tokens(source))
 
 
 class _Layout:
@@ -69,16 +69,23 @@ class _Layout:
                 break
             comments = self._gap_comments(previous, token)
             separator = self._separator(previous, token)
+            gap = " " if previous else ""
             for comment in comments:
-                self._parts.append(f"{' ' if previous or self._parts else ''}{comment}")
+                self._parts.append(f"{gap}{comment}")
+                gap = " "
                 if comment.startswith("--"):
+                    # Whatever followed on its line would become a part of it.
                     separator = separator if "\n" in separator else "\n" + (_INDENT if previous else "")
+                    gap = "\n" + (_INDENT if previous else "")
             self._parts.append(separator if previous or comments else "")
             self._parts.append(self._written(previous, token))
             self._track(token)
             previous = token
         tail = self._text[previous.end + 1 :] if previous else ""
-        self._parts += [f" {comment}" for comment in _comments(tail)]
+        gap = " "
+        for comment in _comments(tail):
+            self._parts.append(f"{gap}{comment}")
+            gap = "\n" if comment.startswith("--") else " "
         return "".join(self._parts).strip() + "\n"
 
     def _gap_comments(self, previous: Token | None, token: Token) -> list[str]:

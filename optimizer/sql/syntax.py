@@ -13,6 +13,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from optimizer.errors import InputError
 from optimizer.naming import nearest
 from optimizer.sql.dialect import PositionedError, SyntaxFault, Windowed, WindowedParser
+from optimizer.sql.parameters import parameters_of, with_values
 from optimizer.sql.places import SourceText
 
 KEYWORDS = ("FROM", "WHERE", "JOIN", "INNER JOIN", "CROSS JOIN", "USING", "BETWEEN", "LIKE", "RANGE")
@@ -81,7 +82,19 @@ def parsed(
 
 
 def tokens_of(text: SourceText) -> list[Token]:
-    """The tokens of a text. Raises `InputError` for characters and quotes that are none."""
+    """The tokens of a text, parameters replaced by their values.
+
+    Raises `InputError` for characters and quotes that are none, and for parameters without a value.
+    """
+    tokens = written_tokens(text)
+    return with_values(text, tokens, parameters_of(text, tokens[0] if tokens else None))
+
+
+def written_tokens(text: SourceText) -> list[Token]:
+    """The tokens of a text as they stand there.
+
+    Raises `InputError` for characters and quotes that are none.
+    """
     for code in ("\0", "\ufeff"):
         at = text.text.find(code)
         if at >= 0:
