@@ -15,6 +15,7 @@ MILLRACE_LOGIN_FAILURES     wrong passwords for one account from one address unt
 MILLRACE_LOGIN_WAIT_SECONDS how long they wait (900)
 MILLRACE_MAX_STATE_TUPLES   a query is deployed only if it alone keeps fewer tuples, as estimated (1e9)
 MILLRACE_MAX_TUPLE_RATE     and if none of its steps makes more tuples per second, as estimated (1e9)
+MILLRACE_RESULT_FILES       1 keeps all results and dead letters, <MILLRACE_HOME>/topologies/NAME/out (0)
 MILLRACE_MASTER             the Spark master of the topologies' jobs (this machine)
 MILLRACE_METRICS_TOKEN      lets Prometheus read /metrics; without it only operators may
 MILLRACE_METRICS_PORT       where a Celery worker offers its own metrics (0: nowhere)
@@ -107,6 +108,7 @@ MILLRACE_JOB_COMMAND = [
     *(sys.executable, "-m", "jobs", "run"),
     *(("--master", MILLRACE_MASTER) if MILLRACE_MASTER else ()),
 ]
+MILLRACE_RESULT_FILES = os.environ.get("MILLRACE_RESULT_FILES") == "1"
 MILLRACE_WEBHOOK_HOSTS = _list("MILLRACE_WEBHOOK_HOSTS")
 MILLRACE_WEBHOOK_PRIVATE = os.environ.get("MILLRACE_WEBHOOK_PRIVATE") == "1"
 MILLRACE_EMAIL = os.environ.get("MILLRACE_EMAIL", "")

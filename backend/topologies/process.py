@@ -59,6 +59,7 @@ def launch(run: Run, plan: Plan) -> Launched:
         *("--checkpoint", str(home / "checkpoint")),
         *("--plan", str(plan_file)),
         *("--trigger-ms", str(topology.trigger_ms)),
+        *(("--out", str(home / "out")) if settings.MILLRACE_RESULT_FILES else ()),
     ]
     with log.open("ab") as output:
         # Not waited for here: `is_alive` reaps it, or init does once this worker is gone.
