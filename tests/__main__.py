@@ -20,6 +20,10 @@ SUITES = {
     "runtime": [sys.executable, "-m", "pytest", "-m", "not long", "tests/runtime"],
     "oracle": [sys.executable, "-m", "pytest", "-m", "not long", "tests/oracle"],
     "browser": [sys.executable, "-m", "pytest", "tests/browser"],
+    "soak": [
+        *(sys.executable, "-m", "tests.soak", "--minutes", "1.5", "--rate", "400"),
+        *("--fault-every", "10", "--change-every", "3", "--exact"),
+    ],
 }
 LONG_SUITES = {
     "long": [sys.executable, "-m", "pytest", "-m", "long", "tests/runtime", "tests/oracle"],

@@ -1,0 +1,201 @@
+"""One soak: start the product, find its rate, load it while things break, let it finish."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from backend.client.connection import Connection
+from backend.client.millrace import Millrace
+from tests.soak.churn import Churn
+from tests.soak.faults import CAUGHT_UP_S, Faults
+from tests.soak.producer import Producer
+from tests.soak.product import TOPOLOGY, Product
+from tests.soak.tuples import LATENESS_MS, STREAMS
+from tests.soak.watching import Commit, CommitWatch, Sampler
+
+_TOLD_EVERY_S = 10.0
+_LOOK_S = 0.2
+_DRAINED_WITHIN_S = 120.0
+_STEP_S = 6.0
+_STEPS = (500, 1000, 2000, 4000, 6000, 8000, 12000, 16000, 24000, 32000)
+"""Tuples per second that are tried, one after the other."""
+_LONGER_S = 300.0
+_LAST_FAULT_S = 30.0
+"""Before the end of the load nothing is broken any more for so long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    folder: Path
+    """For everything; must not exist yet."""
+    minutes: float
+    """Of load, calibration included."""
+    rate: float | None
+    """Tuples per second; None for half of what a calibration finds."""
+    fault_every_s: float
+    """0 for no faults."""
+    change_every_s: float
+    """Between two changes of what is deployed."""
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What was measured, besides what the files say."""
+
+    began: float
+    ended: float
+    """Unix seconds."""
+    tuples_per_second: float
+    most_tuples_per_second: float | None
+    """What the calibration found."""
+    changes: int
+    """Of what was deployed."""
+    queries: int
+    """That were ever deployed: their numbers are below this."""
+    troubles: tuple[str, ...]
+    """Of the soak itself; it then proves nothing."""
+
+
+def run(options: Options, stopping: threading.Event) -> Load:
+    """Runs a soak to its end, or until `stopping`; what was sent until then can be judged.
+
+    Leaves in the folder: `home/` (the product's), `sent/`, `commits.jsonl`, `samples.jsonl`,
+    `faults.jsonl`, `changes.jsonl`, `load.json`.
+    """
+    folder = options.folder
+    folder.mkdir(parents=True)
+    for name in ("faults", "changes"):
+        (folder / f"{name}.jsonl").touch()
+    product = Product(folder / "home")
+    try:
+        say("starting Redis, web, Celery worker and beat")
+        token = product.start()
+        client = Millrace(product.url, token)
+        _register_streams(Connection(product.url, token))
+        commits = CommitWatch(product, folder / "commits.jsonl")
+        sampler = Sampler(product, folder / "samples.jsonl")
+        churn = Churn(client, options.seed, options.change_every_s, folder / "changes.jsonl")
+        faults = Faults(product, commits, options.seed, options.fault_every_s, folder / "faults.jsonl")
+        producer = Producer(product.redis_port, folder / "sent", options.seed)
+        commits.start()
+        sampler.start()
+        churn.begin()
+        producer.start()
+        say("the first queries are answered")
+        end = time.time() + options.minutes * 60
+        most = None if options.rate else _calibrate(producer, commits)
+        rate = options.rate or (most or 0.0) / 2
+        producer.pace(rate)
+        began = time.time()
+        say(f"load of {rate:.0f} tuples per second")
+        churn.start()
+        if options.fault_every_s:
+            faults.start()
+        _watch(end, stopping, producer, commits, faults)
+        faults.end()
+        churn.end()
+        ended = time.time()
+        producer.end()
+        say(f"sent {producer.sent} tuples; the topology works off what has arrived")
+        client.stop(TOPOLOGY, drain=True)
+        _wait_until_stopped(client)
+        commits.end()
+        sampler.end()
+        troubles = [repr(one.error) for one in (commits, churn, faults) if one.error is not None]
+        changes = len((folder / "changes.jsonl").read_text().splitlines())
+        load = Load(began, ended, rate, most, changes, len(churn.asked), tuple(troubles))
+        (folder / "load.json").write_text(json.dumps(asdict(load)))
+        return load
+    finally:
+        product.end()
+
+
+def read_load(folder: Path) -> Load:
+    """What `run` left in a folder."""
+    found = json.loads((folder / "load.json").read_text())
+    return Load(**found | {"troubles": tuple(found["troubles"])})
+
+
+def say(what: str) -> None:
+    """One line of progress."""
+    sys.stdout.write(f"{datetime.now(UTC):%H:%M:%S}  {what}\n")
+    sys.stdout.flush()
+
+
+def _calibrate(producer: Producer, commits: CommitWatch) -> float:
+    """The largest rate of `_STEPS` with which the topology keeps up, tuples per second."""
+    kept_up = 0.0
+    for rate in _STEPS:
+        producer.pace(rate)
+        before, began = producer.sent, time.monotonic()
+        time.sleep(_STEP_S)
+        made = (producer.sent - before) / (time.monotonic() - began)
+        last = commits.last
+        lag_s = float("inf") if last is None else last.lag_s
+        say(f"calibration: {rate} asked for, {made:.0f} sent, lag {lag_s:.1f} s")
+        if lag_s > CAUGHT_UP_S or made < 0.9 * rate:
+            break
+        kept_up = rate
+    producer.pace(0)
+    if not kept_up:
+        raise RuntimeError(f"the topology does not keep up with {_STEPS[0]} tuples per second")
+    while (last := commits.last) is None or producer.sent > _read(last):
+        time.sleep(_LOOK_S)
+    return kept_up
+
+
+def _read(commit: Commit) -> int:
+    """Tuples that the topology has read."""
+    return sum(sum(counts.values()) for counts in (commit.accepted, commit.late, commit.undecodable))
+
+
+def _watch(
+    end: float, stopping: threading.Event, producer: Producer, commits: CommitWatch, faults: Faults
+) -> None:
+    """Says how it goes until the load shall end: later than planned if some fault has not happened yet,
+    but not by more than `_LONGER_S`."""
+    while not stopping.wait(max(0.1, min(end - time.time(), _TOLD_EVERY_S))):
+        left = end - time.time()
+        waiting = faults.is_alive() and not faults.all_kinds_happened and left > -_LONGER_S
+        if left <= 0 and not waiting:
+            return
+        last = commits.last
+        if not producer.is_running:
+            raise RuntimeError("the producer has ended")
+        if last is not None:
+            age_s = time.time() - last.committed_us / 1e6
+            read = (
+                f"batch {last.batch}, {age_s:.1f} s ago, lag {last.lag_s:.1f} s, {len(last.queries)} queries"
+            )
+            broken = f"{len(faults.done)} faults recovered from"
+            say(f"{left:5.0f} s left: {producer.sent} sent, {_read(last)} read, {read}, {broken}")
+        if left < _LAST_FAULT_S and not waiting:
+            faults.stop_breaking()
+
+
+def _wait_until_stopped(client: Millrace) -> None:
+    give_up_at = time.monotonic() + _DRAINED_WITHIN_S
+    while client.topology(TOPOLOGY).state != "stopped":
+        if time.monotonic() > give_up_at:
+            raise RuntimeError(f"not stopped after {_DRAINED_WITHIN_S:.0f} s: {client.topology(TOPOLOGY)}")
+        time.sleep(_LOOK_S)
+
+
+def _register_streams(connection: Connection) -> None:
+    for name, columns in STREAMS.items():
+        connection.post(
+            "/api/streams/",
+            {
+                "name": name,
+                "event_time": "ts",
+                "lateness_ms": LATENESS_MS,
+                "columns": [{"name": column, "type": kind} for column, kind in columns],
+            },
+        )
