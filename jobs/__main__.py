@@ -97,6 +97,11 @@ def _parser() -> Parser:
         "--batch-rows", type=count, default=200_000, metavar="N", help="most tuples of a batch"
     )
     running.add_argument(
+        "--most-combinations", type=count, default=5_000_000, metavar="N",
+        help="combinations that a step may make in one batch and task; a batch in which one makes more "
+        "waits for another plan (default: 5000000)",
+    )  # fmt: skip
+    running.add_argument(
         "--out", type=Path, metavar="DIR", help="also write results and dead letters as Parquet"
     )
     running.add_argument(

@@ -10,7 +10,7 @@ import polars as pl
 
 from jobs.emission import emit
 from jobs.message import ARRIVAL, EVERY_TASK, LATE, ORDINAL, Message, Result, ordinal
-from jobs.probe import probe
+from jobs.probe import TooMany, probe
 from jobs.rules import RuleIndex, index_of
 from jobs.runs import RunRef
 from jobs.sending import send
@@ -52,6 +52,9 @@ class Worked:
     edges: dict[str, EdgeWork]
     rule_tuples: dict[str, int]
     """Tuples that each probe rule produced, by rule."""
+    too_many: dict[str, int]
+    """Probe rules that were given up, and how many combinations they had made or begun to check. What
+    is behind them is missing, so the work must not be committed."""
 
 
 def work(
@@ -60,12 +63,14 @@ def work(
     state: PartitionState,
     messages: Sequence[Message],
     watermark_us: int | None,
+    most: int | None = None,
 ) -> Worked:
     """Do everything that `level` has to do in the partition of `state`.
 
     All store rules run before all probe rules. At level 1 expired runs leave and small ones are
     merged, so level 1 has to be worked in every partition, with or without messages.
-    `watermark_us` is the topology's watermark at the end of the previous batch.
+    `watermark_us` is the topology's watermark at the end of the previous batch; `most` bounds what
+    one probe rule may make here, see `probe`.
     """
     index = index_of(graph)
     arrived: dict[str, list[Message]] = defaultdict(list)
@@ -85,12 +90,17 @@ def work(
     added.extend(_store(index, state, level, frames, tally))
     results: list[Result] = []
     produced: dict[str, int] = {}
+    too_many: dict[str, int] = {}
     for rule in index.probe_rules[level]:
         frame = frames.get(rule.edge)
         if frame is None:
             continue
         store = index.stores[rule.store]
-        found = probe(index, rule, state, state.runs(rule.store), frame)
+        try:
+            found = probe(index, rule, state, state.runs(rule.store), frame, most)
+        except TooMany as error:
+            too_many[rule.id] = error.combinations
+            continue
         _count(tally, store.id, StoreWork(probes=frame.height, matches=found.height))
         produced[rule.id] = found.height
         if found.height:
@@ -98,7 +108,7 @@ def work(
             inputs = tuple(bound.input for bound in rule.windows)
             results.extend(emit(index, rule.id, rule.emits, inputs, found))
     edges = {edge: _edge_work(index.edges[edge], parts) for edge, parts in arrived.items()}
-    return Worked(later, results, tuple(added), tuple(dropped), tally, edges, produced)
+    return Worked(later, results, tuple(added), tuple(dropped), tally, edges, produced, too_many)
 
 
 def _frame(messages: Sequence[Message]) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -47,6 +47,8 @@ class Gathered:
     """Tuples read, whatever became of them: accepted, late or undecodable."""
     dead: tuple[pa.Table, ...] = ()
     """The newest dead letters of each task, with the columns of `ingest.DEAD_LETTERS`."""
+    too_many: dict[str, int] = field(default_factory=dict)
+    """Steps that were given up in some task, and how many combinations they had come to in all of them."""
 
 
 def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
@@ -109,7 +111,16 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
             for name, s in streams.items()
         ),
         dead=tuple(report.dead for report in ordered if report.dead is not None),
+        too_many=_too_many(ordered),
     )
+
+
+def _too_many(reports: Sequence[TaskReport]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for report in reports:
+        for rule, combinations in report.too_many.items():
+            found[rule] = found.get(rule, 0) + combinations
+    return dict(sorted(found.items()))
 
 
 def _edge(kind: str, parts: Sequence[EdgeWork]) -> EdgeWork:

@@ -4,6 +4,8 @@ Runs that no window can reach are left out by their time range; the rest is one 
 equalities and one filter with everything else. Without equalities an inequality between the two
 sides drives a range join, and failing that, the pairs that the windows admit are formed in pieces
 of bounded size. There is never a loop over tuples.
+
+Where a bound is given, a step that would make more ends with `TooMany` before it fills the memory.
 """
 
 from __future__ import annotations
@@ -35,8 +37,19 @@ _FEW_PAIRS = 100_000
 _SORTING = 8
 """Sorting a stored tuple takes about as long as forming and checking so many pairs in a hash join."""
 _SAMPLE = 2_000
+_CHECKED = 100
+"""Pairs that may be formed and checked per combination that a step may make."""
 _SCREENED = 3
 """Stored tuples per arriving one beyond which the stored ones are screened by key before the join."""
+
+
+class TooMany(Exception):
+    """A step makes, or has to check, more combinations in one batch and task than it may."""
+
+    def __init__(self, combinations: int) -> None:
+        super().__init__(f"more than {combinations} combinations")
+        self.combinations = combinations
+        """At least so many; how many it would have been is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +107,20 @@ class Repetition:
 
 
 def probe(
-    index: RuleIndex, rule: ProbeRule, state: PartitionState, runs: Sequence[RunRef], frame: pl.DataFrame
+    index: RuleIndex,
+    rule: ProbeRule,
+    state: PartitionState,
+    runs: Sequence[RunRef],
+    frame: pl.DataFrame,
+    most: int | None = None,
 ) -> pl.DataFrame:
     """All combinations of arriving tuples and stored ones that satisfy the rule.
 
     `frame` holds what arrived on the rule's edge; `runs` is what the store may hold. Returns the
     columns that the edges and leaves behind the rule read, with the start's arrival number.
+
+    With `most`, raises `TooMany` instead of forming more combinations than that, or of checking a
+    hundred times as many pairs.
     """
     plan = plan_of(index, rule)
     arriving = frame[plan.arriving]
@@ -112,9 +133,9 @@ def probe(
     fresh = any(run.max_arrival >= first for run in reachable)
     conditions = (*plan.conditions, plan.order) if fresh else plan.conditions
     if not plan.probe_keys:
-        return _expand(plan, arriving, best_stretches(arriving, stored, plan.ranges), conditions)
+        return _expand(plan, arriving, best_stretches(arriving, stored, plan.ranges), conditions, most)
     pairs = _estimated_pairs(index, rule, state.batch, arriving, stored)
-    return _join(plan, arriving, stored, conditions, pairs)
+    return _join(plan, arriving, stored, conditions, pairs, most)
 
 
 def plan_of(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
@@ -270,7 +291,12 @@ def _stored(index: RuleIndex, rule: ProbeRule, plan: ProbePlan, run: pl.DataFram
 
 
 def _join(
-    plan: ProbePlan, arriving: pl.DataFrame, stored: pl.DataFrame, conditions: Sequence[pl.Expr], pairs: float
+    plan: ProbePlan,
+    arriving: pl.DataFrame,
+    stored: pl.DataFrame,
+    conditions: Sequence[pl.Expr],
+    pairs: float,
+    most: int | None,
 ) -> pl.DataFrame:
     """Tuples with equal keys that fulfil the conditions; about `pairs` have equal keys."""
     if pairs > max(_PAIRS, _SORTING * stored.height) and plan.ranges:
@@ -278,7 +304,9 @@ def _join(
         some, part = best_range(arriving, stored, plan.ranges)
         if some is not None and pairs * (1 - part) > _SORTING * stored.height:
             keys = number_keys(arriving, stored, plan.probe_keys, plan.stored_keys)
-            return _expand(plan, arriving, stretches(arriving, stored, some, keys), conditions)
+            return _expand(plan, arriving, stretches(arriving, stored, some, keys), conditions, most)
+    if most is not None and pairs > most:
+        _refuse_too_many(_counted_pairs(plan, arriving, stored), most * _CHECKED)
     partners = stored.lazy()
     if len(plan.probe_keys) == 1 and stored.height > _SCREENED * arriving.height:
         # Most stored tuples have no partner. Looking their keys up in a set is several times as fast as
@@ -291,7 +319,12 @@ def _join(
     # Streaming checks pairs as it forms them, so that a frequent key does not fill the memory; it
     # takes longer to begin.
     engine: Literal["in-memory", "streaming"] = "in-memory" if pairs <= _FEW_PAIRS else "streaming"
-    return _checked(plan, joined, conditions).collect(engine=engine)
+    found = _checked(plan, joined, conditions)
+    if most is None:
+        return found.collect(engine=engine)
+    made = found.head(most + 1).collect(engine=engine)
+    _refuse_too_many(made.height, most)
+    return made
 
 
 def _estimated_pairs(
@@ -328,10 +361,41 @@ def _coincidence(stored: pl.DataFrame, keys: Sequence[pl.Expr]) -> float:
 
 
 def _expand(
-    plan: ProbePlan, arriving: pl.DataFrame, found: Stretches, conditions: Sequence[pl.Expr]
+    plan: ProbePlan,
+    arriving: pl.DataFrame,
+    found: Stretches,
+    conditions: Sequence[pl.Expr],
+    most: int | None,
 ) -> pl.DataFrame:
-    kept = [_checked(plan, pairs.lazy(), conditions).collect() for pairs in pieces(arriving, found, _PAIRS)]
+    if most is not None:
+        _refuse_too_many(found.pairs, most * _CHECKED)
+    kept: list[pl.DataFrame] = []
+    made = 0
+    for pairs in pieces(arriving, found, _PAIRS):
+        kept.append(_checked(plan, pairs.lazy(), conditions).collect())
+        made += kept[-1].height
+        if most is not None:
+            _refuse_too_many(made, most)
     return pl.concat(kept) if kept else pl.DataFrame()
+
+
+def _counted_pairs(plan: ProbePlan, arriving: pl.DataFrame, stored: pl.DataFrame) -> int:
+    """How many pairs have equal keys."""
+    names = [str(number) for number in range(len(plan.probe_keys))]
+
+    def counted(frame: pl.DataFrame, keys: Sequence[pl.Expr], count: str) -> pl.LazyFrame:
+        values = [key.alias(name) for name, key in zip(names, keys, strict=True)]
+        return frame.lazy().select(values).group_by(names).agg(pl.len().cast(pl.Float64).alias(count))
+
+    both = counted(arriving, plan.probe_keys, "arriving").join(
+        counted(stored, plan.stored_keys, "stored"), on=names
+    )
+    return int(both.select((pl.col("arriving") * pl.col("stored")).sum()).collect().item())
+
+
+def _refuse_too_many(combinations: int, most: int) -> None:
+    if combinations > most:
+        raise TooMany(combinations)
 
 
 def _checked(plan: ProbePlan, pairs: pl.LazyFrame, conditions: Sequence[pl.Expr]) -> pl.LazyFrame:

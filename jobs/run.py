@@ -15,6 +15,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -31,6 +32,7 @@ from jobs.epoch_log import EpochLog
 from jobs.events import batch_completed
 from jobs.lock import hold
 from jobs.protocol import (
+    BatchGivenUp,
     Control,
     Deploy,
     DeployRefused,
@@ -45,7 +47,7 @@ from jobs.session import create_session, is_local, processors
 from jobs.sinks.tail import MOST_ENTRIES, ResultTail
 from jobs.sources.datasource import read_source, write_source
 from jobs.sources.live import START, Generated, LiveSource, entry_order
-from jobs.topology import Committed, Settings, Topology
+from jobs.topology import Committed, Excess, Settings, Topology
 from jobs.usable import check_usable
 from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph
@@ -158,8 +160,11 @@ class _Job:
             redis_url=given.redis,
             idle_timeout_us=given.idle_timeout,
             tail=MOST_ENTRIES,
+            most=given.most_combinations,
         )
-        topology = self._topology = Topology(spark, self._checkpoint, settings, self._observe)
+        topology = self._topology = Topology(
+            spark, self._checkpoint, settings, self._observe, relieve=self._relieve
+        )
         try:
             self._epochs = EpochLog(given.run, settings.epoch_batches, topology.last)
             topology.start(given.trigger_ms)
@@ -178,7 +183,7 @@ class _Job:
             while not self._done(topology):
                 self._wake.wait(_POLL_S)
                 self._wake.clear()
-                if topology.failed():
+                if topology.failed() and not self._done(topology):
                     topology.wait(_FAREWELL_S)
                     raise RuntimeError("Spark ended the streaming query without an error")
         finally:
@@ -229,6 +234,26 @@ class _Job:
             with self._changing:
                 self._checkpoint.forget_changes(committed.change.number)
         self._wake.set()
+
+    def _relieve(self, excess: Excess) -> Change | None:
+        """Say that a batch makes too much, and wait for another plan; None if told to stop instead."""
+        change = excess.change
+        self._outgoing.send(
+            BatchGivenUp(
+                run=self._given.run,
+                at=_now(),
+                plan_id=change.plan_id,
+                batch=excess.batch,
+                steps=dict(excess.too_many),
+                most=excess.most,
+            )
+        )
+        while self._stop is None or self._stop.mode != "now":
+            newest = self._checkpoint.newest_change()
+            if newest is not None and newest.number > change.number:
+                return newest
+            time.sleep(_POLL_S)
+        return None
 
     def _handle(self, message: Control) -> bool:
         """Called from the control thread."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -62,6 +62,8 @@ class BatchContext:
     redis_url: str | None
     tail: int
     """How many of a task's newest results per query, and of its dead letters, go to the driver."""
+    most: int | None = None
+    """How many combinations a step may make in a task before the batch is given up; None for any number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,8 @@ class TaskReport:
     """Tuples that each source or probe rule produced."""
     dead: pa.Table | None = None
     """The newest dead letters, with the columns of `ingest.DEAD_LETTERS`; None if there are none."""
+    too_many: dict[str, int] = field(default_factory=dict)
+    """As in `level.Worked`."""
 
 
 @lru_cache(maxsize=4)
@@ -185,7 +189,7 @@ class IngestStage:
             answers = _answer(context, 0, task, results, files)
             seconds = time.perf_counter() - started
             done_here = (tuple(streams), tuple(files), answers)
-            outbox.report(TaskReport(0, task, seconds, *done_here, {}, {}, (), (), passed, dead))
+            outbox.report(TaskReport(0, task, seconds, *done_here, {}, {}, (), (), passed, dead=dead))
         yield from outbox.rows
 
 
@@ -205,7 +209,7 @@ class LevelStage:
         yield from inbox.passing
         committed = read_manifest(context.previous).runs_by_store() if context.previous else {}
         state = PartitionState(context.state, partition, context.batch, committed, inserted=inbox.stored)
-        worked = work(graph, self.level, state, inbox.messages, context.watermark_us)
+        worked = work(graph, self.level, state, inbox.messages, context.watermark_us, context.most)
         files: list[OutputFile] = []
         with _outbox(context, graph, self.level, partition) as outbox:
             for message in worked.messages:
@@ -226,6 +230,7 @@ class LevelStage:
                     worked.added,
                     worked.dropped,
                     worked.rule_tuples,
+                    too_many=worked.too_many,
                 )
             )
         yield from outbox.rows

@@ -9,13 +9,16 @@ whose manifest exists is not worked on again; one whose manifest does not exist 
 that a reader or a later batch can see. Before a manifest is written, everything that it lists is
 flushed to the disk. A batch that does not begin where the last manifest ends is refused: Spark's own
 log is not flushed, and may have lost its end (see `sources.datasource`).
+
+A batch in which a step of the plan makes too much is not committed. Whoever runs the topology is told
+and gives another plan, under which the same tuples are worked on again.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,6 +82,31 @@ class Settings:
     epoch_batches: int = 16
     tail: int = 0
     """Newest results per query and task that come to the driver."""
+    most: int | None = None
+    """How many combinations a step may make in one batch and task; None for any number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """That a batch was given up because some steps of its plan made too much."""
+
+    batch: int
+    change: Change
+    too_many: Mapping[str, int]
+    """By probe rule, how many combinations it had come to."""
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """A batch worked on under one plan, not committed yet."""
+
+    graph: PhysicalGraph
+    previous: Manifest | None
+    """What it started from: the last commit, or an interim manifest behind a switch of plans."""
+    base: Switched | None
+    watermarks: Watermarks
+    gathered: Gathered
 
 
 class Topology:
@@ -87,7 +115,9 @@ class Topology:
     Arguments: a session; the checkpoint, with at least one plan change recorded and its source
     written; settings; `observe`, called after each commit (an exception in it stops the topology);
     `prepare`, called with a batch's number before its plan is looked up, so that a plan change that
-    takes effect with this batch can still be recorded.
+    takes effect with this batch can still be recorded; `relieve`, needed with `Settings.most`, called
+    for a batch that made too much, whose answer is the newer change under which to work on it again,
+    or None to end the topology.
     """
 
     def __init__(
@@ -97,12 +127,15 @@ class Topology:
         settings: Settings,
         observe: Callable[[Committed], None],
         prepare: Callable[[int], None] | None = None,
+        relieve: Callable[[Excess], Change | None] | None = None,
     ) -> None:
         self._spark = spark
         self._checkpoint = checkpoint
         self._settings = settings
         self._observe = observe
         self._prepare = prepare
+        assert settings.most is None or relieve is not None, "a bound needs somebody who relieves"
+        self._relieve = relieve
         self._partitions = checkpoint.identity.partitions
         self._last = checkpoint.commits.last()
         self._at_work = threading.Lock()
@@ -227,8 +260,44 @@ class Topology:
         if self._prepare is not None:
             self._prepare(batch)
         change = self._change(planned)
-        graph = self._checkpoint.graph(change.plan)
         before = self._last
+        attempt = self._attempt(planned, change, started_us)
+        while attempt.gathered.too_many:
+            change = self._relieved(attempt, batch, change)
+            attempt = self._attempt(planned, change, started_us)
+        switched = before is None or before.change != change.number
+        graph, base, gathered = attempt.graph, attempt.base, attempt.gathered
+        manifest = successor(
+            attempt.previous,
+            base.removed if base is not None else (),
+            graph,
+            change,
+            batch // self._settings.epoch_batches,
+            planned,
+            attempt.watermarks,
+            gathered,
+            started_us,
+            time.time_ns() // 1000,
+        )
+        self._make_durable(manifest, before)
+        self._checkpoint.commits.write(manifest)
+        self._last = manifest
+        if self._settings.output is not None:
+            show(self._settings.output, manifest.files)
+        root = state_root(self._checkpoint.state)
+        root.delete(manifest.removed)
+        if base is not None:
+            Path(base.path).unlink(missing_ok=True)
+            root.remove_empty_folders()
+        if self._untidy or batch % _SWEPT_EVERY == 0:
+            self._sweep(manifest)
+        seconds = time.perf_counter() - began
+        self._observe(Committed(manifest, graph, change, gathered, planned.backlog, seconds, switched))
+
+    def _attempt(self, planned: PlannedBatch, change: Change, started_us: int) -> _Attempt:
+        """Work on a batch under the plan of a change; nothing is committed."""
+        graph = self._checkpoint.graph(change.plan)
+        before, batch = self._last, planned.batch
         switched = before is None or before.change != change.number
         base = self._switch(before, graph, change, batch) if switched else None
         previous = base.manifest if base is not None else before
@@ -251,39 +320,31 @@ class Topology:
             late_below_us=watermarks.late_below_us,
             redis_url=self._settings.redis_url,
             tail=self._settings.tail,
+            most=self._settings.most,
         )
         try:
             reports = self._run(graph, context, planned)
         finally:
             if folder is not None:
                 remove_batch(folder)
-        gathered = gather(graph, reports)
-        manifest = successor(
-            previous,
-            base.removed if base is not None else (),
-            graph,
-            change,
-            batch // self._settings.epoch_batches,
-            planned,
-            watermarks,
-            gathered,
-            started_us,
-            time.time_ns() // 1000,
-        )
-        self._make_durable(manifest, before)
-        self._checkpoint.commits.write(manifest)
-        self._last = manifest
-        if self._settings.output is not None:
-            show(self._settings.output, manifest.files)
-        root = state_root(self._checkpoint.state)
-        root.delete(manifest.removed)
-        if base is not None:
-            Path(base.path).unlink(missing_ok=True)
-            root.remove_empty_folders()
-        if self._untidy or batch % _SWEPT_EVERY == 0:
-            self._sweep(manifest)
-        seconds = time.perf_counter() - began
-        self._observe(Committed(manifest, graph, change, gathered, planned.backlog, seconds, switched))
+        return _Attempt(graph, previous, base, watermarks, gather(graph, reports))
+
+    def _relieved(self, attempt: _Attempt, batch: int, change: Change) -> Change:
+        """The change under which to work on a batch again that made too much.
+
+        The one that the batch was planned under stays in Spark's log; a process that dies meanwhile
+        begins with it again, makes too much again, and asks again.
+        """
+        assert self._relieve is not None  # nothing is given up otherwise
+        assert self._settings.most is not None
+        self._untidy = True
+        if attempt.base is not None:
+            Path(attempt.base.path).unlink(missing_ok=True)
+        instead = self._relieve(Excess(batch, change, attempt.gathered.too_many, self._settings.most))
+        if instead is None:
+            raise _Stopping
+        assert instead.number > change.number, "a batch is worked on again under a newer plan only"
+        return instead
 
     def _sweep(self, manifest: Manifest) -> None:
         """Delete what attempts that were given up have left; no other task is at work between batches.
@@ -326,7 +387,9 @@ class Topology:
 
         On one host it is one stage, in a cluster a chain of stages; `jobs.round` says why.
         """
-        groups = assign(planned.descriptors, self._partitions)
+        # A plan that relieves a batch may read fewer streams than the one it was planned under.
+        read = {stream.name for stream in graph.streams}
+        groups = assign([d for d in planned.descriptors if d.stream in read], self._partitions)
         if context.exchange is not None:
             try:
                 return self._run_round(graph, context, groups)

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from jobs.protocol import (
     AnyEvent,
     BatchCompleted,
+    BatchGivenUp,
     DeployRefused,
     EpochCompleted,
     Heartbeat,
@@ -185,7 +186,7 @@ def _effect(state: LiveState, event: AnyEvent) -> dict[str, object]:
                 "plan_id": event.plan_id,
                 "epoch": event.epoch,
             }
-        case DeployRefused():
+        case DeployRefused() | BatchGivenUp():
             return {}
         case JobStopped():
             return {"state": "stopped"}

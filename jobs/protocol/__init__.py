@@ -220,6 +220,19 @@ class PlanSwitched(Event):
     cause: str
 
 
+class BatchGivenUp(Event):
+    """A batch in which steps of the plan make more than they may. It is worked on again under the next
+    plan that is deployed; until then nothing is committed."""
+
+    type: Literal["batch_given_up"] = "batch_given_up"
+    plan_id: str
+    batch: int
+    steps: dict[str, int]
+    """By probe rule of the plan, how many combinations it had come to."""
+    most: int
+    """How many a step may make in one batch and task."""
+
+
 class DeployRefused(Event):
     """A deploy message that cannot be carried out; the running plan stays."""
 
@@ -304,6 +317,7 @@ AnyEvent = Annotated[
     | BatchCompleted
     | EpochCompleted
     | PlanSwitched
+    | BatchGivenUp
     | DeployRefused
     | JobStopped
     | JobFailed,

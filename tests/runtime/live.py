@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -94,7 +94,14 @@ class Live:
         return json.loads(made.graph.to_json())
 
     def start(
-        self, run: str, plan_id: str, graph: dict[str, Any], trigger_ms: int = 100, *, files: bool = True
+        self,
+        run: str,
+        plan_id: str,
+        graph: dict[str, Any],
+        trigger_ms: int = 100,
+        *,
+        files: bool = True,
+        options: Sequence[str] = (),
     ) -> None:
         """Start the job; its results go to files too, unless only the newest are wanted, in Redis."""
         file = self._folder / f"{plan_id}.json"
@@ -121,6 +128,7 @@ class Live:
             str(trigger_ms),
         ]
         command += ["--parallelism", "2", *(["--out", self._folder / "out"] if files else [])]
+        command += options
         self._process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
 
     @property

@@ -35,6 +35,7 @@ const story: LiveEvent[] = [
   started, batch(0), batch(1),
   { type: "plan_switched", version: 1, run: "a1", at: at(2), plan_id: "P2", epoch: 2, batch: 2, cause: "deploy" },
   { ...batch(2), epoch: 2, plan_id: "P2" },
+  { type: "batch_given_up", version: 1, run: "a1", at: at(3), plan_id: "P2", batch: 3, steps: { "P-1": 6 }, most: 5 },
   { type: "deploy_refused", version: 1, run: "a1", at: at(3), plan_id: "P3", reason: "no" },
   heartbeat("idle"), batch(3), epoch(1), heartbeat("stopping"), batch(4), epoch(1, "a1", 5), epoch(2),
   { type: "job_stopped", version: 1, run: "a1", at: at(5), reason: "asked" },

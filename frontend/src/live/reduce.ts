@@ -100,6 +100,7 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
         epoch,
       };
     }
+    case "batch_given_up":
     case "deploy_refused":
       return state;
     case "job_stopped":

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from jobs.protocol import (
     AnyEvent,
     BatchCompleted,
+    BatchGivenUp,
     DeployRefused,
     ElementRate,
     EpochCompleted,
@@ -94,6 +95,15 @@ event: st.SearchStrategy[AnyEvent] = st.one_of(
     epochs,
     st.builds(
         PlanSwitched, run=runs, at=times, plan_id=plans, epoch=small, batch=small, cause=st.just("deploy")
+    ),
+    st.builds(
+        BatchGivenUp,
+        run=runs,
+        at=times,
+        plan_id=plans,
+        batch=small,
+        steps=st.just({"P-1": 6}),
+        most=st.just(5),
     ),
     st.builds(DeployRefused, run=runs, at=times, plan_id=plans, reason=st.just("no room")),
     st.builds(JobStopped, run=runs, at=times, reason=st.just("now")),
