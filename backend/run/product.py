@@ -30,6 +30,14 @@ class NotReady(Exception):
     """A part did not become ready in time."""
 
 
+def web_command(host: str, port: int) -> list[str]:
+    """What serves the pages and the API."""
+    command = [sys.executable, "-m", "uvicorn", "backend.asgi:application", "--host", host]
+    # Live pages hold their connections for ever.
+    options = ["--no-access-log", "--lifespan", "off", "--timeout-graceful-shutdown", "2"]
+    return [*command, "--port", str(port), *options]
+
+
 class Product:
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
@@ -137,11 +145,7 @@ class Product:
     def _start_web(self) -> None:
         host, port = self._setting.host, self._setting.port
         local = "127.0.0.1" if host == "0.0.0.0" else host
-        command = [sys.executable, "-m", "uvicorn", "backend.asgi:application", "--host", host]
-        options = ["--port", str(port), "--no-access-log", "--lifespan", "off"]
-        # Live pages hold their connections for ever.
-        options += ["--timeout-graceful-shutdown", "2"]
-        self._start("web", [*command, *options], lambda _: _is_healthy(f"http://{local}:{port}/healthz"))
+        self._start("web", web_command(host, port), lambda _: _is_healthy(f"http://{local}:{port}/healthz"))
 
     def _start(
         self,
@@ -224,4 +228,3 @@ def _is_healthy(url: str) -> bool:
 def _say(part: str, what: str) -> None:
     sys.stdout.write(f"{part:<10} {what}".rstrip() + "\n")
     sys.stdout.flush()
-

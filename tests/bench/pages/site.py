@@ -1,0 +1,228 @@
+"""The product's web server over a real Redis and database, with one topology of 300 stores that nobody
+computes: its plan is a real one, its events are written by the benchmark as the job writes them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import redis
+
+from backend.run.product import web_command
+from backend.run.setting import free_port
+from jobs.protocol import (
+    BatchCompleted,
+    EdgeMetrics,
+    Heartbeat,
+    JobStarted,
+    QueryMetrics,
+    StoreMetrics,
+    StreamMetrics,
+    events_key,
+)
+from optimizer.catalog import Catalog
+from optimizer.graph import PhysicalGraph
+from optimizer.plan import plan
+from optimizer.problem import Options
+from optimizer.sql import parse_query
+from optimizer.statistics import FixedStatistics
+from optimizer.stream import Stream
+from optimizer.types import ColumnType
+from tests.runtime.live import RedisServer
+
+ROOT = Path(__file__).resolve().parents[3]
+NAME = "large"
+RUN = "0" * 16
+PASSWORD = "long-enough-1"
+STREAMS = 300
+QUERIES = 200
+TASKS = 4
+
+
+def large_graph() -> PhysicalGraph:
+    """200 queries around a ring of 300 streams, three-way and two-way in turns: each overlaps the next.
+
+    The plan has a store per stream and over a thousand edges.
+    """
+    kind = ColumnType.BIGINT
+    columns = (("at", ColumnType.TIMESTAMP), *((name, kind) for name in "ab"))
+    names = [f"s{number:03}" for number in range(STREAMS)]
+    catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in names)
+    queries = []
+    for number in range(QUERIES):
+        first = number * STREAMS // QUERIES
+        members = [names[(first + step) % STREAMS] for step in range(2 + (number + 1) % 2)]
+        inputs = ", ".join(f"{name} [RANGE 1 MINUTE]" for name in members)
+        joins = " AND ".join(
+            f"{one}.a = {other}.{column}"
+            for one, other, column in zip(members, members[1:], "ab", strict=False)
+        )
+        text = f"SELECT {members[0]}.a, {members[-1]}.b FROM {inputs} WHERE {joins}"
+        queries.append(parse_query(text, f"query{number:03}", catalog))
+    rates = FixedStatistics(dict.fromkeys(names, 10.0))
+    return plan(queries, catalog, rates, "greedy", Options(), "everything", tasks=TASKS).graph
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    url: str
+    cookies: dict[str, str]
+    graph: PhysicalGraph
+    events: redis.Redis
+    web: subprocess.Popen[bytes]
+
+    def batch(self, number: int) -> BatchCompleted:
+        """A batch of all 300 stores, with other numbers than the last one."""
+        return _batch(self.graph, number)
+
+    def heartbeat(self, batch: int) -> Heartbeat:
+        return Heartbeat(run=RUN, at=datetime.now(UTC), state="running", batch=batch)
+
+    def send(self, message: BatchCompleted | Heartbeat) -> str:
+        """Writes it as the job does; returns its id."""
+        written: str = self.events.xadd(events_key(NAME), {"message": message.model_dump_json()}, maxlen=1000)
+        return written
+
+    def tell(self, batch: int) -> None:
+        self.send(self.batch(batch))
+
+
+@contextmanager
+def site(home: Path) -> Iterator[Site]:
+    """The server, for as long as the block lasts."""
+    graph = large_graph()
+    store = home / "redis"
+    store.mkdir()
+    server = RedisServer(store)
+    server.start()
+    port = free_port()
+    os.environ |= {
+        "MILLRACE_HOME": str(home),
+        "REDIS_URL": f"redis://127.0.0.1:{server.port}/0",
+        "DJANGO_SETTINGS_MODULE": "backend.settings",
+        "MILLRACE_RATE_ACCOUNT": "100000/min",
+        "MILLRACE_LOG_LEVEL": "WARNING",
+    }
+    for name in ("DATABASE_URL",):
+        os.environ.pop(name, None)
+    subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity", "0"], cwd=ROOT, check=True)
+    web = subprocess.Popen(web_command("127.0.0.1", port), cwd=ROOT, stderr=subprocess.DEVNULL)
+    client: redis.Redis = redis.Redis(port=server.port, decode_responses=True)
+    try:
+        cookie = _fill(graph)
+        started = JobStarted(run=RUN, at=datetime.now(UTC), pid=1, host="bench", plan_id=f"{NAME}.1", batch=0)
+        client.xadd(events_key(NAME), {"message": started.model_dump_json()})
+        url = f"http://127.0.0.1:{port}"
+        _wait(f"{url}/healthz")
+        made = Site(url, {"sessionid": cookie}, graph, client, web)
+        made.tell(0)
+        yield made
+    finally:
+        web.kill()
+        web.wait()
+        client.close()
+        server.stop()
+
+
+def _fill(graph: PhysicalGraph) -> str:
+    """An account and the topology, in the database; returns the account's session."""
+    import django
+
+    django.setup()
+    from django.contrib.auth.models import User
+    from django.test import Client
+
+    from backend.topologies.actions import create_topology
+    from backend.topologies.models import Desired, Plan, Run, RunState, Topology
+
+    account = User.objects.create_user("bench", password=PASSWORD)
+    topology = create_topology(NAME)
+    made = Plan.objects.create(
+        topology=topology,
+        plan_id=f"{NAME}.1",
+        revision=1,
+        graph=graph.to_json(),
+        text="made by a benchmark",
+        method="individual",
+        status="feasible",
+        probe=1.0,
+        storage=1.0,
+        latency=0.0,
+        individual_cost=2.0,
+        build_seconds=0.0,
+        solve_seconds=0.0,
+    )
+    run = Run.objects.create(id=RUN, topology=topology, state=RunState.RUNNING, plan=made)
+    Topology.objects.update(
+        desired=Desired.RUNNING, plan=made, active_plan=made, current_run=run, planned_revision=1, revision=1
+    )
+    client = Client()
+    client.force_login(account)
+    return str(client.cookies["sessionid"].value)
+
+
+def _batch(graph: PhysicalGraph, number: int) -> BatchCompleted:
+    now = datetime.now(UTC)
+
+    def moved(position: int, least: int) -> int:
+        return least + (position * 37 + number * 13) % 900
+
+    return BatchCompleted(
+        run=RUN,
+        at=now,
+        batch=number,
+        epoch=1,
+        plan_id=f"{NAME}.1",
+        seconds=0.5,
+        tuples_in=moved(0, 5000),
+        backlog=0,
+        level_seconds=[0.1] * (graph.depth + 1),
+        streams={
+            one.name: StreamMetrics(
+                accepted=moved(at, 10), late=0, undecodable=0, watermark=now, max_event_time=now
+            )
+            for at, one in enumerate(graph.streams)
+        },
+        stores={
+            one.id: StoreMetrics(
+                tuples=moved(at, 1000),
+                bytes=moved(at, 1000) * 60,
+                inserted=moved(at, 10),
+                evicted=moved(at, 5),
+                probes=moved(at, 100),
+                matches=moved(at, 50),
+                per_task=[moved(at + task, 250) for task in range(one.tasks)],
+            )
+            for at, one in enumerate(graph.stores)
+        },
+        edges={
+            one.id: EdgeMetrics(tuples=moved(at, 10), messages=4, bytes=4000)
+            for at, one in enumerate(graph.edges)
+        },
+        queries={
+            one.name: QueryMetrics(
+                results=moved(at, 0), latency_ms_p50=100.0, latency_ms_p99=300.0, complete_since=now
+            )
+            for at, one in enumerate(graph.queries)
+        },
+    )
+
+
+def _wait(url: str) -> None:
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
