@@ -10,13 +10,18 @@ import type { SchemaRelation } from "./completion";
 import { watchDeployment, type Deployment } from "./deployment";
 import { DeploymentLine } from "./DeploymentLine";
 import { dropDraft, keepDraft, readDraft } from "./draft";
+import { ParameterBar } from "./ParameterBar";
 import { PlanPane } from "./PlanPane";
 import { PreviewPane } from "./PreviewPane";
 import { QueryDrawer } from "./QueryDrawer";
 import { TagList } from "./TagList";
 import { ProblemList } from "./ProblemList";
 import { SchemaPane } from "./SchemaPane";
+import { sharedIn, shareLink, type Shared } from "./share";
 import { createSqlEditor, type SqlEditor } from "./sqlEditor";
+import { TextHistory } from "./TextHistory";
+import { readHistory, remember, type Entry } from "./textHistory";
+import { dropUndo, keepUndo, readUndo } from "./undoHistory";
 import { useValidation } from "./useValidation";
 
 interface Props {
@@ -35,13 +40,25 @@ function relations(streams: readonly StreamDocument[], queries: readonly QueryDo
   ];
 }
 
+/** The text that the page's address carries. It is taken out of the address; what it takes the place of goes to the history. */
+function takeShared(present: string, name: string): Shared | null {
+  const found = sharedIn(window.location.hash);
+  if (found === null) return null;
+  if (present.trim() !== "" && present !== found.sql) remember({ at: new Date().toISOString(), action: "replaced", name, sql: present });
+  window.history.replaceState(null, "", window.location.pathname);
+  return found;
+}
+
 /** Streams and columns, the SQL, and the plan; everything else follows from the text. */
 export function Editor(props: Props): JSX.Element {
   const { query, onQuery } = props;
   const [kept] = useState(() => readDraft(query?.id ?? null));
-  const [sql, setSql] = useState(kept?.sql ?? query?.sql ?? "");
-  const [name, setName] = useState(query?.name ?? kept?.name ?? "");
-  const [description, setDescription] = useState(kept?.description ?? query?.description ?? "");
+  const [shared] = useState(() => takeShared(kept?.sql ?? query?.sql ?? "", query?.name ?? kept?.name ?? ""));
+  const [sql, setSql] = useState(shared?.sql ?? kept?.sql ?? query?.sql ?? "");
+  const [name, setName] = useState(query?.name ?? shared?.name ?? kept?.name ?? "");
+  const [description, setDescription] = useState(shared?.description ?? kept?.description ?? query?.description ?? "");
+  const [past, setPast] = useState<readonly Entry[] | null>(null);
+  const [link, setLink] = useState<string | null>(null);
   const [notice, setNotice] = useState<{ text: string; bad: boolean } | null>(null);
   const [busy, setBusy] = useState(false);
   /** A new object for every press, so that the same text is tried again. */
@@ -83,6 +100,7 @@ export function Editor(props: Props): JSX.Element {
     let saved: QueryDocument;
     if (query === null) {
       saved = await createQuery({ name: own, sql: text, description, tags: [] });
+      dropUndo(null);
       // The page becomes the query's own without loading again, so undo reaches back to the first letter.
       window.history.replaceState(null, "", `/queries/${saved.id}/`);
       document.title = document.title.replace(/^[^·]*/, `${saved.name} `);
@@ -92,6 +110,7 @@ export function Editor(props: Props): JSX.Element {
       saved = await saveVersion(query.id, text);
     }
     dropDraft(query?.id ?? null);
+    noted("saved", saved.name, text);
     onQuery(saved);
     setNotice({ text: `Saved as version ${saved.version}.`, bad: false });
     return saved;
@@ -100,6 +119,7 @@ export function Editor(props: Props): JSX.Element {
     const saved = changed ? await save() : query;
     if (saved === null) return;
     setDeployment({ kind: "asked" });
+    noted("deployed", saved.name, saved.sql);
     const answer = await deployQuery(saved.id);
     watching.current.abort();
     watching.current = new AbortController();
@@ -107,12 +127,27 @@ export function Editor(props: Props): JSX.Element {
       setDeployment({ kind: "failed", topology: answer.topology, reason: explainError(error) }),
     );
   };
+  const noted = (action: Entry["action"], called: string, text: string): void => {
+    const entries = remember({ at: new Date().toISOString(), action, name: called, sql: text });
+    setPast((shown) => (shown === null ? null : entries));
+  };
+  /** A saved query without changes has an address already; any other text travels in the link. */
+  const share = async (): Promise<void> => {
+    const path = query === null ? "/queries/new/" : `/queries/${query.id}/`;
+    const address = changed ? shareLink(window.location.origin, path, { sql: editor.current?.text() ?? sql, name, description }) : `${window.location.origin}${path}`;
+    setLink(address);
+    // Only a page that came over HTTPS, or from this machine, may write to the clipboard.
+    if (window.isSecureContext) await navigator.clipboard.writeText(address);
+    setNotice({ text: window.isSecureContext ? "The link is on your clipboard." : "Copy the link below.", bad: false });
+  };
   const format = async (): Promise<void> => {
     const before = editor.current?.text() ?? "";
     const formatted = (await formatSql(before)).sql;
     if (formatted !== before && editor.current?.text() === before) editor.current.replaceAll(formatted);
   };
 
+  const own = useRef<number | null>(null);
+  own.current = query?.id ?? null;
   // The editor lives as long as the page; its keys call what the newest rendering offers.
   const keys = useRef({ save: () => {}, deploy: () => {}, format: () => {} });
   keys.current = { save: () => void attempt(async () => void (await save())), deploy: () => void attempt(deploy), format: () => void attempt(format) };
@@ -120,6 +155,7 @@ export function Editor(props: Props): JSX.Element {
     if (host.current === null) return undefined;
     const made = createSqlEditor(host.current, {
       doc: sql,
+      state: shared === null ? readUndo(query?.id ?? null, sql) : null,
       schema: () => schema.current,
       onChange: setSql,
       onSave: () => keys.current.save(),
@@ -128,7 +164,11 @@ export function Editor(props: Props): JSX.Element {
     });
     editor.current = made;
     if (query === null) made.focus();
+    // Leaving is rarer than typing, and `pagehide` comes before every way of leaving.
+    const leave = (): void => keepUndo(own.current, made.text(), made.state());
+    window.addEventListener("pagehide", leave);
     return () => {
+      window.removeEventListener("pagehide", leave);
       watching.current.abort();
       made.dispose();
     };
@@ -139,6 +179,11 @@ export function Editor(props: Props): JSX.Element {
     else keepDraft(query?.id ?? null, { sql, name, description, version: query?.version ?? null });
   }, [sql, name, description, changed]);
 
+  const preview = (): void => {
+    const text = editor.current?.text() ?? sql;
+    noted("previewed", name.trim(), text);
+    setPreviewed({ sql: text });
+  };
   const overtaken = kept !== null && query !== null && kept.version !== null && kept.version < query.version && sql === kept.sql;
   const tags = (next: string[]): void => {
     if (query !== null) void attempt(async () => onQuery(await describeQuery(query.id, { tags: next })));
@@ -157,8 +202,10 @@ export function Editor(props: Props): JSX.Element {
         {query !== null && <StatusBadge state={query.status} />}
         {query !== null && query.topology !== null && <a href={`/topologies/${encodeURIComponent(query.topology)}/`}>{query.topology}</a>}
         {query !== null && <span class="muted">v{query.version}{changed ? " + changes" : ""}</span>}
+        <button type="button" class="button" aria-expanded={past !== null} title="Texts that you previewed, saved or deployed" onClick={() => setPast(past === null ? readHistory() : null)}>History</button>
+        <button type="button" class="button" disabled={sql.trim() === ""} title="Copy a link to this text" onClick={() => void attempt(share)}>Share</button>
         <button type="button" class="button" disabled={busy} title="Shift-Alt-F" onClick={keys.current.format}>Format</button>
-        <button type="button" class="button" disabled={checked.problems.length > 0 || sql.trim() === ""} title="Run it over recent tuples, without deploying it" onClick={() => setPreviewed({ sql: editor.current?.text() ?? sql })}>Preview</button>
+        <button type="button" class="button" disabled={checked.problems.length > 0 || sql.trim() === ""} title="Run it over recent tuples, without deploying it" onClick={preview}>Preview</button>
         <button type="button" class="button" disabled={busy || readOnly || !changed} title="Ctrl-S" onClick={keys.current.save}>Save</button>
         <button type="button" class="button primary" disabled={busy || readOnly || checked.problems.length > 0 || sql.trim() === ""} title="Ctrl-Enter" onClick={keys.current.deploy}>Deploy</button>
       </div>
@@ -175,15 +222,23 @@ export function Editor(props: Props): JSX.Element {
         </p>
       )}
       {notice !== null && <p class={notice.bad ? "problem-line" : "notice"} role={notice.bad ? "alert" : "status"}>{notice.text}</p>}
+      {link !== null && (
+        <div class="toolbar">
+          <label class="inline grow"><span class="muted">Link</span><input type="text" class="mono" readOnly value={link} onFocus={(event) => event.currentTarget.select()} /></label>
+          <button type="button" class="button small" onClick={() => setLink(null)}>Close</button>
+        </div>
+      )}
       {deployment !== null && <DeploymentLine deployment={deployment} />}
       <div class="editor-panes">
         <SchemaPane streams={props.streams} queries={props.queries.filter((other) => other.id !== query?.id)} problem={props.streamsProblem} colour={props.colour} onInsert={(text) => editor.current?.insert(text)} />
         <div class="pane sql">
+          <ParameterBar sql={sql} readOnly={readOnly} onReplace={(from, to, text) => editor.current?.replace(from, to, text)} />
           <div ref={host} class="sql-host" />
           <ProblemList problems={checked.problems} empty={sql.trim() === ""} validation={checked.validation} pending={checked.pending} onGo={(problem) => editor.current?.goTo(problem)} onFix={(problem) => editor.current?.fix(problem)} />
         </div>
         <PlanPane explanation={checked.explanation} outlook={checked.outlook} reason={checked.reason} stale={checked.pending || checked.problems.length > 0} colour={props.colour} />
       </div>
+      {past !== null && <TextHistory entries={past} current={sql} onTake={(text) => editor.current?.replaceAll(text)} onClose={() => setPast(null)} />}
       {previewed !== null && <PreviewPane key={previewed.sql} asked={previewed} name={name.trim() === "" ? null : name.trim()} changed={previewed.sql !== sql} onClose={() => setPreviewed(null)} />}
       {query !== null && (
         <QueryDrawer

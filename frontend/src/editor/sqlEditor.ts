@@ -1,6 +1,6 @@
 /** The SQL editor: CodeMirror with our completion, our problems and our keys. */
 import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, snippet, type Completion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history, historyField, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { sql, StandardSQL } from "@codemirror/lang-sql";
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, lintKeymap, nextDiagnostic, setDiagnostics, type Diagnostic } from "@codemirror/lint";
@@ -13,6 +13,8 @@ import { problemSpan } from "./problemSpan";
 
 export interface SqlEditorOptions {
   readonly doc: string;
+  /** What `state` gave when the page was left with this text; null to begin without a past. */
+  readonly state: unknown;
   readonly schema: () => readonly SchemaRelation[];
   readonly onChange: (sql: string) => void;
   readonly onSave: () => void;
@@ -22,9 +24,13 @@ export interface SqlEditorOptions {
 
 export interface SqlEditor {
   text(): string;
+  /** The text with all that can be undone and redone, as JSON. */
+  state(): unknown;
   /** One undoable change of the whole text. */
   replaceAll(sql: string): void;
   insert(text: string): void;
+  /** One undoable change of a part. */
+  replace(from: number, to: number, text: string): void;
   show(problems: readonly Problem[]): void;
   /** Apply a problem's suggestion where the problem is underlined now. */
   fix(problem: Problem): void;
@@ -42,6 +48,8 @@ const KINDS: Readonly<Record<Offer["kind"], string>> = {
   keyword: "keyword",
   window: "type",
 };
+
+const PAST = { past: historyField };
 
 function completionOf(offer: Offer): Completion {
   return {
@@ -65,6 +73,8 @@ const colours = HighlightStyle.define([
 export function createSqlEditor(element: HTMLElement, options: SqlEditorOptions): SqlEditor {
   const complete = (context: CompletionContext): CompletionResult | null => {
     const before = context.state.sliceDoc(Math.max(0, context.pos - 1), context.pos);
+    // Nothing is called like a number, and Enter behind one shall begin a line.
+    if (!context.explicit && context.matchBefore(/(?<![\w.])[\d.]+$/) !== null) return null;
     // By itself only while a name is being written; after a space only when asked (Ctrl-Space) or behind FROM and JOIN.
     const asked = context.explicit || /[\w.[]/.test(before) || context.matchBefore(/\b(?:from|join|where|and|on)\s+$/i) !== null;
     if (!asked) return null;
@@ -77,40 +87,41 @@ export function createSqlEditor(element: HTMLElement, options: SqlEditorOptions)
   };
   let shown: readonly Problem[] = [];
 
+  const config = {
+    doc: options.doc,
+    extensions: [
+      keymap.of([
+        { key: "Mod-Enter", run: run(options.onDeploy) },
+        { key: "Mod-s", run: run(options.onSave), preventDefault: true },
+        { key: "Shift-Alt-f", run: run(options.onFormat), preventDefault: true },
+        { key: "Mod-.", run: () => fixNearest() },
+        { key: "Tab", run: acceptCompletion },
+      ]),
+      lineNumbers(),
+      highlightActiveLineGutter(),
+      highlightSpecialChars(),
+      history(),
+      drawSelection(),
+      EditorState.allowMultipleSelections.of(true),
+      bracketMatching(),
+      closeBrackets(),
+      highlightActiveLine(),
+      autocompletion({ override: [complete], icons: false, activateOnTyping: true }),
+      sql({ dialect: StandardSQL }),
+      syntaxHighlighting(colours),
+      lintGutter(),
+      placeholder("SELECT d.flight, w.wind_speed\nFROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w\nWHERE d.origin = w.origin"),
+      EditorView.lineWrapping,
+      EditorView.contentAttributes.of({ "aria-label": "SQL", spellcheck: "false", tabindex: "0" }),
+      keymap.of([...closeBracketsKeymap, ...completionKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
+      EditorView.updateListener.of((change) => {
+        if (change.docChanged) options.onChange(change.state.doc.toString());
+      }),
+    ],
+  };
   const view = new EditorView({
     parent: element,
-    state: EditorState.create({
-      doc: options.doc,
-      extensions: [
-        keymap.of([
-          { key: "Mod-Enter", run: run(options.onDeploy) },
-          { key: "Mod-s", run: run(options.onSave), preventDefault: true },
-          { key: "Shift-Alt-f", run: run(options.onFormat), preventDefault: true },
-          { key: "Mod-.", run: () => fixNearest() },
-          { key: "Tab", run: acceptCompletion },
-        ]),
-        lineNumbers(),
-        highlightActiveLineGutter(),
-        highlightSpecialChars(),
-        history(),
-        drawSelection(),
-        EditorState.allowMultipleSelections.of(true),
-        bracketMatching(),
-        closeBrackets(),
-        highlightActiveLine(),
-        autocompletion({ override: [complete], icons: false, activateOnTyping: true }),
-        sql({ dialect: StandardSQL }),
-        syntaxHighlighting(colours),
-        lintGutter(),
-        placeholder("SELECT d.flight, w.wind_speed\nFROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w\nWHERE d.origin = w.origin"),
-        EditorView.lineWrapping,
-        EditorView.contentAttributes.of({ "aria-label": "SQL", spellcheck: "false", tabindex: "0" }),
-        keymap.of([...closeBracketsKeymap, ...completionKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
-        EditorView.updateListener.of((change) => {
-          if (change.docChanged) options.onChange(change.state.doc.toString());
-        }),
-      ],
-    }),
+    state: options.state === null ? EditorState.create(config) : EditorState.fromJSON(options.state, config, PAST),
   });
 
   const fix = (problem: Problem): void => {
@@ -138,12 +149,16 @@ export function createSqlEditor(element: HTMLElement, options: SqlEditorOptions)
 
   return {
     text: () => view.state.doc.toString(),
+    state: () => view.state.toJSON(PAST),
     replaceAll: (text) => {
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, userEvent: "input.replace" });
     },
     insert: (text) => {
       view.dispatch(view.state.replaceSelection(text), { userEvent: "input.insert" });
       view.focus();
+    },
+    replace: (from, to, text) => {
+      view.dispatch({ changes: { from, to, insert: text }, userEvent: "input.replace" });
     },
     show: (problems) => {
       shown = problems;
