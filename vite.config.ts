@@ -1,19 +1,14 @@
 import { resolve } from "node:path";
 import { defineConfig } from "vitest/config";
-import { recordedBackend } from "./frontend/dev/recordedBackend.ts";
-
-const backend = process.env["MILLRACE_BACKEND"];
 
 /**
  * One entry mounts every island. The backend's pages find its files through `dist/.vite/manifest.json`
- * and serve them under `base`. `npm run dev` answers from recorded fixtures, or from a
- * running product when MILLRACE_BACKEND names its address.
+ * and serve them under `base`. `npm run dev` builds anew whenever a source changes; a running product
+ * serves the new files at the next load.
  */
 export default defineConfig({
   root: "frontend",
   base: "/static/frontend/",
-  plugins: backend === undefined ? [recordedBackend()] : [],
-  server: { port: 5173, strictPort: true, ...(backend === undefined ? {} : { proxy: { "/api": backend } }) },
   build: {
     outDir: "dist",
     emptyOutDir: true,

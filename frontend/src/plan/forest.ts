@@ -6,7 +6,7 @@
  * its metrics, over every redrawing.
  */
 import { expressionText } from "./expressionText";
-import { streamOf, type Edge, type Emit, type PhysicalGraph, type ProbeRule, type Rule, type Store } from "./physicalGraph";
+import type { Edge, Emit, PhysicalGraph, ProbeRule, Rule, Store } from "./physicalGraph";
 
 export interface ForestNode {
   /** The rule's id; for a query `rule>query`. */
@@ -128,8 +128,6 @@ export interface Focus {
   readonly store: string | null;
 }
 
-export const NO_FOCUS: Focus = { query: null, store: null };
-
 /**
  * The keys that stay in view: the paths of a query, or the paths that lead through a store.
  * Null when nothing is focused, that is when everything stays.
@@ -183,9 +181,4 @@ export function probeOrders(forest: Forest): { start: ForestNode; steps: ForestN
       .filter((steps) => steps.length > 0)
       .map((steps) => ({ start, steps })),
   );
-}
-
-/** The streams of a plan, sorted. */
-export function streamsOf(graph: PhysicalGraph): string[] {
-  return [...new Set(graph.queries.flatMap((query) => query.inputs.map((input) => streamOf(input.stream))))].sort();
 }

@@ -3,10 +3,11 @@ import { createProbeForest, type ProbeForestData } from "../charts/probeForest";
 import { streamColours } from "../colour/streams";
 import { edgeRates } from "../live/recent";
 import { historyPoint } from "../live/reduce";
-import { forestOf, nodesOf } from "./forest";
+import { focusedKeys, forestOf, nodesOf, pruned } from "./forest";
 import { layoutForest } from "./forestLayout";
 import { largeBatch, largeGraph } from "./largeGraph";
 import { parseGraph } from "./physicalGraph";
+import { boxesOfQuery } from "./physicalView";
 import { shadingOf } from "./shade";
 
 const graph = largeGraph(300, 200);
@@ -20,6 +21,21 @@ describe("a plan of 300 stores and 200 queries", () => {
     expect(largeGraph(300, 200)).toEqual(graph);
     expect(graph.stores).toHaveLength(300);
     expect(graph.edges.length).toBeGreaterThan(1000);
+  });
+
+  it("shows of its physical graph just what a query needs", () => {
+    const { boxes, lines } = boxesOfQuery(graph, "query7");
+    expect(boxes.map((box) => box.label).sort()).toEqual(["in7", "in8", "in9", "query7", "stream7[k7]", "stream8[k8]", "stream9[k9]"]);
+    // Each stream fills its store and starts a probe order of two steps and a result.
+    expect(lines).toHaveLength(3 * (1 + 2 + 1));
+  });
+
+  it("prunes its trees to a query's paths", () => {
+    const forest = forestOf(graph);
+    const trees = pruned(forest, focusedKeys(forest, { query: "query7", store: null }) ?? new Set());
+    expect(trees.roots.map((root) => root.label)).toEqual(["in7", "in8", "in9"]);
+    expect(nodesOf(trees)).toHaveLength(3 * 4);
+    expect(pruned(forest, new Set()).roots).toEqual([]);
   });
 
   it("is drawn folded, one row per tree, and a batch changes it without drawing anything anew", { timeout: 60_000 }, () => {

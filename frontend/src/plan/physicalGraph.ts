@@ -135,18 +135,10 @@ export type PhysicalGraph = z.infer<typeof physicalGraph>;
 export type Store = PhysicalGraph["stores"][number];
 export type Edge = PhysicalGraph["edges"][number];
 export type Rule = PhysicalGraph["rules"][number];
-export type SourceRule = Extract<Rule, { kind: "source" }>;
 export type ProbeRule = Extract<Rule, { kind: "probe" }>;
-export type StoreRule = Extract<Rule, { kind: "store" }>;
 export type Emit = ProbeRule["emits"][number];
-export type Estimate = PhysicalGraph["estimates"][number];
 
 /** Parse a document; throws `z.ZodError` naming the path of what does not fit. */
 export function parseGraph(document: unknown): PhysicalGraph {
   return physicalGraph.parse(document);
-}
-
-/** The stream behind a canonical input: `streamOf("departures#2")` is "departures". */
-export function streamOf(input: string): string {
-  return input.replace(/#\d+$/, "");
 }

@@ -5,6 +5,7 @@
  * follow its routes. Columns run from sources to queries.
  */
 import type { ElkExtendedEdge, ElkNode } from "elkjs/lib/elk-api";
+import { focusedKeys, forestOf } from "./forest";
 import type { Edge, PhysicalGraph, Rule } from "./physicalGraph";
 
 export interface Box {
@@ -60,6 +61,17 @@ export function boxesOf(graph: PhysicalGraph): Boxes {
     rule.kind === "store" ? [] : rule.emits.map((emit) => ({ id: `${rule.id}>${emit.query}`, from: place(rule), to: `query ${emit.query}`, kind: "emit" })),
   );
   return { boxes: [...boxes.values()], lines: [...lines, ...emits] };
+}
+
+/** The boxes and lines that lead to a query's results, and how its stores are filled. */
+export function boxesOfQuery(graph: PhysicalGraph, query: string): Boxes {
+  const kept = focusedKeys(forestOf(graph), { query, store: null }) ?? new Set<string>();
+  const probed = new Set(graph.rules.flatMap((rule) => (rule.kind === "probe" && kept.has(rule.id) ? [rule.store] : [])));
+  const edges = new Set(graph.rules.flatMap((rule) => (rule.kind !== "source" && (rule.kind === "store" ? probed.has(rule.store) : kept.has(rule.id)) ? [rule.edge] : [])));
+  const whole = boxesOf(graph);
+  const lines = whole.lines.filter((line) => (line.kind === "emit" ? line.to === `query ${query}` : edges.has(line.id)));
+  const ends = new Set(lines.flatMap((line) => [line.from, line.to]));
+  return { boxes: whole.boxes.filter((box) => ends.has(box.id)), lines };
 }
 
 /** ELK is large: it is loaded when somebody first looks at this view. */

@@ -7,9 +7,11 @@ import type { StreamColour } from "../colour/streams";
 import { bytes, count } from "../format/quantities";
 import { edgeRates } from "../live/recent";
 import type { Live } from "../live/useFeed";
-import { boxesOf, layoutBoxes, type PlacedBoxes } from "../plan/physicalView";
+import { boxesOf, boxesOfQuery, layoutBoxes, type PlacedBoxes } from "../plan/physicalView";
 import type { PhysicalGraph } from "../plan/physicalGraph";
+import { useAddress } from "../ui/useAddress";
 import { NodeDetail } from "./NodeDetail";
+import { QueryChoice } from "./QueryChoice";
 
 interface Props {
   readonly graph: PhysicalGraph;
@@ -17,21 +19,32 @@ interface Props {
   readonly colour: StreamColour;
 }
 
+/** More boxes than this are not laid out unasked: it takes seconds, and nobody can read them. */
+const BOXES_MOST = 200;
+
 /** The same plan with each store once: which parts of the machine talk to each other, and how much. */
 export function PhysicalView({ graph, live, colour }: Props): JSX.Element {
   const [placed, setPlaced] = useState<PlacedBoxes | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [selected, setSelected] = useState<string | null>(null);
+  const [asked, setAsked] = useAddress("query");
+  const query = graph.queries.some((entry) => entry.name === asked) ? asked : null;
+  const boxes = useMemo(() => (query === null ? boxesOf(graph) : boxesOfQuery(graph, query)), [graph, query]);
+  const [wanted, setWanted] = useState(false);
+  const tooMany = boxes.boxes.length > BOXES_MOST && !wanted;
   useEffect(() => {
+    setPlaced(null);
+    setProblem(null);
+    if (tooMany) return undefined;
     let newest = true;
-    layoutBoxes(boxesOf(graph)).then(
+    layoutBoxes(boxes).then(
       (made) => newest && setPlaced(made),
       (error: unknown) => newest && setProblem(explainError(error)),
     );
     return () => {
       newest = false;
     };
-  }, [graph]);
+  }, [boxes, tooMany]);
   const rates = useMemo(() => edgeRates(live.recent, live.snapshot?.history ?? []), [live.recent]);
   const batch = live.snapshot?.batch ?? null;
   const data = useMemo((): PhysicalGraphData | null => {
@@ -51,9 +64,17 @@ export function PhysicalView({ graph, live, colour }: Props): JSX.Element {
   return (
     <div class="trees">
       <div class="trees-main">
-        <div class="toolbar tree-tools"><h2>Physical graph</h2></div>
+        <div class="toolbar tree-tools">
+          <h2>Physical graph</h2>
+          <QueryChoice graph={graph} query={query} onChoose={setAsked} />
+        </div>
         {problem !== null && <p class="problem-line" role="alert">{problem}</p>}
-        {data === null ? <p class="muted">Laying out…</p> : <ChartHost create={createPhysicalGraph} data={data} class="forest-host" label="Physical graph; Tab moves, Enter selects" />}
+        {tooMany && (
+          <p class="empty">
+            This plan has {boxes.boxes.length} boxes: choose a query to see its part. <button type="button" class="button small" onClick={() => setWanted(true)}>Lay out all of it</button>
+          </p>
+        )}
+        {data === null ? !tooMany && problem === null && <p class="muted">Laying out…</p> : <ChartHost create={createPhysicalGraph} data={data} class="forest-host" label="Physical graph; Tab moves, Enter selects" />}
         <p class="legend muted small">
           <span>sources, stores, queries · one line per edge · stroke: tuples per second · drag to pan, Ctrl-wheel to zoom</span>
         </p>

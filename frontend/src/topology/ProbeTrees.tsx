@@ -15,6 +15,7 @@ import { shadeColour, SHADES, shadingOf, type Shade } from "../plan/shade";
 import type { PhysicalGraph } from "../plan/physicalGraph";
 import { useAddress } from "../ui/useAddress";
 import { NodeDetail } from "./NodeDetail";
+import { QueryChoice } from "./QueryChoice";
 
 interface Props {
   readonly graph: PhysicalGraph;
@@ -124,10 +125,7 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
         <div class="toolbar tree-tools">
           <h2>Probe trees</h2>
           {graph.queries.length > BUTTONS_MOST ? (
-            <select class="query-choice" aria-label="Show only one query's paths" value={query ?? ""} onChange={(event) => setQuery(event.currentTarget.value === "" ? null : event.currentTarget.value)}>
-              <option value="">all {graph.queries.length} queries</option>
-              {graph.queries.map((entry) => <option key={entry.name} value={entry.name}>{entry.name}</option>)}
-            </select>
+            <QueryChoice graph={graph} query={query} onChoose={setQuery} />
           ) : (
             <span class="query-filter" role="group" aria-label="Show only one query's paths">
               {graph.queries.map((entry) => (

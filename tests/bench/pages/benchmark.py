@@ -55,7 +55,7 @@ def _section(document: dict[str, object], drawn: dict[str, object], heard: dict[
         "update: processor ms of the page, longest task": (
             f"{drawn['update_cpu_ms']}, {drawn['update_longest_task_cpu_ms']}"
         ),
-        "physical graph laid out and drawn, s": f"{drawn['physical_graph_s']}",
+        "physical graph of one query laid out and drawn, s": f"{drawn['physical_graph_s']}",
         "elements in the page": f"{drawn['elements']:,}",
         f"{heard['pages']} pages connected within, s": f"{heard['connected_s']}",
         f"events lost, of {heard['sent']} to each page": f"{heard['lost']}",
