@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby, permutations, product
 from math import factorial, prod
 
@@ -66,6 +67,7 @@ def canonical_expression(expression: Expression) -> Expression:
     return Call(function, arguments, expression.type)
 
 
+@lru_cache(maxsize=1 << 16)
 def sort_key(expression: Expression) -> tuple[str, str]:
     """A total order of expressions that depends on structure only."""
     first = min((f"{c.input}.{c.name}" for c in columns_of(expression)), default="")

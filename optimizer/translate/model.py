@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from optimizer.canonical import canonical_expression, sort_key
@@ -38,8 +39,7 @@ class Occurrence:
     @property
     def id(self) -> str:
         """Readable where possible: `departures@1h`, with a digest where there is a filter."""
-        mark = "" if self.filter is None else digest("?", self.alternatives).replace("?-", "?")[:9]
-        return f"{self.input}{mark}@{window_text(self.window_us)}"
+        return _id(self)
 
     @property
     def filter(self) -> Expression | None:
@@ -63,6 +63,14 @@ class Occurrence:
         return all(any(mine <= theirs for mine in self.alternatives) for theirs in other.alternatives)
 
 
+@lru_cache(maxsize=1 << 16)
+def _id(occurrence: Occurrence) -> str:
+    # Asked for thousands of times per plan; a digest costs a hundred times what a look-up does.
+    mark = "" if occurrence.filter is None else digest("?", occurrence.alternatives).replace("?-", "?")[:9]
+    return f"{occurrence.input}{mark}@{window_text(occurrence.window_us)}"
+
+
+@lru_cache(maxsize=1 << 16)
 def filter_of(alternatives: frozenset[Conjunction]) -> Expression | None:
     """A disjunction of conjunctions as one expression, in an order of structure only."""
     if not alternatives or frozenset() in alternatives:
