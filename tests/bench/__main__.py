@@ -18,11 +18,13 @@ from pathlib import Path
 
 from tests.bench import report
 from tests.bench.adaptive import benchmark as adaptive
+from tests.bench.ajoin import benchmark as ajoin
 from tests.bench.cluster import benchmark as cluster
 from tests.bench.joins import benchmark as joins
 from tests.bench.joins.shapes import SHAPES, Shape
 from tests.bench.latency import benchmark as latency
 from tests.bench.live import benchmark as live
+from tests.bench.pages import benchmark as pages
 from tests.bench.queries import benchmark as queries
 from tests.bench.tpch import benchmark as tpch
 from tests.bench.tpch_peers import benchmark as tpch_peers
@@ -59,6 +61,16 @@ def _cluster(folder: Path, scale: float, repeat: int, command: str) -> None:
         cluster.run(Path(scratch), scale, repeat, command).write(folder)
 
 
+def _ajoin_sharing(folder: Path, scale: float, repeat: int, command: str) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        ajoin.run_sharing(folder, Path(scratch), scale, repeat, command).write(folder)
+
+
+def _ajoin_adhoc(folder: Path, scale: float, repeat: int, command: str) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        ajoin.run_adhoc(Path(scratch), scale, repeat, command).write(folder)
+
+
 def _adaptive(folder: Path, scale: float, repeat: int, command: str) -> None:
     """Writes its JSON, plots and Markdown section into the folder itself; runs everything once."""
     del repeat
@@ -71,6 +83,13 @@ def _live(folder: Path, scale: float, repeat: int, command: str) -> None:
     del repeat
     with tempfile.TemporaryDirectory() as scratch:
         live.run(folder, Path(scratch), scale, command)
+
+
+def _pages(folder: Path, scale: float, repeat: int, command: str) -> None:
+    """Writes its JSON and Markdown section into the folder itself; runs once."""
+    del repeat
+    with tempfile.TemporaryDirectory() as scratch:
+        pages.run(folder, Path(scratch), scale, command)
 
 
 def _tpch(count: int) -> Callable[[Path, float, int, str], None]:
@@ -105,6 +124,9 @@ BENCHMARKS: dict[str, Callable[[Path, float, int, str], None]] = {
     "optimizer": _optimizer,
     "adaptive": _adaptive,
     "live": _live,
+    "pages": _pages,
+    "ajoin-sharing": _ajoin_sharing,
+    "ajoin-adhoc": _ajoin_adhoc,
     "tpch5": _tpch(5),
     "tpch10": _tpch(10),
     "tpch-peers": _tpch_peers,

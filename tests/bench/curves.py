@@ -24,8 +24,16 @@ class Panel:
     """For each value of the parameter, the figure of every run."""
 
 
-def draw(folder: Path, name: str, parameter: str, values: Sequence[float], panels: Sequence[Panel]) -> str:
-    """Writes FOLDER/NAME.svg and returns the file's name. The parameter's axis is logarithmic."""
+def draw(
+    folder: Path,
+    name: str,
+    parameter: str,
+    values: Sequence[float],
+    panels: Sequence[Panel],
+    *,
+    log: bool = True,
+) -> str:
+    """Writes FOLDER/NAME.svg and returns the file's name. `log` is about the parameter's axis."""
     figure, rows = plt.subplots(
         len(panels), 1, figsize=(6.4, 2.4 * len(panels)), sharex=True, squeeze=False, layout="constrained"
     )
@@ -38,7 +46,8 @@ def draw(folder: Path, name: str, parameter: str, values: Sequence[float], panel
         axes.errorbar(values, middle, yerr=around, marker="o", capsize=3, color="#1f6f8b")
         axes.set_ylabel(panel.label)
         axes.set_ylim(bottom=0)
-        axes.set_xscale("log")
+        if log:
+            axes.set_xscale("log")
         axes.set_xticks(values, [f"{value:g}" for value in values])
         axes.minorticks_off()
         axes.spines[["top", "right"]].set_visible(False)

@@ -14,6 +14,11 @@ _COLUMNS = {
     "peak_state_bytes": "peak state, MB",
     "us_per_tuple": "µs per tuple",
     "probe_steps": "probe steps",
+    "deployed_s_p50": "deployed p50, s",
+    "deployed_s_p95": "deployed p95, s",
+    "switches": "switches",
+    "planning_s": "planning, s",
+    "sustained": "sustained, %",
     "latency_ms_p50": "p50, ms",
     "latency_ms_p99": "p99, ms",
     "idle_cores": "idle, % of a core",
@@ -82,6 +87,10 @@ def _number(name: str, value: float | None) -> str:
         return "–"
     if name.endswith("_bytes"):
         return f"{value / 1e6:,.0f}"
-    if name == "idle_cores":
+    if name in ("idle_cores", "sustained"):
         return f"{100 * value:.1f}"
-    return f"{value:,.2f}" if name in ("seconds", "us_per_tuple") else f"{value:,.0f}"
+    return (
+        f"{value:,.2f}"
+        if name in ("seconds", "us_per_tuple", "deployed_s_p50", "deployed_s_p95", "planning_s")
+        else f"{value:,.0f}"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
 import time
@@ -14,7 +15,8 @@ import psutil
 import pyarrow as pa
 import redis
 
-from jobs.protocol import EVENTS, AnyEvent, BatchCompleted, Stop, control_key, events_key, stream_key
+from jobs.protocol import EVENTS, AnyEvent, BatchCompleted, Deploy, Stop, control_key, events_key, stream_key
+from optimizer.graph import PhysicalGraph
 from tests.bench.processes import ROOT
 from tests.runtime.live import RedisServer
 
@@ -31,15 +33,20 @@ class RunningTopology:
         RuntimeError: the process ended, or did not do in time what was waited for.
     """
 
-    def __init__(self, folder: Path, plan: Path) -> None:
-        self._folder, self._plan = folder, plan
+    def __init__(self, folder: Path, plan: Path, trigger_ms: int = TRIGGER_MS) -> None:
+        self._folder, self._plan, self._trigger_ms = folder, plan, trigger_ms
         self._server = RedisServer(folder)
 
     def __enter__(self) -> RunningTopology:
         self._server.start()
         self._client = redis.Redis(port=self._server.port)
         words = ["--topology", _NAME, "--run", "run-1", "--plan", str(self._plan)]
-        words += ["--redis", f"redis://127.0.0.1:{self._server.port}/0", "--trigger-ms", str(TRIGGER_MS)]
+        words += [
+            "--redis",
+            f"redis://127.0.0.1:{self._server.port}/0",
+            "--trigger-ms",
+            str(self._trigger_ms),
+        ]
         words += ["--checkpoint", str(self._folder / "checkpoint"), "--out", str(self._folder / "out")]
         self._log = (self._folder / "log").open("wb")
         self._process = subprocess.Popen(
@@ -67,13 +74,18 @@ class RunningTopology:
             writer.write_table(rows)
         self._client.xadd(stream_key(stream), {"arrow": body.getvalue()})
 
+    def deploy(self, plan_id: str, graph: PhysicalGraph) -> None:
+        """Asks for another plan from the next batch on."""
+        message = Deploy(plan_id=plan_id, graph=json.loads(graph.to_json()))
+        self._client.xadd(control_key(_NAME), {"message": message.model_dump_json()})
+
     def has_started(self) -> bool:
         """True once the topology takes batches."""
-        return any(event.type == "job_started" for event in self._events())
+        return any(event.type == "job_started" for event in self.events())
 
     def batches(self) -> list[BatchCompleted]:
         """All batches so far."""
-        return [event for event in self._events() if isinstance(event, BatchCompleted)]
+        return [event for event in self.events() if isinstance(event, BatchCompleted)]
 
     def accepted(self) -> int:
         """Tuples that committed batches have accepted."""
@@ -96,7 +108,8 @@ class RunningTopology:
         """Memory of the topology's processes; what they share is counted once."""
         return sum(process.memory_full_info().pss for process in self._processes())
 
-    def _events(self) -> list[AnyEvent]:
+    def events(self) -> list[AnyEvent]:
+        """All that it said so far, oldest first."""
         entries = self._client.xrange(events_key(_NAME))
         return [EVENTS.validate_json(fields[b"message"]) for _, fields in entries]  # type: ignore[union-attr]
 

@@ -1,0 +1,203 @@
+"""Queries that come, and go, while tuples arrive: how long a request takes, and what it does to results."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from jobs.metrics import weighted_quantiles
+from jobs.protocol import BatchCompleted, PlanSwitched
+from optimizer.plan import Plan, plan
+from optimizer.statistics import statistics_of_workload
+from optimizer.workload import Workload
+from tests.bench.ajoin import workload
+from tests.bench.ajoin.workload import Template
+from tests.bench.latency.topology import RunningTopology
+from tests.bench.subjects import Subject
+
+RATE = 200
+"""Tuples per second and stream."""
+TRIGGER_MS = 500
+LIFE_S = 5.0
+"""Of a query in the second scenario."""
+CHANGING_S = 20.0
+"""In the second scenario, how long queries come."""
+_SETTLED_S = 5.0
+"""Measured after the last change, with nothing changing."""
+_PACE_S = 0.05
+_TASKS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Requests at a steady pace.
+
+    In the first scenario (SC1) queries come until `parallel` of them run, and stay; in the second (SC2)
+    each one goes after `LIFE_S`, and they come for `CHANGING_S`.
+    """
+
+    template: Template
+    per_second: int
+    parallel: int
+    leaving: bool = False
+
+    @property
+    def name(self) -> str:
+        scenario = "SC2" if self.leaving else "SC1"
+        return f"{scenario}, {self.template.ways}-way, {self.per_second}/s, {self.parallel} parallel"
+
+    @property
+    def queries(self) -> int:
+        return round(self.per_second * CHANGING_S) if self.leaving else self.parallel
+
+    def wanted(self, elapsed_s: float) -> tuple[range, bool]:
+        """The queries that should run so long after the first request, and whether that will change.
+
+        >>> Case(Template(2, 0.5), per_second=5, parallel=100).wanted(1.0)
+        (range(0, 6), True)
+        """
+        come = min(self.queries, int(elapsed_s * self.per_second) + 1)
+        gone = 0
+        if self.leaving:
+            # The last one stays, so that results go on while the end is measured.
+            gone = min(self.queries - 1, max(0, int((elapsed_s - LIFE_S) * self.per_second) + 1))
+        return range(gone, come), come < self.queries or (self.leaving and gone < self.queries - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A query that is to come or to go, by the number of the first plan that heeds it."""
+
+    plan: int
+    asked_at: float
+    """Unix seconds."""
+
+
+def subject(case: Case) -> Subject:
+    """A topology that starts with one query of the case and is asked for the others."""
+
+    def measure(out: Path) -> Mapping[str, float]:
+        out.mkdir()
+        streams, drawn = case.template.streams, case.template.draw(case.queries)
+        known = workload.write_workload(out / "workload", streams, drawn, RATE)
+        planner = _Planner(known)
+        (out / "plan.json").write_text(planner.plan(range(1)).graph.to_json())
+        with RunningTopology(out, out / "plan.json", TRIGGER_MS) as topology:
+            topology.wait_until(topology.has_started, "the start")
+            with _produced(topology, streams) as sent:
+                topology.wait_until(lambda: topology.accepted() > 0, "the first tuples")
+                requests, plans = _ask(case, planner, topology)
+                topology.wait_until(lambda: _switched(topology, plans), f"a switch to plan {plans}")
+                settled_from, offered_before = time.time(), sum(sent.values())
+                time.sleep(_SETTLED_S)
+                offered = sum(sent.values()) - offered_before
+            events = topology.events()
+        switches = [event for event in events if isinstance(event, PlanSwitched)]
+        batches = [event for event in events if isinstance(event, BatchCompleted)]
+        began = requests[0].asked_at
+        changing = [batch for batch in batches if began <= batch.at.timestamp() < settled_from]
+        settled = [batch for batch in batches if batch.at.timestamp() >= settled_from]
+        p50, p95 = np.quantile(_deployed_after_s(requests, switches), (0.5, 0.95))
+        return {
+            "deployed_s_p50": float(p50),
+            "deployed_s_p95": float(p95),
+            "latency_ms_p50": _latency_ms(changing, 0.5),
+            "latency_ms_p99": _latency_ms(changing, 0.99),
+            "sustained": sum(batch.tuples_in for batch in settled) / offered,
+            "switches": len(switches),
+            "planning_s": planner.seconds,
+        }
+
+    return Subject(case.name, "python -m tests.bench --only ajoin", measure)
+
+
+class _Planner:
+    """Plans one set after the other, each from the one before, as the product's workers do."""
+
+    def __init__(self, known: Workload) -> None:
+        self._known = known
+        self._queries = sorted(known.queries, key=lambda query: query.name)
+        self._statistics = statistics_of_workload(known.catalog, known.selectivities)
+        self._last: Plan | None = None
+        self.seconds = 0.0
+
+    def plan(self, numbers: Iterable[int]) -> Plan:
+        began = time.monotonic()
+        self._last = plan(
+            [self._queries[number] for number in numbers],
+            self._known.catalog,
+            self._statistics,
+            method="greedy",
+            retain="everything",
+            tasks=_TASKS,
+            running=None if self._last is None else self._last.running,
+        )
+        self.seconds += time.monotonic() - began
+        return self._last
+
+
+def _ask(case: Case, planner: _Planner, topology: RunningTopology) -> tuple[list[_Request], int]:
+    """Requests every query at its time; the newest set is planned whenever the planner is free."""
+    began, have = time.time(), range(1)
+    requests: list[_Request] = []
+    plans, changing = 0, True
+    while changing:
+        wanted, changing = case.wanted(time.time() - began)
+        if wanted == have:
+            time.sleep(_PACE_S)
+            continue
+        plans += 1
+        come = [began + number / case.per_second for number in wanted if number >= have.stop]
+        gone = [began + LIFE_S + number / case.per_second for number in range(have.start, wanted.start)]
+        requests += [_Request(plans, at) for at in (*come, *gone)]
+        have = wanted
+        topology.deploy(str(plans), planner.plan(wanted).graph)
+    return requests, plans
+
+
+def _switched(topology: RunningTopology, number: int) -> bool:
+    events = topology.events()
+    return any(isinstance(event, PlanSwitched) and event.plan_id == str(number) for event in events)
+
+
+def _deployed_after_s(requests: Sequence[_Request], switches: Sequence[PlanSwitched]) -> list[float]:
+    """For each request, until a plan that heeds it was in force; plans that were overtaken never are."""
+    at = {int(switch.plan_id): switch.at.timestamp() for switch in switches}
+    return [at[min(plan for plan in at if plan >= r.plan)] - r.asked_at for r in requests]
+
+
+def _latency_ms(batches: Sequence[BatchCompleted], share: float) -> float:
+    """Over all results of the batches, each with its batch's own p50 or p99."""
+    answered = [metrics for batch in batches for metrics in batch.queries.values() if metrics.results]
+    each = [m.latency_ms_p50 if share == 0.5 else m.latency_ms_p99 for m in answered]
+    weights = np.array([float(metrics.results) for metrics in answered])
+    return float(weighted_quantiles(np.array(each, dtype=float), weights, (share,))[0])
+
+
+@contextmanager
+def _produced(topology: RunningTopology, streams: Sequence[str]) -> Iterator[Mapping[str, int]]:
+    """Offers `RATE` tuples per second of each stream inside the block; yields how many there were."""
+    sent = dict.fromkeys(streams, 0)
+    ending = threading.Event()
+
+    def produce() -> None:
+        began = time.monotonic()
+        while not ending.wait(_PACE_S):
+            due = int((time.monotonic() - began) * RATE)
+            for stream in streams:
+                topology.send(stream, workload.table(stream, sent[stream], due - sent[stream], RATE))
+                sent[stream] = due
+
+    producer = threading.Thread(target=produce, name="producer")
+    producer.start()
+    try:
+        yield sent
+    finally:
+        ending.set()
+        producer.join()

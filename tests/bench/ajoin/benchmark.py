@@ -1,0 +1,88 @@
+"""ajoin: sharing between queries drawn as AJoin's experiments draw them, and queries that come and go.
+
+Karimov, Rabl, Markl, AJoin (PVLDB 13(4), 2019), section 7: the template of Figure 14 and equation 3, the
+two scenarios SC1 and SC2, and the experiments of Figures 18b, 20 and 21 at the scale of one machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.bench.ajoin import adhoc, sharing
+from tests.bench.ajoin.adhoc import Case
+from tests.bench.ajoin.workload import Template
+from tests.bench.curves import Panel, draw
+from tests.bench.measurement import Measured, Report
+from tests.bench.subjects import measure_in_turns
+
+_SIMILAR = 0.5
+CASES = (
+    *(Case(Template(3, _SIMILAR), rate, min(100, 20 * rate)) for rate in (1, 5, 20)),
+    *(Case(Template(ways, _SIMILAR), 5, 50) for ways in (2, 4, 5)),
+    *(Case(Template(3, _SIMILAR), rate, round(rate * adhoc.LIFE_S), leaving=True) for rate in (1, 5, 20)),
+)
+
+
+def run_sharing(folder: Path, scratch: Path, scale: float, repeat: int, command: str) -> Report:
+    """Twenty queries at once.
+
+    Args:
+        folder: for the plots.
+        scratch: an empty folder for data, state and results.
+        scale: of the seconds of event time.
+        repeat: runs of each subject; the medians count.
+        command: what the person typed, for the report.
+    """
+    usual = sharing.USUAL
+    axes: dict[str, tuple[tuple[float, Template], ...]] = {
+        "similarity, %": tuple((100 * s, Template(usual.ways, s)) for s in sharing.SIMILARITIES),
+        "groups": tuple((g, Template(usual.ways, usual.similarity, g)) for g in sharing.GROUPS),
+        "streams per query": tuple((w, Template(w, usual.similarity)) for w in sharing.WAYS),
+    }
+    templates = dict.fromkeys(template for axis in axes.values() for _, template in axis)
+    subjects = {template: sharing.subject(scratch, template, sharing.ALL, scale) for template in templates}
+    without = [sharing.subject(scratch, usual, way, scale) for way in sharing.WITHOUT]
+    measured = measure_in_turns("ajoin-sharing", [*subjects.values(), *without], scratch, repeat)
+    by_name = {m.subject: m for m in measured}
+    plots = []
+    for number, (axis, points) in enumerate(axes.items()):
+        done = [(value, by_name[subjects[t].name]) for value, t in points if by_name[subjects[t].name].runs]
+        panels = [
+            Panel("µs per tuple", [[run["us_per_tuple"] for run in m.runs] for _, m in done]),
+            Panel("probe steps", [[run["probe_steps"] for run in m.runs] for _, m in done]),
+        ]
+        if done:
+            plots.append(
+                draw(folder, f"ajoin-sharing-{number}", axis, [v for v, _ in done], panels, log=False)
+            )
+    return Report("ajoin-sharing", scale, command, measured, _sharing_notes(measured), plots=tuple(plots))
+
+
+def run_adhoc(scratch: Path, scale: float, repeat: int, command: str) -> Report:
+    """Queries that come and go; a smaller scale runs fewer cases. Arguments as for `run_sharing`."""
+    cases = CASES[:: max(1, round(1 / scale))]
+    measured = measure_in_turns("ajoin-adhoc", [adhoc.subject(case) for case in cases], scratch, repeat)
+    return Report("ajoin-adhoc", scale, command, measured, _ADHOC)
+
+
+def _sharing_notes(measured: Sequence[Measured]) -> tuple[str, ...]:
+    return (
+        f"{sharing.QUERIES} queries in one topology, drawn from a pattern over streams of "
+        f"{sharing.RATE} tuples/s of event time with six attributes of 500 values: windows of 1 to 3 s, a "
+        "selection of half of the tuples on every stream. Similarity is AJoin's equation 3; a group is a "
+        "pattern with streams of its own, twice as many as a query has. Every run has as many results as "
+        "DuckDB, added up over the queries.",
+        "The last rows take one part of the optimizer away at a time.",
+    )
+
+
+_ADHOC = (
+    f"A running topology with a trigger of {adhoc.TRIGGER_MS} ms under a real Redis, {adhoc.RATE} tuples/s "
+    "of each of twice as many streams as a query has. One query runs at the beginning; the newest set of "
+    "queries is planned, on top of the plan in use, whenever the planner is free. SC1: queries come and "
+    f"stay. SC2: each goes after {adhoc.LIFE_S:.0f} s, for {adhoc.CHANGING_S:.0f} s.",
+    "*Deployed* is from a request, to add or to remove, until the plan that heeds it is in force; *p50* and "
+    "*p99* are the results' latency while queries come and go; *sustained* is what was taken in after the "
+    "last change, as a share of what was offered.",
+)
