@@ -65,6 +65,15 @@ class CostModel:
         """N of a store: as many tasks as the most parallel of the relations it holds."""
         return max(self._relations[relation].tasks for relation in relations)
 
+    def inserted(self, relations: frozenset[str], predicates: frozenset[str]) -> float:
+        """Tuples per second that one copy of a store takes in."""
+        if len(relations) == 1:
+            (relation,) = relations
+            stream = self._relations[relation].stream
+            known = self.problem.stored_rates.get(stream)
+            return self._relations[relation].tuples_per_second if known is None else known
+        return sum(self.rate(start, relations, predicates) for start in sorted(relations))
+
     def stored(self, relations: frozenset[str], predicates: frozenset[str]) -> float:
         """Tuples that a store of this relation holds: the known size, or an estimate.
 

@@ -6,7 +6,9 @@ fits on one line of a terminal, under one word in the editor, and in one API ans
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from math import floor, inf, log10
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +66,42 @@ class InputError(ValueError):
 
 
 class Infeasible(ValueError):
-    """No plan satisfies the options; says which limit fails and the smallest value that works."""
+    """No plan satisfies the options; says which limit fails and a value that works.
 
-    def __init__(self, constraint: str, limit: float, needed: float | None) -> None:
+    >>> print(Infeasible("storage_budget", 10.0, 400.0))
+    no plan fits storage_budget = 10; the smallest value that works is 400
+    >>> print(Infeasible("task_capacity", 1.0, 1234567.8, "greedy"))
+    greedy found no plan that fits task_capacity = 1; the best it found needs 1.23457e+06
+
+    Args:
+        needed: the smallest value that works, as far as is known.
+        method: the method that found no plan; None if it is proven that there is none, and that
+            `needed` is the smallest value.
+    """
+
+    def __init__(
+        self, constraint: str, limit: float, needed: float | None, method: str | None = None
+    ) -> None:
         self.constraint = constraint
         self.limit = limit
         self.needed = needed
-        least = f"; the smallest value that works is {needed:g}" if needed is not None else ""
-        super().__init__(f"no plan fits {constraint} = {limit:g}{least}")
+        self.method = method
+        if method is None:
+            refused, works = "no plan fits", "the smallest value that works is"
+        else:
+            refused, works = f"{method} found no plan that fits", "the best it found needs"
+        least = "" if needed is None else f"; {works} {_rounded_up(needed)}"
+        super().__init__(f"{refused} {constraint} = {limit:g}{least}")
+
+
+def hardest(refused: Iterable[Infeasible]) -> Infeasible:
+    """Of refusals of plans that stand side by side, the one whose value works for all; first, one without."""
+    return max(refused, key=lambda error: inf if error.needed is None else error.needed)
+
+
+def _rounded_up(value: float) -> str:
+    """Six digits, never less than the value: what is printed must work."""
+    text = f"{value:g}"
+    if float(text) >= value:
+        return text
+    return f"{value + 10.0 ** (floor(log10(value)) - 5):g}"

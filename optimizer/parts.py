@@ -19,7 +19,7 @@ from optimizer.problem import Cost, Problem, Solution, Status
 from optimizer.query import Query
 from optimizer.setting import Setting, share
 from optimizer.states import StateGraph
-from optimizer.translate import grow, settle
+from optimizer.translate import grow_settled
 from optimizer.translate.problem import Widening
 from optimizer.translate.sharing import merged
 
@@ -124,8 +124,8 @@ def _restated(setting: Setting, part: Part, bound: float | None) -> Solution | N
         return None
     began = perf_counter()
     solution = assemble(draft, setting.method, 0.0, perf_counter() - began)
-    solution = settle(grow(solution, translation), solution, setting.options, setting.copies)
-    if not setting.admits(solution):
+    forest, solution = grow_settled(solution, translation, setting.options, setting.copies)
+    if not setting.admits(forest, solution):
         return None
     proven = bound is not None and solution.cost.total <= bound * (1 + 1e-9)
     bound = None if bound is None else min(bound, solution.cost.total)

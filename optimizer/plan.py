@@ -8,7 +8,7 @@ from functools import cached_property
 from time import perf_counter
 
 from optimizer.catalog import Catalog
-from optimizer.errors import Infeasible
+from optimizer.errors import Infeasible, hardest
 from optimizer.graph import PhysicalGraph
 from optimizer.parts import Part, answers, side_by_side
 from optimizer.problem import Cost, Options, Solution, Status
@@ -16,7 +16,7 @@ from optimizer.query import Query
 from optimizer.running import Frame, Running
 from optimizer.setting import Setting
 from optimizer.statistics import LayeredStatistics, StatisticsProvider, statistics_of_workload
-from optimizer.translate import Retain, Translation, conditions_of, grow, settle, to_graph
+from optimizer.translate import Retain, Translation, conditions_of, grow_settled, to_graph
 from optimizer.translate.individual import together, translations_together
 from optimizer.validate import validate
 
@@ -165,8 +165,7 @@ def plan(
         parts = answers(setting, queries, before)
         translation = translations_together([setting.translate(p.queries, p.widening) for p in parts])
         found = side_by_side([part.solution for part in parts], method)
-        forest = grow(found, translation)
-        solution = settle(forest, found, options, setting.copies)
+        forest, solution = grow_settled(found, translation, options, setting.copies)
         graph = to_graph(forest, method=method, texts=texts)
     validate(graph, {terms.query.name: conditions_of(terms) for terms in translation.queries})
     setting = replace(setting, copies={})
@@ -179,21 +178,26 @@ def _individual(
     """Nothing is shared, not even stores: every query's topology stands beside the others."""
     running = {part.queries[0].name: part for part in before}
     budgets = _budgets(setting, queries)
-    parts, translations, graphs = [], [], []
+    parts, translations, graphs, refused = [], [], [], []
     for query in sorted(queries, key=lambda q: q.name):
         same = running.get(query.name)
         options = replace(setting.options, storage_budget=budgets.get(query.name))
         own = replace(setting, options=options)
         # Under a budget the shares differ from plan to plan, so nothing is taken over.
         known = [same] if same is not None and not budgets else []
-        (part,) = answers(own, [query], known)
+        try:
+            (part,) = answers(own, [query], known)
+        except Infeasible as error:
+            refused.append(error)
+            continue
         # Names of inputs too are each query's own: a self-join may count its occurrences differently.
         translation = setting.translate([query], part.widening)
-        forest = grow(part.solution, translation)
-        settle(forest, part.solution, setting.options, setting.copies)
+        forest, _ = grow_settled(part.solution, translation, setting.options, setting.copies)
         graphs.append(to_graph(forest, method=setting.method, texts=texts, salt=query.name))
         parts.append(part)
         translations.append(translation)
+    if refused:
+        raise hardest(refused)
     solution = side_by_side([part.solution for part in parts], setting.method)
     graph = together(graphs, setting.method)
     return tuple(parts), translations_together(translations), solution, graph

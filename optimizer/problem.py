@@ -62,6 +62,9 @@ class Problem:
     horizon_s: float = 3600.0
     sizes: Mapping[frozenset[str], float] = field(default_factory=dict)
     """Stored tuples by relation set, where they are known better than by rate * window."""
+    stored_rates: Mapping[str, float] = field(default_factory=dict)
+    """Tuples per second that one copy of a stream's store takes in, where it is more than its relations'
+    rates say or less than their sum: relations of one stream share its stores."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from optimizer.catalog import Catalog
 from optimizer.errors import Infeasible
@@ -11,8 +12,8 @@ from optimizer.methods import METHODS
 from optimizer.problem import Options, Solution
 from optimizer.query import Query
 from optimizer.statistics import StatisticsProvider
-from optimizer.translate import Retain, Translation, grow, settle, to_problem
-from optimizer.translate.copies import Copies
+from optimizer.translate import Retain, Translation, grow_settled, to_problem
+from optimizer.translate.copies import Copies, largest_load
 from optimizer.translate.forest import Forest
 from optimizer.translate.model import QueryTerms
 from optimizer.translate.problem import Widening
@@ -58,11 +59,15 @@ class Setting:
         running: Solution | None = None,
         widening: Widening | None = None,
     ) -> tuple[Forest, Solution]:
-        """Queries translated, solved and grown into probe trees."""
+        """Queries translated, solved and grown into probe trees.
+
+        Raises:
+            optimizer.errors.Infeasible: the method found no plan within the limits.
+        """
         translation = self.translate(queries, widening)
         solution = METHODS[self.method].solve(translation.problem, self.options, running)
-        forest = grow(solution, translation)
-        settled = settle(forest, solution, self.options, self.copies)
+        forest, settled = grow_settled(solution, translation, self.options, self.copies)
+        self._check_loads(forest)
         if self.method == "ilp" and settled is not solution:
             # The program counted copies by relation. Where they turn out to be shared otherwise, its
             # optimum need not be the cheapest any more, and the greedy plan may have overtaken it.
@@ -76,10 +81,19 @@ class Setting:
                 return other, replace(settled, orders=found.orders, stores=found.stores, cost=found.cost)
         return forest, settled
 
-    def admits(self, solution: Solution) -> bool:
-        """True if a solution keeps the storage budget."""
-        budget = self.options.storage_budget
-        return budget is None or sum(s.tuples for s in solution.stores) <= budget * (1 + 1e-9)
+    def _check_loads(self, forest: Forest) -> None:
+        """Methods keep the capacity with the stores of their problem; this looks at those of the topology."""
+        capacity = self.options.task_capacity
+        load = largest_load(forest) if capacity is not None else 0.0
+        if capacity is not None and load > capacity * (1 + 1e-9):
+            raise Infeasible("task_capacity", capacity, load, self.method)
+
+    def admits(self, forest: Forest, solution: Solution) -> bool:
+        """True if a solution keeps the storage budget, and its probe trees the task capacity."""
+        budget, capacity = self.options.storage_budget, self.options.task_capacity
+        if budget is not None and sum(s.tuples for s in solution.stores) > budget * (1 + 1e-9):
+            return False
+        return capacity is None or largest_load(forest) <= capacity * (1 + 1e-9)
 
 
 def _hasty(options: Options) -> Options:
@@ -117,14 +131,14 @@ def share(
     limit = setting.options.time_limit_s / len(tried)
     hurried = replace(setting, options=replace(setting.options, time_limit_s=limit))
     found: list[tuple[Solution, Widening]] = []
-    refused: Infeasible | None = None
+    refused: list[Infeasible] = []
     for widening in tried:
         try:
             found.append((hurried.solve(queries, running, widening)[1], widening))
         except Infeasible as error:
-            refused = refused or error
-    if not found and refused is not None:
-        raise refused
+            refused.append(error)
+    if not found:
+        raise min(refused, key=lambda error: inf if error.needed is None else error.needed)
     stay = 1 - setting.options.stay_discount
 
     def price(answer: tuple[Solution, Widening]) -> float:

@@ -109,7 +109,7 @@ class StateGraph:
         self.store: list[int] = []
         self.target: list[int] = []
         self.cost: list[float] = []
-        """Objective if routed (chi = 1): weighted probe tuples per second."""
+        """Objective if routed (chi = 1): weighted probe tuples per second, expensive predicates included."""
         self.rate: list[float] = []
         """Probe tuples per second, unweighted."""
         self.known: list[int] = []
@@ -117,6 +117,8 @@ class StateGraph:
         self._routes: dict[tuple[int, int], tuple[int, ...]] = {}
         self._steps: dict[tuple[int, int], tuple[Step, ...]] = {}
         self._parents: dict[int, int] = {}
+        self._of_stream: dict[str, tuple[int, ...]] = {}
+        """Base sites by stream, in order; filled when first asked for."""
         self._build()
 
     # -- construction ---------------------------------------------------------------
@@ -361,6 +363,19 @@ class StateGraph:
     def predicate_mask(self, predicate: int) -> int:
         """The relations that a predicate reads."""
         return self._masks[predicate]
+
+    def inserted(self, site: int) -> float:
+        """Tuples per second that one copy of a store takes in."""
+        return self.model.inserted(*self.names(self.states[site]))
+
+    def sharing(self, site: int) -> tuple[int, ...]:
+        """The sites that share one store with a site, itself included: all relations of its stream."""
+        if not self._of_stream:
+            for base in sorted(self.base_sites):
+                stream = self.relations[self.states[base].members[0]].stream
+                self._of_stream[stream] = (*self._of_stream.get(stream, ()), base)
+        state = self.states[site]
+        return (site,) if state.size > 1 else self._of_stream[self.relations[state.members[0]].stream]
 
     def rate_at(self, start: int, state: State) -> float:
         return state.volume / self._windows[start]

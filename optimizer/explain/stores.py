@@ -10,8 +10,8 @@ from optimizer.methods.draft import Draft
 from optimizer.methods.memory import draft_of
 from optimizer.plan import Plan
 from optimizer.states import StateGraph
-from optimizer.translate import grow, settle
-from optimizer.translate.copies import copies_cost, known_columns
+from optimizer.translate import grow_settled
+from optimizer.translate.copies import StreamCopies
 from optimizer.translate.forest import Node
 
 
@@ -99,8 +99,7 @@ def _route_around(draft: Draft, mir: int) -> bool:
 
 
 def _of_streams(plan: Plan) -> Iterator[OtherPartitioning]:
-    forest = grow(plan.solution, plan.translation)
-    settle(forest, plan.solution, plan.options)
+    forest, _ = grow_settled(plan.solution, plan.translation, plan.options)
     nodes: dict[str, list[Node]] = defaultdict(list)
     for node in forest.nodes():
         if node.store is not None and node.store.stream is not None and node.store.tasks > 1:
@@ -109,18 +108,20 @@ def _of_streams(plan: Plan) -> Iterator[OtherPartitioning]:
     for store in plan.graph.stores:
         if store.is_base and store.partitioning is not None:
             installed[store.inputs[0].stream].add(store.partitioning.name)
-    stored = dict(plan.translation.stored)
     for stream in sorted(nodes):
         chosen = tuple(sorted(installed[stream]))
-        candidates = sorted({c for node in nodes[stream] for c in known_columns(forest, node)})
+        choice = StreamCopies(forest, nodes[stream], plan.options)
+        candidates = choice.candidates
         ways: set[tuple[str, ...]] = {(column,) for column in candidates}
         ways |= {tuple(sorted({*chosen, column})) for column in candidates if not plan.options.single_copy}
         ways |= {tuple(c for c in chosen if c != column) for column in chosen if len(chosen) > 1}
         ways -= {chosen}
-        if ways:
-            cost = copies_cost(forest, nodes[stream], stored[stream], plan.options)
-            instead = min(sorted(ways), key=cost)
-            yield OtherPartitioning((stream,), chosen, instead, cost(instead)[0] - cost(chosen)[0])
+        # Ways that break a limit are no alternatives.
+        possible = sorted(way for way in ways if choice.price(way)[0] <= 0)
+        if possible:
+            instead = min(possible, key=choice.price)
+            extra = choice.price(instead)[1] - choice.price(chosen)[1]
+            yield OtherPartitioning((stream,), chosen, instead, extra)
 
 
 def _of_results(plan: Plan) -> Iterator[OtherPartitioning]:

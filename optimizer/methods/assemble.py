@@ -93,6 +93,8 @@ def assemble(
 ) -> Solution:
     """The solution that a draft describes, costed afresh from the problem."""
     tidy(draft)
+    if draft.graph.options.task_capacity is not None and not draft.assigned:
+        draft.assign()
     orders, stores = parts(draft)
     problem, options = draft.graph.problem, draft.graph.options
     return Solution(
@@ -148,14 +150,17 @@ def _order_key(order: ProbeOrder) -> tuple[object, ...]:
 
 
 def check_limits(problem: Problem, options: Options, solution: Solution) -> Solution:
-    """The solution itself, or `Infeasible` if it breaks a limit that only some methods can obey."""
+    """The solution itself, or `Infeasible` if its method did not keep a limit: another may."""
     stored = sum(store.tuples for store in solution.stores)
+    least = sum({store.relations: store.tuples for store in solution.stores if store.is_base}.values())
+    if options.storage_budget is not None and least > options.storage_budget * (1 + 1e-9):
+        raise Infeasible("storage_budget", options.storage_budget, least)
     if options.storage_budget is not None and stored > options.storage_budget * (1 + 1e-9):
-        raise Infeasible("storage_budget", options.storage_budget, stored)
+        raise Infeasible("storage_budget", options.storage_budget, stored, solution.method)
     if options.task_capacity is not None:
         load = max(task_loads(CostModel(problem), solution).values(), default=0.0)
         if load > options.task_capacity * (1 + 1e-9):
-            raise Infeasible("task_capacity", options.task_capacity, load)
+            raise Infeasible("task_capacity", options.task_capacity, load, solution.method)
     return solution
 
 

@@ -203,18 +203,43 @@ def _store_faults(
     if options.storage_budget is not None and stored > options.storage_budget * (1 + 1e-9):
         found.append(f"{stored} stored tuples exceed the budget of {options.storage_budget}")
     if options.task_capacity is not None:
-        for store, load in task_loads(model, solution).items():
+        for copy, load in task_loads(model, solution).items():
             if load > options.task_capacity * (1 + 1e-6):
-                found.append(f"a task of {sorted(store.relations)} receives {load} tuples per second")
+                label = copy.stream or "*".join(sorted(copy.relations))
+                found.append(f"a task of {label} receives {load} tuples per second")
     return found
 
 
-def task_loads(model: CostModel, solution: Solution) -> dict[Store, float]:
-    """Tuples per second that one task of each store receives: new ones, and probes."""
-    loads: dict[Store, float] = {}
-    for store in solution.stores:
-        rates = sum(model.rate(r, store.relations, store.predicates) for r in sorted(store.relations))
-        loads[store] = rates / store.tasks
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A store as it will be kept: relations of one stream share the copies with equal partitioning."""
+
+    stream: str | None
+    """None for a materialized result."""
+    relations: frozenset[str]
+    """Of a materialized result."""
+    predicates: frozenset[str]
+    partitioning: tuple[str, str] | None
+    """Relation and column; of a stream only the column counts."""
+
+    @classmethod
+    def of(cls, model: CostModel, store: Store) -> Copy:
+        attribute = store.partitioning
+        if store.is_base:
+            stream = model.relation(next(iter(store.relations))).stream
+            column = None if attribute is None else (stream, attribute.name)
+            return cls(stream, frozenset(), frozenset(), column)
+        column = None if attribute is None else (attribute.relation, attribute.name)
+        return cls(None, store.relations, store.predicates, column)
+
+
+def task_loads(model: CostModel, solution: Solution) -> dict[Copy, float]:
+    """Tuples per second that one task of each kept copy receives: new ones, and probes."""
+    copies = {store: Copy.of(model, store) for store in solution.stores}
+    loads = {
+        copy: model.inserted(store.relations, store.predicates) / store.tasks
+        for store, copy in copies.items()
+    }
     seen: set[tuple[object, ...]] = set()
     for order in solution.orders:
         prefix: tuple[object, ...] = (order.start,)
@@ -225,7 +250,7 @@ def task_loads(model: CostModel, solution: Solution) -> dict[Store, float]:
                 continue
             seen.add(prefix)
             rate = walked.step.tuples_per_second
-            loads[store] += rate if walked.step.broadcast else rate / store.tasks
+            loads[copies[store]] += rate if walked.step.broadcast else rate / store.tasks
     return loads
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from optimizer.shapes import bits
 from optimizer.states import StateGraph, StoreSite
 
 EXHAUSTIVE_PARTITIONINGS = 6
@@ -90,14 +91,27 @@ def copies_cost(
     return stored + routed + extra * unknown
 
 
+Copy = str | int | None
+"""Names a copy among those of its store: by column where relations of one stream share it, else by number."""
+
+
+def copy_of(graph: StateGraph, site: int, partitioning: int) -> Copy:
+    """The copy that a partitioning of a site stands for."""
+    found = graph.sites[site]
+    if found.state.size > 1:
+        return partitioning
+    attribute = found.partitionings[partitioning]
+    return None if attribute is None else attribute.name
+
+
 @dataclass(frozen=True, slots=True)
 class Spread:
     """Arcs spread over a store's copies so that no task gets more than it must."""
 
     assigned: Mapping[int, int]
-    """The partitioning number of the copy that each arc goes to."""
-    loads: Mapping[int, float]
-    """Tuples per second that one task of each copy receives, by partitioning number."""
+    """The partitioning number, at the arc's own site, of the copy that each arc goes to."""
+    loads: Mapping[Copy, float]
+    """Tuples per second that one task of each copy receives."""
 
     def excess(self, capacity: float) -> float:
         """Tuples per second above the capacity, over one task of every copy."""
@@ -107,18 +121,27 @@ class Spread:
         return over
 
 
-def spread(graph: StateGraph, index: int, arcs: Sequence[int], copies: int) -> Spread:
+def spread(graph: StateGraph, arcs: Mapping[int, Sequence[int]], copies: Mapping[int, int]) -> Spread:
     """Give every arc, the largest first, the copy whose tasks have least to do by then.
 
     A copy that the sender knows takes a part of an arc's tuples per task, any other all of them.
+
+    Args:
+        arcs: into each of the sites that share a store: a materialized result, or all relations of
+            one stream.
+        copies: installed partitionings of each of these sites, as bit masks.
     """
-    site = graph.sites[index]
-    made = sum(graph.rate_at(member, site.state) for member in site.state.members)
-    loads = {p: made / site.tasks for p in range(len(site.partitionings)) if copies >> p & 1}
+    loads: dict[Copy, float] = {}
+    installed: dict[int, list[tuple[int, Copy]]] = {}
+    for site in sorted(arcs):
+        installed[site] = [(p, copy_of(graph, site, p)) for p in bits(copies[site])]
+        inserted = graph.inserted(site) / graph.sites[site].tasks
+        loads |= {copy: inserted for _, copy in installed[site]}
     assigned = {}
-    for arc in sorted(arcs, key=lambda a: (-graph.rate[a], a)):
-        known = [p for p in loads if graph.known[arc] >> p & 1]
-        chosen = min(known or loads, key=lambda p: (loads[p], p))
-        loads[chosen] += graph.rate[arc] / (site.tasks if known else 1)
+    pending = [(arc, site) for site, into in arcs.items() for arc in into]
+    for arc, site in sorted(pending, key=lambda one: (-graph.rate[one[0]], one[0])):
+        known = [(p, copy) for p, copy in installed[site] if graph.known[arc] >> p & 1]
+        chosen, copy = min(known or installed[site], key=lambda one: (loads[one[1]], one[0]))
+        loads[copy] += graph.rate[arc] / (graph.sites[site].tasks if known else 1)
         assigned[arc] = chosen
     return Spread(assigned, loads)

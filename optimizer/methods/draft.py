@@ -7,11 +7,19 @@ touches only the stores on it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
-from optimizer.methods.copies import Spread, best_copies, copies_cost, spread
+from optimizer.methods.copies import (
+    EXHAUSTIVE_PARTITIONINGS,
+    Spread,
+    best_copies,
+    copies_cost,
+    copy_of,
+    spread,
+)
+from optimizer.shapes import bits
 from optimizer.states import StateGraph
 
 Key = tuple[int, int]
@@ -197,6 +205,9 @@ class Draft:
             return self.total
         states, store_cost, copies = self.graph.states, self._store_cost, self.copies
         before = self._trials[-1].stores if self._trials else None
+        if self._excess_price is not None:
+            # What one relation's tuples leave of a task is what the others of its stream may use.
+            self._dirty |= {other for site in self._dirty for other in self._sharing(site)}
         for site in sorted(self._dirty):
             old = store_cost.pop(site, None)
             if before is not None and site not in before:
@@ -239,15 +250,28 @@ class Draft:
         self._dirty |= self._store_cost.keys()
         self.settle()
 
+    def _sharing(self, site: int) -> tuple[int, ...]:
+        """The active sites that share their store with a site."""
+        return tuple(other for other in self.graph.sharing(site) if other in self.copies)
+
     def spread(self, site: int) -> Spread:
-        """The arcs into an active store, spread over its copies."""
-        return spread(self.graph, site, sorted(self.arcs_into[site]), self.copies[site])
+        """All arcs into the store of an active site, spread over its copies."""
+        return self._spread(site, self.copies[site])
+
+    def _spread(self, site: int, copies: int) -> Spread:
+        installed = {other: self.copies[other] for other in self._sharing(site)} | {site: copies}
+        arcs = {other: sorted(self.arcs_into[other]) for other in installed}
+        return spread(self.graph, arcs, installed)
+
+    def spreads(self) -> Iterator[Spread]:
+        """The `spread` of every store in use, once for all sites that share one."""
+        for site in sorted(self.copies):
+            if site == self._sharing(site)[0]:
+                yield self.spread(site)
 
     def assign(self) -> None:
         """Fix the copy that each arc goes to as `spread` would have it."""
-        self.assigned = {}
-        for site in sorted(self.copies):
-            self.assigned |= self.spread(site).assigned
+        self.assigned = {arc: copy for found in self.spreads() for arc, copy in found.assigned.items()}
 
     def excess(self) -> float:
         """Tuples per second that tasks get above their capacity; 0 if the plan keeps it."""
@@ -255,47 +279,61 @@ class Draft:
         if capacity is None:
             return 0.0
         limit = capacity * (1 + 1e-9)
-        return sum(self.spread(site).excess(limit) for site in sorted(self.copies))
-
-    def largest_load(self) -> float:
-        """Tuples per second at the busiest task."""
-        return max(max(self.spread(site).loads.values()) for site in sorted(self.copies))
+        return sum(found.excess(limit) for found in self.spreads())
 
     def _spread_copies(
         self, index: int, weights: tuple[float, ...], routed: float, by_known: dict[int, float]
     ) -> tuple[float, int]:
+        """The copies of a store that cost least with what its tasks get too much, and their cost.
+
+        The excess of sites that share a store is added to the last of them, once.
+        """
         graph = self.graph
         capacity, price = graph.options.task_capacity, self._excess_price
         assert capacity is not None
         assert price is not None
-        site, arcs = graph.sites[index], sorted(self.arcs_into[index])
+        site = graph.sites[index]
         sums = tuple(by_known.items())
 
-        def cost(copies: int) -> float:
-            stored = copies_cost(weights, routed, sums, site.tasks - 1, copies)
-            return stored + price * spread(graph, index, arcs, copies).excess(capacity)
+        def stored(copies: int) -> float:
+            return copies_cost(weights, routed, sums, site.tasks - 1, copies)
 
-        pinned = self.pinned.get(index)
-        if pinned is not None:
-            return cost(pinned), pinned
-        single = graph.options.single_copy
-        least, copies = best_copies(site, weights, routed, by_known, single=single)
-        found = cost(copies)
-        if found > least:
-            count = len(weights)
-            others = [1 << i for i in range(count)] if single else range(1, 1 << min(count, 6))
-            found, copies = min([(found, copies), *((cost(c), c) for c in others)])
-        return found, copies
+        def cost(copies: int) -> float:
+            return stored(copies) + price * self._spread(index, copies).excess(capacity)
+
+        chosen = self.pinned.get(index)
+        if chosen is None:
+            chosen = best_copies(site, weights, routed, by_known, single=graph.options.single_copy)[1]
+            if cost(chosen) > stored(chosen):
+                chosen = self._relieved(index, chosen, cost)
+        sharing = self._sharing(index)
+        last = not sharing or index >= sharing[-1]
+        return cost(chosen) if last else stored(chosen), chosen
+
+    def _relieved(self, index: int, copies: int, cost: Callable[[int], float]) -> int:
+        """The cheapest copies of a store whose tasks get too much; beyond six candidates the best found."""
+        ones = [1 << number for number in range(len(self.graph.sites[index].partitionings))]
+        if self.graph.options.single_copy:
+            return min([copies, *ones], key=cost)
+        if len(ones) <= EXHAUSTIVE_PARTITIONINGS:
+            return min(range(1, 1 + sum(ones)), key=cost)
+        while True:
+            better: int = min([copies, *(copies ^ one for one in ones if copies != one)], key=cost)
+            if better == copies:
+                return copies
+            copies = better
 
     def _excess_cost(self, arc: int, store: int, *, routed: bool) -> float:
         """Objective for what one more arc puts above the capacity of the store's tasks."""
-        capacity, tasks = self.graph.options.task_capacity, self.graph.sites[store].tasks
+        graph = self.graph
+        capacity, tasks = graph.options.task_capacity, graph.sites[store].tasks
         assert capacity is not None
         assert self._excess_price is not None
         loads = self.spread(store).loads
-        known = [load for p, load in loads.items() if self.graph.known[arc] >> p & 1]
-        more = self.graph.rate[arc] / (tasks if routed else 1)
-        least = min(known if routed and known else loads.values())
+        installed = bits(self.copies[store])
+        known = [p for p in installed if graph.known[arc] >> p & 1]
+        more = graph.rate[arc] / (tasks if routed else 1)
+        least = min(loads[copy_of(graph, store, p)] for p in ((routed and known) or installed))
         return self._excess_price * min(more, max(0.0, least + more - capacity))
 
     # -- paths ----------------------------------------------------------------------

@@ -15,6 +15,7 @@ from time import perf_counter
 from optimizer.methods.assemble import assemble, check_limits, empty
 from optimizer.methods.draft import Draft
 from optimizer.methods.flow import free_copies
+from optimizer.methods.local_search import unburden
 from optimizer.problem import Options, Problem, Solution
 from optimizer.states import StateGraph
 
@@ -39,6 +40,7 @@ class Flat:
         for target in graph.required:
             route_flat(draft, target)
         draft.settle()
+        unburden(draft, built + options.time_limit_s, results=False)
         solution = assemble(draft, self.name, built - begun, perf_counter() - built)
         return check_limits(problem, options, solution)
 

@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
+from optimizer.methods.copies import Copy, copy_of
 from optimizer.methods.draft import Draft, Key
 from optimizer.methods.program import Program
 from optimizer.states import StateGraph
@@ -73,6 +74,8 @@ class FlowProgram:
         self._final: set[int] = set()
         """Arcs that complete one query and nothing else: their y is that query's flow."""
         self._load: int | None = None
+        self._kept: dict[tuple[int, Copy], int] = {}
+        """With a capacity: a copy that several relations of one stream share, by the first one's site."""
         self._bases: dict[int, None] = {}
         self._build()
 
@@ -281,19 +284,33 @@ class FlowProgram:
         arcs_into: dict[int, list[int]] = {}
         for arc in self._arcs:
             arcs_into.setdefault(graph.store[arc], []).append(arc)
-        for site_index, p in self._z:
-            site = graph.sites[site_index]
-            inserted = sum(graph.rate_at(start, site.state) for start in site.state.members)
-            columns, values = [self._z[site_index, p]], [inserted / site.tasks]
-            for arc in arcs_into.get(site_index, []):
-                columns.append(self._v[arc, p])
-                known = graph.known[arc] >> p & 1
-                values.append(graph.rate[arc] / (site.tasks if known else 1))
+        copies: dict[tuple[int, Copy], list[tuple[int, int]]] = {}
+        for site, p in self._z:
+            first = graph.sharing(site)[0]
+            copies.setdefault((first, copy_of(graph, site, p)), []).append((site, p))
+        for key, parts in copies.items():
+            tasks = graph.sites[key[0]].tasks
+            columns, values = [self._kept_column(key, parts)], [graph.inserted(key[0]) / tasks]
+            for site, p in parts:
+                for arc in arcs_into.get(site, []):
+                    columns.append(self._v[arc, p])
+                    known = graph.known[arc] >> p & 1
+                    values.append(graph.rate[arc] / (tasks if known else 1))
             if self._load is not None:
                 program.add_row([*columns, self._load], [*values, -1.0], -inf, 0.0)
             else:
                 scale = max(capacity, 1e-12)
                 program.add_row(columns, [v / scale for v in values], -inf, 1.0)
+
+    def _kept_column(self, key: tuple[int, Copy], parts: list[tuple[int, int]]) -> int:
+        """The column that says whether a copy is kept, whichever relations of its stream use it."""
+        if len(parts) == 1:
+            return self._z[parts[0]]
+        kept = self.program.add_column(0.0, integer=True, name=f"k{key[0]}.{key[1]}")
+        self._kept[key] = kept
+        for part in parts:
+            self.program.at_most_sum(self._z[part], [kept])
+        return kept
 
     # -- between points and drafts -----------------------------------------------------
 
@@ -308,12 +325,15 @@ class FlowProgram:
                 if arc in self._b and not graph.known[arc] & installed:
                     values[self._b[arc]] = 1.0
                 if self._capacity is not None:
-                    values[self._v[arc, _copy_for(graph.known[arc], installed)]] = 1.0
+                    values[self._v[arc, draft.assigned[arc]]] = 1.0
         for mir in draft.mirs:
             if mir in self._w:
                 values[self._w[mir]] = 1.0
         for (site, p), column in self._z.items():
             values[column] = float(draft.copies.get(site, 0) >> p & 1)
+            kept = self._kept.get((graph.sharing(site)[0], copy_of(graph, site, p)))
+            if kept is not None and values[column]:
+                values[kept] = 1.0
         for target in self.targets:
             for start in graph.states[target].members:
                 for arc in draft.paths[target, start]:
@@ -431,12 +451,6 @@ def free_copies(graph: StateGraph) -> bool:
 
 def _ones(mask: int) -> list[int]:
     return [i for i in range(mask.bit_length()) if mask >> i & 1]
-
-
-def _copy_for(known: int, installed: int) -> int:
-    """The copy that an arc goes to when nobody says which: a known one, else the first."""
-    usable = known & installed or installed
-    return (usable & -usable).bit_length() - 1
 
 
 def _subsets(members: Sequence[int]) -> list[int]:

@@ -17,7 +17,8 @@ from optimizer.errors import Infeasible
 from optimizer.methods.assemble import assemble, check_limits, empty, tidy
 from optimizer.methods.draft import Draft
 from optimizer.methods.flow import FlowProgram, free_copies
-from optimizer.methods.greedy import first_plan, guided_plan, improve, search, stored_tuples
+from optimizer.methods.greedy import first_plan, guided_plan, search, stored_tuples
+from optimizer.methods.local_search import improve
 from optimizer.methods.memory import Memory, Part, draft_of
 from optimizer.methods.neighbourhood import ROUNDS_PER_SECOND, Neighbourhoods
 from optimizer.methods.solvers import relax, solve_program
@@ -355,22 +356,36 @@ def _solve_capacity(graph: StateGraph, deadline: float) -> Part:
     capacity = options.task_capacity
     assert capacity is not None
     flow = FlowProgram(graph, graph.required, budget=options.storage_budget, capacity=capacity)
+    incumbent = search(graph, perf_counter() + SEARCH_SHARE * (deadline - perf_counter()))
+    incumbent.assign()
+    for site, copies in sorted(incumbent.copies.items()):
+        incumbent.pin(site, copies)
+    incumbent.settle()
+    budget = options.storage_budget
+    fits = incumbent.excess() <= 0 and (budget is None or stored_tuples(incumbent) <= budget * (1 + 1e-9))
     answer = solve_program(
         flow.program,
         options.solver,
         deadline - perf_counter(),
         relative_gap=options.relative_gap,
         seed=options.seed,
+        start=flow.point(incumbent) if fits else None,
     )
-    if answer.values is None:
-        raise Infeasible("task_capacity", capacity, _smallest_capacity(graph, options.time_limit_s))
-    return Part(flow.draft(answer.values), answer.bound or 0.0, answer.proven)
+    bound = answer.bound or 0.0
+    found = None if answer.values is None else flow.draft(answer.values)
+    if found is None and not fits:
+        least, proven = _smallest_capacity(graph, options.time_limit_s)
+        raise Infeasible("task_capacity", capacity, least, None if answer.infeasible and proven else "ilp")
+    if found is None or (fits and incumbent.total < found.total):
+        return Part(incumbent, bound, False)
+    return Part(found, bound, answer.proven)
 
 
-def _smallest_capacity(graph: StateGraph, time_limit_s: float) -> float | None:
-    """The load of the busiest task under the most even plan; None if the time limit came first."""
+def _smallest_capacity(graph: StateGraph, time_limit_s: float) -> tuple[float | None, bool]:
+    """The load of the busiest task under the most even plan found, and whether none is more even.
+
+    None if the time limit came first.
+    """
     flow = FlowProgram(graph, graph.required, budget=graph.options.storage_budget, capacity=inf)
     answer = solve_program(flow.program, graph.options.solver, time_limit_s, seed=graph.options.seed)
-    if answer.values is None:
-        return None
-    return flow.largest_load(answer.values)
+    return None if answer.values is None else flow.largest_load(answer.values), answer.proven

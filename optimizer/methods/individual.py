@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from time import perf_counter
 
+from optimizer.errors import Infeasible, hardest
 from optimizer.methods.assemble import empty, store_key
 from optimizer.methods.greedy import Greedy
 from optimizer.problem import Cost, JoinQuery, Method, Options, ProbeOrder, Problem, Solution, Status, Store
@@ -42,7 +43,16 @@ class Individual:
             return empty(self.name)
         share = replace(options, time_limit_s=options.time_limit_s / len(queries))
         built = perf_counter()
-        parts = [self._alone.solve(restrict(problem, (query,)), share) for query in queries]
+        parts, refused = [], []
+        for query in queries:
+            try:
+                parts.append(self._alone.solve(restrict(problem, (query,)), share))
+            except Infeasible as error:
+                refused.append(error)
+        if refused:
+            worst = hardest(refused)
+            name = None if worst.method is None else self.name
+            raise Infeasible(worst.constraint, worst.limit, worst.needed, name)
         bounds = [part.bound for part in parts if part.bound is not None]
         orders, stores = _union(parts)
         return Solution(

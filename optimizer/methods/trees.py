@@ -14,6 +14,7 @@ from time import perf_counter
 
 from optimizer.methods.assemble import assemble, check_limits, empty, tidy
 from optimizer.methods.draft import Draft
+from optimizer.methods.local_search import unburden
 from optimizer.problem import Options, Problem, Solution
 from optimizer.states import StateGraph
 
@@ -119,6 +120,7 @@ def solve_by_trees(
     if not graph.required:
         return empty(name)
     draft = plan_trees(graph, trees_of, budget)
+    unburden(draft, built + options.time_limit_s, results=False)
     solution = assemble(draft, name, built - begun, perf_counter() - built)
     return check_limits(problem, options, solution)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from optimizer.translate.copies import settle
+from optimizer.translate.copies import grow_settled
 from optimizer.translate.graph import to_graph
-from optimizer.translate.grow import grow
 from optimizer.translate.model import Occurrence, QueryTerms, Retain, Translation, Variant, conditions_of
 from optimizer.translate.problem import to_problem
 
@@ -15,8 +14,7 @@ __all__ = [
     "Translation",
     "Variant",
     "conditions_of",
-    "grow",
-    "settle",
+    "grow_settled",
     "to_graph",
     "to_problem",
 ]

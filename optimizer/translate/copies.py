@@ -8,7 +8,7 @@ users of a stream together, and the solution's cost becomes that of the stores r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from math import isclose
@@ -19,7 +19,9 @@ from optimizer.expression import columns_of
 from optimizer.problem import Cost, Options, Solution, Status
 from optimizer.translate.columns import Columns
 from optimizer.translate.equalities import equality_class
-from optimizer.translate.forest import Forest, Node
+from optimizer.translate.forest import Forest, Node, StoreKey
+from optimizer.translate.grow import grow
+from optimizer.translate.model import Translation
 
 _EXHAUSTIVE = 6
 """Up to so many candidate columns all sets of copies are compared; beyond, copies are added greedily."""
@@ -29,12 +31,37 @@ Copies = Mapping[str, tuple[str, ...]]
 """Partitioning columns of each stream's stores, sorted."""
 
 
+def grow_settled(
+    solution: Solution, translation: Translation, options: Options, running: Copies | None = None
+) -> tuple[Forest, Solution]:
+    """The probe trees of a solution with all partitionings decided, and the solution at its true cost.
+
+    A stream's relations share its stores, so their copies are chosen again for all of them together
+    (`settle`). Where every such choice would give some task more than `Options.task_capacity`, the
+    method's own one is kept, copy by copy.
+
+    Args:
+        running: see `settle`.
+    """
+    forest = grow(solution, translation)
+    settled = settle(forest, solution, options, running)
+    capacity = options.task_capacity
+    if capacity is not None:
+        loads = task_loads(forest)
+        full = {k.stream for k, load in loads.items() if k.stream and load > capacity * (1 + 1e-9)}
+        if full & forest.undecided:
+            forest = grow(solution, translation, decided=frozenset(full))
+            settled = settle(forest, solution, options, running)
+    return forest, settled
+
+
 def settle(forest: Forest, solution: Solution, options: Options, running: Copies | None = None) -> Solution:
     """Choose the partitionings of undecided base stores; return the solution at its true cost.
 
     For each such stream the set of copies with the least weighted storage plus probe cost is
     kept: a probe costs what is sent, times N if no copy is partitioned by an attribute that
-    the sender knows (section 6.4.1's chi). The forest's nodes are changed in place.
+    the sender knows (section 6.4.1's chi). Sets whose tasks get more than `Options.task_capacity`
+    come last. The forest's nodes are changed in place.
 
     The solver's bound stays valid for plans of its problem, since sharing a relation's size among
     its users can only understate what copies cost. If the plan turns out cheaper than that, a
@@ -52,12 +79,30 @@ def settle(forest: Forest, solution: Solution, options: Options, running: Copies
     return _at_true_cost(forest, solution, options)
 
 
+def task_loads(forest: Forest) -> dict[StoreKey, float]:
+    """Tuples per second that one task of each store receives: new ones, and probes."""
+    columns = Columns(forest)
+    loads: dict[StoreKey, float] = {}
+    for node in forest.nodes():
+        if node.store is not None:
+            loads.setdefault(node.store, forest.inserted(node.store) / node.store.tasks)
+            receivers = 1 if columns.key(node) is None else node.store.tasks
+            loads[node.store] += forest.arriving_rate(node) / receivers
+        for fed in node.feeds:
+            loads[fed] = loads.get(fed, 0.0) + forest.leaving_rate(node) / fed.tasks
+    return loads
+
+
+def largest_load(forest: Forest) -> float:
+    """Tuples per second that the busiest task of all stores receives."""
+    return max(task_loads(forest).values(), default=0.0)
+
+
 def _choose(forest: Forest, options: Options, running: Copies) -> None:
-    stored = dict(forest.translation.stored)
     for stream in sorted(forest.undecided):
         nodes = [n for n in forest.nodes() if n.store is not None and n.store.stream == stream]
         if nodes:
-            _settle_stream(forest, nodes, stored[stream], options, running.get(stream))
+            _settle_stream(forest, nodes, options, running.get(stream))
 
 
 def _stored(forest: Forest) -> float:
@@ -66,19 +111,19 @@ def _stored(forest: Forest) -> float:
 
 
 def _settle_stream(
-    forest: Forest, nodes: list[Node], tuples: float, options: Options, running: tuple[str, ...] | None
+    forest: Forest, nodes: list[Node], options: Options, running: tuple[str, ...] | None
 ) -> None:
-    known = [known_columns(forest, node) for node in nodes]
-    tasks = nodes[0].store.tasks if nodes[0].store else 1
-    candidates = sorted({column for columns in known for column in columns})
-    true_cost = copies_cost(forest, nodes, tuples, options)
+    choice = StreamCopies(forest, nodes, options)
+    candidates = choice.candidates
 
     def cost(copies: tuple[str, ...]) -> Price:
-        total, count, unrouted, _ = true_cost(copies)
+        over, total, count, unrouted, _ = choice.price(copies)
         stay = 1 - options.stay_discount if copies == running else 1.0
-        return total * stay, count, unrouted, copies
+        return over, total * stay, count, unrouted, copies
 
-    most = 1 if options.single_copy or tasks == 1 else len(candidates)
+    # With one task a second copy does not save probes, but it takes some of them over.
+    enough = choice.tasks == 1 and options.task_capacity is None
+    most = 1 if options.single_copy or enough else len(candidates)
     copies: tuple[str, ...] = min(((c,) for c in candidates), key=cost, default=())
     if len(candidates) <= _EXHAUSTIVE:
         sets = (s for size in range(1, most + 1) for s in combinations(candidates, size))
@@ -89,43 +134,73 @@ def _settle_stream(
             if cost(wider) >= cost(copies):
                 break
             copies = wider
-    for node, columns in zip(nodes, known, strict=True):
-        usable = [column for column in copies if column in columns] or list(copies)
+    for node, column in zip(nodes, choice.spread(copies)[0], strict=True):
         assert node.store is not None
-        stream = node.store.stream
-        column = (stream, usable[0]) if stream is not None and usable else None
-        node.store = replace(node.store, partitioning=column)
+        assert node.store.stream is not None
+        chosen = None if column is None else (node.store.stream, column)
+        node.store = replace(node.store, partitioning=chosen)
 
 
-Price: TypeAlias = tuple[float, int, float, tuple[str, ...]]
-"""Total cost, and what decides among equal ones: see `copies_cost`."""
+Price: TypeAlias = tuple[float, float, int, float, tuple[str, ...]]
+"""What tasks get above their capacity, the total cost, and what decides among equal ones."""
 
 
-def copies_cost(
-    forest: Forest, nodes: Sequence[Node], tuples: float, options: Options
-) -> Callable[[tuple[str, ...]], Price]:
-    """What it costs to keep a stream's tuples in copies partitioned by the given columns.
+class StreamCopies:
+    """The ways to keep a stream's tuples for all probes of its stores, and what each costs.
 
     Args:
-        nodes: all probes of the stream's stores.
-        tuples: in one copy.
-
-    Returns:
-        A function of columns. It orders equal costs by fewer copies, then by those that most
-        probes can use, whatever N.
+        nodes: all probes of the stream's stores; at least one.
     """
-    known = [known_columns(forest, node) for node in nodes]
-    sent = [forest.arriving_rate(node) for node in nodes]
-    tasks = nodes[0].store.tasks if nodes[0].store else 1
 
-    def cost(copies: tuple[str, ...]) -> Price:
-        routed = [not columns.isdisjoint(copies) for columns in known]
-        probes = sum(rate * (1 if r else tasks) for rate, r in zip(sent, routed, strict=True))
-        total = options.storage_weight * tuples * max(1, len(copies)) + options.probe_weight * probes
-        unrouted = sum(rate for rate, r in zip(sent, routed, strict=True) if not r)
-        return total, len(copies), unrouted, copies
+    def __init__(self, forest: Forest, nodes: Sequence[Node], options: Options) -> None:
+        store = nodes[0].store
+        assert store is not None
+        self.tasks = store.tasks
+        self._known = [known_columns(forest, node) for node in nodes]
+        self._sent = [forest.arriving_rate(node) for node in nodes]
+        self._tuples, self._inserted = forest.stored(store), forest.inserted(store)
+        self._options = options
 
-    return cost
+    @property
+    def candidates(self) -> list[str]:
+        """Columns that the sender of some probe knows, sorted."""
+        return sorted({column for columns in self._known for column in columns})
+
+    def price(self, copies: tuple[str, ...]) -> Price:
+        """What it costs to keep copies partitioned by the given columns.
+
+        It orders equal costs by fewer copies, then by those that most probes can use, whatever N.
+        """
+        routed = [not columns.isdisjoint(copies) for columns in self._known]
+        probes = sum(rate * (1 if r else self.tasks) for rate, r in zip(self._sent, routed, strict=True))
+        options = self._options
+        stored = options.storage_weight * self._tuples * max(1, len(copies))
+        total = stored + options.probe_weight * probes
+        unrouted = sum(rate for rate, r in zip(self._sent, routed, strict=True) if not r)
+        over = 0.0
+        if options.task_capacity is not None:
+            limit = options.task_capacity * (1 + 1e-9)
+            over = sum(max(0.0, load - limit) for load in self.spread(copies)[1])
+        return over, total, len(copies), unrouted, copies
+
+    def spread(self, copies: tuple[str, ...]) -> tuple[tuple[str | None, ...], tuple[float, ...]]:
+        """The copy that each probe goes to, and what one task of each copy then receives per second.
+
+        Without a capacity a probe goes to the first copy that it can be routed to. With one the
+        largest probes choose first, the copy whose tasks have least to do by then.
+        """
+        kept: tuple[str | None, ...] = copies or (None,)
+        loads = dict.fromkeys(kept, self._inserted / self.tasks)
+        chosen: dict[int, str | None] = {}
+        limited = self._options.task_capacity is not None
+        numbers = range(len(self._sent))
+        for number in sorted(numbers, key=lambda n: -self._sent[n]) if limited else numbers:
+            usable = tuple(column for column in kept if column in self._known[number])
+            ways = usable or kept
+            column = min(ways, key=lambda way: loads[way]) if limited else ways[0]
+            loads[column] += self._sent[number] / (self.tasks if usable else 1)
+            chosen[number] = column
+        return tuple(chosen[number] for number in numbers), tuple(loads.values())
 
 
 def known_columns(forest: Forest, node: Node) -> frozenset[str]:

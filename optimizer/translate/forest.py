@@ -136,6 +136,10 @@ class Forest:
             return self._stored[key.stream]
         return self._model.stored(key.relations, key.predicates)
 
+    def inserted(self, key: StoreKey) -> float:
+        """Tuples per second that one copy of a base store takes in; of a result, what feeds it says so."""
+        return 0.0 if key.stream is None else self.translation.problem.stored_rates[key.stream]
+
     def root(self, occurrence: Occurrence) -> Node:
         """The source of new tuples that pass this relation's filter."""
         key = (occurrence.input, occurrence.filter)

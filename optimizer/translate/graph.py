@@ -26,7 +26,7 @@ from optimizer.graph import (
     WindowBound,
 )
 from optimizer.stream import Stream
-from optimizer.translate.columns import Columns, left_over, rename
+from optimizer.translate.columns import Columns, left_over
 from optimizer.translate.equalities import split_equality
 from optimizer.translate.forest import Forest, Node, StoreKey
 from optimizer.translate.model import Occurrence, QueryTerms, Translation
@@ -152,16 +152,6 @@ class _Writer:
         ]
         return None if None in windows else max(w for w in windows if w is not None)
 
-    def _stored_rate(self, stream: str) -> float:
-        if self.columns.stream_filter(stream) is None:
-            return self.rates[stream]
-        passing = {
-            rename(o.filter, o.input, stream): self.rates[o.id]
-            for o in self._occurrences()
-            if o.stream == stream and o.filter is not None
-        }
-        return min(self.rates[stream], sum(passing[f] for f in sorted(passing, key=sort_key)))
-
     def _occurrences(self) -> list[Occurrence]:
         """Relations that some join reads."""
         return [self.forest.occurrences[r.id] for r in self.translation.problem.relations]
@@ -170,7 +160,7 @@ class _Writer:
         rule = self._source_rule(stream, stream, self.columns.stream_filter(stream))
         for key in keys:
             edge = self._store_edge(rule.id, 0, key)
-            self._estimate(edge.id, rate=self._stored_rate(stream))
+            self._estimate(edge.id, rate=self.translation.problem.stored_rates[stream])
             rule = self._send(rule, edge.id)
 
     def _store_edge(self, origin: str, level: int, key: StoreKey) -> Edge:

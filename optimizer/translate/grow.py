@@ -19,17 +19,20 @@ UNDECIDED = "*"
 """Column of base stores whose partitioning `copies.settle` chooses."""
 
 
-def grow(solution: Solution, translation: Translation) -> Forest:
+def grow(solution: Solution, translation: Translation, *, decided: frozenset[str] = frozenset()) -> Forest:
     """The probe trees of a solution; every order ends in its queries' and feeds' leaves.
 
     Materialized results that nothing probes are left out, and so are the steps that only fed
     them: a heuristic may leave such remains, and the topology should not work for nothing.
 
+    Args:
+        decided: streams whose stores are partitioned as the solution says, whoever shares them.
+
     Raises:
         ValueError: an order does not cover what it claims to answer or to feed, or uses a
             materialized result that enforces more than its target does.
     """
-    forest = Forest(translation, _shared_streams(translation))
+    forest = Forest(translation, _shared_streams(translation) - decided)
     queries = {query.id: query for query in translation.problem.queries}
     for order in solution.orders:
         for name in order.queries:

@@ -45,6 +45,9 @@ def translations_together(translations: Sequence[Translation]) -> Translation:
             queries=tuple(queries[name] for name in sorted(queries)),
             horizon_s=max((problem.horizon_s for problem in problems), default=3600.0),
             sizes={key: size for problem in problems for key, size in problem.sizes.items()},
+            stored_rates={
+                stream: rate for problem in problems for stream, rate in sorted(problem.stored_rates.items())
+            },
         ),
         streams=tuple(streams[name] for name in sorted(streams)),
         queries=tuple(sorted(terms, key=lambda term: term.query.name)),

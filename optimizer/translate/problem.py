@@ -71,7 +71,8 @@ def to_problem(
     for variant in (v for term in terms for v in term.variants):
         for relation in (variant.own, variant.served_by):
             rates[relation.id] = rates[relation.stream] * filter_selectivity(relation, known)
-    stored = _stored(relations, occurrences, rates, retain == "everything", horizon_s)
+    inserted = _inserted(relations, occurrences, rates, retain == "everything")
+    stored = _stored(relations, inserted, horizon_s)
     problem = Problem(
         relations=relations,
         predicates=_predicates(joins, known),
@@ -81,6 +82,7 @@ def to_problem(
         ),
         horizon_s=horizon_s,
         sizes=_sizes(relations, stored),
+        stored_rates=inserted,
     )
     return Translation(
         problem=problem,
@@ -198,33 +200,36 @@ def _equality(expression: Expression, served: Mapping[str, str]) -> tuple[Attrib
     return None
 
 
-def _stored(
+def _inserted(
     relations: Iterable[Relation],
     occurrences: Mapping[str, Occurrence],
     rates: Mapping[str, float],
     everything: bool,
-    horizon_s: float,
 ) -> dict[str, float]:
-    """Tuples that one copy of each joined stream's store holds, whoever reads it.
+    """Tuples per second that one copy of each joined stream's store takes in, whoever reads it.
 
-    A stream is stored once, however many filters and windows read it: the tuples that any
-    filter passes, for the longest window.
+    A stream is stored once, however many filters read it: the tuples that any filter passes.
     """
-    by_stream: dict[str, list[Relation]] = defaultdict(list)
+    passing: dict[str, dict[Expression | None, float]] = defaultdict(dict)
+    for occurrence in (occurrences[relation.id] for relation in relations):
+        own = occurrence.filter
+        condition = None if own is None else over(own, {occurrence.input: occurrence.stream})
+        passing[occurrence.stream][condition] = rates[occurrence.id]
+    return {
+        stream: rates[stream] if everything else min(rates[stream], sum(sorted(passing[stream].values())))
+        for stream in sorted(passing)
+    }
+
+
+def _stored(
+    relations: Iterable[Relation], inserted: Mapping[str, float], horizon_s: float
+) -> dict[str, float]:
+    """Tuples that one copy of each joined stream's store holds: what comes in within the longest window."""
+    windows: dict[str, float] = {}
     for relation in relations:
-        by_stream[relation.stream].append(relation)
-    stored = {}
-    for stream in sorted(by_stream):
-        window_s = max(horizon_s if r.window_s is None else r.window_s for r in by_stream[stream])
-        rate = rates[stream]
-        if not everything:
-            passing = {
-                None if o.filter is None else over(o.filter, {o.input: stream}): rates[o.id]
-                for o in (occurrences[r.id] for r in by_stream[stream])
-            }
-            rate = min(rate, sum(sorted(passing.values())))
-        stored[stream] = rate * window_s
-    return stored
+        window_s = horizon_s if relation.window_s is None else relation.window_s
+        windows[relation.stream] = max(windows.get(relation.stream, 0.0), window_s)
+    return {stream: inserted[stream] * windows[stream] for stream in sorted(windows)}
 
 
 def _sizes(relations: Sequence[Relation], stored: Mapping[str, float]) -> dict[frozenset[str], float]:

@@ -25,7 +25,7 @@ from optimizer.problem import Options
 from optimizer.query import Query
 from optimizer.sql import parse_query
 from optimizer.statistics.fixed import FixedStatistics
-from tests.unit.planning.workloads import CATALOG, STREAMS, WINDOWS, Case, table
+from tests.unit.planning.workloads import CATALOG, STREAMS, WINDOWS, Case, busiest, table
 
 _JOINS = (
     *("{a}.i = {b}.i", "{a}.i = {b}.i", "{a}.i = {b}.j", "{a}.s = {b}.s", "{a}.x = {b}.j"),
@@ -115,6 +115,12 @@ def faults(found: Workload, method: str) -> Iterator[str]:
     """What is wrong with the method's plans of a workload; raises `Infeasible` where it has none."""
     queries = found.case.queries
     yield from _differences(found.case, queries, made := _plan(found, queries, method))
+    capacity, budget = found.options.task_capacity, found.options.storage_budget
+    if capacity is not None and (load := busiest(made.graph)) > capacity * (1 + 1e-6):
+        yield f"a task receives {load:g} tuples per second, {capacity:g} are allowed"
+    stored = sum(one.tuples or 0.0 for one in made.graph.estimates)
+    if method != "individual" and budget is not None and stored > budget * (1 + 1e-6):
+        yield f"{stored:g} tuples are stored, {budget:g} are allowed"
     if found.options.storage_budget is not None or found.options.task_capacity is not None:
         return
     if len(queries) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -12,6 +13,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from optimizer.catalog import Catalog
+from optimizer.graph import PhysicalGraph
 from optimizer.query import Query
 from optimizer.sql import parse_query, to_duckdb
 from optimizer.stream import Stream
@@ -137,3 +139,13 @@ def twins(draw: st.DrawFn) -> Case:
     parsed = tuple(parse_query(twin, f"q{n}", CATALOG) for n, twin in enumerate(texts))
     random = Random(draw(st.integers(0, 2**32)))
     return Case(parsed, tuple({name: table(random, 12) for name in STREAMS} for _ in range(2)))
+
+
+def busiest(graph: PhysicalGraph) -> float:
+    """Tuples per second that the busiest task of the graph's stores is expected to receive."""
+    rates = {one.id: one.tuples_per_second or 0.0 for one in graph.estimates}
+    tasks = {store.id: store.tasks for store in graph.stores}
+    loads: Counter[str] = Counter()
+    for edge in graph.edges:
+        loads[edge.target] += rates[edge.id] / (1 if edge.kind == "all" else tasks[edge.target])
+    return max(loads.values(), default=0.0)
