@@ -9,6 +9,7 @@ import polars as pl
 
 from jobs.expressions import compile_expression
 from jobs.expressions.dtypes import convert
+from jobs.expressions.screen import staged
 from jobs.message import ARRIVAL, LATE, Result, column_name
 from jobs.rules import RuleIndex
 from optimizer.expression import Column, columns_of
@@ -65,8 +66,7 @@ def emit(
 
 def _prepare(index: RuleIndex, leaf: Emit, inputs: Sequence[str]) -> LeafPlan:
     query = index.queries[leaf.query]
-    conditions = [compile_expression(residual) for residual in leaf.residuals]
-    conditions += [
+    windows = [
         _elapsed(index, newer, bound.input) <= bound.window_us
         for bound in leaf.windows
         if bound.window_us is not None
@@ -89,7 +89,7 @@ def _prepare(index: RuleIndex, leaf: Emit, inputs: Sequence[str]) -> LeafPlan:
         names.append(RESULT_LATE)
         columns.append(LATE)
     simple = tuple(columns) if len(columns) == len(names) else None
-    return LeafPlan(leaf.query, tuple(conditions), tuple(names), simple, tuple(outputs))
+    return LeafPlan(leaf.query, staged(leaf.residuals, windows), tuple(names), simple, tuple(outputs))
 
 
 def _picked(rows: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from jobs.emission import emit
-from jobs.expressions import compile_expression
+from jobs.expressions.screen import staged
 from jobs.message import ARRIVAL, LATE, Message, Result
 from jobs.rules import index_of
 from jobs.sending import send
@@ -108,7 +108,7 @@ def ingest(
             {name: f"{rule.input}.{name}" for name, _ in declared.columns if name in frame.columns}
         )
         if rule.filter is not None:
-            rows = rows.filter(compile_expression(rule.filter))
+            rows = rows.filter(*staged([rule.filter]))
         passed[rule.id] = rows.height
         if rows.is_empty():
             continue

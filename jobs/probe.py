@@ -21,6 +21,7 @@ from jobs.bounds import ranges_of
 from jobs.emission import emit_columns
 from jobs.expressions import compile_expression
 from jobs.expressions.dtypes import common_type, convert
+from jobs.expressions.screen import staged
 from jobs.message import ARRIVAL, LATE, ORDINAL, column_name, ordinal
 from jobs.ranges import Bound, Range, Stretches, best_range, best_stretches, number_keys, pieces, stretches
 from jobs.rules import RuleIndex
@@ -29,6 +30,7 @@ from jobs.store import PartitionState
 from optimizer.expression import Expression, columns_of, inputs_of, rename_inputs
 from optimizer.graph import ProbeRule
 from optimizer.types import ColumnType
+from optimizer.udf.names import calls_user_function
 
 _STORED_ARRIVAL, _STORED_LATE, _STORED_ORDINAL = "@stored arrival", "@stored late", "@stored ordinal"
 _PAIRS = 500_000
@@ -91,7 +93,9 @@ class ProbePlan:
     ranges: tuple[Range, ...]
     """Windows and inequalities between the two sides, for joins without keys or with few values."""
     conditions: tuple[pl.Expr, ...]
-    """Everything to check of a pair besides the keys and the order; implies `ranges`."""
+    """What to check of a pair besides the keys, the order and `costly`; implies `ranges`."""
+    costly: tuple[Expression, ...]
+    """What calls user functions, to be checked last and in this order."""
     order: pl.Expr
     """True where the start tuple is the newer one."""
     outputs: tuple[pl.Expr, ...]
@@ -131,7 +135,7 @@ def probe(
     # Runs of earlier batches hold smaller arrival numbers only: nothing to compare.
     first: int = arriving[ARRIVAL].min()  # type: ignore[assignment]
     fresh = any(run.max_arrival >= first for run in reachable)
-    conditions = (*plan.conditions, plan.order) if fresh else plan.conditions
+    conditions = staged(plan.costly, (*plan.conditions, plan.order) if fresh else plan.conditions)
     if not plan.probe_keys:
         return _expand(plan, arriving, best_stretches(arriving, stored, plan.ranges), conditions, most)
     pairs = _estimated_pairs(index, rule, state.batch, arriving, stored)
@@ -185,7 +189,8 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
     needed = {column_name(column): column for column in (*kept, *read)}
     conditions = [_elapsed(times[newer], times[older]) <= window for newer, older, window in windows]
     conditions.extend(equal)
-    conditions.extend(compile_expression(predicate) for predicate in rule.predicates)
+    costly = tuple(predicate for predicate in rule.predicates if calls_user_function(predicate))
+    conditions.extend(compile_expression(p) for p in rule.predicates if p not in costly)
     reaches = tuple(
         Reach(
             times[tree],
@@ -218,6 +223,7 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
             *ranges_of(rule.predicates, bound),
         ),
         conditions=tuple(conditions),
+        costly=costly,
         order=_order(rule, store.is_base),
         outputs=(
             *(pl.col(name) for name in sorted({column_name(column) for column in kept})),

@@ -31,7 +31,8 @@ from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph
 from optimizer.methods import METHODS
 from optimizer.naming import nearest
-from optimizer.workload import Workload, load_workload
+from optimizer.udf.reader import SETTING as FUNCTIONS
+from optimizer.workload import Workload, functions_file, load_workload
 
 DEFAULT_BATCH_ROWS = 750_000
 """Large enough that a batch's fixed cost is small beside its work, small enough for its messages to
@@ -51,6 +52,10 @@ def replay(given: argparse.Namespace) -> None:
             nearest(given.method, METHODS),
         )
     workload = load_workload(given.workload)
+    own = functions_file(given.workload)
+    if own is not None:
+        # Spark's Python workers inherit it, and read the file for themselves.
+        os.environ[FUNCTIONS] = str(own.absolute())
     policy = _policy(given, workload)
     output = _output(given.out)
     given_plan = None if given.plan is None else _read_plan(given.plan, workload, policy.schedule.at(0))

@@ -18,6 +18,7 @@ from math import factorial, prod
 from optimizer.digest import digest
 from optimizer.expression import Call, Expression, columns_of, inputs_of, rename_inputs
 from optimizer.query import Query
+from optimizer.udf.names import commutes
 
 _MIRRORED = {"gt": "lt", "ge": "le"}
 _COMMUTATIVE = frozenset({"eq", "ne", "and", "or", "add", "multiply"})
@@ -62,7 +63,7 @@ def canonical_expression(expression: Expression) -> Expression:
     function = expression.function
     if function in _MIRRORED:
         function, arguments = _MIRRORED[function], arguments[::-1]
-    if function in _COMMUTATIVE:
+    if function in _COMMUTATIVE or commutes(function):
         arguments = tuple(sorted(arguments, key=sort_key))
     return Call(function, arguments, expression.type)
 

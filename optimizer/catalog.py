@@ -1,4 +1,4 @@
-"""The streams that queries may name."""
+"""The streams that queries may name, and the functions of an administrator that they may call."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from optimizer.naming import matches, nearest
 from optimizer.stream import Stream
+from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class Catalog:
 
     streams: tuple[Stream, ...] = ()
     """Sorted by name."""
+    functions: FunctionRegistry = NO_FUNCTIONS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "streams", tuple(sorted(self.streams, key=lambda s: s.name)))
@@ -26,8 +28,8 @@ class Catalog:
             raise ValueError(f"stream names repeat: {', '.join(self.names)}")
 
     @classmethod
-    def of(cls, streams: Iterable[Stream]) -> Catalog:
-        return cls(tuple(streams))
+    def of(cls, streams: Iterable[Stream], functions: FunctionRegistry = NO_FUNCTIONS) -> Catalog:
+        return cls(tuple(streams), functions)
 
     def __iter__(self) -> Iterator[Stream]:
         return iter(self.streams)

@@ -9,10 +9,11 @@ own window before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import prod
 
 from optimizer.problem import JoinPredicate, Problem, Relation
+from optimizer.udf.pair_cost import rank
 
 SHORTEST_WINDOW_S = 1e-6
 """Event times are microseconds: a window of zero still admits tuples of the same instant."""
@@ -61,6 +62,15 @@ class CostModel:
         """Partial results per second over `relations` whose newest tuple is of `start`."""
         return self.volume(relations, predicates) / self.window_s(start)
 
+    def evaluation(
+        self, start: str, relations: frozenset[str], predicates: frozenset[str], fresh: frozenset[str]
+    ) -> float:
+        """Cost per second of the `fresh` ones of `predicates`, in a step that comes to cover `relations`."""
+        costly = [self._predicates[p] for p in sorted(fresh)]
+        if not any(predicate.pair_cost for predicate in costly):
+            return 0.0
+        return evaluation(self.rate(start, relations, predicates - fresh), costly)
+
     def tasks(self, relations: Iterable[str]) -> int:
         """N of a store: as many tasks as the most parallel of the relations it holds."""
         return max(self._relations[relation].tasks for relation in relations)
@@ -91,6 +101,31 @@ class CostModel:
             volume / window * mean_life_s(window, [w for other, w in windows.items() if other != start])
             for start, window in windows.items()
         )
+
+
+def evaluation(pairs_per_second: float, predicates: Sequence[JoinPredicate]) -> float:
+    """Cost per second of predicates that see pairs one after the other, the expensive ones last.
+
+    >>> cheap = JoinPredicate("c", frozenset("RS"), 0.01)
+    >>> costly = JoinPredicate("u", frozenset("RS"), 0.5, pair_cost=4.0)
+    >>> evaluation(1000.0, [cheap, costly])
+    40.0
+    """
+    left, cost = pairs_per_second, 0.0
+    for predicate in sorted(predicates, key=lambda p: (rank(p.pair_cost, p.selectivity), p.id)):
+        cost += left * predicate.pair_cost
+        left *= predicate.selectivity
+    return cost
+
+
+def is_routable(predicates: Iterable[JoinPredicate]) -> bool:
+    """True if an equality among a step's fresh predicates lets some partitioning of the store route it.
+
+    A step has one number for all its cost, which counts once where it is routed and N times where it is
+    not. What a step evaluates is shared out among the N tasks; so the number has an N-th of it where
+    nothing can be routed, and all of it where routing is a choice, which makes the worse choice dearer.
+    """
+    return any(predicate.equality is not None for predicate in predicates)
 
 
 def mean_life_s(newest_window_s: float, other_windows_s: Iterable[float]) -> float:

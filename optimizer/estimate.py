@@ -18,6 +18,8 @@ from optimizer.graph import GraphStore, PhysicalGraph, ProbeRule, Rule, SourceRu
 from optimizer.statistics.defaults import default_selectivity
 from optimizer.statistics.provider import StatisticsProvider
 from optimizer.types import ColumnType
+from optimizer.udf.names import calls_user_function
+from optimizer.udf.pair_cost import pair_cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class Estimated:
     stores: dict[str, float]
     """Tuples held by each store."""
     probe: float
-    """Tuples per second sent in order to probe, copies counted."""
+    """Tuples per second sent in order to probe, copies counted, with the evaluation of user functions."""
 
     @property
     def stored(self) -> float:
@@ -85,7 +87,7 @@ class _Estimator:
             edges[edge.id] * (self.stores[edge.target].tasks if edge.kind == "all" else 1)
             for edge in self.graph.edges
             if edge.id in probed
-        )
+        ) + sum(self._evaluation(rule) for rule in self.graph.rules if isinstance(rule, ProbeRule))
         made = {rule.id: self._produced(rule.id) for rule in self.graph.rules if rule.kind != "store"}
         return Estimated(edges, made, {store: self._held(store) for store in self.stores}, probe)
 
@@ -103,10 +105,24 @@ class _Estimator:
                 raise ValueError(f"nothing leaves the store rule {rule}")
         return self.made[rule]
 
-    def _partners(self, rule: ProbeRule) -> float:
-        """Stored tuples that one arriving tuple is joined with."""
+    def _evaluation(self, rule: ProbeRule) -> float:
+        """Cost per second of the user functions that a probe calls, in probe tuples."""
+        costs = {function.name: function.cost_us for function in self.graph.functions}
+        costly = [(p, pair_cost(p, costs)) for p in rule.predicates if calls_user_function(p)]
+        if not costly:
+            return 0.0
+        left = self._produced(self.origins[rule.edge])
+        left *= self._partners(rule, frozenset(predicate for predicate, _ in costly))
+        cost = 0.0
+        for predicate, of_pair in costly:
+            cost += left * of_pair
+            left *= self._share(predicate)
+        return cost
+
+    def _partners(self, rule: ProbeRule, without: frozenset[Expression] = frozenset()) -> float:
+        """Stored tuples that one arriving tuple is joined with, some predicates left out."""
         equalities = [Call("eq", (e.probe, e.stored), ColumnType.BOOLEAN) for e in rule.equalities]
-        share = prod(self._share(p) for p in sorted({*equalities, *rule.predicates}, key=sort_key))
+        share = prod(self._share(p) for p in sorted({*equalities, *rule.predicates} - without, key=sort_key))
         store = self.stores[rule.store]
         if store.is_base:
             return self._stored_rate(store.id) * self._window_s(rule.windows, rule.renames[0][1]) * share

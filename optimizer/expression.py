@@ -1,9 +1,9 @@
 """Typed scalar expressions: what predicates, filters and projections are made of.
 
-Three immutable node kinds are enough: a column, a literal and a call of a function of
-the closed set in `optimizer.functions`. SQL is translated into them once; the optimizer,
-the physical graph and the runtime never see SQL text again, so nothing is ever executed
-as text.
+Three immutable node kinds are enough: a column, a literal and a call of a function, of
+the closed set in `optimizer.functions` or allowed by an administrator (`optimizer.udf`).
+SQL is translated into them once; the optimizer, the physical graph and the runtime never
+see SQL text again, so nothing is ever executed as text.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Call:
     """A function or operator applied to arguments, for example `Call("eq", (a, b), BOOLEAN)`."""
 
     function: str
-    """A name in `optimizer.functions.FUNCTIONS`."""
+    """A name in `optimizer.functions.FUNCTIONS`, or a user function's (`optimizer.udf.names`)."""
     arguments: tuple[Expression, ...]
     type: ColumnType
     kind: Kind["call"] = "call"

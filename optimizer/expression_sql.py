@@ -5,6 +5,7 @@ from __future__ import annotations
 from optimizer.expression import Call, Column, Expression, Literal
 from optimizer.functions import FUNCTIONS
 from optimizer.types import ColumnType
+from optimizer.udf.names import user_name
 
 T = ColumnType
 _LEVEL = {"or": 1, "and": 2, "not": 3, "concat": 5, "add": 6, "subtract": 6, "multiply": 7, "divide": 7}
@@ -115,6 +116,9 @@ class _Writer:
 
     def _call(self, call: Call) -> str:
         name, arguments = call.function, call.arguments
+        own = user_name(name)
+        if own is not None:
+            return f"{own}({', '.join(self.write(a)[0] for a in arguments)})"
         level = _LEVEL.get(name, _ATOM)
         sql = FUNCTIONS[name].sql
         match name:

@@ -28,6 +28,7 @@ microseconds, inclusive; None is unbounded.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -170,7 +171,8 @@ class ProbeRule:
     """(name in the store, name in this tree) for every input of the store."""
     equalities: tuple[Equality, ...]
     predicates: tuple[Expression, ...]
-    """Everything else to check here, over the tree's names: theta, n-ary, the stored side's filter."""
+    """Everything else to check here, over the tree's names: theta, n-ary, the stored side's filter. Those
+    that call user functions are in the order in which they are best evaluated."""
     windows: tuple[WindowBound, ...]
     """For every input in `bound` and in the store."""
     out: tuple[str, ...]
@@ -179,6 +181,17 @@ class ProbeRule:
 
 
 Rule = SourceRule | StoreRule | ProbeRule
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFunction:
+    """A user function that expressions call; the runtime finds its code in its own functions file."""
+
+    name: str
+    arguments: tuple[ColumnType, ...]
+    returns: ColumnType
+    cost_us: float
+    """Of one row, declared or measured; what the plan was chosen with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +238,8 @@ class PhysicalGraph:
     queries: tuple[GraphQuery, ...]
     estimates: tuple[Estimate, ...] = ()
     method: str = ""
+    functions: tuple[GraphFunction, ...] = ()
+    """The user functions that any expression calls, by name."""
     version: Literal[1] = GRAPH_VERSION
 
     @property
@@ -248,6 +263,22 @@ class PhysicalGraph:
             raise InputError(
                 "bad-plan", Place(source, path=path or None), repr(first["input"])[:80], first["msg"]
             ) from error
+
+
+def expressions_of(rule: Rule) -> Iterator[Expression]:
+    """Every expression that a rule evaluates, outputs included."""
+    match rule:
+        case StoreRule():
+            return
+        case SourceRule():
+            if rule.filter is not None:
+                yield rule.filter
+        case ProbeRule():
+            yield from (side for equality in rule.equalities for side in (equality.probe, equality.stored))
+            yield from rule.predicates
+    for leaf in rule.emits:
+        yield from leaf.residuals
+        yield from (expression for _, expression in leaf.outputs)
 
 
 @cache

@@ -18,11 +18,17 @@ from optimizer.expression import Column, Expression
 from optimizer.expression_sql import duckdb_type, quote, to_duckdb_sql
 from optimizer.graph import Edge, Emit, PhysicalGraph, ProbeRule, SourceRule, StoreRule, WindowBound
 from optimizer.types import ColumnType
+from optimizer.udf.duckdb import register
+from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 
 Row = tuple[Any, ...]
 
 
-def interpret(graph: PhysicalGraph, batches: Iterable[Mapping[str, pa.Table]]) -> dict[str, list[Row]]:
+def interpret(
+    graph: PhysicalGraph,
+    batches: Iterable[Mapping[str, pa.Table]],
+    functions: FunctionRegistry = NO_FUNCTIONS,
+) -> dict[str, list[Row]]:
     """All results of every query over the given input.
 
 
@@ -30,11 +36,13 @@ def interpret(graph: PhysicalGraph, batches: Iterable[Mapping[str, pa.Table]]) -
         graph: a valid graph (`optimizer.validate`).
         batches: for each batch the new tuples by stream, with the stream's columns. Tuples arrive
             batch by batch, within it by stream name and row. Nothing is late or evicted.
+        functions: those that the graph's expressions may call.
 
     Returns:
         Rows by query, in the order of the query's outputs; their own order means nothing.
     """
     with duckdb.connect(config={"threads": 1}) as connection:
+        register(connection, functions)
         interpreter = _Interpreter(graph, connection)
         for batch in batches:
             interpreter.feed(batch)

@@ -10,6 +10,7 @@ from typing import TypeGuard
 
 from optimizer.expression import Call, Column, Expression, Literal
 from optimizer.types import ColumnType
+from optimizer.udf.names import commutes
 
 _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 _NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
@@ -73,7 +74,7 @@ def ordered_call(name: str, arguments: tuple[Expression, ...], result: ColumnTyp
     elif name == "concat":
         flat = [part for a in arguments for part in (a.arguments if _is_call(a, name) else (a,))]
         return Call(name, tuple(flat), result)
-    elif name in ("add", "multiply") and result.is_numeric:
+    elif (name in ("add", "multiply") and result.is_numeric) or commutes(name):
         return Call(name, tuple(sorted(arguments, key=sort_key)), result)
     elif name == "in":
         members = sorted(set(arguments[1:]), key=sort_key)

@@ -45,6 +45,8 @@ class JoinPredicate:
     selectivity: float
     equality: tuple[Attribute, Attribute] | None = None
     """The two sides when it is `attribute = attribute`; only these partition stores."""
+    pair_cost: float = 0.0
+    """Cost of evaluating it for one combination, in probe tuples: see `optimizer.udf.pair_cost`."""
 
 
 @dataclass(frozen=True, slots=True)

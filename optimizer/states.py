@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from optimizer.costs import CostModel
+from optimizer.costs import CostModel, evaluation
 from optimizer.problem import Attribute, JoinQuery, Options, ProbeOrder, Problem, Solution
 from optimizer.shapes import STATE_LIMIT, Shape, bits, count_states, shape_of
 
@@ -275,22 +275,25 @@ class StateGraph:
         members = top.members
         for step in shape.steps:
             source, store, target = states[step.source], states[step.store], states[step.target]
-            known = -1
+            known, evaluated = -1, 0.0
             for local in step.starts:
                 key = (members[local], source.index, store.index, target.index)
                 arc = arcs.get(key)
                 if arc is None:
                     if known < 0:
                         known = self._known(source, store, target)
+                        evaluated = self._evaluation(source, store, target, known)
                     arc = arcs[key] = len(self.start)
-                    self._add_arc(members[local], source, store, target, known)
+                    self._add_arc(members[local], source, store, target, known, evaluated)
                 routes[local].append(arc)
         for local, route in enumerate(routes):
             self._routes[top.index, members[local]] = tuple(route)
 
-    def _add_arc(self, start: int, source: State, store: State, target: State, known: int) -> None:
+    def _add_arc(
+        self, start: int, source: State, store: State, target: State, known: int, evaluated: float
+    ) -> None:
         rate = source.volume / self._windows[start]
-        cost = self.options.probe_weight * rate
+        cost = self.options.probe_weight * (rate + evaluated / self._windows[start])
         if self._kept and self._kept.has_arc(
             self.relations[start].id, self.names(source)[0], self.names(store)
         ):
@@ -302,6 +305,17 @@ class StateGraph:
         self.cost.append(cost)
         self.rate.append(rate)
         self.known.append(known)
+
+    def _evaluation(self, source: State, store: State, target: State, known: int) -> float:
+        """Cost of the step's expensive predicates over a start's window, as a part of what is routed.
+
+        A step that no partitioning can route is sent to all N tasks, which share the pairs out.
+        """
+        fresh = [self.predicates[p] for p in bits(target.predicates & ~source.predicates & ~store.predicates)]
+        if not any(predicate.pair_cost for predicate in fresh):
+            return 0.0
+        cost = evaluation(source.volume * store.volume, fresh)
+        return cost if known else cost / self.sites[store.index].tasks
 
     def _known(self, source: State, store: State, target: State) -> int:
         """P1: partitionings of the store whose attribute equals one that the sender carries.

@@ -1,4 +1,4 @@
-"""Workload directories: streams.yaml and queries/*.sql (DESIGN section 5 is their contract)."""
+"""Workload directories: streams.yaml, queries/*.sql, and perhaps functions.yaml (DESIGN section 5)."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from optimizer.sql import parse_predicate, parse_query, streams_read
 from optimizer.sql.windows import parse_duration_us
 from optimizer.stream import LatePolicy, Stream
 from optimizer.types import COLUMN_TYPES, ColumnType
+from optimizer.udf.reader import FILE_NAME, allowed_functions, read_functions
+from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 
 _STREAM_KEYS = ("event_time", "columns", "lateness", "late", "parallelism", "rate")
 _NUMBER = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
@@ -46,10 +48,11 @@ class Workload:
 
 
 def load_workload(path: str | Path) -> Workload:
-    """Read `streams.yaml` and `queries/*.sql` of a directory.
+    """Read `streams.yaml`, `functions.yaml` and `queries/*.sql` of a directory.
 
-    A query may read another query of the directory by its name. Raises `InputError` with
-    file and place for anything that is missing or unusable.
+    Without `functions.yaml`, queries may call what the installation allows (`optimizer.udf.reader`).
+    A query may read another query of the directory by its name. Raises `InputError` with file and
+    place for anything that is missing or unusable.
     """
     directory = Path(path)
     if not directory.is_dir():
@@ -60,7 +63,9 @@ def load_workload(path: str | Path) -> Workload:
             "a directory with streams.yaml and queries/",
         )
     document = directory / "streams.yaml"
-    catalog, selectivities = read_streams(read_text(document), str(document))
+    own = functions_file(directory)
+    functions = allowed_functions() if own is None else read_functions(own)
+    catalog, selectivities = read_streams(read_text(document), str(document), functions)
     folder = directory / "queries"
     files = sorted(folder.glob("*.sql"), key=lambda f: f.stem)
     if not files:
@@ -73,6 +78,12 @@ def load_workload(path: str | Path) -> Workload:
         selectivities,
         tuple(texts.items()),
     )
+
+
+def functions_file(directory: Path) -> Path | None:
+    """The workload's own functions file, or None if it has none."""
+    path = directory / FILE_NAME
+    return path if path.exists() else None
 
 
 def read_text(path: Path) -> str:
@@ -129,16 +140,22 @@ def parse_queries(
     return parsed
 
 
-def read_streams(text: str, source: str) -> tuple[Catalog, tuple[SelectivityEstimate, ...]]:
-    """The streams and selectivities of a streams.yaml. Raises `InputError` with line and path."""
-    return _Document(source).read(text)
+def read_streams(
+    text: str, source: str, functions: FunctionRegistry = NO_FUNCTIONS
+) -> tuple[Catalog, tuple[SelectivityEstimate, ...]]:
+    """The streams and selectivities of a streams.yaml, with the functions that predicates may call.
+
+    Raises `InputError` with line and path.
+    """
+    return _Document(source, functions).read(text)
 
 
 class _Document:
     """Reads YAML nodes rather than values, because nodes know their lines."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, functions: FunctionRegistry) -> None:
         self._source = source
+        self._functions = functions
 
     def read(self, text: str) -> tuple[Catalog, tuple[SelectivityEstimate, ...]]:
         try:
@@ -170,7 +187,7 @@ class _Document:
             if twin is not None:
                 self._fail(key, f"streams.{name}", f"stream {name} beside {twin}", "names that differ")
             read[name] = self._stream(name, key, node)
-        catalog = Catalog.of(read.values())
+        catalog = Catalog.of(read.values(), self._functions)
         if "selectivities" not in entries:
             return catalog, ()
         items = entries["selectivities"][1]

@@ -13,12 +13,13 @@ from functools import lru_cache
 
 import polars as pl
 
-from jobs.expressions import arithmetic, logic, moments, text
+from jobs.expressions import arithmetic, logic, moments, text, user
 from jobs.expressions.casts import cast
 from jobs.expressions.dtypes import DTYPES
 from jobs.message import column_name
 from optimizer.expression import Call, Column, Expression, Literal
 from optimizer.types import ColumnType
+from optimizer.udf.names import user_name
 
 Implementation = Callable[[Call, Sequence[pl.Expr]], pl.Expr]
 
@@ -44,7 +45,8 @@ def compile_expression(expression: Expression) -> pl.Expr:
 
     Arguments: a typed expression; its columns must have the dtypes of
     `jobs.expressions.dtypes.DTYPES`. Returns an expression of the dtype of `expression.type`.
-    Raises `KeyError` for a function outside `optimizer.functions`.
+    Raises `KeyError` for a function outside `optimizer.functions`, `user.NotAllowed` for a user
+    function that this process may not call.
     """
     match expression:
         case Column():
@@ -53,6 +55,8 @@ def compile_expression(expression: Expression) -> pl.Expr:
             return literal(expression)
         case Call():
             arguments = [compile_expression(argument) for argument in expression.arguments]
+            if user_name(expression.function) is not None:
+                return user.user_call(expression, arguments)
             return IMPLEMENTATIONS[expression.function](expression, arguments)
 
 

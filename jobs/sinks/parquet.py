@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from jobs.runs import new_attempt
-from jobs.sources.arrow_types import ARROW_TYPES
 from optimizer.graph import GraphQuery
 from optimizer.types import ColumnType
+from optimizer.udf.arrow import ARROW_TYPES
 
 _TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 _HIDDEN = ".pending"

@@ -6,17 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from optimizer.types import ColumnType
-
-ARROW_TYPES: dict[ColumnType, pa.DataType] = {
-    ColumnType.BIGINT: pa.int64(),
-    ColumnType.INT: pa.int32(),
-    ColumnType.DOUBLE: pa.float64(),
-    ColumnType.STRING: pa.large_string(),
-    ColumnType.BOOLEAN: pa.bool_(),
-    ColumnType.TIMESTAMP: pa.timestamp("us", tz="UTC"),
-    ColumnType.DATE: pa.date32(),
-    ColumnType.BINARY: pa.large_binary(),
-}
+from optimizer.udf.arrow import ARROW_TYPES
 
 
 def stream_schema(columns: tuple[tuple[str, ColumnType], ...]) -> pa.Schema:

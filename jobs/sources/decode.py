@@ -12,8 +12,8 @@ from typing import TypeAlias
 import polars as pl
 import pyarrow as pa
 
-from jobs.sources.arrow_types import ARROW_TYPES
 from optimizer.types import ColumnType
+from optimizer.udf.arrow import ARROW_TYPES
 
 REASON = "@reason"
 """Why a row could not be decoded; NULL where it could."""

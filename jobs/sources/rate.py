@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from jobs.sources.arrow_types import ARROW_TYPES
 from jobs.sources.descriptor import GeneratedRange
 from optimizer.graph import GraphStream
 from optimizer.types import ColumnType
+from optimizer.udf.arrow import ARROW_TYPES
 
 
 def generate(descriptor: GeneratedRange, stream: GraphStream) -> pa.Table:

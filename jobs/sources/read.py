@@ -16,11 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import redis
 
-from jobs.sources.arrow_types import ARROW_TYPES, cast_column, readable_as, stream_schema
+from jobs.sources.arrow_types import cast_column, readable_as, stream_schema
 from jobs.sources.decode import REASON, TUPLE, parse_json
 from jobs.sources.descriptor import Descriptor, EntryRange, FileRange
 from jobs.sources.rate import generate
 from optimizer.graph import GraphStream
+from optimizer.udf.arrow import ARROW_TYPES
 
 _CACHE_BYTES = 32 << 20
 _PATIENCE_S = 300.0

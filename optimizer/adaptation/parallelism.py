@@ -97,5 +97,6 @@ def with_tasks(catalog: Catalog, tasks: Mapping[str, int]) -> Catalog:
         tuple(
             s if s.parallelism is not None else replace(s, parallelism=tasks.get(s.name))
             for s in catalog.streams
-        )
+        ),
+        catalog.functions,
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import isclose
 
-from optimizer.costs import CostModel
+from optimizer.costs import CostModel, is_routable
 from optimizer.problem import (
     Attribute,
     Cost,
@@ -80,7 +80,7 @@ def cost_of(
                 *prefix,
                 (store.relations, store.predicates, store.partitioning, walked.target_predicates),
             )
-            sent[prefix] = rate * copies
+            sent[prefix] = rate * copies + _evaluation(model, order.start, walked)
         if order.queries and options.latency_weight:
             relations, predicates = target_of(problem, order)
             rates = [model.rate(r, relations, predicates) for r in sorted(relations)]
@@ -89,6 +89,15 @@ def cost_of(
             latency += len(order.queries) * options.latency_weight * share * len(order.steps)
     storage = sum(model.stored(s.relations, s.predicates) for s in stores)
     return Cost(options.probe_weight * sum(sent.values()), options.storage_weight * storage, latency)
+
+
+def _evaluation(model: CostModel, start: str, walked: WalkedStep) -> float:
+    """Cost per second of a step's expensive predicates; charged per copy where an equality could route it."""
+    store = walked.step.store
+    fresh = walked.target_predicates - walked.source_predicates - store.predicates
+    cost = model.evaluation(start, walked.source | store.relations, walked.target_predicates, fresh)
+    shared_out = not is_routable(model.predicate(p) for p in fresh)
+    return cost * (store.tasks if walked.step.broadcast and not shared_out else 1)
 
 
 def faults(problem: Problem, options: Options, solution: Solution, shared: bool = True) -> list[str]:

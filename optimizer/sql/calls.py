@@ -10,6 +10,8 @@ from optimizer.functions import FUNCTIONS
 from optimizer.sql.constants import ConstantError, fold
 from optimizer.sql.places import SourceText, span_of
 from optimizer.typing_rules import TypeMismatch, arity, call
+from optimizer.udf.registry import UserFunction
+from optimizer.udf.typing import user_call
 
 
 class Calls:
@@ -35,6 +37,30 @@ class Calls:
             found = error.found if words == error.found else f"{error.found} ({words})"
             expected = self._beside(error, name, arguments, operands)
             raise self._error(place, "type-mismatch", found, expected) from None
+
+    def _user_call(
+        self,
+        node: exp.Expr,
+        function: UserFunction,
+        arguments: list[Expression],
+        operands: list[exp.Expr],
+    ) -> Expression:
+        """A typed call of an administrator's function; of constants alone it is refused: none is folded."""
+        if len(arguments) != len(function.arguments):
+            found = f"{len(arguments)} argument{'' if len(arguments) == 1 else 's'} of {function.name}"
+            raise self._error(node, "wrong-arguments", found, function.signature)
+        try:
+            made = user_call(function, tuple(arguments))
+        except TypeMismatch as error:
+            operand = operands[error.position]
+            words = self._words(operand)
+            place = operand if span_of(operand) else node
+            found = error.found if words == error.found else f"{error.found} ({words})"
+            expected = f"{error.expected} in {function.signature}"
+            raise self._error(place, "type-mismatch", found, expected) from None
+        if not columns_of(made):
+            raise self._error(node, "constant-call", self._words(node), "at least one column as an argument")
+        return made
 
     def _beside(
         self, error: TypeMismatch, name: str, arguments: list[Expression], operands: list[exp.Expr]

@@ -19,6 +19,7 @@ from optimizer.sql.scope import Scope
 from optimizer.sql.windows import UNIT_NAMES, duration_us, parse_duration_us, unit_us
 from optimizer.types import ColumnType
 from optimizer.typing_rules import TypeMismatch, call, cast, is_null
+from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 
 T = ColumnType
 MAX_DEPTH = 60
@@ -28,9 +29,10 @@ MAX_DEPTH = 60
 class Translator(Calls):
     """Translates expressions of one query. Every method raises `InputError` at the place of the fault."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, functions: FunctionRegistry = NO_FUNCTIONS) -> None:
         super().__init__(scope.text)
         self._scope = scope
+        self._functions = functions
         self._depth = 0
 
     def predicate(self, node: exp.Expr) -> Expression:
@@ -315,11 +317,15 @@ class Translator(Calls):
                     unit, "type-mismatch", self._words(unit), "a part in quotes, such as 'hour'"
                 )
             return self._part(node, unit, unit.name, operands[1])
+        allowed = self._functions.find(name)
+        if allowed is not None:
+            return self._user_call(node, allowed, [self.expression(o) for o in operands], operands)
         known = CALLS.get(name)
         if known is None:
-            raise self._error(
-                node, "unknown-function", f"function {written}", "a known function", nearest(name, SUGGESTED)
-            )
+            own = ", ".join(function.signature for function in self._functions)
+            expected = "a known function" + (f", or one of those allowed here: {own}" if own else "")
+            names = (*SUGGESTED, *(function.name for function in self._functions))
+            raise self._error(node, "unknown-function", f"function {written}", expected, nearest(name, names))
         if name == "ifnull" and len(operands) != 2:
             raise self._error(node, "wrong-arguments", f"{len(operands)} arguments of IFNULL", "2 arguments")
         return self._call(node, known, [self.expression(operand) for operand in operands], operands)

@@ -46,7 +46,7 @@ class Reader:
         self._catalog = catalog
         self._views = views
         self._scope = Scope(source)
-        self._translator = Translator(self._scope)
+        self._translator = Translator(self._scope, catalog.functions)
         self._inputs: list[Input] = []
         self._predicates: list[Expression] = []
         self._links: list[frozenset[str]] = []

@@ -12,6 +12,7 @@
 | IS NULL | 0.05 | 0 .. 0.5 | most columns are mostly filled |
 | IN (n values) | n * 0.1, at most 0.5 | | n equalities |
 | anything over three or more inputs, other functions | 0.1 | 0.001 .. 0.9 | |
+| a user function, compared in any direction | 0.1 | 0.001 .. 0.9 | it looks for the few that are alike |
 
 AND multiplies, OR adds and subtracts the product, NOT complements: all as if independent.
 Tightened by the number of distinct values where somebody knows it (`SampleStatistics`).
@@ -23,6 +24,7 @@ from dataclasses import dataclass
 
 from optimizer.expression import Call, Column, Expression, Literal, inputs_of, walk
 from optimizer.statistics.interval import Interval
+from optimizer.udf.names import calls_user_function
 
 RATE = Interval(1.0, 100.0, 10_000.0)
 EQUALITY = Interval(0.0001, 0.01, 0.1)
@@ -71,7 +73,7 @@ def default_selectivity(predicate: Expression) -> Interval:
             return Interval(EQUALS_CONSTANT.low, expected, 0.9)
         case "is_null":
             return IS_NULL
-    if len(inputs_of(predicate)) > 2:
+    if len(inputs_of(predicate)) > 2 or calls_user_function(predicate):
         return OTHER
     return _of_comparison(predicate)
 

@@ -222,7 +222,7 @@ def _at_true_cost(forest: Forest, solution: Solution, options: Options) -> Solut
     for node in forest.nodes():
         if node.store is not None:
             copies = 1 if columns.key(node) is not None else node.store.tasks
-            probe += forest.arriving_rate(node) * copies
+            probe += forest.arriving_rate(node) * copies + forest.evaluation(node)
     storage = options.storage_weight * _stored(forest)
     cost = Cost(options.probe_weight * probe, storage, solution.cost.latency)
     if isclose(cost.total, solution.cost.total, rel_tol=1e-9, abs_tol=1e-9):

@@ -126,6 +126,13 @@ class Forest:
             return self._rates[node.start.id]
         return self.leaving_rate(node.parent)
 
+    def evaluation(self, node: Node) -> float:
+        """Cost per second of the user functions that a probe calls, in probe tuples."""
+        if node.parent is None or node.store is None:
+            return 0.0
+        fresh = node.predicates - node.parent.predicates - node.store.predicates
+        return self._model.evaluation(node.start.id, node.relations, node.predicates, fresh) * node.share
+
     def nodes(self) -> Iterator[Node]:
         for root in self.roots.values():
             yield from root.walk()

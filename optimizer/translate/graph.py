@@ -14,23 +14,30 @@ from optimizer.graph import (
     Emit,
     Equality,
     Estimate,
+    GraphFunction,
     GraphQuery,
     GraphStore,
     GraphStream,
     PhysicalGraph,
     ProbeRule,
     QueryInput,
+    Rule,
     SourceRule,
     StoredInput,
     StoreRule,
     WindowBound,
+    expressions_of,
 )
+from optimizer.statistics.defaults import default_selectivity
 from optimizer.stream import Stream
 from optimizer.translate.columns import Columns, left_over
 from optimizer.translate.equalities import split_equality
 from optimizer.translate.forest import Forest, Node, StoreKey
 from optimizer.translate.model import Occurrence, QueryTerms, Translation
 from optimizer.translate.text import query_text
+from optimizer.udf.measure import cost_us, costs_us
+from optimizer.udf.names import calls_user_function, user_calls, user_name
+from optimizer.udf.pair_cost import pair_cost, rank
 
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -112,6 +119,7 @@ class _Writer:
             queries=tuple(self._query(terms) for terms in self.translation.queries),
             estimates=tuple(self.estimates[identity] for identity in sorted(self.estimates)),
             method=method,
+            functions=self._functions(),
         )
 
     # Stores
@@ -215,6 +223,7 @@ class _Writer:
             else:
                 others.append(predicate)
         others += sorted({*self.columns.checks(node), *node.residuals}, key=sort_key)
+        others = self._cheapest_first(others)
         windows = tuple(WindowBound(name, window) for name, window in node.windows)
         key = self.columns.key(node)
         identity = self._id("P", origin, store.id, node.renames, equalities, others, windows)
@@ -247,10 +256,34 @@ class _Writer:
             emits=tuple(self._emit(name, node) for name in sorted(node.queries)),
         )
         sent = self.forest.arriving_rate(node)
-        cost = sent * (store.tasks if edge.kind == "all" else 1)
+        cost = sent * (store.tasks if edge.kind == "all" else 1) + self.forest.evaluation(node)
         self._estimate(edge.id, rate=sent, cost=cost)
         self._estimate(identity, rate=self.forest.leaving_rate(node), cost=cost)
         return edge.id
+
+    def _cheapest_first(self, predicates: list[Expression]) -> list[Expression]:
+        """Predicates of built-in functions as they are, then the expensive ones by cost and selectivity."""
+        joins = {self.translation.predicates[p.id]: p for p in self.translation.problem.predicates}
+
+        def place(predicate: Expression) -> float:
+            cost = pair_cost(predicate, costs_us(self.translation.functions, predicate))
+            known = joins.get(predicate)
+            return rank(cost, default_selectivity(predicate).expected if known is None else known.selectivity)
+
+        costly = [predicate for predicate in predicates if calls_user_function(predicate)]
+        return [p for p in predicates if p not in costly] + sorted(costly, key=place)
+
+    def _functions(self) -> tuple[GraphFunction, ...]:
+        """The user functions that rules and outputs call."""
+        rules: list[Rule] = [*self.sources.values(), *self.probes.values()]
+        called = {
+            user_name(c.function) for rule in rules for e in expressions_of(rule) for c in user_calls(e)
+        }
+        return tuple(
+            GraphFunction(f.name, f.arguments, f.returns, cost_us(f))
+            for f in self.translation.functions
+            if f.name in called
+        )
 
     def _level(self, node: Node) -> int:
         """The stage of a node: behind its sender, and not before its store is complete."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from optimizer.graph import PhysicalGraph
 from optimizer.problem import Problem
 from optimizer.translate.model import Translation
+from optimizer.udf.registry import NO_FUNCTIONS
 
 
 def together(graphs: Sequence[PhysicalGraph], method: str) -> PhysicalGraph:
@@ -19,6 +20,7 @@ def together(graphs: Sequence[PhysicalGraph], method: str) -> PhysicalGraph:
     if len(set(identities)) != len(identities):
         raise ValueError("graphs side by side must not share stores or rules")
     streams = {stream.name: stream for graph in graphs for stream in graph.streams}
+    functions = {function.name: function for graph in graphs for function in graph.functions}
     return PhysicalGraph(
         streams=tuple(streams[name] for name in sorted(streams)),
         stores=tuple(store for graph in graphs for store in graph.stores),
@@ -27,6 +29,7 @@ def together(graphs: Sequence[PhysicalGraph], method: str) -> PhysicalGraph:
         queries=tuple(query for graph in graphs for query in graph.queries),
         estimates=tuple(estimate for graph in graphs for estimate in graph.estimates),
         method=method,
+        functions=tuple(functions[name] for name in sorted(functions)),
     )
 
 
@@ -55,4 +58,5 @@ def translations_together(translations: Sequence[Translation]) -> Translation:
         retain=translations[0].retain if translations else "needed",
         rates=tuple(sorted({pair for translation in translations for pair in translation.rates})),
         stored=tuple(sorted({pair for translation in translations for pair in translation.stored})),
+        functions=translations[0].functions if translations else NO_FUNCTIONS,
     )

@@ -15,6 +15,7 @@ from optimizer.problem import Problem
 from optimizer.query import Query
 from optimizer.stream import Stream
 from optimizer.types import ColumnType
+from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 
 Conjunction: TypeAlias = frozenset[Expression]
 Retain = Literal["needed", "everything"]
@@ -162,6 +163,8 @@ class Translation:
     """Tuples per second of each stream, by its name, and of each relation, widened or not, by its id."""
     stored: tuple[tuple[str, float], ...]
     """Expected tuples in one copy of each joined stream's store."""
+    functions: FunctionRegistry = NO_FUNCTIONS
+    """Those that queries may call."""
 
     @property
     def occurrences(self) -> dict[str, Occurrence]:

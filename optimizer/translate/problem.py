@@ -16,6 +16,8 @@ from optimizer.query import Query
 from optimizer.statistics import DefaultStatistics, LayeredStatistics, StatisticsProvider
 from optimizer.translate.equalities import hashes_agree
 from optimizer.translate.model import Conjunction, Occurrence, QueryTerms, Retain, Translation, Variant, over
+from optimizer.udf.measure import costs_us
+from optimizer.udf.pair_cost import pair_cost
 
 _MICROSECOND = timedelta(microseconds=1)
 Widening = Mapping[Occurrence, Occurrence]
@@ -75,7 +77,7 @@ def to_problem(
     stored = _stored(relations, inserted, horizon_s)
     problem = Problem(
         relations=relations,
-        predicates=_predicates(joins, known),
+        predicates=_predicates(joins, known, catalog),
         queries=tuple(
             JoinQuery(t.query.name, t.relations, frozenset(identity for identity, _ in t.predicates))
             for t in joins
@@ -92,6 +94,7 @@ def to_problem(
         tasks=tuple(parallelism.items()),
         rates=tuple(sorted(rates.items())),
         stored=tuple(stored.items()),
+        functions=catalog.functions,
     )
 
 
@@ -178,7 +181,9 @@ def _expected(predicate: Expression, known: StatisticsProvider) -> float:
     return estimate.expected
 
 
-def _predicates(joins: Iterable[QueryTerms], known: StatisticsProvider) -> tuple[JoinPredicate, ...]:
+def _predicates(
+    joins: Iterable[QueryTerms], known: StatisticsProvider, catalog: Catalog
+) -> tuple[JoinPredicate, ...]:
     found: dict[str, JoinPredicate] = {}
     for terms in joins:
         served = {variant.own.input: variant.served_by.id for variant in terms.variants}
@@ -188,6 +193,7 @@ def _predicates(joins: Iterable[QueryTerms], known: StatisticsProvider) -> tuple
                 relations=frozenset(served[name] for name in inputs_of(expression)),
                 selectivity=_expected(expression, known),
                 equality=_equality(expression, served),
+                pair_cost=pair_cost(expression, costs_us(catalog.functions, expression)),
             )
     return tuple(found[identity] for identity in sorted(found))
 

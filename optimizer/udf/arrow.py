@@ -1,0 +1,21 @@
+"""The Arrow types in which functions, and the runtime's sources, have columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from optimizer.types import ColumnType
+
+ARROW_TYPES: Mapping[ColumnType, pa.DataType] = {
+    ColumnType.BIGINT: pa.int64(),
+    ColumnType.INT: pa.int32(),
+    ColumnType.DOUBLE: pa.float64(),
+    ColumnType.STRING: pa.large_string(),
+    ColumnType.BOOLEAN: pa.bool_(),
+    ColumnType.TIMESTAMP: pa.timestamp("us", tz="UTC"),
+    ColumnType.DATE: pa.date32(),
+    ColumnType.BINARY: pa.large_binary(),
+}
+"""By column type; an interval never is a column."""
