@@ -93,7 +93,9 @@ class LivePlanner:
         self._reachable_since_us: int | None = None
 
     def initial(self) -> Position:
-        return {"batch": 0, "change": 0, "streams": {}}
+        # No plan change has this number, so the first batch always moves. Spark works on a first batch
+        # even if it moves nothing, and every batch after it would begin, and end, where that one did.
+        return {"batch": 0, "change": -1, "streams": {}}
 
     def advance(self, start: Position) -> Position:
         wanted, change = self._wanted()
