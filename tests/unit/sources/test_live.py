@@ -57,7 +57,7 @@ def test_time_without_the_server_is_not_silence(planner: LivePlanner, port: int)
     since = planner.planned(start, end).reachable_since_us
     assert planner.planned(start, end).reachable_since_us == since
     redis.Redis(port=port).shutdown(nosave=True)
-    assert planner.advance(start) == start
+    assert planner.advance(end) == end
     assert planner.planned(start, end).reachable_since_us > since
 
 
@@ -73,4 +73,16 @@ def test_a_server_that_goes_between_two_streams_gives_nothing_of_either(
         return answer
 
     monkeypatch.setattr(planner, "_entries_end", read_and_lose)
-    assert planner.advance(start) == start
+    assert planner.advance(start)["streams"] == {}
+
+
+def test_the_first_batch_moves_though_nothing_has_arrived(port: int, tmp_path: Path) -> None:
+    """Spark works on it anyway; the next one has to begin somewhere else."""
+    (tmp_path / "active.json").write_text(json.dumps({"change": 0, "streams": ["r"]}))
+    planner = LivePlanner(LiveSource(1000), f"redis://127.0.0.1:{port}/0", tmp_path)
+    start = planner.initial()
+    end = planner.advance(start)
+    assert (end["batch"], end["streams"]) == (start["batch"] + 1, {})
+    assert planner.advance(end) == end
+    redis.Redis(port=port).xadd(stream_key("r"), {"json": "{}"}, id="1-0")
+    assert planner.advance(end)["streams"]["r"]["id"] == "1-0"
