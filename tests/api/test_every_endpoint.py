@@ -110,6 +110,7 @@ TABLE: dict[tuple[str, str], Case] = {
     ("get", "/api/streams/{name}/"): READ,
     ("patch", "/api/streams/{name}/"): Case(200, EDITORS, {"description": "Hourly"}),
     ("delete", "/api/streams/{name}/"): Case(204, EDITORS, at={"name": "gates"}),
+    ("get", "/api/streams/{name}/arrivals/"): READ,
     ("get", "/api/streams/{name}/dead-letters/"): READ,
     ("post", "/api/streams/{name}/dead-letters/discard/"): Case(200, EDITORS, LETTERS),
     ("post", "/api/streams/{name}/dead-letters/redrive/"): Case(202, EDITORS, LETTERS),

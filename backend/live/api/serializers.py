@@ -44,6 +44,31 @@ class SwitchSerializer(serializers.Serializer[Any]):
     cause = serializers.CharField()
 
 
+class ArrivalsRequestSerializer(serializers.Serializer[Any]):
+    limit = serializers.IntegerField(min_value=1, max_value=300, default=120)
+
+
+class ArrivalPointSerializer(serializers.Serializer[Any]):
+    batch = serializers.IntegerField()
+    at = serializers.DateTimeField()
+    seconds = serializers.FloatField(allow_null=True, help_text="since the batch before")
+    accepted = serializers.IntegerField()
+    late = serializers.IntegerField()
+    undecodable = serializers.IntegerField()
+    newest = serializers.DateTimeField(allow_null=True, help_text="the largest event time so far")
+    watermark = serializers.DateTimeField(allow_null=True)
+    behind_ms = serializers.FloatField(
+        allow_null=True, help_text="event time behind the newest tuple of all streams of the topology"
+    )
+
+
+class ArrivalsSerializer(serializers.Serializer[Any]):
+    """What came of a stream lately, as one topology saw it; oldest batch first."""
+
+    topology = serializers.CharField()
+    points = ArrivalPointSerializer(many=True)
+
+
 class ProvenanceRequestSerializer(serializers.Serializer[Any]):
     id = serializers.RegexField(r"\A[0-9]{1,19}-[0-9]{1,19}\Z", help_text="of the result, as in `ids`")
 

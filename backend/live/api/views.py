@@ -10,12 +10,16 @@ from rest_framework.views import APIView
 
 from backend.catalog.queries import queries
 from backend.live.api.serializers import (
+    ArrivalsRequestSerializer,
+    ArrivalsSerializer,
     ProvenanceRequestSerializer,
     ProvenanceSerializer,
     SnapshotSerializer,
 )
+from backend.live.arrivals import arrivals_of
 from backend.live.provenance import provenance
 from backend.live.queries import live_state
+from backend.streams.queries import streams
 from backend.topologies.api.serializers import deployed_queries
 from backend.topologies.queries import topologies
 
@@ -30,6 +34,18 @@ class ResultProvenance(APIView):
         form.is_valid(raise_exception=True)
         found = provenance(record, form.validated_data["id"])
         return Response(ProvenanceSerializer(asdict(found)).data)
+
+
+class StreamArrivals(APIView):
+    """What came of a stream in the newest batches of every topology that reads it."""
+
+    @extend_schema(parameters=[ArrivalsRequestSerializer], responses=ArrivalsSerializer(many=True))
+    def get(self, request: Request, name: str) -> Response:
+        form = ArrivalsRequestSerializer(data=request.query_params)
+        form.is_valid(raise_exception=True)
+        record = get_object_or_404(streams(), name=name)
+        found = arrivals_of(record.name, form.validated_data["limit"])
+        return Response(ArrivalsSerializer([asdict(one) for one in found], many=True).data)
 
 
 class Snapshot(APIView):

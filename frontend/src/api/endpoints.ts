@@ -5,6 +5,7 @@ import type {
   AlertRule,
   AlertRuleWrite,
   Alternative,
+  Arrivals,
   AuditEntry,
   Conversion,
   DeadLetters,
@@ -45,6 +46,8 @@ export const changeStream = async (name: string, changes: Partial<StreamChange>)
   answered(await client.PATCH("/api/streams/{name}/", { params: { path: { name } }, body: changes as StreamChange }));
 /** An answer without a body: only refusals matter. */
 export const deleteStream = async (name: string): Promise<void> => done(await client.DELETE("/api/streams/{name}/", { params: { path: { name } } }));
+export const streamArrivals = async (name: string, limit: number): Promise<Arrivals[]> =>
+  answered(await client.GET("/api/streams/{name}/arrivals/", { params: { path: { name }, query: { limit } } }));
 export const streamImpact = async (name: string): Promise<Impact> =>
   answered(await client.GET("/api/streams/{name}/impact/", { params: { path: { name } } }));
 

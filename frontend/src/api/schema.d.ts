@@ -490,6 +490,23 @@ export interface paths {
         patch: operations["streams_partial_update"];
         trace?: never;
     };
+    "/api/streams/{name}/arrivals/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What came of a stream in the newest batches of every topology that reads it. */
+        get: operations["streams_arrivals_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/streams/{name}/dead-letters/": {
         parameters: {
             query?: never;
@@ -893,6 +910,36 @@ export interface components {
             seconds: number;
             steps: number;
             stores: number;
+        };
+        ArrivalPoint: {
+            accepted: number;
+            /** Format: date-time */
+            at: string;
+            batch: number;
+            /**
+             * Format: double
+             * @description event time behind the newest tuple of all streams of the topology
+             */
+            behind_ms: number | null;
+            late: number;
+            /**
+             * Format: date-time
+             * @description the largest event time so far
+             */
+            newest: string | null;
+            /**
+             * Format: double
+             * @description since the batch before
+             */
+            seconds: number | null;
+            undecodable: number;
+            /** Format: date-time */
+            watermark: string | null;
+        };
+        /** @description What came of a stream lately, as one topology saw it; oldest batch first. */
+        Arrivals: {
+            points: components["schemas"]["ArrivalPoint"][];
+            topology: string;
         };
         AuditEntry: {
             account?: string | null;
@@ -2656,6 +2703,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Stream"];
+                };
+            };
+        };
+    };
+    streams_arrivals_list: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Arrivals"][];
                 };
             };
         };

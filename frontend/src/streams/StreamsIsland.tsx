@@ -10,6 +10,7 @@ import { ConfirmDialog } from "../ui/ConfirmDialog";
 import { RowsTable } from "../ui/RowsTable";
 import { StreamChip } from "../ui/StreamChip";
 import { useLoaded } from "../ui/useLoaded";
+import { ArrivalPlots } from "./ArrivalPlots";
 import { entryRate, useEntryRates } from "./entryRates";
 import { DeadLetterList } from "./DeadLetterList";
 import { StreamForm } from "./StreamForm";
@@ -120,6 +121,7 @@ function StreamDetail({ stream, arriving, colour, onChanged }: { stream: StreamD
         ))}
       </p>
       <StreamReaders name={stream.name} />
+      <ArrivalPlots stream={stream.name} colour={colour(stream.name)} />
       <DeadLetterList stream={stream} />
       <h2>Newest tuples</h2>
       {sample.problem !== null && <p class="problem-line">{sample.problem}</p>}

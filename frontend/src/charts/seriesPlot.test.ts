@@ -1,0 +1,39 @@
+import { beforeEach, expect, it } from "vitest";
+import { createSeriesPlot, type SeriesPlotData } from "./seriesPlot";
+
+let host: HTMLElement;
+beforeEach(() => {
+  host = document.createElement("div");
+  document.body.replaceChildren(host);
+});
+
+const data = (values: readonly (number | null)[]): SeriesPlotData => ({
+  times: values.map((_, i) => new Date(Date.UTC(2026, 0, 1, 0, 0, i))),
+  series: [{ name: "accepted", colour: "red", dash: "", values }, { name: "late", colour: "blue", dash: "4 3", values: values.map(() => 0) }],
+  format: (value) => `${value}/s`,
+  title: "two lines",
+});
+const path = (i: number): string => host.querySelectorAll("path[stroke-dasharray]")[i]?.getAttribute("d") ?? "";
+
+it("draws a line per series with a gap where a value is unknown, and leaves nothing behind", () => {
+  const chart = createSeriesPlot(host);
+  chart.update(data([1, 2, null, 4, 8]));
+  expect(path(0).match(/M/g)).toHaveLength(2);
+  // Zero lies on the axis, whatever the others are.
+  expect(path(1)).toMatch(/^M58,110L/);
+  expect(host.querySelector("svg")?.getAttribute("aria-label")).toBe("two lines");
+  expect(host.textContent).toContain("8/s");
+  const before = host.innerHTML;
+  chart.update(data([1, 2, null, 4, 8]));
+  expect(host.innerHTML).toBe(before);
+  chart.dispose();
+  expect(host.children).toHaveLength(0);
+});
+
+it("draws nothing without values", () => {
+  const chart = createSeriesPlot(host);
+  chart.update(data([null, null]));
+  expect(path(0)).toBe("");
+  chart.update(data([]));
+  expect(path(0)).toBe("");
+});

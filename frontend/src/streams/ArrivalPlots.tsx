@@ -1,0 +1,65 @@
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import type { Arrivals } from "../api/documents";
+import { streamArrivals } from "../api/endpoints";
+import { ChartHost } from "../charts/ChartHost";
+import { createSeriesPlot, type SeriesPlotData } from "../charts/seriesPlot";
+import { count, instant, rate, span } from "../format/quantities";
+import { useLoaded } from "../ui/useLoaded";
+import { latenessSeries, rateSeries } from "./arrivals";
+
+const REFRESH_MS = 5000;
+const BATCHES = 120;
+
+/** Rate and lateness of a stream over the newest batches, for each topology that reads it. */
+export function ArrivalPlots({ stream, colour }: { stream: string; colour: string }): JSX.Element {
+  const { value, problem } = useLoaded(() => streamArrivals(stream, BATCHES), REFRESH_MS, stream);
+  return (
+    <>
+      {problem !== null && <p class="problem-line">{problem}</p>}
+      {value !== null && value.length > 0 && <h2>Accepted and turned away</h2>}
+      {value?.map((arrivals) => <OfTopology key={arrivals.topology} arrivals={arrivals} colour={colour} />)}
+    </>
+  );
+}
+
+function OfTopology({ arrivals, colour }: { arrivals: Arrivals; colour: string }): JSX.Element {
+  const times = useMemo(() => arrivals.points.map((point) => new Date(point.at)), [arrivals]);
+  const rates = useMemo<SeriesPlotData>(() => ({ times, series: rateSeries(arrivals.points, colour), format: rate, title: `Tuples per second that ${arrivals.topology} accepted and turned away` }), [times, colour]);
+  const lateness = useMemo<SeriesPlotData>(() => ({ times, series: latenessSeries(arrivals.points, colour), format: span, title: `Event time of the stream behind the newest tuple of ${arrivals.topology}, and behind its own watermark` }), [times, colour]);
+  const newest = arrivals.points.at(-1);
+  return (
+    <section aria-label={`Arrivals in ${arrivals.topology}`}>
+      <dl class="numbers compact">
+        <div><dt>topology</dt><dd><a href={`/topologies/${encodeURIComponent(arrivals.topology)}/`}>{arrivals.topology}</a></dd></div>
+        <div title="in the newest batch"><dt>accepted</dt><dd>{count(newest?.accepted)}</dd></div>
+        <div title="in the newest batch, older than the watermark"><dt>late</dt><dd>{count(newest?.late)}</dd></div>
+        <div title="in the newest batch"><dt>undecodable</dt><dd>{count(newest?.undecodable)}</dd></div>
+        <div><dt>newest event (UTC)</dt><dd>{instant(newest?.newest)}</dd></div>
+        <div><dt>watermark (UTC)</dt><dd>{instant(newest?.watermark)}</dd></div>
+      </dl>
+      {arrivals.points.length < 2 ? (
+        <p class="muted">Plots appear after the second batch.</p>
+      ) : (
+        <div class="plots">
+          <Plot data={rates} label="Rate" />
+          <Plot data={lateness} label="Lateness" />
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Plot({ data, label }: { data: SeriesPlotData; label: string }): JSX.Element {
+  return (
+    <figure>
+      <figcaption>
+        <strong>{label}</strong>{" "}
+        {data.series.map((one) => (
+          <span key={one.name} class="key"><svg width="22" height="8" aria-hidden="true"><line x1="0" y1="4" x2="22" y2="4" stroke={one.colour} stroke-width="2" stroke-dasharray={one.dash} /></svg> {one.name}</span>
+        ))}
+      </figcaption>
+      <ChartHost create={createSeriesPlot} data={data} class="plot-host" label={label} />
+    </figure>
+  );
+}
