@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, cast
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 
@@ -173,6 +174,9 @@ def _write_columns(record: Stream, spec: StreamSpec) -> None:
 def ingest(record: Stream, events: Sequence[object], single: bool) -> str | None:
     """Append the events to the stream, all or none; returns the last Redis id, None without events.
 
+    The stream's oldest entries go when there are more than MILLRACE_STREAM_ENTRIES: a topology reads
+    within seconds, and Redis' memory is bounded.
+
     Raises `InputError` whose path names the event (its index unless `single`) and the column.
     """
     stream = to_domain(record)
@@ -180,7 +184,8 @@ def ingest(record: Stream, events: Sequence[object], single: bool) -> str | None
     if not rows:
         return None
     pipeline = connection().pipeline(transaction=True)
+    key, kept = stream_key(stream.name), int(settings.MILLRACE_STREAM_ENTRIES)
     for row in rows:
         text = json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        pipeline.xadd(stream_key(stream.name), {"json": text})
+        pipeline.xadd(key, {"json": text}, maxlen=kept, approximate=True)
     return cast(str, pipeline.execute()[-1])

@@ -195,3 +195,17 @@ def test_a_body_has_a_limit(as_owner: Client, streams: dict[str, Stream], settin
         as_owner.post("/api/streams/weather/events/", body, content_type="application/json").status_code
         == 413
     )
+
+
+def test_a_stream_keeps_so_many_events(
+    as_owner: Client, streams: dict[str, Stream], bus: redis.Redis, settings: Any
+) -> None:
+    settings.MILLRACE_STREAM_ENTRIES = 500.0
+    for hour in range(10):
+        lines = "\n".join(f'{{"at": "2013-01-01T{hour:02d}:00:00Z", "wind": {n}}}' for n in range(200))
+        answer = as_owner.post("/api/streams/weather/events/", lines, content_type="application/x-ndjson")
+        assert answer.json()["accepted"] == 200
+    # Redis drops whole nodes of a hundred entries.
+    assert 500 <= bus.xlen(stream_key("weather")) < 700
+    newest = bus.xrevrange(stream_key("weather"), count=1)[0][1]["json"]
+    assert '"wind":199.0' in newest or '"wind":199' in newest
