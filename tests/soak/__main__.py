@@ -70,7 +70,7 @@ def _judge(folder: Path, load: Load, given: argparse.Namespace) -> int:
     judgement = judge(
         folder,
         folder / "home" / "topologies" / TOPOLOGY / "out",
-        [draw_query(given.seed, number) for number in range(load.queries)],
+        [draw_query(load.seed, number) for number in range(load.queries)],
         commits,
         disturbed,
         moments,
@@ -101,8 +101,7 @@ def _judge(folder: Path, load: Load, given: argparse.Namespace) -> int:
     say(f"{judgement.sent} tuples sent, {judgement.accepted} accepted, {len(commits)} batches, "
         f"{load.queries} queries in {load.changes} changes")  # fmt: skip
     if given.publish:
-        minutes, rate = f"--minutes {given.minutes:g}", f" --rate {given.rate:g}" if given.rate else ""
-        publish(folder, f"python -m tests.soak {minutes}{rate} --seed {given.seed}")
+        publish(folder)
     judged = [line for line in found if line.exact or not given.exact]
     for line in found:
         sign = "ok " if line.holds else "NO " if line in judged else "-- "

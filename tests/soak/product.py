@@ -193,9 +193,12 @@ class Product:
 
     def works(self) -> bool:
         """Whether a Celery worker answers."""
+        asking = Celery(broker=self._environment["REDIS_URL"], set_as_current=False)
+        # A pool would keep connections to the Redis before the last restart.
+        asking.conf.broker_pool_limit = 0
         try:
-            return bool(Celery(broker=self._environment["REDIS_URL"]).control.ping(timeout=0.5))
-        except kombu.exceptions.OperationalError:
+            return bool(asking.control.ping(timeout=0.5))
+        except (kombu.exceptions.OperationalError, redis.RedisError):
             return False
 
     def answers(self) -> bool:

@@ -16,23 +16,18 @@ _PAGE = ROOT / "docs" / "reliability.md"
 _BEGIN, _END = "<!-- soak: begin -->\n", "<!-- soak: end -->\n"
 
 
-def publish(folder: Path, command: str) -> None:
-    """Copies report and plots to docs/soak, and writes the table of docs/reliability.md anew.
-
-    Args:
-        folder: that a judged soak left.
-        command: what the person typed.
-    """
+def publish(folder: Path) -> None:
+    """Copies report and plots of a judged soak to docs/soak, and writes docs/reliability.md's table anew."""
     report = json.loads((folder / "report.json").read_text())
     _FOLDER.mkdir(exist_ok=True)
     for name in ("report.json", *report["plots"]):
         shutil.copyfile(folder / name, _FOLDER / name)
     before, _, rest = _PAGE.read_text().partition(_BEGIN)
     _, _, after = rest.partition(_END)
-    _PAGE.write_text(f"{before}{_BEGIN}{_table(report, command)}{_END}{after}")
+    _PAGE.write_text(f"{before}{_BEGIN}{_table(report)}{_END}{after}")
 
 
-def _table(report: Mapping[str, Any], command: str) -> str:
+def _table(report: Mapping[str, Any]) -> str:
     load, judgement = report["load"], report["judgement"]
     totals = {
         figure: sum(one[figure] for one in judgement["answers"])
@@ -71,7 +66,9 @@ def _table(report: Mapping[str, Any], command: str) -> str:
     machine = ", ".join(f"{key} {value}" for key, value in report["machine"].items())
     plots = "\n".join(f"![{Path(plot).stem}](soak/{plot})" for plot in report["plots"])
     table = "\n".join(f"| {name} | {value} |" for name, value in rows.items())
-    return f"\n| | |\n|---|---|\n{table}\n\n`{command}`, {report['taken_at']}. {machine}.\n\n{plots}\n\n"
+    return (
+        f"\n| | |\n|---|---|\n{table}\n\n`{load['command']}`, {report['taken_at']}. {machine}.\n\n{plots}\n\n"
+    )
 
 
 def _range(seconds: list[float]) -> str:

@@ -25,7 +25,7 @@ _DRAINED_WITHIN_S = 120.0
 _STEP_S = 6.0
 _STEPS = (500, 1000, 2000, 4000, 6000, 8000, 12000, 16000, 24000, 32000)
 """Tuples per second that are tried, one after the other."""
-_LONGER_S = 300.0
+_LONGER_S = 900.0
 _LAST_FAULT_S = 30.0
 """Before the end of the load nothing is broken any more for so long."""
 
@@ -44,11 +44,20 @@ class Options:
     """Between two changes of what is deployed."""
     seed: int
 
+    def command(self) -> str:
+        """What to type to do it again."""
+        given = [("--minutes", self.minutes), ("--rate", self.rate), ("--fault-every", self.fault_every_s)]
+        given += [("--change-every", self.change_every_s), ("--seed", self.seed)]
+        options = " ".join(f"{name} {value:g}" for name, value in given if value is not None)
+        return f"python -m tests.soak {options}"
+
 
 @dataclass(frozen=True, slots=True)
 class Load:
     """What was measured, besides what the files say."""
 
+    command: str
+    seed: int
     began: float
     ended: float
     """Unix seconds."""
@@ -108,9 +117,20 @@ def run(options: Options, stopping: threading.Event) -> Load:
         _wait_until_stopped(client)
         commits.end()
         sampler.end()
-        troubles = [repr(one.error) for one in (commits, churn, faults) if one.error is not None]
+        failed = [one.error for one in (commits, churn, faults) if one.error is not None]
+        troubles = [f"{type(error).__name__}: {error}" for error in failed]
         changes = len((folder / "changes.jsonl").read_text().splitlines())
-        load = Load(began, ended, rate, most, changes, len(churn.asked), tuple(troubles))
+        load = Load(
+            options.command(),
+            options.seed,
+            began,
+            ended,
+            rate,
+            most,
+            changes,
+            len(churn.asked),
+            tuple(troubles),
+        )
         (folder / "load.json").write_text(json.dumps(asdict(load)))
         return load
     finally:
@@ -161,23 +181,24 @@ def _watch(
 ) -> None:
     """Says how it goes until the load shall end: later than planned if some fault has not happened yet,
     but not by more than `_LONGER_S`."""
-    while not stopping.wait(max(0.1, min(end - time.time(), _TOLD_EVERY_S))):
+    told_at = 0.0
+    while not stopping.wait(_LOOK_S):
         left = end - time.time()
         waiting = faults.is_alive() and not faults.all_kinds_happened and left > -_LONGER_S
         if left <= 0 and not waiting:
             return
-        last = commits.last
-        if not producer.is_running:
-            raise RuntimeError("the producer has ended")
-        if last is not None:
-            age_s = time.time() - last.committed_us / 1e6
-            read = (
-                f"batch {last.batch}, {age_s:.1f} s ago, lag {last.lag_s:.1f} s, {len(last.queries)} queries"
-            )
-            broken = f"{len(faults.done)} faults recovered from"
-            say(f"{left:5.0f} s left: {producer.sent} sent, {_read(last)} read, {read}, {broken}")
         if left < _LAST_FAULT_S and not waiting:
             faults.stop_breaking()
+        if not producer.is_running:
+            raise RuntimeError("the producer has ended")
+        last = commits.last
+        if last is None or time.monotonic() - told_at < _TOLD_EVERY_S:
+            continue
+        told_at = time.monotonic()
+        age_s = time.time() - last.committed_us / 1e6
+        read = f"batch {last.batch}, {age_s:.1f} s ago, lag {last.lag_s:.1f} s, {len(last.queries)} queries"
+        broken = f"{len(faults.done)} faults recovered from"
+        say(f"{left:5.0f} s left: {producer.sent} sent, {_read(last)} read, {read}, {broken}")
 
 
 def _wait_until_stopped(client: Millrace) -> None:

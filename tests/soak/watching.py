@@ -46,9 +46,10 @@ class Commit:
 
     @property
     def lag_s(self) -> float:
-        """How old the newest entry of the stream that is furthest behind was at the commit."""
+        """How old the newest entry of the stream that is furthest behind was at the commit; infinite before
+        anything was read."""
         newest = [int(entry.partition("-")[0]) for entry in self.positions.values()]
-        return self.committed_us / 1e6 - min(newest) / 1e3 if newest else 0.0
+        return self.committed_us / 1e6 - min(newest) / 1e3 if newest else float("inf")
 
     @staticmethod
     def of(manifest: Manifest) -> Commit:
