@@ -53,6 +53,8 @@ SMALL_PROGRAM = 20_000
 """Nonzeros up to which branching closes ties all the same."""
 BRANCHING_WORK = 1e7
 """Nodes times nonzeros of branch and bound for a second of the time limit."""
+BRANCHING_WORTH = 4.0
+"""Times what the relaxation took that must be left after all neighbourhoods for branching to be worth it."""
 CLOSED = 1e-6
 """Relative gap below which an answer counts as proven: the solver's own tolerance."""
 
@@ -213,7 +215,10 @@ def _solve_component(
     if not relaxed.finished or tied or left < spent:
         # The solver would spend what is left on the same relaxation, or on ties.
         best = near.search(bound, rounds=rounds, deadline=deadline)
-        return Part(best, bound, _closed(flow, best, bound))
+        closed, left = _closed(flow, best, bound), deadline - perf_counter()
+        if closed or not relaxed.finished or left < BRANCHING_WORTH * spent:
+            return Part(best, bound, closed)
+        # Neighbourhoods came to their end long before the time did: now ties are worth it.
     answer = solve_program(
         flow.program,
         options.solver,

@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.instances import instance
+from optimizer.methods import ilp
 from optimizer.methods.flow import FlowProgram
 from optimizer.methods.greedy import first_plan
 from optimizer.methods.neighbourhood import Neighbourhoods
 from optimizer.methods.program import Program
 from optimizer.methods.solvers import Resolver, dual_bound, solve_program
-from optimizer.problem import Options
+from optimizer.problem import Options, Status
 from optimizer.states import StateGraph
 
 
@@ -90,3 +91,21 @@ def test_better_means_a_step_better(costs: list[float], value: float, expected: 
     for cost in costs:
         program.add_column(cost, integer=True, name="x")
     assert program.below(value) == (None if expected is None else pytest.approx(expected, rel=1e-12))
+
+
+def test_time_that_neighbourhoods_leave_is_used_for_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs with ties go to neighbourhoods before they branch; where those end, there may be time."""
+    problem, options = instance(20, 5, 10, seed=2), Options(time_limit_s=200.0)
+    monkeypatch.setattr(ilp, "SMALL_PROGRAM", 0)
+    monkeypatch.setattr(ilp, "TIED_GAP", -1.0)
+    monkeypatch.setattr(ilp, "ROUNDS_PER_SECOND", 0.05)
+
+    proven = ilp.Ilp().solve(problem, options)
+    monkeypatch.setattr(ilp, "BRANCHING_WORTH", 1e9)
+    open_still = ilp.Ilp().solve(problem, options)
+
+    assert open_still.status is Status.FEASIBLE
+    assert proven.status is Status.OPTIMAL
+    assert proven.cost.total <= open_still.cost.total
+    assert open_still.bound is not None
+    assert open_still.bound < proven.cost.total

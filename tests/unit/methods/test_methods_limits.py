@@ -252,13 +252,30 @@ import hashlib
 from optimizer.instances import instance
 from optimizer.methods import METHODS
 from optimizer.problem import Options
-problem = instance(10, 4, 12, seed=5)
-for name in sorted(METHODS):
-    solution = METHODS[name].solve(problem, Options(time_limit_s=60))
+from optimizer.methods import ilp, local_search
+
+
+def show(name, problem, options):
+    solution = METHODS[name].solve(problem, options)
     orders = [(o.start, o.queries, [(sorted(s.store.relations), s.store.partitioning, s.broadcast,
                s.tuples_per_second) for s in o.steps], len(o.feeds)) for o in solution.orders]
     stores = [(sorted(s.relations), sorted(s.predicates), s.partitioning, s.tuples) for s in solution.stores]
-    print(name, hashlib.sha256(repr((orders, stores, solution.cost)).encode()).hexdigest())
+    found = (orders, stores, solution.cost, solution.bound)
+    print(name, solution.status, hashlib.sha256(repr(found).encode()).hexdigest())
+
+
+for name in sorted(METHODS):
+    show(name, instance(10, 4, 12, seed=5), Options(time_limit_s=60))
+# Searches that end because their work is limited, and one that has no time at all.
+local_search.SHAKE_SEARCHES = 300
+ilp.ROUNDS_PER_SECOND = 0.05
+ilp.SPLIT_WORK = ilp.BRANCHING_WORK = 1.0
+cut_off = instance(20, 5, 10, seed=2)
+for weight in (0.0, 1.0):
+    show("greedy", cut_off, Options(time_limit_s=100, storage_weight=weight))
+    show("ilp", cut_off, Options(time_limit_s=100, storage_weight=weight))
+show("ilp", cut_off, Options(time_limit_s=0.0))
+show("ilp", instance(5, 4, 8, seed=3), Options(time_limit_s=100, task_capacity=700.0))
 """
 
 
@@ -271,4 +288,6 @@ def test_equal_input_gives_equal_bytes_whatever_the_hash_seed() -> None:
         )
         outputs.add(done.stdout)
     assert len(outputs) == 1
-    assert len(outputs.pop().splitlines()) == len(METHODS)
+    lines = outputs.pop().splitlines()
+    assert len(lines) == len(METHODS) + 6
+    assert lines[-3].startswith("ilp feasible"), "the limits are meant to cut this search off"
