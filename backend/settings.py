@@ -15,7 +15,6 @@ MILLRACE_LOGIN_FAILURES     wrong passwords for one account from one address unt
 MILLRACE_LOGIN_WAIT_SECONDS how long they wait (900)
 MILLRACE_MAX_STATE_TUPLES   a query is deployed only if it alone keeps fewer tuples, as estimated (1e9)
 MILLRACE_MAX_TUPLE_RATE     and if none of its steps makes more tuples per second, as estimated (1e9)
-MILLRACE_STREAM_ENTRIES     tuples sent to the API that Redis keeps of a stream, about (1e6)
 MILLRACE_RESULT_FILES       1 keeps all results and dead letters, <MILLRACE_HOME>/topologies/NAME/out (0)
 MILLRACE_MASTER             the Spark master of the topologies' jobs (this machine)
 MILLRACE_METRICS_TOKEN      lets Prometheus read /metrics; without it only operators may
@@ -24,7 +23,9 @@ MILLRACE_LOG_FORMAT         line or json (line)
 MILLRACE_LOG_LEVEL          INFO
 MILLRACE_WEBHOOK_HOSTS      hosts that alerts are posted to, comma-separated, * in them (any public one)
 MILLRACE_WEBHOOK_PRIVATE    1 lets alerts be posted to private addresses
-MILLRACE_EMAIL              smtp://user:password@host:587?tls=1 or file:///folder; without it, no e-mail
+MILLRACE_WEBHOOK_CA         a file of further certificate authorities that webhooks may have (PEM)
+MILLRACE_EMAIL              smtp://user:password@host:587?tls=1, smtps://... or file:///folder; without it,
+                            no e-mail
 MILLRACE_EMAIL_FROM         the sender of alerts (millrace@localhost)
 MILLRACE_METHOD             the optimization method of new topologies (ilp)
 MILLRACE_PLAN_SECONDS       the solver's time limit for a topology (5)
@@ -101,7 +102,6 @@ MILLRACE_LOGIN_FAILURES = _number("MILLRACE_LOGIN_FAILURES", 10.0)
 MILLRACE_LOGIN_WAIT_SECONDS = _number("MILLRACE_LOGIN_WAIT_SECONDS", 900.0)
 MILLRACE_MAX_STATE_TUPLES = _number("MILLRACE_MAX_STATE_TUPLES", 1e9)
 MILLRACE_MAX_TUPLE_RATE = _number("MILLRACE_MAX_TUPLE_RATE", 1e9)
-MILLRACE_STREAM_ENTRIES = _number("MILLRACE_STREAM_ENTRIES", 1e6)
 MILLRACE_METRICS_TOKEN = os.environ.get("MILLRACE_METRICS_TOKEN", "")
 MILLRACE_METRICS_PORT = _number("MILLRACE_METRICS_PORT", 0.0)
 MILLRACE_LOG_FORMAT = os.environ.get("MILLRACE_LOG_FORMAT", "line")
@@ -113,6 +113,7 @@ MILLRACE_JOB_COMMAND = [
 MILLRACE_RESULT_FILES = os.environ.get("MILLRACE_RESULT_FILES") == "1"
 MILLRACE_WEBHOOK_HOSTS = _list("MILLRACE_WEBHOOK_HOSTS")
 MILLRACE_WEBHOOK_PRIVATE = os.environ.get("MILLRACE_WEBHOOK_PRIVATE") == "1"
+MILLRACE_WEBHOOK_CA = os.environ.get("MILLRACE_WEBHOOK_CA", "")
 MILLRACE_EMAIL = os.environ.get("MILLRACE_EMAIL", "")
 MILLRACE_EMAIL_FROM = os.environ.get("MILLRACE_EMAIL_FROM", "millrace@localhost")
 MILLRACE_DEMO_PASSWORD = os.environ.get("MILLRACE_DEMO_PASSWORD", "millrace")
@@ -305,7 +306,8 @@ if _EMAIL.scheme == "file":
     EMAIL_FILE_PATH = unquote(_EMAIL.path)
 else:
     EMAIL_HOST = _EMAIL.hostname or "localhost"
-    EMAIL_PORT = _EMAIL.port or 25
+    EMAIL_USE_SSL = _EMAIL.scheme == "smtps"
+    EMAIL_PORT = _EMAIL.port or (465 if EMAIL_USE_SSL else 25)
     EMAIL_HOST_USER = unquote(_EMAIL.username or "")
     EMAIL_HOST_PASSWORD = unquote(_EMAIL.password or "")
     EMAIL_USE_TLS = parse_qs(_EMAIL.query).get("tls") == ["1"]

@@ -100,7 +100,19 @@ def _write(account: AbstractBaseUser, rule: AlertRule, spec: RuleSpec) -> None:
     rule.on_failed = spec.on_failed
     rule.lag_seconds, rule.stuck_seconds = spec.lag_seconds, spec.stuck_seconds
     rule.enabled = spec.enabled
-    rule.save()
+    with transaction.atomic():
+        rule.save()
+        _forget(rule)
+
+
+def _forget(rule: AlertRule) -> None:
+    """Close what the rule no longer watches: nobody else would, and nobody asked to be told of it."""
+    left = Alert.objects.filter(rule=rule, closed_at=None)
+    if rule.enabled and rule.topology is None:
+        return
+    if rule.enabled:
+        left = left.exclude(topology=rule.topology)
+    left.update(closed_at=timezone.now())
 
 
 def _refuse_others(account: AbstractBaseUser, rule: AlertRule) -> None:

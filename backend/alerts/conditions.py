@@ -33,10 +33,11 @@ class Limits:
 def conditions(observed: Observed, limits: Limits, now: datetime) -> Sequence[tuple[str, str]]:
     """(kind, one line about it) for everything that the limits ask to be told of.
 
-    `lag` is event time: how far the slowest stream's watermark is behind the newest tuple of any
+    `lag` is event time: how far the newest tuple of the slowest stream is behind the newest of any
     stream, so that it means the same for live streams and for history that is replayed. Stores keep
-    so much more than their windows. `stuck` is wall clock: a tuple has waited for so long and
-    no batch was committed since. A topology that shall not run is told of neither.
+    so much more than their windows. What a stream's own lateness allows is no lag. `stuck` is wall clock:
+    a tuple has waited for so long and no batch was committed since. A topology that shall not run is told
+    of neither.
     """
     found = []
     if limits.on_failed and observed.error is not None:
@@ -46,7 +47,7 @@ def conditions(observed: Observed, limits: Limits, now: datetime) -> Sequence[tu
     behind = _lag(observed.streams)
     if limits.lag is not None and behind is not None and behind[1] > limits.lag:
         stream, lag = behind
-        found.append(("lag", f"the watermark of {stream} is {lag} behind the newest tuple"))
+        found.append(("lag", f"the newest tuple of {stream} is {lag} older than that of another stream"))
     if limits.stuck is not None and observed.waiting_since is not None:
         waited = now - observed.waiting_since
         if waited > limits.stuck:
@@ -56,9 +57,8 @@ def conditions(observed: Observed, limits: Limits, now: datetime) -> Sequence[tu
 
 
 def _lag(streams: dict[str, StreamMetrics]) -> tuple[str, timedelta] | None:
-    newest = max((one.max_event_time for one in streams.values() if one.max_event_time), default=None)
-    marks = [(one.watermark, name) for name, one in streams.items() if one.watermark is not None]
-    if newest is None or not marks:
+    reached = [(one.max_event_time, name) for name, one in streams.items() if one.max_event_time is not None]
+    if not reached:
         return None
-    slowest, name = min(marks)
-    return name, newest - slowest
+    slowest, name = min(reached)
+    return name, max(reached)[0] - slowest

@@ -33,6 +33,10 @@ def attempt(delivery_id: int, now: datetime) -> timedelta | None:
     if not mine.update(attempts=F("attempts") + 1, due_at=now + LEASE):
         return None
     row = Delivery.objects.filter(pk=delivery_id)
+    if delivery.attempts >= MOST_ATTEMPTS:
+        # Whoever tried it last did not live to say how that ended.
+        row.update(state=Delivery.State.FAILED, error=delivery.error or "every attempt was broken off")
+        return None
     try:
         _send(delivery, now)
     except webhooks.NotAllowed as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from django.db import IntegrityError, transaction
@@ -23,7 +24,10 @@ def watch(now: datetime) -> list[int]:
 
     Several workers may do so at once: an alert is open once.
     """
-    rules = list(AlertRule.objects.filter(enabled=True).select_related("topology"))
+    rules = list(AlertRule.objects.filter(enabled=True))
+    there: dict[tuple[int, int | None], dict[str, Alert]] = {}
+    for alert in Alert.objects.filter(closed_at=None):
+        there.setdefault((alert.rule_id, alert.topology_id), {})[alert.kind] = alert
     written: list[int] = []
     watched = Topology.objects.select_related("current_run", "active_plan", "plan")
     for topology in watched if rules else ():
@@ -31,7 +35,7 @@ def watch(now: datetime) -> list[int]:
         if mine:
             observed = observe(topology)
             for rule in mine:
-                written += _compare(rule, topology, observed, now)
+                written += _compare(rule, topology, observed, there.get((rule.pk, topology.pk), {}), now)
     overdue = Delivery.objects.filter(state=Delivery.State.WAITING, due_at__lt=now - OVERDUE)
     return [*written, *overdue.values_list("pk", flat=True)]
 
@@ -58,10 +62,11 @@ def _first_after(stream: str, milliseconds: int) -> datetime | None:
     return datetime.fromtimestamp(entry_order(entries[0][0])[0] / 1000, UTC) if entries else None
 
 
-def _compare(rule: AlertRule, topology: Topology, observed: Observed, now: datetime) -> list[int]:
+def _compare(
+    rule: AlertRule, topology: Topology, observed: Observed, there: Mapping[str, Alert], now: datetime
+) -> list[int]:
     limits = Limits(rule.on_failed, _seconds(rule.lag_seconds), _seconds(rule.stuck_seconds))
     holding = dict(conditions(observed, limits, now))
-    there = {one.kind: one for one in Alert.objects.filter(rule=rule, topology=topology, closed_at=None)}
     written = []
     for kind in sorted(holding.keys() - there.keys()):
         try:

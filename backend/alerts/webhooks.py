@@ -13,7 +13,9 @@ import http.client
 import ipaddress
 import socket
 import ssl
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +23,9 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 TIMEOUT_S = 10.0
+"""Without a byte."""
+DEADLINE_S = 20.0
+"""For all of it: a receiver that sends a byte now and then must not keep a worker busy."""
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 """RFC 6052: the last 32 bits are an IPv4 address that a gateway connects to."""
 SIGNATURE = "X-Millrace-Signature"
@@ -36,6 +41,8 @@ class NotDelivered(Exception):
 
 def check(url: str) -> None:
     """Raises `NotAllowed` for what is no http(s) URL, or whose host is not among MILLRACE_WEBHOOK_HOSTS."""
+    if not all("!" <= character <= "~" for character in url):
+        raise NotAllowed(f"found {url!r}, expected an address in ASCII: write other characters as %XX")
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -74,6 +81,8 @@ def post(url: str, body: bytes, secret: str) -> None:
         "User-Agent": "Millrace",
         SIGNATURE: f"sha256={signature}",
     }
+    timer = threading.Timer(DEADLINE_S, _break_off, (connection,))
+    timer.start()
     try:
         connection.request("POST", path, body, headers)
         answer = connection.getresponse()
@@ -81,9 +90,18 @@ def post(url: str, body: bytes, secret: str) -> None:
     except (OSError, http.client.HTTPException) as error:
         raise NotDelivered(f"{host} does not take it: {error or type(error).__name__}") from error
     finally:
+        timer.cancel()
         connection.close()
     if not 200 <= status < 300:
         raise NotDelivered(f"{host} answered {status}")
+
+
+def _break_off(connection: http.client.HTTPConnection) -> None:
+    sock = connection.sock
+    if sock is not None:
+        # Not close: that would not wake the thread that waits for this socket.
+        with suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
 
 
 def _address(host: str, port: int) -> str:
@@ -125,6 +143,8 @@ class _Pinned(http.client.HTTPConnection):
 class _PinnedTLS(http.client.HTTPSConnection):
     def __init__(self, address: str, host: str, port: int, **more: Any) -> None:
         self._tls = ssl.create_default_context()
+        if settings.MILLRACE_WEBHOOK_CA:
+            self._tls.load_verify_locations(settings.MILLRACE_WEBHOOK_CA)
         super().__init__(host, port, context=self._tls, **more)
         self._address = address
 

@@ -23,7 +23,6 @@ _NUMBERS = {
     "MILLRACE_LOGIN_WAIT_SECONDS": 1.0,
     "MILLRACE_MAX_STATE_TUPLES": 1.0,
     "MILLRACE_MAX_TUPLE_RATE": 1.0,
-    "MILLRACE_STREAM_ENTRIES": 1.0,
     "MILLRACE_METRICS_PORT": 0.0,
 }
 
@@ -94,7 +93,7 @@ def check_log_format(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckM
 
 @register()
 def check_email(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
-    if not settings.MILLRACE_EMAIL or urlsplit(settings.MILLRACE_EMAIL).scheme in ("smtp", "file"):
+    if not settings.MILLRACE_EMAIL or urlsplit(settings.MILLRACE_EMAIL).scheme in ("smtp", "smtps", "file"):
         return []
     hint = "expected smtp://user:password@host:587?tls=1 or file:///folder"
     return [Error("MILLRACE_EMAIL is neither", hint=hint, id="millrace.E007")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email
+import ssl
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 import redis
+import trustme
+from aiosmtpd.controller import Controller
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
@@ -18,10 +21,12 @@ from pytest_django import Settings
 from backend.accounts.models import Team
 from backend.alerts import delivery, tasks, watching
 from backend.alerts.models import Alert, AlertRule, Delivery
+from backend.run.setting import free_port
 from backend.topologies.actions import create_topology
 from backend.topologies.models import Desired, Run, RunState, Topology
 from jobs.protocol import BatchCompleted, JobStarted, StreamMetrics, events_key, stream_key
 from tests.api.alerts.conftest import Receiver
+from tests.api.alerts.inbox import Inbox
 
 Post = Callable[..., Any]
 pytestmark = pytest.mark.django_db
@@ -189,6 +194,87 @@ def test_an_email_is_written(
     written = email.message_from_bytes(file.read_bytes())
     assert (written["To"], written["Subject"]) == ("ann@example.org", "[Millrace] flights: failed opened")
     assert "detail: the disk is full" in written.as_string()
+
+
+@pytest.mark.filterwarnings("ignore:Requiring AUTH:UserWarning")
+@pytest.mark.parametrize("encryption", ["EMAIL_USE_TLS", "EMAIL_USE_SSL"])
+def test_an_email_reaches_a_mail_server_over_tls(
+    as_owner: Client, post: Post, failed: Topology, settings: Settings, authority: trustme.CA,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, encryption: str,
+) -> None:  # fmt: skip
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    inbox = Inbox()
+    secret = {"authenticator": inbox.authenticate, "auth_required": True}
+    port = free_port()
+    server = (
+        Controller(inbox, "localhost", port, tls_context=context, require_starttls=True, **secret)
+        if encryption == "EMAIL_USE_TLS"
+        else Controller(inbox, "localhost", port, ssl_context=context, auth_require_tls=False, **secret)
+    )
+    settings.MILLRACE_EMAIL = "smtp://night:watch@localhost"
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = (
+        "localhost",
+        "night",
+        "watch",
+    )
+    settings.EMAIL_TIMEOUT = 10
+    setattr(settings, encryption, True)
+    post(as_owner, "/api/alerts/", rule(channel="email", target="ann@example.org"))
+    now = timezone.now()
+    (message,) = watching.watch(now)
+    settings.EMAIL_PORT = port
+    server.start()
+    try:
+        wait = delivery.attempt(message, now)
+        assert wait is not None
+        assert "certificate verify failed" in Delivery.objects.get().error
+        assert inbox.envelopes == []
+        bundle = tmp_path / "authorities.pem"
+        authority.cert_pem.write_to_path(bundle)
+        monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
+        settings.EMAIL_HOST_PASSWORD = "wrong"
+        wait = delivery.attempt(message, now + wait)
+        assert wait is not None
+        assert "535" in Delivery.objects.get().error
+        settings.EMAIL_HOST_PASSWORD = "watch"
+        assert delivery.attempt(message, Delivery.objects.get().due_at) is None
+    finally:
+        server.stop()
+    assert Delivery.objects.get().state == "sent"
+    (envelope,) = inbox.envelopes
+    assert envelope.rcpt_tos == ["ann@example.org"]
+    assert b"Subject: [Millrace] flights: failed opened" in envelope.content
+    assert b"detail: the disk is full" in envelope.content
+
+
+def test_a_rule_that_no_longer_watches_leaves_nothing_open(
+    as_owner: Client, post: Post, failed: Topology, receiver: Receiver
+) -> None:
+    create_topology("slow")
+    made = post(as_owner, "/api/alerts/", rule(receiver)).json()
+    now = timezone.now()
+    watching.watch(now)
+    assert Alert.objects.get().closed_at is None
+    url = f"/api/alerts/{made['id']}/"
+    for changes in ({"topology": "slow"}, {"enabled": False}):
+        Alert.objects.update(closed_at=None)
+        as_owner.put(url, rule(receiver, **changes), content_type="application/json")
+        assert Alert.objects.get().closed_at is not None
+    assert Delivery.objects.count() == 1
+
+
+def test_a_message_whose_workers_die_is_given_up(
+    as_owner: Client, post: Post, failed: Topology, receiver: Receiver
+) -> None:
+    post(as_owner, "/api/alerts/", rule(receiver))
+    now = timezone.now()
+    (message,) = watching.watch(now)
+    Delivery.objects.update(attempts=delivery.MOST_ATTEMPTS)
+    assert delivery.attempt(message, now) is None
+    assert Delivery.objects.get().state == "failed"
+    assert receiver.bodies == []
 
 
 def test_lag_and_standstill_are_seen_in_what_the_job_says(

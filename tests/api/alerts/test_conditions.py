@@ -32,8 +32,9 @@ def observed(**changes: object) -> Observed:
         (observed(error="the disk is full", wanted=False), ["failed"]),
         (observed(streams={"a": metrics(100), "b": metrics(40)}), []),
         (observed(streams={"a": metrics(100), "b": metrics(39)}), ["lag"]),
-        # A stream's own lateness holds stores back just the same.
-        (observed(streams={"a": metrics(100, 61)}), ["lag"]),
+        # What a stream's own lateness allows is no lag, neither alone nor on top of a real one.
+        (observed(streams={"a": metrics(100, 3600)}), []),
+        (observed(streams={"a": metrics(100), "b": metrics(40, 3600)}), []),
         (observed(streams={"a": metrics(100), "b": metrics(None)}), []),
         (observed(streams={"a": metrics(100), "b": metrics(0)}, wanted=False), []),
         (observed(waiting_since=NOW - timedelta(seconds=30)), []),
@@ -49,6 +50,6 @@ def test_what_is_told(seen: Observed, kinds: list[str]) -> None:
 def test_the_line_names_the_slowest_stream() -> None:
     seen = observed(streams={"a": metrics(100), "b": metrics(20)}, waiting_since=NOW - timedelta(seconds=90))
     assert [text for _, text in conditions(seen, ALL, NOW)] == [
-        "the watermark of b is 0:01:20 behind the newest tuple",
+        "the newest tuple of b is 0:01:20 older than that of another stream",
         "tuples have waited for 90 s and no batch was committed",
     ]

@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import socket
+import threading
+from pathlib import Path
 
 import pytest
+import trustme
 from pytest_django import Settings
 
 from backend.alerts import webhooks
@@ -100,9 +103,52 @@ def test_hosts_can_be_listed(settings: Settings) -> None:
 
 
 NO_ADDRESS = ("ftp://a.org", "file:///etc/passwd", "https://", "a.org", "https://me:pw@a.org")
+NO_ASCII = ("https://a.org/höhe", "https://exämple.org/", "https://a.org/a b", "https://a.org/\r\nX: y")
 
 
-@pytest.mark.parametrize("url", [*NO_ADDRESS, "http://a.org:x", "http://[", "http://a.org:0"])
+@pytest.mark.parametrize("url", [*NO_ADDRESS, *NO_ASCII, "http://a.org:x", "http://[", "http://a.org:0"])
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(webhooks.NotAllowed):
         webhooks.check(url)
+
+
+def test_a_receiver_over_tls_is_trusted_if_its_authority_is(
+    secure_receiver: Receiver, authority: trustme.CA, settings: Settings, tmp_path: Path
+) -> None:
+    with pytest.raises(webhooks.NotDelivered, match="certificate verify failed"):
+        webhooks.post(secure_receiver.url, b"{}", "secret")
+    bundle = tmp_path / "authorities.pem"
+    authority.cert_pem.write_to_path(bundle)
+    settings.MILLRACE_WEBHOOK_CA = str(bundle)
+    webhooks.post(secure_receiver.url, b'{"a": 1}', "secret")
+    assert secure_receiver.documents == [{"a": 1}]
+    # The certificate is for localhost, not for whoever else has that address.
+    with pytest.raises(webhooks.NotDelivered, match="certificate verify failed"):
+        webhooks.post(secure_receiver.url.replace("localhost", "127.0.0.1"), b"{}", "secret")
+    assert len(secure_receiver.bodies) == 1
+
+
+def test_a_receiver_that_drips_is_broken_off(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    """Each byte comes in time, the answer never does."""
+    settings.MILLRACE_WEBHOOK_PRIVATE = True
+    monkeypatch.setattr(webhooks, "DEADLINE_S", 0.3)
+    left = threading.Event()
+
+    def drip() -> None:
+        with listener.accept()[0] as client:
+            client.recv(65536)
+            while not left.wait(0.05):
+                try:
+                    client.sendall(b"H")
+                except OSError:
+                    return
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=drip)
+        thread.start()
+        try:
+            with pytest.raises(webhooks.NotDelivered):
+                webhooks.post(f"http://127.0.0.1:{listener.getsockname()[1]}/", b"{}", "secret")
+        finally:
+            left.set()
+            thread.join()
