@@ -21,7 +21,7 @@ import json
 import shutil
 import threading
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -32,6 +32,7 @@ from jobs.lock import hold
 from jobs.store import state_root
 from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph
+from optimizer.kafka import KafkaTopic
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,17 @@ class Change:
     batch begins, so a replay that is killed and continued changes plans at the same places."""
 
 
+@dataclass(frozen=True, slots=True)
+class Active:
+    """What the source's planner has to know of the newest change."""
+
+    change: int
+    streams: tuple[str, ...]
+    topics: dict[str, KafkaTopic] = field(default_factory=dict)
+    """By stream; the others are written to Redis."""
+
+
+ACTIVE: TypeAdapter[Active] = TypeAdapter(Active)
 _GRAPHS = 4
 _IDENTITY: TypeAdapter[Identity] = TypeAdapter(Identity)
 _CHANGE: TypeAdapter[Change] = TypeAdapter(Change)
@@ -155,8 +167,8 @@ class Checkpoint:
         streams = tuple(sorted(stream.name for stream in graph.streams))
         change = Change(number, plan, plan_id or plan, streams, cause, from_batch)
         write_durably(self.root / "changes" / f"{number}.json", _CHANGE.dump_json(change))
-        active = {"change": number, "streams": streams}
-        write_durably(self.root / "active.json", json.dumps(active).encode())
+        topics = {stream.name: stream.kafka for stream in graph.streams if stream.kafka is not None}
+        write_durably(self.root / "active.json", ACTIVE.dump_json(Active(number, streams, topics)))
         return change
 
     def change(self, number: int) -> Change:

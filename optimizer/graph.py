@@ -37,6 +37,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from optimizer.errors import InputError, Place
 from optimizer.expression import Column, Expression
+from optimizer.kafka import KafkaTopic
 from optimizer.stream import LatePolicy
 from optimizer.types import ColumnType
 
@@ -50,6 +51,8 @@ class GraphStream:
     columns: tuple[tuple[str, ColumnType], ...]
     lateness_us: int
     late: LatePolicy
+    kafka: KafkaTopic | None = None
+    """Where the runtime reads it, if that is a topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +253,10 @@ class PhysicalGraph:
     def to_json(self) -> str:
         """Stable, indented JSON: equal graphs give equal bytes."""
         document = _adapter().dump_python(self, mode="json")
+        for stream in document["streams"]:
+            # Plans are known by their bytes: those without topics keep the ones they had.
+            if stream["kafka"] is None:
+                del stream["kafka"]
         return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
     @staticmethod

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
+from optimizer.kafka import KafkaTopic
 from optimizer.types import ColumnType
 
 LatePolicy = Literal["drop", "join"]
@@ -16,7 +17,8 @@ class Stream:
     """A registered stream.
 
     Raises `ValueError` when the event-time column is missing or no timestamp, when a
-    column name repeats, or when lateness, parallelism or rate are out of range.
+    column name repeats, when lateness, parallelism or rate are out of range, or when a
+    topic's keys have no column to go to.
     """
 
     name: str
@@ -30,6 +32,8 @@ class Stream:
     """Tasks over which this stream's stores are spread; None lets the runtime choose."""
     tuples_per_second: float | None = None
     """Estimated event-time rate; None is unknown."""
+    kafka: KafkaTopic | None = None
+    """The topic that brings its tuples; None if producers send them to Millrace itself."""
 
     def __post_init__(self) -> None:
         names = [name for name, _ in self.columns]
@@ -45,6 +49,9 @@ class Stream:
             raise ValueError(f"stream {self.name}: parallelism must be at least 1")
         if self.tuples_per_second is not None and self.tuples_per_second < 0:
             raise ValueError(f"stream {self.name}: rate must not be negative")
+        key = self.kafka.key if self.kafka is not None else None
+        if key is not None and self.column_type(key) not in (ColumnType.STRING, ColumnType.BINARY):
+            raise ValueError(f"stream {self.name}: kafka.key {key} must be a string or binary column")
 
     def column_type(self, name: str) -> ColumnType | None:
         """The column's type, or None if there is no such column."""

@@ -14,6 +14,7 @@ import yaml
 from optimizer.catalog import Catalog
 from optimizer.errors import InputError, Place
 from optimizer.expression import Expression
+from optimizer.kafka import TOPIC_KEYS, KafkaTopic, read_topic
 from optimizer.naming import nearest
 from optimizer.query import Query
 from optimizer.sql import parse_predicate, parse_query, streams_read
@@ -23,7 +24,7 @@ from optimizer.types import COLUMN_TYPES, ColumnType
 from optimizer.udf.reader import FILE_NAME, allowed_functions, read_functions
 from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 
-_STREAM_KEYS = ("event_time", "columns", "lateness", "late", "parallelism", "rate")
+_STREAM_KEYS = ("event_time", "columns", "lateness", "late", "parallelism", "rate", "kafka")
 _NUMBER = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
@@ -235,7 +236,31 @@ class _Document:
             self._number(rate, f"{path}.rate", "a rate in tuples per second, 0 or more")
             if rate is not None
             else None,
+            self._kafka(entries, path, columns),
         )
+
+    def _kafka(
+        self,
+        entries: Mapping[str, tuple[yaml.Node, yaml.Node]],
+        path: str,
+        columns: Sequence[tuple[str, ColumnType]],
+    ) -> KafkaTopic | None:
+        node = self._optional(entries, "kafka", path)
+        if node is None:
+            return None
+        path = f"{path}.kafka"
+        given = self._mapping(node, path)
+        self._known(given, TOPIC_KEYS, path)
+        if "topic" not in given:
+            self._fail(node, path, "no topic", "topic: the name of a topic")
+        texts = {key: self._text(value, f"{path}.{key}", "text") for key, (_, value) in given.items()}
+        try:
+            return read_topic(texts, columns, Path(self._source).parent)
+        except ValueError as error:
+            key, _, rest = str(error).partition(": ")
+            found, _, expected = rest.partition(" instead of ")
+            at = given[key][1] if key in given else node
+            self._fail(at, f"{path}.{key}", found, expected)
 
     def _columns(self, node: yaml.Node, path: str) -> tuple[tuple[str, ColumnType], ...]:
         columns: list[tuple[str, ColumnType]] = []

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import TypeAlias
 
@@ -126,11 +127,13 @@ def _moment(text: pl.Expr) -> pl.Expr:
     return pl.when(inside).then(moment).dt.replace_time_zone("UTC")
 
 
-_Value: TypeAlias = bool | int | float | str | bytes | datetime | date | None
+Value: TypeAlias = bool | int | float | str | bytes | datetime | date | None
 
 
-def _whole(least: int, most: int) -> Callable[[object], _Value]:
-    def convert(value: object) -> _Value:
+def whole(least: int, most: int) -> Callable[[object], Value]:
+    """A converter for `type_records`, like the others here: to whole numbers inside the bounds."""
+
+    def convert(value: object) -> Value:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
@@ -140,39 +143,39 @@ def _whole(least: int, most: int) -> Callable[[object], _Value]:
     return convert
 
 
-def _double(value: object) -> _Value:
+def from_double(value: object) -> Value:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError
     return float(value)
 
 
-def _string(value: object) -> _Value:
+def from_string(value: object) -> Value:
     if not isinstance(value, str):
         raise ValueError
     value.encode()  # Lone surrogates are no text; encoding them raises.
     return value
 
 
-def _boolean(value: object) -> _Value:
+def from_boolean(value: object) -> Value:
     if not isinstance(value, bool):
         raise ValueError
     return value
 
 
-def _timestamp(value: object) -> _Value:
+def _timestamp(value: object) -> Value:
     if not isinstance(value, str):
         raise ValueError
     moment = datetime.fromisoformat(value.strip())
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-def _date(value: object) -> _Value:
+def _date(value: object) -> Value:
     if not isinstance(value, str):
         raise ValueError
     return date.fromisoformat(value.strip())
 
 
-def _binary(value: object) -> _Value:
+def _binary(value: object) -> Value:
     if not isinstance(value, str):
         raise ValueError
     try:
@@ -181,12 +184,12 @@ def _binary(value: object) -> _Value:
         raise ValueError from error
 
 
-_FROM_JSON: dict[ColumnType, Callable[[object], _Value]] = {
-    ColumnType.BIGINT: _whole(-(2**63), 2**63 - 1),
-    ColumnType.INT: _whole(-(2**31), 2**31 - 1),
-    ColumnType.DOUBLE: _double,
-    ColumnType.STRING: _string,
-    ColumnType.BOOLEAN: _boolean,
+FROM_JSON: dict[ColumnType, Callable[[object], Value]] = {
+    ColumnType.BIGINT: whole(-(2**63), 2**63 - 1),
+    ColumnType.INT: whole(-(2**31), 2**31 - 1),
+    ColumnType.DOUBLE: from_double,
+    ColumnType.STRING: from_string,
+    ColumnType.BOOLEAN: from_boolean,
     ColumnType.TIMESTAMP: _timestamp,
     ColumnType.DATE: _date,
     ColumnType.BINARY: _binary,
@@ -207,26 +210,57 @@ def parse_json(
     >>> table.num_rows, kept, len(broken)
     (1, [0], 1)
     """
-    plan = [(name, kind, _FROM_JSON[kind]) for name, kind in columns]
-    values: list[list[_Value]] = [[] for _ in columns]
-    kept: list[int] = []
-    broken: list[tuple[str, str]] = []
-    for position, entry in enumerate(entries):
+    table, kept, broken = type_records(json_records(entries), columns, FROM_JSON, "a JSON object")
+    return table, kept, [(reason, entries[n].decode("utf-8", "replace")) for n, reason in broken]
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """In the place of a record: why there is none."""
+
+    reason: str
+
+
+def json_records(values: Sequence[bytes | None]) -> list[object]:
+    """What JSON texts say, for `type_records`."""
+    records: list[object] = []
+    for value in values:
         try:
-            record = json.loads(entry)
+            records.append(Unreadable("no value") if value is None else json.loads(value))
         except (ValueError, RecursionError):
-            broken.append(("not JSON", entry.decode("utf-8", "replace")))
-            continue
+            records.append(Unreadable("not JSON"))
+    return records
+
+
+def type_records(
+    records: Sequence[object],
+    columns: Columns,
+    converters: Mapping[ColumnType, Callable[[object], Value]],
+    kind_of_record: str,
+) -> tuple[pa.Table, list[int], list[tuple[int, str]]]:
+    """Type records, one tuple each: dictionaries, or `Unreadable`.
+
+    A missing or null field is NULL and other fields are ignored. A converter raises `ValueError` or
+    `OverflowError` for a value that its type does not have.
+
+    Returns the typed rows, their positions in `records`, and (position, reason) of the others.
+    """
+    plan = [(name, kind, converters[kind]) for name, kind in columns]
+    values: list[list[Value]] = [[] for _ in columns]
+    kept: list[int] = []
+    broken: list[tuple[int, str]] = []
+    for position, record in enumerate(records):
         if not isinstance(record, dict):
-            broken.append(("not a JSON object", entry.decode("utf-8", "replace")))
+            reason = record.reason if isinstance(record, Unreadable) else f"not {kind_of_record}"
+            broken.append((position, reason))
             continue
-        row: list[_Value] = []
+        row: list[Value] = []
         for name, kind, convert in plan:
             value = record.get(name)
             try:
                 row.append(None if value is None else convert(value))
             except (ValueError, OverflowError):
-                broken.append((f"{name} is not {kind}: {value!r:.80}", entry.decode("utf-8", "replace")))
+                broken.append((position, f"{name} is not {kind}: {value!r:.80}"))
                 break
         else:
             kept.append(position)

@@ -52,7 +52,33 @@ class GeneratedRange:
     kind: Literal["generated"] = "generated"
 
 
-Descriptor: TypeAlias = FileRange | EntryRange | GeneratedRange
+@dataclass(frozen=True, slots=True)
+class RecordRange:
+    """The records of a topic's partition with offsets `first` to `first + rows` (exclusive), as far as
+    they were committed; offsets without a record are passed over."""
+
+    stream: str
+    topic: str
+    partition: int
+    first: int
+    rows: int
+    kind: Literal["records"] = "records"
+
+
+@dataclass(frozen=True, slots=True)
+class LostRange:
+    """Offsets `first` to `before` (exclusive) of a partition, which were gone before they were read."""
+
+    stream: str
+    topic: str
+    partition: int
+    first: int
+    before: int
+    rows: int = 0
+    kind: Literal["lost"] = "lost"
+
+
+Descriptor: TypeAlias = FileRange | EntryRange | GeneratedRange | RecordRange | LostRange
 DESCRIPTORS: TypeAdapter[tuple[Descriptor, ...]] = TypeAdapter(
     tuple[Annotated[Descriptor, Field(discriminator="kind")], ...]
 )

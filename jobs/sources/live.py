@@ -1,4 +1,4 @@
-"""The source of a running topology: Redis Streams, and generated streams beside them.
+"""The source of a running topology: Redis Streams and topics, and generated streams beside them.
 
 Which streams are read is the active plan's business: the planner looks at the checkpoint before
 every batch, so that a stream joins and leaves a running topology with the plan that needs it.
@@ -6,18 +6,23 @@ every batch, so that a stream joins and leaves a running topology with the plan 
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import redis
 
+from jobs.checkpoint import ACTIVE
 from jobs.protocol import stream_key
-from jobs.sources.descriptor import Descriptor, EntryRange, GeneratedRange
+from jobs.sources.descriptor import Descriptor, EntryRange, GeneratedRange, LostRange, RecordRange
+from jobs.sources.kafka_cluster import Away, required
 from jobs.sources.planner import PlannedBatch, Position
+from optimizer.kafka import KafkaTopic
+
+if TYPE_CHECKING:
+    from jobs.sources.kafka_offsets import TopicOffsets
 
 START = "0-0"
 """The entry id before every other."""
@@ -73,13 +78,13 @@ class LiveSource:
 
 
 class LivePlanner:
-    """Plans batches over Redis Streams.
+    """Plans batches over Redis Streams and topics.
 
-    A position holds each stream's last entry id (or number of generated tuples) and the serial
-    number of the newest plan change, so that a change begins a batch even when nothing arrives.
-    While Redis cannot be reached the position stands still; nothing is lost, because entries stay
-    in Redis until read. If it goes away between two streams, the batch takes nothing of either: the
-    streams' watermarks would drift apart.
+    A position holds each stream's last entry id (or next offsets, or number of generated tuples) and
+    the serial number of the newest plan change, so that a change begins a batch even when nothing
+    arrives. While Redis or the Kafka cluster cannot be reached the position stands still; nothing is
+    lost, because entries and records stay there until read. If one goes away between two streams, the
+    batch takes nothing of either: the streams' watermarks would drift apart.
     """
 
     def __init__(self, source: LiveSource, redis_url: str, checkpoint: Path) -> None:
@@ -91,6 +96,7 @@ class LivePlanner:
         self._next_try = 0.0
         self._failures = 0
         self._reachable_since_us: int | None = None
+        self._offsets: TopicOffsets | None = None
 
     def initial(self) -> Position:
         # No plan change has this number, so the first batch always moves. Spark works on a first batch
@@ -98,7 +104,7 @@ class LivePlanner:
         return {"batch": 0, "change": -1, "streams": {}}
 
     def advance(self, start: Position) -> Position:
-        wanted, change = self._wanted()
+        wanted, topics, change = self._wanted()
         streams = {name: dict(position) for name, position in start["streams"].items()}
         share = max(1, self._source.batch_rows // max(1, len(wanted)))
         ends: dict[str, Position] = {}
@@ -106,7 +112,7 @@ class LivePlanner:
             if name in self._generated:
                 made = self._generated_end(name, streams.get(name, {}), share)
                 ends |= {} if made is None else {name: made}
-        ends = self._entries_ends([n for n in wanted if n not in ends], streams, share) | ends
+        ends |= self._arrived_ends([n for n in wanted if n not in self._generated], topics, streams, share)
         streams |= ends
         if not ends and change == start["change"]:
             return start
@@ -128,6 +134,11 @@ class LivePlanner:
                     )
                 )  # fmt: skip
                 continue
+            if "offsets" in after:
+                topic = after["topic"]
+                descriptors.extend(LostRange(name, topic, *gap) for gap in after["gaps"])
+                descriptors.extend(RecordRange(name, topic, *taken) for taken in after["ranges"])
+                continue
             last = before.get("id", START)
             for chunk_end, rows in after["chunks"]:
                 descriptors.append(EntryRange(name, stream_key(name), last, chunk_end, rows))
@@ -137,10 +148,11 @@ class LivePlanner:
             reachable = time.time_ns() // 1000
         return PlannedBatch(start["batch"], end, tuple(descriptors), (), self._backlog(end), start, reachable)
 
-    def _wanted(self) -> tuple[list[str], int]:
-        """The streams of the plan that the next batch will run under, and its serial number."""
-        active = json.loads((self._checkpoint / "active.json").read_bytes())
-        return list(active["streams"]), int(active["change"])
+    def _wanted(self) -> tuple[list[str], dict[str, KafkaTopic], int]:
+        """The streams of the plan that the next batch will run under, their topics, and its number."""
+        active = ACTIVE.validate_json((self._checkpoint / "active.json").read_bytes())
+        topics = {name: topic for name, topic in active.topics.items() if name not in self._generated}
+        return list(active.streams), topics, active.change
 
     def _generated_end(self, name: str, position: Position, share: int) -> Position | None:
         made = self._generated[name]
@@ -150,19 +162,36 @@ class LivePlanner:
         rows = min(due - row, share)
         return {"row": row + rows} if rows > 0 else None
 
-    def _entries_ends(
-        self, names: Sequence[str], positions: Mapping[str, Position], share: int
+    @property
+    def _topic_offsets(self) -> TopicOffsets:
+        if self._offsets is None:
+            # Deployments without topics do not load the client library.
+            from jobs.sources.kafka_offsets import TopicOffsets
+
+            self._offsets = TopicOffsets(required("streams that are topics"))
+        return self._offsets
+
+    def _arrived_ends(
+        self,
+        names: Sequence[str],
+        topics: Mapping[str, KafkaTopic],
+        positions: Mapping[str, Position],
+        share: int,
     ) -> dict[str, Position]:
-        """New positions of the streams that have something new; none at all while Redis is away."""
+        """New positions of the streams that have something new; none at all while a server is away."""
         if time.monotonic() < self._next_try:
             return {}
         ends: dict[str, Position] = {}
         try:
             for name in names:
+                if name in topics:
+                    continue
                 end = self._entries_end(name, positions.get(name, {}), share)
                 if end is not None:
                     ends[name] = end
-        except (redis.ConnectionError, redis.TimeoutError):
+            if topics:
+                ends |= self._topic_offsets.ends(topics, positions, share)
+        except (redis.ConnectionError, redis.TimeoutError, Away):
             self._next_try = time.monotonic() + _RETRY_S[min(self._failures, len(_RETRY_S) - 1)]
             self._failures += 1
             self._reachable_since_us = None
@@ -185,7 +214,9 @@ class LivePlanner:
         waiting = 0
         try:
             for name, position in end["streams"].items():
-                if name not in self._generated and "id" in position:
+                if "offsets" in position:
+                    waiting += self._topic_offsets.backlog(name, position)
+                elif name not in self._generated and "id" in position:
                     waiting += _waiting(self._redis, stream_key(name), position["id"])
         except redis.RedisError:
             return None

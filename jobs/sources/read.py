@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import redis
 
 from jobs.sources.arrow_types import cast_column, readable_as, stream_schema
 from jobs.sources.decode import REASON, TUPLE, parse_json
-from jobs.sources.descriptor import Descriptor, EntryRange, FileRange
+from jobs.sources.descriptor import Descriptor, EntryRange, FileRange, LostRange, RecordRange
 from jobs.sources.rate import generate
 from optimizer.graph import GraphStream
 from optimizer.udf.arrow import ARROW_TYPES
@@ -55,6 +56,12 @@ def read(descriptor: Descriptor, stream: GraphStream, columns: Collection[str], 
             if redis_url is None:
                 raise ValueError("no URL of the Redis server")
             return _read_entries(descriptor, stream, redis_url)
+        case RecordRange():
+            return _read_records(descriptor, stream)
+        case LostRange():
+            reason, text = _kafka().told(descriptor)
+            empty = stream_schema(stream.columns).empty_table()
+            return Raw(empty, _undecodable([reason], [text]), None)
         case _:
             return Raw(generate(descriptor, stream).select([name for name, _ in wanted]), None, None)
 
@@ -166,6 +173,30 @@ def _read_entries(descriptor: EntryRange, stream: GraphStream, url: str) -> Raw:
     arrived = np.concatenate([np.asarray(text_ms, np.int64)[kept], *table_ms])
     undecodable = _undecodable([b[0] for b in broken], [b[1] for b in broken]) if broken else None
     return Raw(pa.concat_tables([parsed, *tables]), undecodable, arrived)
+
+
+def _read_records(descriptor: RecordRange, stream: GraphStream) -> Raw:
+    """Whole tuples, like entries; every dead letter says which record it was."""
+    kafka = _kafka()
+    if stream.kafka is None:
+        raise ValueError(f"the plan names no topic for the stream {stream.name}")
+    records, first = kafka.read_records(descriptor, stream.kafka.lost == "skip")
+    table, kept, broken = kafka.type_values(records, descriptor, stream, stream.kafka)
+    if first > descriptor.first:
+        broken.append(
+            kafka.told(
+                LostRange(stream.name, descriptor.topic, descriptor.partition, descriptor.first, first)
+            )
+        )
+    undecodable = _undecodable([b[0] for b in broken], [b[1] for b in broken]) if broken else None
+    return Raw(table, undecodable, kafka.arrived_ms(records, kept))
+
+
+def _kafka() -> ModuleType:
+    """Loaded where a stream is a topic: the client library is 10 MB of every worker otherwise."""
+    from jobs.sources import kafka
+
+    return kafka
 
 
 def _patiently(url: str, descriptor: EntryRange) -> list[tuple[bytes, dict[bytes, bytes]]]:

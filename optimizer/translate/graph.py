@@ -326,7 +326,7 @@ class _Writer:
 
 def _stream(stream: Stream) -> GraphStream:
     lateness_us = stream.lateness // _MICROSECOND
-    return GraphStream(stream.name, stream.event_time, stream.columns, lateness_us, stream.late)
+    return GraphStream(stream.name, stream.event_time, stream.columns, lateness_us, stream.late, stream.kafka)
 
 
 def _column_text(column: Column, key: StoreKey) -> str:
