@@ -17,7 +17,18 @@ from tests.soak.faults import Fault
 from tests.soak.judging import Judgement
 from tests.soak.watching import Commit
 
-_COLORS = ("#1f6f8b", "#e08e45", "#5b8c5a", "#b5495b", "#7d6b91", "#8f8f8f", "#c9b458", "#3b3b3b", "#58a4b0")
+_COLORS = (
+    "#1f6f8b",
+    "#e08e45",
+    "#5b8c5a",
+    "#b5495b",
+    "#7d6b91",
+    "#8f8f8f",
+    "#c9b458",
+    "#3b3b3b",
+    "#58a4b0",
+    "#cccccc",
+)
 
 
 def draw(
@@ -50,11 +61,11 @@ def _stacked(
     names = sorted({key for part in parts for key in part})
     series = {key: [part.get(key, 0) / 1e6 for part in parts] for key in names}
     names.sort(key=lambda key: -max(series[key], default=0.0))
-    shown = names[:8]
-    rest = [sum(series[key][n] for key in names[8:]) for n in range(len(parts))]
+    shown = names[:9]
+    rest = [sum(series[key][n] for key in names[9:]) for n in range(len(parts))]
     figure, axes = plt.subplots(figsize=(8, 3.6), layout="constrained")
-    heights = [series[key] for key in shown] + ([rest] if names[8:] else [])
-    labels = [*shown, *(["rest"] if names[8:] else [])]
+    heights = [series[key] for key in shown] + ([rest] if names[9:] else [])
+    labels = [*shown, *(["rest"] if names[9:] else [])]
     axes.stackplot(minutes, heights, labels=labels, colors=_COLORS)
     axes.set_ylabel(label)
     axes.set_xlabel("minutes of load")

@@ -30,7 +30,7 @@ from backend.run.setting import free_port
 from tests.bench.processes import ROOT
 
 TOPOLOGY = "soak"
-_PATIENCE_S = 120.0
+_PATIENCE_S = 300.0
 _LOOK_S = 0.2
 _CELERY = (sys.executable, "-m", "celery", "-A", "backend.celery:app")
 
@@ -138,9 +138,19 @@ class Product:
 
     def processes(self) -> Iterator[tuple[str, psutil.Process]]:
         """All that belongs to the product, each with its kind."""
+        with suppress(psutil.NoSuchProcess):
+            # It writes its title over its environment, by which the others are found.
+            yield "redis", psutil.Process(self.pid("redis"))
         for process in strays.belonging_to(self.home):
             with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
                 yield _kind(process), process
+
+    def exchanges(self) -> tuple[Path, ...]:
+        """The directories in shared memory of this topology's jobs, also of those that were killed."""
+        with suppress(FileNotFoundError):
+            name = json.loads((self.checkpoint / "checkpoint.json").read_bytes())["id"][:8]
+            return tuple(Path("/dev/shm").glob(f"millrace-*-{name}-*"))
+        return ()
 
     def redis(self) -> redis.Redis:
         return redis.Redis(port=self.redis_port, socket_timeout=10, socket_connect_timeout=2)
@@ -229,7 +239,7 @@ def _kind(process: psutil.Process) -> str:
         "pyspark.sql.worker": "python workers",
         "SparkSubmit": "java",
         "-m jobs run": "driver",
-        "redis-server": "redis",
+        "python_streaming_source_runner": "planner",
         "uvicorn": "web",
         " worker ": "celery worker",
         " beat ": "celery beat",

@@ -178,7 +178,7 @@ class Sampler(threading.Thread):
         yield "redis log", _bytes(home / "redis")
         yield "database", sum(f.stat().st_size for f in home.glob("millrace.sqlite3*"))
         yield "logs", _bytes(home / "logs") + _bytes(checkpoint.parent / "logs")
-        yield "shared memory", sum(_bytes(folder) for folder in Path("/dev/shm").glob("millrace-*"))
+        yield "shared memory", sum(_bytes(folder) for folder in self._product.exchanges())
 
     def _redis_used(self) -> int | None:
         client = self._product.redis()
