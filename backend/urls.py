@@ -10,6 +10,7 @@ from backend.alerts import pages as alert_pages
 from backend.catalog import pages as catalog_pages
 from backend.health import healthz, readyz
 from backend.observation.pages import metrics
+from backend.shell.icon import icon
 from backend.streams import pages as stream_pages
 from backend.tokens import pages as token_pages
 from backend.topologies import pages as topology_pages
@@ -33,6 +34,7 @@ urlpatterns = [
     path("jobs/", topology_pages.jobs, name="jobs"),
     path("alerts/", alert_pages.alerts, name="alerts"),
     path("tokens/", token_pages.tokens, name="tokens"),
+    path("favicon.ico", icon, name="icon"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),

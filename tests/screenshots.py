@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -33,17 +33,52 @@ PAGES = {
     "queries": "/queries/",
     "query-new": "/queries/new/",
     "query": "/queries/{query}/",
+    "preview": "/queries/{query}/",
+    "past-texts": "/queries/{query}/",
+    "versions": "/queries/{query}/",
     "convert": "/convert/",
     "topologies": "/topologies/",
     "topology": "/topologies/flights/",
     "physical-graph": "/topologies/flights/?view=graph",
     "receipt": "/topologies/flights/?tab=Receipt",
     "epochs": "/topologies/flights/?tab=Epochs",
+    "steps": "/topologies/flights/?tab=Steps",
+    "topology-streams": "/topologies/flights/?tab=Streams",
+    "topology-queries": "/topologies/flights/?tab=Queries",
     "streams": "/streams/",
     "stream": "/streams/departures/",
     "jobs": "/jobs/",
+    "alerts": "/alerts/",
+    "tokens": "/tokens/",
 }
 """Name of the picture: address."""
+
+
+def open_preview(page: Page) -> None:
+    page.get_by_role("button", name="Preview").click()
+    expect(
+        page.get_by_role("region", name="Preview", exact=True).locator("table, .empty").first
+    ).to_be_visible(timeout=SLOW_MS)
+
+
+def open_conversion(page: Page) -> None:
+    page.get_by_label("SQL with joins in any nesting").fill(
+        "SELECT t.flight, w.wind_speed FROM (SELECT d.flight, d.origin FROM departures AS d "
+        "JOIN arrivals AS a ON d.tail = a.tail) AS t JOIN weather AS w ON t.origin = w.airport"
+    )
+    page.get_by_role("button", name="Convert", exact=True).click()
+    page.get_by_role("tree").last.wait_for(timeout=SLOW_MS)
+
+
+OPENED: dict[str, Callable[[Page], None]] = {
+    "preview": open_preview,
+    "past-texts": lambda page: page.get_by_role("button", name="History").click(),
+    "versions": lambda page: page.get_by_role("tab", name="Versions").click(),
+    "convert": open_conversion,
+    "alerts": lambda page: page.get_by_role("button", name="New alert").click(),
+    "jobs": lambda page: page.get_by_text("Audit trail").first.click(),
+}
+"""What is opened on a page before its picture is taken and it is tested."""
 
 
 @contextmanager
@@ -102,7 +137,9 @@ def take(browser: Browser, url: str, out: Path, names: list[str]) -> None:
             for name in names:
                 page.goto(PAGES[name].format(query=query))
                 page.get_by_role("heading").first.wait_for()
-                expect(page.get_by_text("Loading")).to_have_count(0)
+                expect(page.get_by_text("Loading")).to_have_count(0, timeout=SLOW_MS)
+                if name in OPENED:
+                    OPENED[name](page)
                 # Live numbers need two batches; a picture, unlike a test, may wait for the clock.
                 page.wait_for_timeout(1500)
                 page.screenshot(path=out / f"{name}-{theme}-{width}.png", full_page=width > 1000)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,7 +51,7 @@ class RunningProduct:
 def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningProduct]:
     """Started for the tests, or, while writing them, the one at MILLRACE_URL."""
     if there := os.environ.get("MILLRACE_URL"):
-        yield RunningProduct(there, ROOT, None)
+        yield RunningProduct(there, Path(os.environ.get("MILLRACE_HOME", ROOT / ".millrace")), None)
         return
     home = tmp_path_factory.mktemp("home")
     environment = {**os.environ, "PORT": str(free_port()), "MILLRACE_HOME": str(home)}
@@ -96,8 +97,8 @@ def axe() -> str:
     return (ROOT / "node_modules" / "axe-core" / "axe.min.js").read_text()
 
 
-@pytest.fixture
-def page(browser: Browser, product: RunningProduct) -> Iterator[Page]:
+@contextmanager
+def signed_in(browser: Browser, url: str, account: str, password: str) -> Iterator[Page]:
     """A page that is signed in; the test fails if its console ever showed an error."""
     complaints: list[str] = []
 
@@ -105,14 +106,23 @@ def page(browser: Browser, product: RunningProduct) -> Iterator[Page]:
         if message.type == "error":
             complaints.append(f"{message.text} ({message.location.get('url')})")
 
-    opened = browser.new_page(base_url=product.url, viewport={"width": 1280, "height": 900})
+    opened = browser.new_page(base_url=url, viewport={"width": 1280, "height": 900})
     opened.on("console", listen)
     opened.on("pageerror", lambda error: complaints.append(str(error)))
     opened.goto("/")
-    opened.get_by_label("Account").fill("demo")
-    opened.get_by_label("Password").fill(os.environ.get("MILLRACE_DEMO_PASSWORD", "millrace"))
+    opened.get_by_label("Account").fill(account)
+    opened.get_by_label("Password").fill(password)
     opened.get_by_role("button", name="Sign in").click()
     opened.wait_for_url("**/queries/")
     yield opened
     opened.close()
     assert not complaints, "\n".join(complaints)
+
+
+@pytest.fixture
+def page(browser: Browser, product: RunningProduct) -> Iterator[Page]:
+    """Signed in as the demo's account, which is an operator."""
+    with signed_in(
+        browser, product.url, "demo", os.environ.get("MILLRACE_DEMO_PASSWORD", "millrace")
+    ) as opened:
+        yield opened

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.screenshots import PAGES, SLOW_MS, WIDTHS
+from tests.screenshots import OPENED, PAGES, SLOW_MS, WIDTHS
 
 SERIOUS = ("serious", "critical")
 
@@ -20,6 +20,8 @@ def test_axe_finds_nothing_serious(page: Page, axe: str, name: str, theme: str) 
         page.goto(PAGES[name].format(query=query))
         expect(page.locator("[data-island]")).not_to_be_empty()
         expect(page.get_by_text("Loading")).to_have_count(0, timeout=SLOW_MS)
+        if name in OPENED:
+            OPENED[name](page)
         page.evaluate(axe)
         found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
         told = [

@@ -41,7 +41,6 @@ from tests.runtime.live import RedisServer
 ROOT = Path(__file__).resolve().parents[3]
 NAME = "large"
 RUN = "0" * 16
-PASSWORD = "long-enough-1"
 STREAMS = 300
 QUERIES = 200
 TASKS = 4
@@ -104,20 +103,33 @@ def site(home: Path) -> Iterator[Site]:
     server = RedisServer(store)
     server.start()
     port = free_port()
-    os.environ |= {
+    environment = {
+        **os.environ,
         "MILLRACE_HOME": str(home),
         "REDIS_URL": f"redis://127.0.0.1:{server.port}/0",
         "DJANGO_SETTINGS_MODULE": "backend.settings",
         "MILLRACE_RATE_ACCOUNT": "100000/min",
         "MILLRACE_LOG_LEVEL": "WARNING",
     }
-    for name in ("DATABASE_URL",):
-        os.environ.pop(name, None)
-    subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity", "0"], cwd=ROOT, check=True)
-    web = subprocess.Popen(web_command("127.0.0.1", port), cwd=ROOT, stderr=subprocess.DEVNULL)
+    environment.pop("DATABASE_URL", None)
+
+    def python(*words: str, given: str = "") -> str:
+        command = [sys.executable, *words]
+        return subprocess.run(
+            command, cwd=ROOT, env=environment, input=given, stdout=subprocess.PIPE, text=True, check=True
+        ).stdout
+
+    python("manage.py", "migrate", "--verbosity", "0")
+    web = subprocess.Popen(
+        web_command("127.0.0.1", port),
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     client: redis.Redis = redis.Redis(port=server.port, decode_responses=True)
     try:
-        cookie = _fill(graph)
+        cookie = python("-m", "tests.bench.pages.fill", NAME, RUN, given=graph.to_json()).strip()
         started = JobStarted(run=RUN, at=datetime.now(UTC), pid=1, host="bench", plan_id=f"{NAME}.1", batch=0)
         client.xadd(events_key(NAME), {"message": started.model_dump_json()})
         url = f"http://127.0.0.1:{port}"
@@ -130,43 +142,6 @@ def site(home: Path) -> Iterator[Site]:
         web.wait()
         client.close()
         server.stop()
-
-
-def _fill(graph: PhysicalGraph) -> str:
-    """An account and the topology, in the database; returns the account's session."""
-    import django
-
-    django.setup()
-    from django.contrib.auth.models import User
-    from django.test import Client
-
-    from backend.topologies.actions import create_topology
-    from backend.topologies.models import Desired, Plan, Run, RunState, Topology
-
-    account = User.objects.create_user("bench", password=PASSWORD)
-    topology = create_topology(NAME)
-    made = Plan.objects.create(
-        topology=topology,
-        plan_id=f"{NAME}.1",
-        revision=1,
-        graph=graph.to_json(),
-        text="made by a benchmark",
-        method="individual",
-        status="feasible",
-        probe=1.0,
-        storage=1.0,
-        latency=0.0,
-        individual_cost=2.0,
-        build_seconds=0.0,
-        solve_seconds=0.0,
-    )
-    run = Run.objects.create(id=RUN, topology=topology, state=RunState.RUNNING, plan=made)
-    Topology.objects.update(
-        desired=Desired.RUNNING, plan=made, active_plan=made, current_run=run, planned_revision=1, revision=1
-    )
-    client = Client()
-    client.force_login(account)
-    return str(client.cookies["sessionid"].value)
 
 
 def _batch(graph: PhysicalGraph, number: int) -> BatchCompleted:

@@ -1,0 +1,99 @@
+"""Who sees and may do what: a viewer, an author, an operator, and the admin who makes them so."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import ROOT, RunningProduct, signed_in
+from tests.browser.test_story import SLOW_MS
+
+PASSWORD = "quiet-water-19"
+WHY = "Only operators may do this."
+MAKE = """
+from django.contrib.auth.models import Group, User
+for name, group in (("vera", "viewers"), ("august", "authors"), ("olga", "operators")):
+    account, _ = User.objects.get_or_create(username=name)
+    account.set_password({password!r}); account.save()
+    account.groups.set([Group.objects.get_or_create(name=group)[0]])
+account, _ = User.objects.get_or_create(username="ada", is_staff=True, is_superuser=True)
+account.set_password({password!r}); account.save()
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def accounts(product: RunningProduct) -> None:
+    """One of each role in the product's own database."""
+    environment = {**os.environ, "MILLRACE_HOME": str(product.home)}
+    command = [sys.executable, "manage.py", "shell", "--verbosity", "0", "-c", MAKE.format(password=PASSWORD)]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+
+
+def refuses(page: Page, path: str, data: dict[str, object]) -> None:
+    """The same that the page does not offer is refused to whoever asks for it without the page."""
+    token = next(one["value"] for one in page.context.cookies() if one["name"] == "csrftoken")
+    answer = page.request.post(path, data=data, headers={"X-CSRFToken": token, "Referer": page.url})
+    assert answer.status == 403, (path, answer.status, answer.text())
+
+
+def test_a_viewer_reads_everything_and_writes_nothing(browser: Browser, product: RunningProduct) -> None:
+    with signed_in(browser, product.url, "vera", PASSWORD) as page:
+        expect(page.get_by_role("link", name="made_up_in_wind")).to_be_visible()
+        page.get_by_role("link", name="made_up_in_wind").click()
+        expect(page.locator(".cm-content")).to_be_visible()
+        expect(page.get_by_role("button", name="Undeploy…")).to_have_count(0)
+        page.goto("/streams/")
+        expect(page.get_by_role("link", name="departures").first).to_be_visible()
+        expect(page.get_by_role("button", name="Register a stream")).to_have_count(0)
+        page.goto("/streams/departures/")
+        expect(page.get_by_role("button", name="Edit")).to_have_count(0)
+        page.goto("/alerts/")
+        expect(page.locator("section.alerts")).to_be_visible()
+        expect(page.get_by_role("button", name="New alert")).to_have_count(0)
+        page.goto("/jobs/")
+        stop = page.get_by_role("button", name="Stop…").first
+        expect(stop).to_be_disabled(timeout=SLOW_MS)
+        expect(stop).to_have_attribute("title", WHY)
+        refuses(page, "/api/queries/", {"name": "mine", "sql": "SELECT d.flight FROM departures AS d"})
+        refuses(page, "/api/streams/departures/events/", {"at": "2013-01-01T00:00:00Z"})
+        refuses(page, "/api/topologies/flights/stop/", {"mode": "now"})
+
+
+def test_an_author_writes_but_does_not_operate(browser: Browser, product: RunningProduct) -> None:
+    with signed_in(browser, product.url, "august", PASSWORD) as page:
+        page.goto("/streams/")
+        expect(page.get_by_role("button", name="Register a stream")).to_be_visible()
+        page.goto("/streams/departures/")
+        expect(page.get_by_text("departures").first).to_be_visible()
+        # The stream is the demo account's.
+        expect(page.get_by_role("button", name="Edit")).to_have_count(0)
+        page.goto("/topologies/flights/")
+        for name in ("Re-optimize", "Stop…"):
+            expect(page.get_by_role("button", name=name)).to_be_disabled(timeout=SLOW_MS)
+        refuses(page, "/api/topologies/flights/optimize/", {})
+
+
+def test_an_operator_runs_topologies_and_is_no_admin(browser: Browser, product: RunningProduct) -> None:
+    with signed_in(browser, product.url, "olga", PASSWORD) as page:
+        expect(page.get_by_role("link", name="Admin")).to_have_count(0)
+        page.goto("/topologies/flights/")
+        expect(page.get_by_role("button", name="Stop…")).to_be_enabled(timeout=SLOW_MS)
+        page.goto("/streams/departures/")
+        expect(page.get_by_role("button", name="Edit")).to_be_visible()
+
+
+def test_an_admin_gives_a_role(browser: Browser, product: RunningProduct) -> None:
+    with signed_in(browser, product.url, "ada", PASSWORD) as page:
+        page.get_by_role("link", name="Admin").click()
+        page.goto("/admin/auth/user/?q=vera")
+        page.get_by_role("link", name="vera").click()
+        page.locator("#id_groups_from option", has_text="operators").dblclick()
+        page.get_by_role("button", name="Save", exact=True).click()
+        expect(page.get_by_text("was changed successfully")).to_be_visible()
+    with signed_in(browser, product.url, "vera", PASSWORD) as page:
+        page.goto("/topologies/flights/")
+        expect(page.get_by_role("button", name="Re-optimize")).to_be_enabled(timeout=SLOW_MS)

@@ -1,0 +1,176 @@
+"""A running topology looked at: past plans, other methods, one query's paths, by keyboard and by address."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.test_story import SLOW_MS
+
+TREES = "/topologies/flights/?tab=Receipt"
+
+
+def open_trees(page: Page, address: str = TREES) -> Locator:
+    """The page with its trees drawn; returns the nodes."""
+    page.goto(address)
+    nodes = page.locator("svg.forest .node")
+    expect(nodes.first).to_be_visible(timeout=SLOW_MS)
+    return nodes
+
+
+def test_other_methods_and_past_plans_are_compared_with_the_running_one(page: Page) -> None:
+    open_trees(page)
+    drawing = page.locator("svg.forest").element_handle()
+    methods = page.get_by_role("region", name="Other methods")
+    methods.get_by_role("row", name=re.compile("^individual")).get_by_role("button", name="Draw").click(
+        timeout=SLOW_MS
+    )
+    expect(page.get_by_text("What if: individual")).to_be_visible()
+    expect(page.locator(".plan-diff")).to_be_visible()
+    page.get_by_role("button", name="Back to the plan").click()
+    expect(page.get_by_text("What if: individual")).to_have_count(0)
+    # One drawing that changes from plan to plan, which is what makes the difference move.
+    assert drawing is not None
+    assert drawing.evaluate("(svg) => svg.isConnected")
+
+    token = next(one["value"] for one in page.context.cookies() if one["name"] == "csrftoken")
+    headers = {"X-CSRFToken": token, "Referer": page.url}
+    made = page.request.post(
+        "/api/queries/",
+        data={
+            "name": "slow_or_late",
+            "sql": "SELECT d.flight, a.delay FROM departures [RANGE 40 MINUTES] AS d, "
+            "arrivals [RANGE 40 MINUTES] AS a WHERE d.tail = a.tail AND a.delay > d.delay",
+        },
+        headers=headers,
+    )
+    assert made.ok, made.text()
+    running = page.request.get("/api/topologies/flights/graph/").json()["plan_id"]
+    deployed = page.request.post(
+        f"/api/queries/{made.json()['id']}/deploy/", data={"topology": "flights"}, headers=headers
+    )
+    assert deployed.ok, deployed.text()
+    page.get_by_role("tab", name="Epochs").click()
+    past = page.get_by_role("region", name="Epochs").get_by_role("row").filter(has_text=running)
+    look = past.get_by_role("button", name="Look at it").first
+    expect(look).to_be_visible(timeout=SLOW_MS)
+    look.click()
+    notice = page.get_by_text(f"Past plan {running}")
+    expect(notice).to_be_visible()
+    expect(page.locator(".plan-diff")).to_contain_text("slow_or_late")
+    assert f"plan={running}" in page.url
+    # What a plan that does not run holds now is unknown, not zero.
+    page.get_by_role("tab", name="Stores").click()
+    expect(page.get_by_role("region", name="Stores").locator("tbody td .measure").first).to_have_text("–")
+    page.reload()
+    expect(notice).to_be_visible(timeout=SLOW_MS)
+    page.get_by_role("button", name="Back to now").click()
+    expect(notice).to_have_count(0)
+    # The timeline leads to the newest switch, by mouse or by keyboard.
+    mark = page.locator("svg.epochs circle").last
+    mark.focus()
+    page.keyboard.press("Enter")
+    assert "plan=" not in page.url, "the newest switch's plan is the one that runs"
+    page.request.post(f"/api/queries/{made.json()['id']}/undeploy/", headers=headers)
+
+
+def test_the_trees_are_walked_by_keyboard_and_the_address_remembers(page: Page) -> None:
+    nodes = open_trees(page, "/topologies/flights/")
+    root = page.locator("svg.forest .node.source").first
+    root.focus()
+    page.keyboard.press("ArrowRight")
+    below = page.locator("svg.forest .node:focus")
+    expect(below).to_have_attribute("aria-level", "2")
+    key = below.get_attribute("data-key")
+    page.keyboard.press("Enter")
+    expect(page.locator("svg.forest .node.selected")).to_have_attribute("data-key", str(key))
+    details = page.get_by_role("complementary", name="Details")
+    expect(details).to_contain_text("checks")
+    page.reload()
+    expect(page.locator("svg.forest .node.selected")).to_have_attribute("data-key", str(key), timeout=SLOW_MS)
+    root = page.locator("svg.forest .node.source").first
+    many = nodes.count()
+    root.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(root).to_have_attribute("aria-expanded", "false")
+    assert nodes.count() < many
+    page.keyboard.press("ArrowRight")
+    expect(root).to_have_attribute("aria-expanded", "true")
+    expect(nodes).to_have_count(many)
+    page.get_by_role("button", name="Fold", exact=True).click()
+    expect(nodes).to_have_count(page.locator("svg.forest .node.source").count())
+    page.get_by_role("button", name="Unfold").click()
+    expect(nodes).to_have_count(many)
+
+
+def test_a_query_is_singled_out_steps_are_found_and_the_small_map_leads(page: Page) -> None:
+    nodes = open_trees(page, "/topologies/flights/")
+    page.get_by_label("Show only one query's paths").get_by_role("button", name="made_up_in_wind").click()
+    assert "query=made_up_in_wind" in page.url
+    page.reload()
+    expect(page.locator("svg.forest .node.query.dimmed").first).to_be_attached(timeout=SLOW_MS)
+    expect(page.locator("svg.forest .node.query:not(.dimmed)").first).to_contain_text("made_up_in_wind")
+    page.get_by_role("button", name="made_up_in_wind", exact=True).click()
+    expect(page.locator("svg.forest .dimmed")).to_have_count(0)
+    page.get_by_label("Find a step").fill("weather")
+    expect(page.get_by_text(re.compile(r"^\d+ found$"))).to_be_visible()
+    expect(page.locator("svg.forest .node.dimmed").first).to_be_attached()
+    page.get_by_label("Find a step").press("Enter")
+    expect(page.locator("svg.forest .node:focus")).to_contain_text("weather")
+    page.get_by_label("Find a step").fill("")
+    scene = page.locator("svg.forest > g").first
+    for _ in range(4):
+        page.get_by_role("button", name="Zoom in").click()
+        page.wait_for_function("() => document.getAnimations().length === 0")
+    small = page.locator("svg.minimap")
+    expect(small).to_be_visible()
+    before = scene.get_attribute("transform")
+    small.click(position={"x": 4, "y": 4})
+    expect(scene).not_to_have_attribute("transform", str(before))
+    page.get_by_role("button", name="Fit").click()
+    expect(small).to_be_hidden()
+    expect(nodes.first).to_be_visible()
+
+
+def test_tables_are_sorted_and_bottlenecks_lead_to_their_store(page: Page) -> None:
+    open_trees(page, "/topologies/flights/")
+    stores = page.get_by_role("region", name="Stores")
+    header = stores.get_by_role("columnheader", name="Store")
+    header.get_by_role("button").press("Enter")
+    expect(header).to_have_attribute("aria-sort", "ascending")
+    names = [name.strip() for name in stores.locator("tbody th").all_inner_texts()]
+    assert [name.split("\n")[0] for name in names] == sorted(name.split("\n")[0] for name in names)
+    worst = page.get_by_role("group", name="Bottlenecks in the newest batch")
+    expect(worst).to_contain_text("largest store", timeout=SLOW_MS)
+    leading = worst.get_by_role("link").first
+    store = leading.inner_text()
+    leading.click()
+    expect(page.get_by_role("complementary", name="Details")).to_contain_text(store)
+
+
+def test_stopping_asks_for_the_name_and_is_kept_in_the_audit_trail(page: Page) -> None:
+    page.goto("/jobs/")
+    block = page.locator("article.job").filter(has=page.get_by_role("link", name="flights", exact=True))
+    block.get_by_role("button", name="Stop…").click(timeout=SLOW_MS)
+    dialog = page.get_by_role("dialog", name="Stop flights?")
+    expect(dialog).to_contain_text("get no more results")
+    confirm = dialog.get_by_role("button", name="Stop", exact=True)
+    expect(confirm).to_be_disabled()
+    dialog.get_by_label("Type flights to confirm").fill("flight")
+    expect(confirm).to_be_disabled()
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(block.locator(".status").first).not_to_contain_text("stop")
+
+    block.get_by_role("button", name="Stop…").click()
+    dialog.get_by_label("after all that has arrived").check()
+    dialog.get_by_label("Type flights to confirm").fill("flights")
+    confirm.click()
+    expect(block.locator(".toolbar .status")).to_contain_text("stopped", timeout=SLOW_MS)
+    block.get_by_text("Audit trail").click()
+    trail = block.get_by_role("region", name="Audit trail of flights")
+    expect(trail.locator("tbody tr").first).to_contain_text("demo")
+    expect(trail.locator("tbody tr").first).to_contain_text("stop")
+    block.get_by_role("button", name="Start", exact=True).click()
+    expect(block.locator(".toolbar .status")).to_contain_text(re.compile("running|idle"), timeout=SLOW_MS)
