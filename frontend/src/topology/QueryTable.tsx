@@ -1,10 +1,11 @@
 import type { JSX } from "preact";
 import type { StreamColour } from "../colour/streams";
-import { count, instant, milliseconds, windowLength } from "../format/quantities";
+import { count, milliseconds, windowLength } from "../format/quantities";
 import type { BatchCompleted } from "../live/messages";
 import type { PhysicalGraph } from "../plan/physicalGraph";
 import { LongTable, type Column } from "../ui/LongTable";
 import { StreamChip } from "../ui/StreamChip";
+import { completeness } from "./completeness";
 
 interface Props {
   readonly graph: PhysicalGraph;
@@ -31,6 +32,7 @@ export function QueryTable({ graph, queries, batch, colour }: Props): JSX.Elemen
       {(query) => {
         const known = ids.get(query.name);
         const metrics = metricsOf(query);
+        const complete = completeness(query.inputs, metrics);
         return (
           <tr key={query.name}>
             <td>{known === undefined ? query.name : <a class="row-link" href={`/queries/${known.id}/`}>{query.name}</a>} {known !== undefined && <span class="muted">v{known.version}</span>}</td>
@@ -38,7 +40,7 @@ export function QueryTable({ graph, queries, batch, colour }: Props): JSX.Elemen
             <td class="number" data-label="results">{count(metrics?.results)}</td>
             <td class="number" data-label="p50">{milliseconds(metrics?.latency_ms_p50)}</td>
             <td class="number" data-label="p99">{milliseconds(metrics?.latency_ms_p99)}</td>
-            <td data-label="complete since">{metrics === undefined ? "–" : metrics.complete_since === null ? "its window is filling" : `${instant(metrics.complete_since)} UTC`}</td>
+            <td data-label="complete since" title={complete.advice}>{complete.text}{complete.advice !== "" && <span class="visually-hidden">. {complete.advice}</span>}</td>
           </tr>
         );
       }}
