@@ -100,6 +100,11 @@ class BatchFigures:
     state_bytes: int
     level_seconds: tuple[float, ...]
     counts: BatchCounts = field(default_factory=BatchCounts)
+    inserted_bytes: int = 0
+    """Of the runs that the batch has written."""
+    fetched_bytes: int = 0
+    """Of the runs that its tasks read on other hosts than the ones where they were written; zero while
+    every partition stays where it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,8 @@ class Gathered:
 
     tuples_in: int
     """Tuples read, whatever became of them: accepted, late or undecodable."""
+    fetched_bytes: int = 0
+    """Of runs that tasks read on other hosts than the ones where they were written."""
     dead: tuple[pa.Table, ...] = ()
     """The newest dead letters of each task, with the columns of `ingest.DEAD_LETTERS`."""
     too_many: dict[str, int] = field(default_factory=dict)
@@ -110,6 +112,7 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
             s.accepted + s.undecodable + (s.late if policies[name] == "drop" else 0)
             for name, s in streams.items()
         ),
+        fetched_bytes=sum(report.fetched_bytes for report in ordered),
         dead=tuple(report.dead for report in ordered if report.dead is not None),
         too_many=_too_many(ordered),
     )

@@ -131,7 +131,7 @@ def _start(
         if held is None:
             continue
         parts = [
-            root.read(run.path).filter(pl.col(ARRIVAL).is_between(low, high, closed="left"))
+            root.read(run).filter(pl.col(ARRIVAL).is_between(low, high, closed="left"))
             for run in stored[held.id]
             if run.min_arrival < high and run.max_arrival >= low
         ]

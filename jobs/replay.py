@@ -218,6 +218,8 @@ def report(graph: PhysicalGraph, checkpoint: Checkpoint, lines: Sequence[BatchLi
             s.name: last.streams[s.name].undecodable if last is not None else 0 for s in graph.streams
         },
         "peak_state_bytes": max((line.figures.state_bytes for line in lines), default=0),
+        "state_bytes_written": sum(line.figures.inserted_bytes for line in lines),
+        "state_bytes_fetched": sum(line.figures.fetched_bytes for line in lines),
         "stores": {
             store: {
                 "relation": labels[store],

@@ -15,11 +15,14 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
+import socket
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
@@ -30,9 +33,11 @@ import pyarrow.fs as pafs
 from pydantic import TypeAdapter
 
 from jobs.durable import make_durable
+from jobs.run_cache import RunCache
 from optimizer.errors import InputError, Place
 
 _CACHED_RUNS = 512
+_PIECE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,8 @@ class RunRef:
     max_arrival: int
     crc32: int = 0
     """Checksum of the file."""
+    host: str = ""
+    """Where it was written, see `host_name`; empty in manifests from before hosts were kept."""
 
 
 RUNS: TypeAdapter[tuple[RunRef, ...]] = TypeAdapter(tuple[RunRef, ...])
@@ -63,7 +70,11 @@ RUNS: TypeAdapter[tuple[RunRef, ...]] = TypeAdapter(tuple[RunRef, ...])
 class StateRoot:
     """The directory under which all runs of a topology lie: a local path or a URL for pyarrow.
 
-    >>> StateRoot("hdfs://name/checkpoint/state")  # doctest: +SKIP
+    >>> StateRoot("s3://bucket/topology/runs?region=eu-central-1")  # doctest: +SKIP
+
+    Behind a URL a run is one object, which is there as a whole or not at all, under a name that is never
+    used twice; nobody asks for it before it is listed, so nothing is renamed and no listing has to be
+    up to date. It is read from a copy on this host (`run_cache`).
 
     Raises `pyarrow.ArrowInvalid` for a URL that pyarrow does not know.
     """
@@ -75,6 +86,9 @@ class StateRoot:
         else:
             self.filesystem, base = pafs.LocalFileSystem(), os.path.abspath(root)
         self.local = isinstance(self.filesystem, pafs.LocalFileSystem)
+        self.fetched_bytes = 0
+        """Of runs that this process has read and another host had written."""
+        self._cache = None if self.local else RunCache(root)
         self._base = base
         self._opened: OrderedDict[str, pl.DataFrame] = OrderedDict()
 
@@ -94,12 +108,15 @@ class StateRoot:
         """
         table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
         name = self.locate(run.path)
-        self.filesystem.create_dir(str(PurePosixPath(name).parent), recursive=True)
-        with self.filesystem.open_output_stream(name) as sink:
-            with pa.ipc.new_file(sink, table.schema) as writer:
-                writer.write_table(table.combine_chunks(), max_chunksize=2**31 - 1)
-            size = sink.tell()
-        return replace(run, bytes=size, crc32=self._checksum(name))
+        if self._cache is None:
+            os.makedirs(os.path.dirname(name), exist_ok=True)
+            return _write_file(run, name, table)
+        unfinished = self._cache.place(f"{run.path}.{new_attempt()}")
+        written = _write_file(run, str(unfinished), table)
+        with pa.memory_map(str(unfinished)) as file, self.filesystem.open_output_stream(name) as target:
+            target.write(file.read_buffer())
+        self._cache.keep(run.path, unfinished)
+        return written
 
     def make_durable(self, runs: Iterable[RunRef]) -> None:
         """Have runs survive a loss of power from now on. Other filesystems do so by themselves."""
@@ -107,7 +124,10 @@ class StateRoot:
             make_durable((Path(self.locate(run.path)) for run in runs), Path(self._base))
 
     def verify(self, runs: Iterable[RunRef]) -> None:
-        """Raise `InputError`, naming the file, unless every run is there as it was written."""
+        """Raise `InputError`, naming the file, unless every run is there as it was written.
+
+        Behind a URL only sizes are compared; contents are whenever a run is fetched.
+        """
         with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
             for fault in pool.map(self._fault, runs):
                 if fault is not None:
@@ -117,37 +137,48 @@ class StateRoot:
         name = self.locate(run.path)
         size = self.filesystem.get_file_info(name).size
         if size is None:
-            found = "no such file"
-        elif size != run.bytes:
-            found = f"{size} bytes"
-        elif self._checksum(name) != run.crc32:
-            found = "other content than was written"
-        else:
-            return None
-        return InputError(
-            "damaged-state",
-            Place(name),
-            found,
-            f"the {run.bytes} bytes that the last commit lists; restore the checkpoint from a copy, "
-            "or delete it and start over",
-        )
+            return _damaged(name, run, "no such file")
+        if size != run.bytes:
+            return _damaged(name, run, f"{size} bytes")
+        if self.local and _checksum(name) != run.crc32:
+            return _damaged(name, run, "other content than was written")
+        return None
 
-    def _checksum(self, name: str) -> int:
-        with pa.memory_map(name) if self.local else self.filesystem.open_input_file(name) as file:
-            return zlib.crc32(file.read_buffer())
-
-    def read(self, path: str) -> pl.DataFrame:
-        """The run's tuples; the file is mapped, not read, where the filesystem is local.
+    def read(self, run: RunRef) -> pl.DataFrame:
+        """The run's tuples, mapped and not read.
 
         Recently read runs stay open, because worker processes live longer than a batch.
+
+        Raises `InputError` for a run behind a URL that is not what was written.
         """
-        frame = self._opened.get(path)
+        frame = self._opened.get(run.path)
         if frame is not None:
-            self._opened.move_to_end(path)
+            self._opened.move_to_end(run.path)
             return frame
-        frame = self._opened[path] = pl.DataFrame(pl.from_arrow(self._open(path).read_all()))
+        with pa.memory_map(self._on_this_host(run)) as file:
+            frame = pl.DataFrame(pl.from_arrow(pa.ipc.open_file(file).read_all()))
+        self._opened[run.path] = frame
         self._forget()
         return frame
+
+    def _on_this_host(self, run: RunRef) -> str:
+        """The name of a local file with the run's content."""
+        name = self.locate(run.path)
+        if self._cache is None:
+            # The file system of several hosts: what another one wrote comes over the network.
+            self.fetched_bytes += run.bytes if run.host not in ("", host_name()) else 0
+            return name
+        copy = self._cache.find(run.path)
+        if copy is None:
+            unfinished = self._cache.place(f"{run.path}.{new_attempt()}")
+            with self.filesystem.open_input_stream(name) as source, unfinished.open("wb") as target:
+                shutil.copyfileobj(source, target, _PIECE_BYTES)
+            if _checksum(str(unfinished)) != run.crc32:
+                unfinished.unlink()
+                raise _damaged(name, run, "other content than was written")
+            copy = self._cache.keep(run.path, unfinished)
+            self.fetched_bytes += run.bytes
+        return str(copy)
 
     def _forget(self) -> None:
         """Close what is too much, and runs that were deleted: an open file keeps its disk space.
@@ -155,12 +186,15 @@ class StateRoot:
         Deleted runs are not read again and so become the ones read longest ago.
         """
         for path in list(islice(self._opened, 8)):
-            if len(self._opened) > _CACHED_RUNS or not self.exists(path):
+            here = self.locate(path) if self._cache is None else self._cache.place(path)
+            if len(self._opened) > _CACHED_RUNS or not os.path.exists(here):
                 del self._opened[path]
 
     def delete(self, paths: Iterable[str]) -> None:
         """Delete runs that no manifest lists any more; those already gone are passed over."""
         for path in paths:
+            if self._cache is not None:
+                self._cache.forget(path)
             try:
                 self.filesystem.delete_file(self.locate(path))
             except FileNotFoundError:
@@ -189,10 +223,38 @@ class StateRoot:
             if not files and folder != self._base and not any(os.path.isdir(f"{folder}/{i}") for i in inner):
                 os.rmdir(folder)
 
-    def _open(self, path: str) -> pa.ipc.RecordBatchFileReader:
-        name = self.locate(path)
-        source = pa.memory_map(name) if self.local else self.filesystem.open_input_file(name)
-        return pa.ipc.open_file(source)
+
+def _write_file(run: RunRef, name: str, table: pa.Table) -> RunRef:
+    with pa.OSFile(name, "wb") as sink:
+        with pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table.combine_chunks(), max_chunksize=2**31 - 1)
+        size = sink.tell()
+    return replace(run, bytes=size, crc32=_checksum(name))
+
+
+def _checksum(name: str) -> int:
+    with pa.memory_map(name) as file:
+        return zlib.crc32(file.read_buffer())
+
+
+def _damaged(name: str, run: RunRef, found: str) -> InputError:
+    return InputError(
+        "damaged-state",
+        Place(name),
+        found,
+        f"the {run.bytes} bytes that the last commit lists; restore the checkpoint from a copy, "
+        "or delete it and start over",
+    )
+
+
+@cache
+def host_name() -> str:
+    """This host's name, the one under which Spark knows it if it was given one.
+
+    >>> host_name() != ""
+    True
+    """
+    return os.environ.get("SPARK_LOCAL_HOSTNAME") or socket.gethostname()
 
 
 def new_attempt() -> str:

@@ -53,7 +53,7 @@ def sample_streams(
         step = max(1, -(-sum(run.rows for run in mine) // ROWS))
         parts = []
         for run in mine:
-            frame = root.read(run.path).filter(pl.col(ARRIVAL) >= first)
+            frame = root.read(run).filter(pl.col(ARRIVAL) >= first)
             # A column that the store got later is missing in older runs.
             parts.append(frame.select([c for c in names if c in frame.columns]).gather_every(step))
         if parts and names:

@@ -18,8 +18,10 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from jobs.shipping import package_code
+
 PACKAGE_ROOT = Path(__file__).resolve().parent.parent
-"""The directory that holds the packages `jobs` and `optimizer`; workers import them from there."""
+"""The directory that holds the packages `jobs` and `optimizer`; workers on this host import them there."""
 
 
 def processors() -> int:
@@ -56,7 +58,10 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
     """
     threads = max(1, processors() // max(1, tasks)) if is_local(master) else 1
     environment = {
-        "PYSPARK_PYTHON": sys.executable,
+        # Executors of a cluster start the same program: the same path must exist there.
+        "PYSPARK_PYTHON": sys.executable
+        if is_local(master)
+        else os.environ.get("PYSPARK_PYTHON", sys.executable),
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         # A stage already runs one worker per core: threads inside each would only compete.
         "POLARS_MAX_THREADS": str(threads),
@@ -123,6 +128,14 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
         settings |= {
             f"spark.executorEnv.{key}": value for key, value in environment.items() if key != "PYTHONPATH"
         }
+        # More cores than partitions would have nothing to do, and another topology none.
+        settings["spark.cores.max"] = str(tasks)
+        # `placement` says where a partition belongs; where most of its messages come from does not.
+        settings["spark.shuffle.reduceLocality.enabled"] = "false"
+        settings["spark.locality.wait"] = "100ms"
+        # A lost executor's messages are made again rather than asked for during 15 s.
+        settings["spark.shuffle.io.maxRetries"] = "2"
+        settings["spark.shuffle.io.retryWait"] = "500ms"
     # What was asked for on the way in (spark-submit, SPARK_CONF_DIR) wins over nothing but defaults.
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in settings.items():
@@ -130,6 +143,8 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
     with _output_to(scratch / "spark.log"):
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    if not is_local(master):
+        session.sparkContext.addPyFile(str(package_code(PACKAGE_ROOT, scratch / "code.zip")))
     return session
 
 

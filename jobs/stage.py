@@ -29,7 +29,7 @@ from jobs.runs import RunRef
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, OutputFile, result_folder, write_hidden
 from jobs.sources.descriptor import Descriptor
 from jobs.sources.read import Raw, read
-from jobs.store import PartitionState
+from jobs.store import PartitionState, state_root
 from optimizer.expression import columns_of
 from optimizer.graph import PhysicalGraph
 
@@ -124,6 +124,8 @@ class TaskReport:
     dropped: tuple[RunRef, ...]
     rules: dict[str, int]
     """Tuples that each source or probe rule produced."""
+    fetched_bytes: int = 0
+    """Of runs from other hosts."""
     dead: pa.Table | None = None
     """The newest dead letters, with the columns of `ingest.DEAD_LETTERS`; None if there are none."""
     too_many: dict[str, int] = field(default_factory=dict)
@@ -208,6 +210,7 @@ class LevelStage:
         inbox = sort_rows(received, graph, self.level, partition)
         yield from inbox.passing
         committed = read_manifest(context.previous).runs_by_store() if context.previous else {}
+        fetched = state_root(context.state).fetched_bytes
         state = PartitionState(context.state, partition, context.batch, committed, inserted=inbox.stored)
         worked = work(graph, self.level, state, inbox.messages, context.watermark_us, context.most)
         files: list[OutputFile] = []
@@ -230,6 +233,7 @@ class LevelStage:
                     worked.added,
                     worked.dropped,
                     worked.rule_tuples,
+                    state.root.fetched_bytes - fetched,
                     too_many=worked.too_many,
                 )
             )

@@ -15,7 +15,7 @@ from functools import cache
 import polars as pl
 
 from jobs.message import ARRIVAL
-from jobs.runs import RunRef, StateRoot, new_attempt, run_path
+from jobs.runs import RunRef, StateRoot, host_name, new_attempt, run_path
 from optimizer.graph import GraphStore
 
 
@@ -99,7 +99,7 @@ class PartitionState:
         return run
 
     def scan(self, run: RunRef) -> pl.DataFrame:
-        return self.root.read(run.path)
+        return self.root.read(run)
 
     def scan_all(self, runs: Sequence[RunRef]) -> pl.DataFrame:
         """The tuples of several runs, of which there must be one; no tuple is copied.
@@ -220,4 +220,5 @@ def run_figures(
         max_times_us=tuple(int(column.max()) for column in moments),  # type: ignore[arg-type]
         min_arrival=int(frame[ARRIVAL].min()),  # type: ignore[arg-type]
         max_arrival=int(frame[ARRIVAL].max()),  # type: ignore[arg-type]
+        host=host_name(),
     )

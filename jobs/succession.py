@@ -59,6 +59,8 @@ def successor(
             state_bytes=state_bytes(runs),
             level_seconds=gathered.level_seconds,
             counts=counts(graph, gathered, runs, previous.queries if previous is not None else {}),
+            inserted_bytes=state_bytes(gathered.added),
+            fetched_bytes=gathered.fetched_bytes,
         ),
         removed=tuple(sorted({*dropped, *unused})),
         position=planned.end,

@@ -226,7 +226,7 @@ def _replaced(
     written: list[RunRef] = []
     names = [f"{stored.input}.{name}" for stored in store.inputs for name in stored.columns]
     attempt = new_attempt()
-    for number, frame in enumerate(_bounded(root.read(run.path) for run in runs)):
+    for number, frame in enumerate(_bounded(root.read(run) for run in runs)):
         kept = frame.select([c for c in (*names, ARRIVAL, LATE) if c in frame.columns])
         placed = (
             spread_tasks(kept[ARRIVAL], store.tasks)

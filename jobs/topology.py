@@ -40,6 +40,7 @@ from jobs.exchange import (
 )
 from jobs.ingest import DEAD_LETTERS
 from jobs.metrics import Gathered, gather
+from jobs.placement import Placement
 from jobs.round import Round
 from jobs.session import local_slots
 from jobs.sinks.parquet import hidden_path, remove_hidden, show, write_schemas
@@ -142,6 +143,7 @@ class Topology:
         self._stopped = False
         self._query: StreamingQuery | None = None
         self._exchange: Path | None = None
+        self._placement: Placement | None = None
         self._trigger_ms = 0
         self._beginnings = 0
         self._untidy = False
@@ -160,6 +162,8 @@ class Topology:
         remove_orphans()
         if self._settings.share_host:
             self._exchange = exchange_directory(self._checkpoint.identity.id[:8])
+        else:
+            self._placement = Placement(self._spark.sparkContext, self._partitions)
         self._spark.dataSource.register(MillraceSource)
         self._trigger_ms = trigger_ms
         self._begin()
@@ -399,11 +403,18 @@ class Topology:
                 if "failed barrier ResultStage" not in str(error):
                     raise
                 self._untidy = True
+        if self._placement is not None:
+            self._placement.prepare()
         spark = self._spark.sparkContext
         rows = spark.parallelize([[group] for group in groups], max(1, len(groups)))
         rows = rows.mapPartitionsWithIndex(_Ingest(IngestStage(context)))
         for level in range(1, graph.depth + 1):
-            rows = rows.partitionBy(self._partitions, int).mapPartitionsWithIndex(LevelStage(context, level))
+            placed = (
+                rows.partitionBy(self._partitions, int)
+                if self._placement is None
+                else self._placement.partition(rows)
+            )
+            rows = placed.mapPartitionsWithIndex(LevelStage(context, level))
         return open_reports(rows.collect())
 
     def _run_round(

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tests.bench.cluster.standalone import Standalone
 from tests.bench.joins import data
 from tests.bench.joins.reference import count_with_duckdb
 from tests.bench.joins.replays import command as replay_command
@@ -14,6 +13,7 @@ from tests.bench.joins.replays import replay
 from tests.bench.joins.shapes import SHAPES
 from tests.bench.measurement import Measured, Report
 from tests.bench.subjects import Subject, measure_in_turns
+from tests.cluster.standalone import Standalone
 
 WORKERS = (1, 2)
 TUPLES = 2_400_000
