@@ -11,11 +11,13 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 
 from backend.accounts.queries import may_edit, may_write, refuse_viewers
+from backend.bus import connection
 from backend.catalog.language import Draft, read_draft
 from backend.catalog.models import Query, QueryVersion, Tag, VersionInput, VersionOutput
 from backend.errors import Conflict, Forbidden, InputErrors
 from backend.streams.actions import team_to_give
 from backend.streams.models import Stream
+from jobs.protocol import results_key
 
 
 def create_query(
@@ -104,7 +106,7 @@ def transfer_query(account: AbstractBaseUser, record: Query, owner: str, team: s
 
 
 def delete_query(account: AbstractBaseUser, record: Query) -> None:
-    """Forget a query and its versions, unless it is deployed or another query reads it."""
+    """Forget a query, its versions and its newest results, unless it is deployed or read by another one."""
     _refuse_others(account, record)
     with transaction.atomic():
         deployment = getattr(record, "deployment", None)
@@ -116,8 +118,18 @@ def delete_query(account: AbstractBaseUser, record: Query) -> None:
         names = sorted(set(readers.values_list("query__name", flat=True)))
         if names:
             raise Conflict("query-in-use", f"{', '.join(names)} read {record.name}")
+        name = record.name
         Query.objects.filter(pk=record.pk).update(current=None)
         Query.objects.get(pk=record.pk).delete()
+        transaction.on_commit(lambda: _forget_results(name))
+
+
+def _forget_results(name: str) -> None:
+    """Delete what Redis keeps of a query's results for pages that watch."""
+    tail = results_key("*", name)
+    keys = [key for kept in (tail, f"{tail}:last") for key in connection().scan_iter(match=kept, count=1000)]
+    if keys:
+        connection().delete(*keys)
 
 
 def _checked(sql: str, name: str) -> Draft:

@@ -124,6 +124,18 @@ def test_who_may(
     assert not QueryVersion.objects.exists()
 
 
+def test_a_deleted_query_leaves_no_results_in_redis(
+    as_owner: Client, query: Query, bus: redis.Redis, django_capture_on_commit_callbacks: Any
+) -> None:
+    for name in (query.name, f"{query.name}-er"):
+        bus.xadd(results_key("flights", name), {"json": "{}", "batch": 1})
+        bus.hset(f"{results_key('flights', name)}:last", "batch", 1)
+    with django_capture_on_commit_callbacks(execute=True):
+        assert as_owner.delete(f"/api/queries/{query.pk}/").status_code == 204
+    kept = results_key("flights", f"{query.name}-er")
+    assert sorted(bus.keys(results_key("flights", "*"))) == [kept, f"{kept}:last"]
+
+
 def test_description_and_tags_change(as_owner: Client, query: Query) -> None:
     url = f"/api/queries/{query.pk}/"
     changed = as_owner.patch(url, {"tags": ["a", "b", "a"]}, content_type="application/json").json()
