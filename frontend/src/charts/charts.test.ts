@@ -86,15 +86,15 @@ describe("the epoch strip", () => {
   const history = [0, 1, 2, 3].map((batch) => ({
     batch, at: at(batch), epoch: batch >> 1, seconds: 0.1, tuples_in: 5, backlog: null, results: 1, latency_ms_p50: null, latency_ms_p99: null, state_bytes: 1, state_tuples: 1,
   }));
-  const epoch = (number: number, max: number | null): EpochPoint => ({
+  const epoch = (number: number, median: number | null): EpochPoint => ({
     epoch: number, at: at(number), plan_id: "P", first_batch: 2 * number, last_batch: 2 * number + 1, event_seconds: 1, sent: 3,
-    q_error: max === null ? null : { median: 1, max, worst: "E1", estimated: 1, actual: max },
+    q_error: median === null ? null : { median, max: 40, worst: "E1", estimated: 1, actual: 40 },
   });
 
-  it("marks every epoch that it shows by how far estimates were off", () => {
+  it("marks every epoch that it shows by how far half of the estimates were off, and tells the worst", () => {
     const chart = createEpochStrip(host);
     const data = { history, switches: [], past: null, onChoose: () => {} };
-    chart.update({ ...data, epochs: [epoch(0, 1.5), epoch(1, 40), epoch(7, 3)] });
+    chart.update({ ...data, epochs: [epoch(0, 1.5), epoch(1, 12), epoch(7, 3)] });
     const marks = (): (string | null)[] => [...host.querySelectorAll(".errors rect")].map((mark) => mark.getAttribute("class"));
     expect(marks()).toEqual(["good", "wrong"]);
     expect(host.querySelector(".errors rect.wrong title")?.textContent).toContain("×40.0 at most (E1: 1/s estimated, 40/s actual)");

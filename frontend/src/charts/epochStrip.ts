@@ -68,7 +68,7 @@ export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
       .attr("width", (point) => Math.max(2, x(batchesOf(point).at(-1) ?? 0) - x(batchesOf(point)[0] ?? 0)))
       .attr("y", 2)
       .attr("height", 4)
-      .attr("class", (point) => errorClass(point.q_error?.max ?? null))
+      .attr("class", (point) => errorClass(point.q_error?.median ?? null))
       .select("title")
       .text(errorText);
     axis.attr("x1", 0).attr("x2", width).attr("y1", 36).attr("y2", 36);

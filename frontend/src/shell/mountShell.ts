@@ -17,6 +17,8 @@ function markCurrentPage(): void {
     const path = new URL(link.href).pathname;
     if (path !== "/" && here.startsWith(path) && !link.hasAttribute("aria-current")) link.setAttribute("aria-current", "page");
   }
+  // On a narrow screen the rail is a row that may be longer than the screen.
+  document.querySelector("nav.rail [aria-current='page']")?.scrollIntoView({ block: "nearest", inline: "center" });
 }
 
 export function mountShell(): void {

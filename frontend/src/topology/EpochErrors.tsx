@@ -34,9 +34,9 @@ export function EpochErrors({ epochs, graph }: Props): JSX.Element {
           {[...epochs].reverse().map((point) => (
             <tr key={point.epoch} data-epoch={point.epoch}>
               <td class="number" data-label="epoch">{point.epoch}</td>
-              <td data-label="ended">{instant(point.at)}</td>
+              <td class="instant" data-label="ended">{instant(point.at)}</td>
               <td class="number" data-label="batches">{`${point.first_batch}–${point.last_batch}`}</td>
-              <td class="mono" data-label="plan">{point.plan_id}</td>
+              <td class="mono plan-id" data-label="plan">{point.plan_id}</td>
               <td class="number" data-label="sent">{count(point.sent)}</td>
               <td class="number" data-label="event time">{span(point.event_seconds * 1000)}</td>
               <td class="number" data-label="off by, median"><QError value={point.q_error?.median ?? null} /></td>

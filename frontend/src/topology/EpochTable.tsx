@@ -34,9 +34,9 @@ export function EpochTable({ rows, running, past, onChoose }: Props): JSX.Elemen
         <tbody>
           {rows.map((row) => (
             <tr key={`${row.epoch}-${row.batch}-${row.planId}`}>
-              <td>{instant(row.at)}</td>
-              <td>{row.cause}</td>
-              <td class="mono">{row.planId}</td>
+              <td class="instant">{instant(row.at)}</td>
+              <td class="cause">{row.cause}</td>
+              <td class="mono plan-id">{row.planId}</td>
               <td class="number" data-label="epoch">{row.epoch}</td>
               <td class="number" data-label="from batch">{row.batch}</td>
               <td class="number" data-label="per batch">{milliseconds(row.secondsPerBatch === null ? null : row.secondsPerBatch * 1000)}</td>

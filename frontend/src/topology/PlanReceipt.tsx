@@ -47,6 +47,7 @@ export function PlanReceipt({ plan, graph, alternatives, problem, shown, onShow 
       </dl>
       <p class="muted">{proof}</p>
       {problem !== null && <p class="problem-line" role="alert">{problem}</p>}
+      {alternatives === null && problem === null && <p class="muted">Loading what other methods would cost…</p>}
       {alternatives !== null && (
         <div class="table-scroll" tabIndex={0} role="region" aria-label="Other methods">
           <table class="list">

@@ -38,7 +38,7 @@ export function StoreTable({ graph, live, colour }: Props): JSX.Element {
     { key: "store", label: "Store", value: (store) => store.label },
     ...MEASURES.map((measure): Column<Store> => ({ ...measure, number: true, value: (store) => batch?.stores[store.id]?.[measure.key] ?? null })),
     { key: "estimated", label: "Estimated", number: true, title: "tuples that the plan was chosen for, and how far off the newest epoch's average is", value: (store) => storeCompared(graph, store.id, statistics).estimated },
-    { key: "skew", label: "Skew", title: "tuples of each task; fullest over mean", number: true, value: (store) => skewOf(batch?.stores[store.id]?.per_task ?? []) },
+    { key: "skew", label: "Skew", title: "tuples of each task; fullest over mean", largestFirst: true, value: (store) => skewOf(batch?.stores[store.id]?.per_task ?? []) },
   ];
   return (
     <LongTable caption="Stores" class="stores" columns={columns} rows={graph.stores} text={(store) => [store.label, store.id, ...store.inputs.map((input) => input.stream)].join("\n")}>
@@ -67,9 +67,9 @@ function StoreRow({ store, graph, live, colour }: { store: Store; graph: Physica
         <div class="measure">{count(expected.estimated)}</div>
         <div class="small muted">{expected.actual === null ? "no epoch yet" : <>held {count(expected.actual)}, off by <QError value={expected.qError} /></>}</div>
       </td>
-      <td class="number">
+      <td>
         <SkewCell perTask={newest?.per_task ?? null} colour={own} label={store.label} />
-        <div class="small muted">{skew === null ? "–" : `×${skew.toFixed(2)}`}</div>
+        <div class="small muted">{store.tasks === 1 ? "one task" : skew === null ? "–" : `×${skew.toFixed(2)}`}</div>
       </td>
     </tr>
   );

@@ -12,6 +12,8 @@ export interface Column<Row> {
   readonly label: ComponentChildren;
   readonly title?: string;
   readonly number?: boolean;
+  /** Sorted from the largest on at first; what is aligned as a number is anyway. */
+  readonly largestFirst?: boolean;
   /** What it is sorted by; without it the column cannot be sorted. */
   readonly value?: (row: Row) => Value;
 }
@@ -35,9 +37,9 @@ export function LongTable<Row>({ caption, columns, rows, text, children, ...prop
   const values = Object.fromEntries(columns.flatMap((column) => (column.value === undefined ? [] : [[column.key, column.value]])));
   const chosen = chooseRows(rows, { sought, most, ...order }, values, text);
   // Numbers are asked for from the largest on, names from the first on; the third press gives the plan's order back.
-  const turn = ({ key, number }: Column<Row>): void =>
+  const turn = ({ key, number, largestFirst }: Column<Row>): void =>
     setOrder((before) => {
-      const first = number === true;
+      const first = largestFirst ?? number === true;
       if (before.by !== key) return { by: key, falling: first };
       return before.falling === first ? { by: key, falling: !first } : { by: null, falling: true };
     });
