@@ -121,10 +121,20 @@ def share(
         The solution and the widening that it was found for; empty if everything is kept apart.
     """
     in_use = [before or {}]
+    terms = setting.translate(queries).queries
+    new: frozenset[str] = frozenset()
     if running is not None:
         in_use.append(_joined(setting, queries, running, in_use[0]))
+        answered = {name for order in running.orders for name in order.queries}
+        new = frozenset(t.query.name for t in terms if len(t.variants) > 1) - answered
+    # Groups are kept and grow by what is new (AJoin, section 4), as trying all pairs again takes seconds
+    # for tens of queries. Without new queries something else has changed, such as rates, and all are in
+    # question.
+    grown = [_worthwhile(setting, terms, in_use[0], new)] if new else []
+    if not new or len(terms) <= _TRIAL_QUERIES:
+        grown.insert(0, _worthwhile(setting, terms))
     tried: list[Widening] = [{}]
-    for widening in (_worthwhile(setting, setting.translate(queries).queries), *in_use):
+    for widening in (*grown, *in_use):
         if widening not in tried:
             tried.append(widening)
     # Several problems instead of one: the time limit is for all.
@@ -186,11 +196,19 @@ def _is_cheaper(setting: Setting, queries: Sequence[Query], kept: Widening, wide
     return after.cost.total < before.cost.total * (1 - 1e-9)
 
 
-def _worthwhile(setting: Setting, terms: Sequence[QueryTerms]) -> Widening:
-    """All widenings that make the queries they touch cheaper, each tried on top of the earlier ones."""
-    kept: Widening = {}
+def _worthwhile(
+    setting: Setting,
+    terms: Sequence[QueryTerms],
+    kept: Widening | None = None,
+    new: frozenset[str] | None = None,
+) -> Widening:
+    """All widenings that make the queries they touch cheaper, each tried on top of the earlier ones.
+
+    `kept` are the first of these; with names of `new` queries only widenings that touch them are tried.
+    """
+    kept = kept or {}
     left = _TRIED_QUERIES
-    for candidate in candidates(terms):
+    for candidate in candidates(terms, new):
         wider = merged(kept, candidate)
         touched = [t.query for t in affected(terms, wider)]
         if len(touched) > min(_TRIAL_QUERIES, left):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from functools import lru_cache
 
-from optimizer.canonical import canonical_names
+from optimizer.canonical import canonical_names, sort_key
 from optimizer.catalog import Catalog
 from optimizer.digest import digest
 from optimizer.expression import Call, Column, Expression, inputs_of, rename_inputs
@@ -143,7 +144,12 @@ def _served(own: Occurrence, widening: Widening, inputs: int) -> Occurrence:
 
 
 def _predicate_id(predicate: Expression, served: Mapping[str, Occurrence]) -> str:
-    return digest("J", predicate, [served[name].id for name in sorted(inputs_of(predicate))])
+    return _digest_of_join(predicate, tuple(served[name].id for name in sorted(inputs_of(predicate))))
+
+
+@lru_cache(maxsize=1 << 16)
+def _digest_of_join(predicate: Expression, relations: tuple[str, ...]) -> str:
+    return digest("J", predicate, relations)
 
 
 def _relation(occurrence: Occurrence, known: LayeredStatistics, tasks: int) -> Relation:
@@ -166,9 +172,10 @@ def _rate(stream: str, known: StatisticsProvider) -> float:
 def filter_selectivity(occurrence: Occurrence, known: StatisticsProvider) -> float:
     """The share of the stream that passes; conjuncts and alternatives count as independent."""
     missed = 1.0
-    for conjunction in sorted(occurrence.alternatives, key=lambda c: digest("c", c)):
+    # In an order of structure: sums of floats depend on theirs in the last digit.
+    for conjunction in sorted(occurrence.alternatives, key=lambda c: sorted(map(sort_key, c))):
         passed = 1.0
-        for expression in sorted(conjunction, key=lambda e: digest("e", e)):
+        for expression in sorted(conjunction, key=sort_key):
             passed *= _expected(expression, known)
         missed *= 1.0 - passed
     return 1.0 - missed if len(occurrence.alternatives) > 1 else passed

@@ -22,11 +22,12 @@ MOST_COVERS = 2
 """Running queries whose relations are tried for one more query."""
 
 
-def candidates(terms: Sequence[QueryTerms]) -> tuple[Widening, ...]:
+def candidates(terms: Sequence[QueryTerms], new: frozenset[str] | None = None) -> tuple[Widening, ...]:
     """Widenings that would let two queries share a join that filters or windows keep apart.
 
     For two queries with join predicates in common, the inputs of these predicates are widened
-    to cover both. Those with most predicates in common come first.
+    to cover both. Those with most predicates in common come first. With names of `new` queries only
+    pairs with one of them count.
     """
     found: dict[str, tuple[int, Widening]] = {}
     joins = [t for t in terms if len(t.variants) > 1]
@@ -36,6 +37,8 @@ def candidates(terms: Sequence[QueryTerms]) -> tuple[Widening, ...]:
             by_predicate.setdefault(predicate, []).append(position)
     pairs = {pair for users in by_predicate.values() for pair in combinations(users, 2)}
     for left, right in sorted(pairs):
+        if new is not None and new.isdisjoint((joins[left].query.name, joins[right].query.name)):
+            continue
         common = {p for _, p in joins[left].predicates} & {p for _, p in joins[right].predicates}
         names = {name for predicate in common for name in inputs_of(predicate)}
         widening = _between(joins[left], joins[right], names)

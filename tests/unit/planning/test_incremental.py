@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pytest
 
+from optimizer import setting
 from optimizer.errors import InputError
 from optimizer.graph import PhysicalGraph
 from optimizer.methods import METHODS
@@ -18,6 +19,7 @@ from optimizer.running import Running
 from optimizer.setting import Setting
 from optimizer.sql import parse_query
 from optimizer.statistics import FixedStatistics
+from optimizer.translate.problem import Widening
 from tests.unit.planning.workloads import CATALOG
 
 CHAIN = (
@@ -123,6 +125,30 @@ def test_a_switch_must_earn_its_price() -> None:
     assert _shape(planned(running, 10.01, 0.02).graph) == _shape(running.graph)
     assert _shape(planned(running, 100.0, 0.02).graph) != _shape(running.graph)
     assert _shape(planned(planned(None, 9.99, 0.0), 10.01, 0.0).graph) != _shape(running.graph)
+
+
+def test_groups_of_many_queries_grow_by_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    overlapping = [
+        f"SELECT a.i FROM r [RANGE 20 SECONDS] AS a, t [RANGE {n + 1} SECONDS] AS b "
+        f"WHERE a.s = b.s AND a.i > {n // 4}"
+        for n in range(14)
+    ]
+    queries = _queries(**{f"q{n:02d}": text for n, text in enumerate(overlapping)})
+    tried: list[frozenset[str]] = []
+    is_cheaper = setting._is_cheaper
+
+    def noted(at: Setting, touched: Sequence[Query], *widenings: Widening) -> bool:
+        tried.append(frozenset(query.name for query in touched))
+        return is_cheaper(at, touched, *widenings)
+
+    before = _planned(queries[:13])
+    monkeypatch.setattr(setting, "_is_cheaper", noted)
+    after = _planned(queries, before)
+
+    assert before.parts[0].widening
+    assert {query.name for query in after.parts[0].queries} == {query.name for query in queries}
+    assert tried
+    assert all("q13" in names for names in tried)
 
 
 def test_costs_of_what_stays_are_todays() -> None:
