@@ -19,6 +19,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from jobs.shipping import package_code
+from optimizer.udf.reader import SETTING as FUNCTIONS
 
 PACKAGE_ROOT = Path(__file__).resolve().parent.parent
 """The directory that holds the packages `jobs` and `optimizer`; workers on this host import them there."""
@@ -128,6 +129,9 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
         settings |= {
             f"spark.executorEnv.{key}": value for key, value in environment.items() if key != "PYTHONPATH"
         }
+        if FUNCTIONS in os.environ:
+            # The same path must exist there, as for the program.
+            settings[f"spark.executorEnv.{FUNCTIONS}"] = os.environ[FUNCTIONS]
         # More cores than partitions would have nothing to do, and another topology none.
         settings["spark.cores.max"] = str(tasks)
         # `placement` says where a partition belongs; where most of its messages come from does not.

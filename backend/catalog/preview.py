@@ -22,6 +22,8 @@ from optimizer.catalog import Catalog
 from optimizer.expression_sql import quote
 from optimizer.query import Query
 from optimizer.sql import to_duckdb
+from optimizer.udf.duckdb import register
+from optimizer.udf.registry import FunctionRegistry
 
 MOST_TUPLES = 20_000
 """Of each stream."""
@@ -79,7 +81,7 @@ def _preview(query: Query, catalog: Catalog, limit: int) -> Preview:
     moments = [f"{quote(i.alias)}.{quote(catalog[i.stream].event_time)}" for i in query.inputs]
     newest = moments[0] if len(moments) == 1 else f"greatest({', '.join(moments)})"
     text = f"{to_duckdb(query, catalog)}\nORDER BY {newest} DESC LIMIT {limit + 1}"
-    rows = _run(text, found)
+    rows = _run(text, found, catalog.functions)
     outputs = tuple((output.name, output.expression.type.value) for output in query.outputs)
     return Preview(
         columns=outputs,
@@ -97,7 +99,7 @@ def _preview(query: Query, catalog: Catalog, limit: int) -> Preview:
     )
 
 
-def _run(text: str, found: dict[str, Retained]) -> list[tuple[Any, ...]]:
+def _run(text: str, found: dict[str, Retained], functions: FunctionRegistry) -> list[tuple[Any, ...]]:
     settings = {
         "memory_limit": MEMORY,
         "threads": 1,
@@ -110,6 +112,7 @@ def _run(text: str, found: dict[str, Retained]) -> list[tuple[Any, ...]]:
         connection.execute("SET TimeZone = 'UTC'")
         for name, one in found.items():
             connection.register(name, one.table)
+        register(connection, functions)
         connection.execute("SET lock_configuration = true")
         timer = threading.Timer(SECONDS, connection.interrupt)
         timer.start()

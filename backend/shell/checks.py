@@ -11,6 +11,9 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
+from optimizer.errors import InputError
+from optimizer.udf.reader import SETTING, allowed_functions
+
 _NUMBERS = {
     "MILLRACE_PLAN_SECONDS": 0.1,
     "MILLRACE_HEARTBEAT_SECONDS": 3.0,
@@ -98,6 +101,16 @@ def check_email(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessag
         return []
     hint = "expected smtp://user:password@host:587?tls=1 or file:///folder"
     return [Error("MILLRACE_EMAIL is neither", hint=hint, id="millrace.E007")]
+
+
+@register()
+def check_functions(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+    """The file of functions that queries may call is read when a query is, so a fault is told before."""
+    try:
+        allowed_functions()
+    except InputError as error:
+        return [Error(str(error), hint=f"mend the file, or unset {SETTING}", id="millrace.E021")]
+    return []
 
 
 @register(Tags.security, deploy=True)

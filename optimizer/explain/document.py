@@ -11,7 +11,7 @@ from optimizer.explain.limits import Limit, limits
 from optimizer.explain.stores import OtherPartitioning, WithoutResult, other_partitionings, without_results
 from optimizer.expression import Call
 from optimizer.expression_sql import to_sql
-from optimizer.graph import Edge, Equality, PhysicalGraph, ProbeRule, SourceRule, StoreRule
+from optimizer.graph import Edge, Equality, GraphFunction, PhysicalGraph, ProbeRule, SourceRule, StoreRule
 from optimizer.plan import Plan
 from optimizer.types import ColumnType
 
@@ -126,6 +126,8 @@ class Explanation:
     apart: tuple[Apart, ...]
     """What keeps queries from sharing."""
     state: StateForecast
+    functions: tuple[GraphFunction, ...]
+    """The user functions that the queries call, with what a row costs."""
 
 
 def explain(plan: Plan, *, second_best: bool = False) -> Explanation:
@@ -175,6 +177,7 @@ class _Writer:
             robustness=robustness(plan) if second_best else None,
             apart=() if plan.method == "individual" else apart(plan),
             state=forecast(plan),
+            functions=plan.graph.functions,
         )
 
     def _rate(self, identity: str) -> float:

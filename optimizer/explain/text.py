@@ -48,6 +48,12 @@ def _lines(explanation: Explanation, timings: bool) -> Iterator[str]:
             f"  {query.name}: {inputs}; alone {_number(query.alone_cost)}{proven}; "
             f"shares {query.shares_steps} of {query.steps} steps"
         )
+    if explanation.functions:
+        yield ""
+        yield "functions"
+    for function in explanation.functions:
+        types = ", ".join(function.arguments)
+        yield f"  {function.name}({types}) -> {function.returns}: {_number(function.cost_us)} µs per pair"
     yield ""
     yield "stores"
     for store in explanation.stores:

@@ -59,7 +59,9 @@ class Calls:
             expected = f"{error.expected} in {function.signature}"
             raise self._error(place, "type-mismatch", found, expected) from None
         if not columns_of(made):
-            raise self._error(node, "constant-call", self._words(node), "at least one column as an argument")
+            raise self._error(
+                node, "constant-call", f"{function.name} of constants", "a column in one of its arguments"
+            )
         return made
 
     def _beside(

@@ -29,6 +29,7 @@ def main() -> int:
     parser.add_argument("--parallelism", type=int)
     parser.add_argument("--kill", action="store_true", help="kill -9 twice on the way and continue")
     parser.add_argument("--evolve", action="store_true", help="queries come and go on the way")
+    parser.add_argument("--functions", action="store_true", help="queries call user functions")
     parser.add_argument("--keep", type=Path, help="a folder for the cases' files")
     parser.add_argument("--option", action="append", default=[], help="for replay, as --option=--adaptive")
     a = parser.parse_args()
@@ -37,7 +38,8 @@ def main() -> int:
             folder = (a.keep or Path(scratch)) / f"seed-{seed}"
             run = Run(a.method, a.batch_rows, a.parallelism, tuple(a.option))
             try:
-                done = run_case(seed, folder, run, a.streams, a.queries, a.tuples, a.kill, a.evolve)
+                sizes = (a.streams, a.queries, a.tuples)
+                done = run_case(seed, folder, run, *sizes, a.kill, a.evolve, a.functions)
             except (AssertionError, ReplayFailed) as failure:
                 sys.stderr.write(f"seed {seed}: {failure}\n")
                 return 1

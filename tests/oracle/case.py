@@ -21,6 +21,7 @@ def run_case(
     tuples: int = 240,
     kill: bool = False,
     evolve: bool = False,
+    functions: bool = False,
 ) -> str:
     """Replays the workload of a seed and compares every query with DuckDB.
 
@@ -30,13 +31,14 @@ def run_case(
         folder: where workload, data and output go; must not exist yet.
         kill: kill the process with SIGKILL at two random batches, and continue each time.
         evolve: queries come and go on a random schedule.
+        functions: queries call user functions.
     Returns:
         A line that says what was compared.
     Raises:
         AssertionError: a query's multiset of results differs, or the replay failed.
     """
     chance = random.Random(f"run {seed}")
-    workload = generate(seed, streams, queries, tuples)
+    workload = generate(seed, streams, queries, tuples, functions)
     workload.write(folder / "workload", folder / "data")
     rows = sum(s.tuples.num_rows for s in workload.streams)
     drawn = Run(

@@ -23,7 +23,7 @@ import yaml
 from jobs.sources.files import InputFile, StreamFiles
 from jobs.sources.replay import ReplayPlanner, ReplaySource
 from jobs.stage import ARRIVALS_PER_TASK, MOST_TASKS
-from tests.oracle.reference import Answer, answer, replayed_answer
+from tests.oracle.reference import Answer, answer, register_functions, replayed_answer
 from tests.oracle.workload import ID, TIME, GeneratedQuery, GeneratedStream, GeneratedWorkload
 
 _BATCH = "_batch"
@@ -95,6 +95,7 @@ def check(
     wrong, counts = {}, {}
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'; SET threads = 2")
+        register_functions(connection, workload)
         for stream in workload.streams:
             connection.register(stream.name, _accepted(stream, batches[stream.name], out))
         for query in workload.queries:

@@ -3,7 +3,8 @@
 The streams have ties in event time, NULLs, duplicates, tuples out of order within the allowed
 lateness, some beyond it, some without an event time, and at times no tuple at all. The queries
 have equalities, inequalities, bands, arithmetic, LIKE, predicates over three and more aliases,
-filters, self-joins, unbounded and zero windows, in all the ways in which SQL writes them.
+filters, self-joins, unbounded and zero windows, in all the ways in which SQL writes them; and where
+they are asked for, user functions in predicates, filters and outputs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from datetime import UTC, datetime, timedelta
 import duckdb
 import pyarrow as pa
 
+from optimizer.udf.duckdb import register
+from optimizer.udf.reader import read_functions
+from tests.oracle import functions as called
 from tests.oracle.workload import (
     ID,
     TIME,
@@ -48,13 +52,16 @@ _COLUMNS = (
 )
 
 
-def generate(seed: int, streams: int = 3, queries: int = 3, tuples: int = 240) -> GeneratedWorkload:
+def generate(
+    seed: int, streams: int = 3, queries: int = 3, tuples: int = 240, functions: bool = False
+) -> GeneratedWorkload:
     """A random workload.
 
     Args:
         seed: determines everything.
         streams, queries: how many.
         tuples: about how many each stream has; a tenth of the streams has none.
+        functions: every query calls user functions.
     """
     chance = random.Random(seed)
     span_s = chance.choice((60, 200, 600))
@@ -66,8 +73,13 @@ def generate(seed: int, streams: int = 3, queries: int = 3, tuples: int = 240) -
         connection.execute("SET TimeZone = 'UTC'; SET threads = 1")
         for stream in made:
             connection.register(stream.name, stream.tuples)
-        drawn = [_bounded_query(chance, f"q{number}", made, span_s, connection) for number in range(queries)]
-    return GeneratedWorkload(seed, tuple(made), tuple(drawn))
+        if functions:
+            register(connection, read_functions(called.FILE))
+        drawn = [
+            _bounded_query(chance, f"q{number}", made, span_s, connection, functions)
+            for number in range(queries)
+        ]
+    return GeneratedWorkload(seed, tuple(made), tuple(drawn), called.FILE if functions else None)
 
 
 # Streams
@@ -147,10 +159,11 @@ def _bounded_query(
     streams: Sequence[GeneratedStream],
     span_s: int,
     connection: duckdb.DuckDBPyConnection,
+    functions: bool,
 ) -> GeneratedQuery:
     """A query whose result is small enough to compare; empty results are drawn again a few times."""
     for attempt in range(60):
-        query = _query(chance, name, streams, span_s)
+        query = _query(chance, name, streams, span_s, functions)
         limited = f"SELECT count(*) FROM ({query.reference()} LIMIT {MOST_RESULTS + 1})"
         row = connection.execute(limited).fetchone()
         assert row is not None
@@ -160,7 +173,7 @@ def _bounded_query(
 
 
 def _query(
-    chance: random.Random, name: str, streams: Sequence[GeneratedStream], span_s: int
+    chance: random.Random, name: str, streams: Sequence[GeneratedStream], span_s: int, functions: bool
 ) -> GeneratedQuery:
     size = chance.choices((1, 2, 3, 4), (1, 5, 6, 2))[0]
     inputs = tuple(
@@ -170,9 +183,12 @@ def _query(
     aliases = [i.alias for i in inputs]
     joins = _joins(chance, aliases)
     filters = [_filter(chance, alias) for alias in aliases if chance.random() < (1.0 if size == 1 else 0.4)]
-    predicates = [*joins, *filters]
+    calls = _calls(chance, aliases) if functions else []
+    predicates = [*joins, *filters, *calls]
     chance.shuffle(predicates)
     outputs = _outputs(chance, aliases)
+    if functions and chance.random() < 0.4:
+        outputs.append(f"picky({chance.choice(aliases)}.k, {chance.choice(aliases)}.k) AS o{len(outputs)}")
     text = _text(chance, inputs, predicates, outputs)
     return GeneratedQuery(name, inputs, tuple(predicates), tuple(outputs), text)
 
@@ -249,6 +265,24 @@ def _n_ary(chance: random.Random, three: Sequence[str]) -> str:
             f"{p}.k BETWEEN {q}.k AND {r}.k",
             f"CASE WHEN {p}.f THEN {q}.k ELSE {r}.k END > 1",
         )
+    )
+
+
+def _calls(chance: random.Random, aliases: Sequence[str]) -> list[str]:
+    """Conditions that call user functions, on as many aliases as there are to choose from."""
+    new, old = chance.choice(aliases), chance.choice(aliases)
+    return chance.sample(
+        (
+            f"similarity({new}.s, {old}.s) > 0.4",
+            f"similarity({new}.s, 'abc') <= similarity('abc', {old}.s)",
+            f"name_similarity({new}.s, {old}.s) BETWEEN 0.3 AND 0.99",
+            f"NOT (name_similarity({new}.s, LOWER({old}.s)) > 0.9)",
+            f"picky({new}.k, {old}.k) < 6",
+            f"(picky({new}.k, {old}.k) > 2 OR {new}.f)",
+            f"COALESCE(picky({new}.k, {old}.g), 1) > 0",
+            f"similarity({new}.s || {old}.s, {chance.choice(aliases)}.s) > 0.3",
+        ),
+        chance.choice((1, 1, 2)),
     )
 
 

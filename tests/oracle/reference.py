@@ -11,6 +11,8 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from optimizer.udf.duckdb import register
+from optimizer.udf.reader import read_functions
 from tests.oracle.workload import ID, GeneratedQuery, GeneratedStream, GeneratedWorkload
 
 Row = tuple[object, ...]
@@ -42,9 +44,16 @@ def reference_answers(workload: GeneratedWorkload, out: Path) -> dict[str, Answe
     """What every query must answer, given what the run accepted."""
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'; SET threads = 2")
+        register_functions(connection, workload)
         for stream in workload.streams:
             connection.register(stream.name, accepted(stream, out))
         return {q.name: answer(connection.sql(q.reference())) for q in workload.queries}
+
+
+def register_functions(connection: duckdb.DuckDBPyConnection, workload: GeneratedWorkload) -> None:
+    """Let a connection call what the workload's queries call."""
+    if workload.functions is not None:
+        register(connection, read_functions(workload.functions))
 
 
 def replayed_answer(query: GeneratedQuery, out: Path) -> Answer:

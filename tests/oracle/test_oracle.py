@@ -37,3 +37,7 @@ def test_many_queries_share_one_topology(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", [30, 31])
 def test_killed_and_continued_equals_duckdb(seed: int, tmp_path: Path) -> None:
     run_case(seed, tmp_path / "case", Run(), kill=True)
+
+
+def test_predicates_that_call_functions(tmp_path: Path) -> None:
+    run_case(40, tmp_path / "case", Run(batch_rows=300), queries=6, functions=True)

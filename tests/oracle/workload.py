@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -69,11 +70,15 @@ class GeneratedWorkload:
     seed: int
     streams: tuple[GeneratedStream, ...]
     queries: tuple[GeneratedQuery, ...]
+    functions: Path | None = None
+    """The file of the functions that queries call, if they do."""
 
     def write(self, workload: Path, data: Path) -> None:
         """Writes a workload directory and the streams' files."""
         (workload / "queries").mkdir(parents=True)
         (workload / "streams.yaml").write_text("\n".join(["streams:", *map(_declaration, self.streams), ""]))
+        if self.functions is not None:
+            shutil.copy(self.functions, workload / "functions.yaml")
         for query in self.queries:
             (workload / "queries" / f"{query.name}.sql").write_text(query.text + "\n")
         for stream in self.streams:

@@ -36,7 +36,7 @@ def golden_problem(
 
 @st.composite
 def small_problems(draw: st.DrawFn, largest: int = 4, most_queries: int = 3) -> Problem:
-    """Connected queries, cyclic ones too, over up to five relations with differing windows."""
+    """Connected queries, cyclic ones too, with differing windows and some expensive predicates."""
     names = "ABCDE"
     relations = tuple(
         Relation(
@@ -56,7 +56,8 @@ def small_problems(draw: st.DrawFn, largest: int = 4, most_queries: int = 3) -> 
             left = Attribute(a, draw(st.sampled_from("xy")))
             equality = (left, Attribute(b, draw(st.sampled_from("xy"))))
         selectivity = draw(st.sampled_from([0.001, 0.01, 0.05, 0.3]))
-        predicates.append(JoinPredicate(f"{a}{b}", frozenset({a, b}), selectivity, equality))
+        cost = draw(st.sampled_from([0.0, 0.0, 0.0, 4.0]))
+        predicates.append(JoinPredicate(f"{a}{b}", frozenset({a, b}), selectivity, equality, cost))
     queries = []
     for i in range(draw(st.integers(1, most_queries))):
         size = draw(st.integers(2, largest))
