@@ -23,7 +23,7 @@ setup: ## Install and build everything; leaves .venv/bin/python
 run: setup ## Run the product with its demo on http://localhost:8000 (PORT=, REDIS_URL=)
 	@exec $(VENV)/python -m backend.run
 
-test: setup ## Run the tests: pytest (unit, api, runtime, oracle, browser) and vitest (ONLY= for one suite, ONLY=all)
+test: setup ## Run the tests: pytest (unit, api, runtime, oracle, browser), vitest, a short soak (ONLY= for one suite, ONLY=all)
 	@$(BOOTSTRAP) browser
 	@MILLRACE_CHROMIUM="$$(cat .venv/chromium)" $(VENV)/python -m tests $(ONLY)
 
