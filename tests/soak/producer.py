@@ -71,13 +71,16 @@ class Producer:
         context = multiprocessing.get_context("spawn")
         self._rate: Synchronized[float] = context.Value("d", 0.0)
         self._sent: Synchronized[int] = context.Value("q", 0)
-        self._ending = context.Event()
-        self._process = context.Process(
-            target=_produce, args=(port, folder, seed, self._rate, self._sent, self._ending), daemon=True
-        )
+        self._ready, self._ending = context.Event(), context.Event()
+        shared = (self._rate, self._sent, self._ready, self._ending)
+        self._process = context.Process(target=_produce, args=(port, folder, seed, *shared), daemon=True)
 
     def start(self) -> None:
+        """Returns once it is able to send."""
         self._process.start()
+        while not self._ready.wait(1.0):
+            if not self.is_running:
+                raise RuntimeError(f"the producer ended with {self._process.exitcode}")
 
     def pace(self, tuples_per_second: float) -> None:
         """Of all streams together, from now on."""
@@ -106,6 +109,7 @@ def _produce(
     seed: int,
     rate: Synchronized[float],
     sent: Synchronized[int],
+    ready: Event,
     ending: Event,
 ) -> None:
     # Whether to send again is decided here, by the newest entry.
@@ -114,6 +118,7 @@ def _produce(
     streams = [_Stream(name, Drawing(name, seed)) for name in STREAMS]
     before_us = time.time_ns() // 1000
     noted_at = time.monotonic()
+    ready.set()
     while not ending.wait(TICK_S):
         now_us = time.time_ns() // 1000
         each = rate.value / len(streams)

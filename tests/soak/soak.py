@@ -151,9 +151,12 @@ def say(what: str) -> None:
 
 def _calibrate(producer: Producer, commits: CommitWatch) -> float:
     """The largest rate of `_STEPS` with which the topology keeps up, tuples per second."""
+    producer.pace(_STEPS[0])
+    # The first batches also compile what they run.
+    commits.caught_up(time.time() + _STEP_S, CAUGHT_UP_S, _DRAINED_WITHIN_S)
     kept_up = 0.0
     for rate in _STEPS:
-        # Once more before it counts: the first steps also compile what they run.
+        # Once more before it counts: something else may have had the machine.
         if not (_keeps_up(producer, commits, rate) or _keeps_up(producer, commits, rate)):
             break
         kept_up = rate
