@@ -12,7 +12,7 @@ export PATH := $(CURDIR)/$(VENV):$(PATH)
 export PYTHONUTF8 := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check bench lock schema screenshots
+.PHONY: help setup run test check bench lock audit schema screenshots
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,3 +45,6 @@ screenshots: setup ## Take every page, light and dark, wide and narrow, into doc
 
 lock: ## Resolve pyproject.toml anew into requirements.lock
 	@$(BOOTSTRAP) lock
+
+audit: setup ## Look the pinned packages up in the databases of known weaknesses (3: not reached)
+	@$(BOOTSTRAP) audit

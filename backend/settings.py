@@ -17,7 +17,13 @@ MILLRACE_MAX_STATE_TUPLES   a query is deployed only if it alone keeps fewer tup
 MILLRACE_MAX_TUPLE_RATE     and if none of its steps makes more tuples per second, as estimated (1e9)
 MILLRACE_STREAM_ENTRIES     tuples sent to the API that Redis keeps of a stream, about (1e6)
 MILLRACE_RESULT_FILES       1 keeps all results and dead letters, <MILLRACE_HOME>/topologies/NAME/out (0)
+MILLRACE_MAX_STATE_BYTES    a query that needs more state in every batch is suspended (1e11)
+MILLRACE_MAX_RESULT_RATE    and so is one that gives more results per second in every batch (1e6)
+MILLRACE_EXCESS_BATCHES     after so many batches in a row (20)
+MILLRACE_MAX_COMBINATIONS   a query one of whose steps makes more in one batch and task is suspended at
+                            once (5e6); bounds the memory of a batch
 MILLRACE_MASTER             the Spark master of the topologies' jobs (this machine)
+MILLRACE_TASK_SECONDS       a worker's task that takes longer is ended (300)
 MILLRACE_METRICS_TOKEN      lets Prometheus read /metrics; without it only operators may
 MILLRACE_METRICS_PORT       where a Celery worker offers its own metrics (0: nowhere)
 MILLRACE_LOG_FORMAT         line or json (line)
@@ -104,6 +110,11 @@ MILLRACE_LOGIN_WAIT_SECONDS = _number("MILLRACE_LOGIN_WAIT_SECONDS", 900.0)
 MILLRACE_MAX_STATE_TUPLES = _number("MILLRACE_MAX_STATE_TUPLES", 1e9)
 MILLRACE_MAX_TUPLE_RATE = _number("MILLRACE_MAX_TUPLE_RATE", 1e9)
 MILLRACE_STREAM_ENTRIES = _number("MILLRACE_STREAM_ENTRIES", 1e6)
+MILLRACE_MAX_STATE_BYTES = _number("MILLRACE_MAX_STATE_BYTES", 1e11)
+MILLRACE_MAX_RESULT_RATE = _number("MILLRACE_MAX_RESULT_RATE", 1e6)
+MILLRACE_EXCESS_BATCHES = _number("MILLRACE_EXCESS_BATCHES", 20.0)
+MILLRACE_MAX_COMBINATIONS = _number("MILLRACE_MAX_COMBINATIONS", 5e6)
+MILLRACE_TASK_SECONDS = _number("MILLRACE_TASK_SECONDS", 300.0)
 MILLRACE_METRICS_TOKEN = os.environ.get("MILLRACE_METRICS_TOKEN", "")
 MILLRACE_METRICS_PORT = _number("MILLRACE_METRICS_PORT", 0.0)
 MILLRACE_LOG_FORMAT = os.environ.get("MILLRACE_LOG_FORMAT", "line")
@@ -319,6 +330,9 @@ CELERY_BROKER_URL = REDIS_URL
 CELERY_RESULT_BACKEND = REDIS_URL
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_TRACK_STARTED = True
+# A task is told to end, and what it says then is stored; its process is killed if it does not listen.
+CELERY_TASK_SOFT_TIME_LIMIT = MILLRACE_TASK_SECONDS if isinstance(MILLRACE_TASK_SECONDS, float) else 300.0
+CELERY_TASK_TIME_LIMIT = CELERY_TASK_SOFT_TIME_LIMIT + 30.0
 CELERY_TIMEZONE = "UTC"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from jobs.protocol import StreamMetrics
@@ -21,6 +21,8 @@ class Observed:
     """Of the newest batch; empty before the first."""
     waiting_since: datetime | None
     """Arrival of the oldest tuple that no committed batch can hold; None if none waits."""
+    suspended: Mapping[str, str] = field(default_factory=dict)
+    """Queries that are not answered because they cost too much, and what they have too much of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +40,13 @@ def conditions(observed: Observed, limits: Limits, now: datetime) -> Sequence[tu
     so much more than their windows. What a stream's own lateness allows is no lag. `stuck` is wall clock:
     a tuple has waited for so long and no batch was committed since. A topology that shall not run is told
     of neither.
+    `suspended` goes to whoever asked for failures: a query\'s answers fail to come.
     """
     found = []
     if limits.on_failed and observed.error is not None:
         found.append(("failed", observed.error))
+    if limits.on_failed and observed.suspended:
+        found.append(("suspended", "; ".join(f"{q}: {why}" for q, why in sorted(observed.suspended.items()))))
     if not observed.wanted:
         return found
     behind = _lag(observed.streams)

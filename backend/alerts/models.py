@@ -17,6 +17,7 @@ class Kind(models.TextChoices):
     FAILED = "failed", "failed"
     LAG = "lag", "lag"
     STUCK = "stuck", "stuck"
+    SUSPENDED = "suspended", "suspended"
     TEST = "test", "test"
 
 
@@ -56,7 +57,7 @@ class Alert(models.Model):
     rule = models.ForeignKey(AlertRule, on_delete=models.CASCADE, related_name="alerts")
     topology = models.ForeignKey(Topology, on_delete=models.CASCADE, null=True, related_name="alerts")
     """None for a test."""
-    kind = models.CharField(max_length=6, choices=Kind.choices)
+    kind = models.CharField(max_length=9, choices=Kind.choices)
     detail = models.TextField()
     opened_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True)

@@ -53,6 +53,7 @@ def observe(topology: Topology) -> Observed:
         wanted=topology.desired == Desired.RUNNING,
         streams={} if batch is None else batch.streams,
         waiting_since=waiting,
+        suspended=dict(topology.deployed.exclude(suspended_at=None).values_list("query__name", "excess")),
     )
 
 

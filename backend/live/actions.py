@@ -13,9 +13,11 @@ from backend.live.queries import START, events_after, last_generated, stored_sta
 from backend.live.state import LiveState, concerns, fold
 from backend.topologies.backoff import delay
 from backend.topologies.models import ENDED, Plan, PlanSwitch, Run, RunState, Topology
+from backend.topologies.suspension import note_batch, note_given_up
 from jobs.protocol import (
     AnyEvent,
     BatchCompleted,
+    BatchGivenUp,
     DeployRefused,
     EpochCompleted,
     Heartbeat,
@@ -77,6 +79,9 @@ def _record(topology: Topology, entry: str, event: AnyEvent) -> None:
             _activate(topology, event.plan_id)
             if run.filter(started_at__lt=event.at - HEALTHY_AFTER).exists():
                 Topology.objects.filter(pk=topology.pk, failures__gt=0).update(failures=0)
+            note_batch(topology, event)
+        case BatchGivenUp():
+            note_given_up(topology, event)
         case PlanSwitched():
             PlanSwitch.objects.get_or_create(
                 topology=topology,

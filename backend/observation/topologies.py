@@ -38,6 +38,7 @@ class Families:
         self.watermark = gauge("stream_watermark_timestamp_seconds", "The stream's watermark.", "stream")
         self.store_tuples = gauge("store_tuples", "Tuples that a store holds.", "store")
         self.store_bytes = gauge("store_bytes", "Bytes that a store holds.", "store")
+        self.suspended = gauge("query_suspended", "1 if a deployed query is not answered.", "query")
         self.results = gauge("query_batch_results", "Results of the last batch.", "query")
         self.latency = gauge(
             "query_latency_seconds", "From a tuple's arrival to its results, last batch.", "query", "quantile"
@@ -73,6 +74,8 @@ def _add(families: Families, topology: Topology, live: LiveState) -> None:
     families.failures.add_metric([name], topology.failures)
     done = max(topology.planned_revision, topology.failed_revision)
     families.unplanned.add_metric([name], max(0, topology.revision - done))
+    for query, since in topology.deployed.values_list("query__name", "suspended_at"):
+        families.suspended.add_metric([name, query], 0.0 if since is None else 1.0)
     if live.heartbeat_at is not None:
         families.heartbeat.add_metric([name], live.heartbeat_at.timestamp())
     batch = live.batch

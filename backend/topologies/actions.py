@@ -69,7 +69,15 @@ def deploy_query(
         revision = _revise(target)
         try:
             TopologyQuery.objects.update_or_create(
-                query=query, defaults={"topology": target, "version": wanted, "revision": revision}
+                query=query,
+                defaults={
+                    "topology": target,
+                    "version": wanted,
+                    "revision": revision,
+                    "excess_batches": 0,
+                    "excess": "",
+                    "suspended_at": None,
+                },
             )
         except IntegrityError as error:
             raise Conflict(
@@ -94,7 +102,7 @@ def undeploy_query(account: AbstractBaseUser, query: Query) -> Deployment:
         present.delete()
         revision = _revise(topology)
         _note(topology, account, "undeploy", f"{query.name} v{present.version.number}")
-        if not topology.deployed.exists():
+        if not topology.answered.exists():
             _stop(topology, "now")
     return Deployment(topology.name, revision, query.name, present.version.number)
 
@@ -103,7 +111,7 @@ def replan(account: AbstractBaseUser, topology: Topology) -> None:
     """Plan the topology's queries again, with what is known now."""
     _operators_only(account, topology)
     with transaction.atomic():
-        if not topology.deployed.exists():
+        if not topology.answered.exists():
             raise Conflict("no-queries", f"{topology} has no queries; deploy one first")
         _revise(topology)
         _note(topology, account, "optimize")
@@ -113,7 +121,7 @@ def start_topology(account: AbstractBaseUser, topology: Topology) -> None:
     """Want the topology's job to run. Also tries a failed one again at once, and a failed planning."""
     _operators_only(account, topology)
     with transaction.atomic():
-        if not topology.deployed.exists():
+        if not topology.answered.exists():
             raise Conflict("no-queries", f"{topology} has no queries; deploy one first")
         if deployment_state(topology) == "failed":
             _revise(topology)
@@ -133,7 +141,7 @@ def restart_topology(account: AbstractBaseUser, topology: Topology) -> None:
     """End the job after its running batch and launch it again, on the same checkpoint."""
     _operators_only(account, topology)
     with transaction.atomic():
-        if not topology.deployed.exists():
+        if not topology.answered.exists():
             raise Conflict("no-queries", f"{topology} has no queries; deploy one first")
         _request_stop(topology, "now")
         _start(topology)

@@ -13,7 +13,8 @@ from backend.catalog.queries import deployment_of, queries
 from backend.live.queries import live_state
 from backend.topologies.models import Topology
 from backend.topologies.status import QueryStatus, query_status
-from optimizer.graph import PhysicalGraph, ProbeRule, SourceRule, StoreRule
+from backend.topologies.users import users_of
+from optimizer.graph import PhysicalGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,36 +46,6 @@ class Impact:
     queries: tuple[ReachedQuery, ...]
     topologies: tuple[str, ...]
     stores: tuple[ReachedStore, ...]
-
-
-def store_users(graph: PhysicalGraph) -> dict[str, frozenset[str]]:
-    """For every store of a plan, the queries whose results pass through a probe of it.
-
-    A store of an intermediate result passes its users on to the stores that it is built from.
-    """
-    receivers: dict[str, list[ProbeRule | StoreRule]] = {}
-    probes: dict[str, list[ProbeRule]] = {}
-    for rule in graph.rules:
-        if isinstance(rule, SourceRule):
-            continue
-        receivers.setdefault(rule.edge, []).append(rule)
-        if isinstance(rule, ProbeRule):
-            probes.setdefault(rule.store, []).append(rule)
-    known: dict[str, frozenset[str]] = {}
-
-    def users(store: str) -> frozenset[str]:
-        if store not in known:
-            known[store] = frozenset().union(*(served(rule) for rule in probes.get(store, ())))
-        return known[store]
-
-    def served(rule: ProbeRule) -> frozenset[str]:
-        found = {emit.query for emit in rule.emits}
-        for edge in rule.out:
-            for receiver in receivers.get(edge, ()):
-                found |= served(receiver) if isinstance(receiver, ProbeRule) else users(receiver.store)
-        return frozenset(found)
-
-    return {store.id: users(store.id) for store in graph.stores}
 
 
 def of_query(record: Query) -> Impact:
@@ -123,7 +94,7 @@ def _stores(topology: Topology, leaving: set[str], stream: str | None = None) ->
     if plan is None:
         return []
     graph = PhysicalGraph.from_json(plan.graph)
-    users = store_users(graph)
+    users = users_of(graph).stores
     batch = live_state(topology).batch
     found = []
     for store in graph.stores:

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
 
 from backend.catalog.language import parse_versions
-from backend.catalog.models import QueryVersion
+from backend.catalog.models import Query, QueryVersion
 from backend.errors import Conflict
 from backend.streams.queries import load_catalog, selectivities
-from backend.topologies.planning import plan_quickly, registered_statistics
-from optimizer.estimate import estimate
+from backend.topologies.models import QueryAllowance
+from backend.topologies.planning import plan_quickly, read_known, registered_statistics
+from optimizer.estimate import Estimated, estimate
 from optimizer.expression import Expression
 from optimizer.statistics import DefaultStatistics
 from optimizer.statistics.defaults import default_selectivity
 from optimizer.statistics.interval import Interval
 from optimizer.statistics.layered import LayeredStatistics
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    state_tuples: float
+    """Tuples that the query alone may keep, as estimated."""
+    tuple_rate: float
+    """Tuples that one of its steps may make per second, as estimated."""
+    state_bytes: float
+    """Bytes that it may need in stores, as observed."""
+    result_rate: float
+    """Results that it may give per second, as observed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,30 +44,69 @@ class LeastStatistics:
         return Interval.exactly(default_selectivity(predicate).low)
 
 
+def limits_of(query: Query) -> Limits:
+    """The limits of the query's team, and the installation's where the team has none of its own."""
+    team = query.team
+
+    def limit(own: float | None, otherwise: float) -> float:
+        return otherwise if own is None else own
+
+    return Limits(
+        state_tuples=limit(team and team.max_state_tuples, settings.MILLRACE_MAX_STATE_TUPLES),
+        tuple_rate=limit(team and team.max_tuple_rate, settings.MILLRACE_MAX_TUPLE_RATE),
+        state_bytes=limit(team and team.max_state_bytes, settings.MILLRACE_MAX_STATE_BYTES),
+        result_rate=limit(team and team.max_result_rate, settings.MILLRACE_MAX_RESULT_RATE),
+    )
+
+
 def refuse_too_costly(version: QueryVersion) -> None:
     """Raises `Conflict` when the query alone is estimated to keep or to make too many tuples.
 
     Declared rates and selectivities count as they are, everything else with the least that is
-    plausible: a guess must not keep a query out.
+    plausible: a guess must not keep a query out. An operator's allowance lets any query pass.
     """
-    catalog = load_catalog()
-    query = parse_versions([version], catalog)[version.pk]
-    statistics = LayeredStatistics((registered_statistics(catalog, selectivities()), LeastStatistics()))
-    expected = estimate(
-        plan_quickly([query], catalog, statistics, {query.name: version.sql}).graph, statistics
-    )
-    if expected.stored > settings.MILLRACE_MAX_STATE_TUPLES:
+    query = version.query
+    if QueryAllowance.objects.filter(query=query).exists():
+        return
+    limits = limits_of(query)
+    (expected,) = estimates([version], "")
+    whose = "" if query.team is None else f" for team {query.team}"
+    if expected.stored > limits.state_tuples:
         raise Conflict(
             "too-much-state",
             f"{query.name} alone would keep {expected.stored:.3g} tuples, as estimated; "
-            f"at most {settings.MILLRACE_MAX_STATE_TUPLES:.3g} are allowed: shorten its windows, "
-            "filter its streams, or ask for a higher MILLRACE_MAX_STATE_TUPLES",
+            f"at most {limits.state_tuples:.3g} are allowed{whose}: shorten its windows, "
+            "filter its streams, or ask an operator to allow it (MILLRACE_MAX_STATE_TUPLES)",
         )
-    most = max(expected.rules.values(), default=0.0)
-    if most > settings.MILLRACE_MAX_TUPLE_RATE:
+    most = fastest_step(expected)
+    if most > limits.tuple_rate:
         raise Conflict(
             "too-many-tuples",
             f"{query.name} would make {most:.3g} tuples per second, as estimated; at most "
-            f"{settings.MILLRACE_MAX_TUPLE_RATE:.3g} are allowed: join on more, declare selectivities "
-            "that are known, or ask for a higher MILLRACE_MAX_TUPLE_RATE",
+            f"{limits.tuple_rate:.3g} are allowed{whose}: join on more, declare selectivities "
+            "that are known, or ask an operator to allow it (MILLRACE_MAX_TUPLE_RATE)",
         )
+
+
+def estimates(versions: Sequence[QueryVersion], known: str) -> list[Estimated]:
+    """What each of the queries alone is expected to do, in their order.
+
+    `known` is what a topology has measured (`Topology.known`); it goes before what is declared, and
+    that before the least that is plausible.
+    """
+    catalog = load_catalog()
+    parsed = parse_versions(versions, catalog)
+    measured = read_known(known)
+    below = (registered_statistics(catalog, selectivities()), LeastStatistics())
+    statistics = LayeredStatistics(below if measured is None else (measured.measured, *below))
+    return [
+        estimate(
+            plan_quickly([parsed[one.pk]], catalog, statistics, {one.query.name: one.sql}).graph, statistics
+        )
+        for one in versions
+    ]
+
+
+def fastest_step(expected: Estimated) -> float:
+    """Tuples per second of the step that makes most of them."""
+    return max(expected.rules.values(), default=0.0)

@@ -51,6 +51,9 @@ class Topology(models.Model):
     """Runs that failed in a row; sets the back-off."""
     restart_at = models.DateTimeField(null=True)
     """Earliest time of the next launch after a failure."""
+    given_up = models.TextField(blank=True, default="")
+    """The job's word that a batch makes too much (`jobs.protocol.BatchGivenUp`, as JSON), until a query is
+    suspended for it."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -59,6 +62,11 @@ class Topology(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def answered(self) -> models.QuerySet[TopologyQuery]:
+        """Its queries without those that are suspended."""
+        return self.deployed.filter(suspended_at=None)
 
 
 class TopologyQuery(models.Model):
@@ -69,9 +77,29 @@ class TopologyQuery(models.Model):
     version = models.ForeignKey(QueryVersion, on_delete=models.PROTECT, related_name="+")
     revision = models.PositiveIntegerField()
     """The topology's revision that brought this version."""
+    excess_batches = models.PositiveIntegerField(default=0)
+    """Batches in a row in which it was above its limits."""
+    excess = models.TextField(blank=True, default="")
+    """What it has too much of, in one line; empty if it is within its limits."""
+    suspended_at = models.DateTimeField(null=True)
+    """Since when it is not answered, because of that; ends with its next deployment or undeployment."""
 
     class Meta:
         ordering = ("topology", "query__name")
+
+
+class QueryAllowance(models.Model):
+    """That an operator lets a query cost more than its team's limits say."""
+
+    query = models.OneToOneField(Query, on_delete=models.CASCADE, related_name="allowance")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("query__name",)
+
+    def __str__(self) -> str:
+        return f"{self.query}: above its limits"
 
 
 class QueryPin(models.Model):

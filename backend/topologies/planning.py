@@ -88,7 +88,7 @@ def plan_newest(topology_id: int) -> bool:
 
 def deployed_queries(topology: Topology) -> list[TopologyQuery]:
     """What the topology answers."""
-    return list(TopologyQuery.objects.filter(topology=topology).select_related("version__query"))
+    return list(topology.answered.select_related("version__query"))
 
 
 def parse_deployed(deployed: Sequence[TopologyQuery], catalog: Catalog) -> list[Query]:
@@ -311,7 +311,7 @@ def compared_with(query: Query, catalog: Catalog, name: str | None) -> tuple[Top
     target = _comparable(query, name)
     if target is None:
         return None
-    others = [one for one in target.deployed.select_related("version__query") if one.query.name != query.name]
+    others = [one for one in target.answered.select_related("version__query") if one.query.name != query.name]
     if not others:
         return None
     parsed = parse_versions([one.version for one in others], catalog)

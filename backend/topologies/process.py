@@ -59,6 +59,7 @@ def launch(run: Run, plan: Plan) -> Launched:
         *("--checkpoint", str(home / "checkpoint")),
         *("--plan", str(plan_file)),
         *("--trigger-ms", str(topology.trigger_ms)),
+        *("--most-combinations", str(int(settings.MILLRACE_MAX_COMBINATIONS))),
         *(("--out", str(home / "out")) if settings.MILLRACE_RESULT_FILES else ()),
     ]
     with log.open("ab") as output:

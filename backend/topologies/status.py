@@ -7,9 +7,9 @@ from typing import Literal
 from backend.topologies.models import Desired, RunState, Topology, TopologyQuery
 
 DeploymentState = Literal["none", "planning", "planned", "active", "failed"]
-QueryStatus = Literal["draft", "deploying", "running", "stopped", "failed"]
+QueryStatus = Literal["draft", "deploying", "running", "suspended", "stopped", "failed"]
 DEPLOYMENT_CHOICES = [(s, s) for s in ("none", "planning", "planned", "active", "failed")]
-STATUS_CHOICES = [(s, s) for s in ("draft", "deploying", "running", "stopped", "failed")]
+STATUS_CHOICES = [(s, s) for s in ("draft", "deploying", "running", "suspended", "stopped", "failed")]
 
 
 def active_revision(topology: Topology) -> int:
@@ -52,10 +52,17 @@ def topology_error(topology: Topology) -> str | None:
     return run.error if run is not None and run.state == RunState.FAILED else topology.deployment_error
 
 
+def suspension_reason(deployment: TopologyQuery) -> str | None:
+    """Why a deployed query is not answered; None if it is."""
+    return deployment.excess if deployment.suspended_at is not None else None
+
+
 def query_status(deployment: TopologyQuery | None) -> QueryStatus:
     """What a query's author wants to know of it."""
     if deployment is None:
         return "draft"
+    if deployment.suspended_at is not None:
+        return "suspended"
     topology = deployment.topology
     state = topology_state(topology)
     if state == "failed":

@@ -11,7 +11,7 @@ from celery.utils.log import get_task_logger
 from django.db.models import F
 from django.utils import timezone
 
-from backend.topologies import planning, reoptimization, supervision
+from backend.topologies import planning, reoptimization, supervision, suspension
 from backend.topologies.models import Desired, Topology
 
 log = get_task_logger(__name__)
@@ -43,7 +43,7 @@ def adapt() -> None:
 
 @shared_task(name="topologies.reconcile")
 def reconcile(topology_id: int) -> None:
-    supervision.reconcile(topology_id, timezone.now())
+    _look_after(topology_id)
 
 
 @shared_task(name="topologies.stop")
@@ -64,6 +64,12 @@ def _try_again(**_: Any) -> None:
     plan_failed_again.delay()
 
 
+def _look_after(topology_id: int) -> None:
+    supervision.reconcile(topology_id, timezone.now())
+    if suspension.suspend_excessive(topology_id, timezone.now()):
+        optimize.delay(topology_id)
+
+
 @shared_task(name="topologies.supervise")
 def supervise() -> None:
     """Look after every topology; a fault of one does not keep the others waiting."""
@@ -71,7 +77,7 @@ def supervise() -> None:
     first: Exception | None = None
     for topology_id in Topology.objects.values_list("pk", flat=True):
         try:
-            supervision.reconcile(topology_id, timezone.now())
+            _look_after(topology_id)
         except Exception as error:
             log.exception("topology %s cannot be supervised", topology_id)
             first = first or error

@@ -1,10 +1,11 @@
-"""Prepares a machine for Millrace: `python3 docker/bootstrap setup|browser|lock|where`.
+"""Prepares a machine for Millrace: `python3 docker/bootstrap setup|browser|lock|audit|where`.
 
 Runs under the system's Python, before `.venv` exists, so it uses the standard library only.
 Every step leaves a stamp in `.venv` and costs nothing when nothing changed.
 
     setup     Python packages, Java, Node, the built front end
     browser   a Chromium for the browser tests; its path goes to .venv/chromium
+    audit     known weaknesses of the pinned packages; ends with 1 if there are, 3 if nobody could say
     lock      requirements.lock anew, from a clean environment and pyproject.toml
     where     what is used: one line per tool
 """
@@ -17,6 +18,7 @@ if sys.version_info < (3, 11):  # noqa: UP036  (an older Python must still be ab
         "`make PYTHON=python3.11 ...`" % sys.version_info[:2]
     )
 
+import audit
 import browser
 import console
 import java
@@ -38,7 +40,13 @@ def where() -> None:
     console.say("chromium", str(browser.find() or "none"))
 
 
-COMMANDS = {"setup": setup, "browser": browser.install, "lock": packages.lock, "where": where}
+COMMANDS = {
+    "setup": setup,
+    "browser": browser.install,
+    "lock": packages.lock,
+    "audit": audit.audit,
+    "where": where,
+}
 
 
 def main() -> int:
@@ -46,13 +54,13 @@ def main() -> int:
         sys.stderr.write(f"usage: python3 docker/bootstrap {'|'.join(COMMANDS)}\n")
         return 2
     try:
-        COMMANDS[sys.argv[1]]()
+        code = COMMANDS[sys.argv[1]]()
     except console.CannotInstall as reason:
         sys.stderr.write(f"millrace: {reason}\n")
         return 1
     except KeyboardInterrupt:
         return 130
-    return 0
+    return code or 0
 
 
 if __name__ == "__main__":

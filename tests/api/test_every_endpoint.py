@@ -84,6 +84,8 @@ TABLE: dict[tuple[str, str], Case] = {
     ("post", "/api/queries/{id}/deploy/"): Case(202, EDITORS, {"topology": "flights"}),
     ("put", "/api/queries/{id}/favourite/"): READ,
     ("delete", "/api/queries/{id}/favourite/"): READ,
+    ("get", "/api/queries/{id}/allowance/"): READ,
+    ("put", "/api/queries/{id}/allowance/"): Case(200, OPERATORS, {"allowed": True}),
     ("get", "/api/queries/{id}/impact/"): READ,
     ("get", "/api/queries/{id}/pin/"): READ,
     ("put", "/api/queries/{id}/pin/"): Case(200, OPERATORS, {"topology": "slow"}),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -11,6 +13,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from backend.client.connection import Connection
+from backend.client.errors import ClientError
 from backend.streams.models import Stream
 from backend.tokens.actions import create_token
 from backend.tokens.models import Token
@@ -93,3 +97,28 @@ def test_live_events_take_a_token(owner: User, streams: dict[str, Stream]) -> No
 
     # 404: it came as far as looking for the topology.
     assert [status(token) for token in (secret, narrow, "millrace_guess")] == [404, 403, 403]
+
+
+def test_the_command_takes_its_token_to_no_other_address() -> None:
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(302)
+            self.send_header("Location", f"http://127.0.0.1:{self.server.server_port}/elsewhere")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            with pytest.raises(ClientError):
+                Connection(f"http://127.0.0.1:{server.server_port}", "secret").get("/api/me/")
+        finally:
+            server.shutdown()
+            thread.join()
+    assert asked == ["/api/me/"]

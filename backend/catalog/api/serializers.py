@@ -8,7 +8,7 @@ from rest_framework import serializers
 from backend.catalog.models import Query, QueryVersion
 from backend.catalog.queries import deployment_of
 from backend.streams.api.serializers import NamedColumnSerializer
-from backend.topologies.status import STATUS_CHOICES, query_status
+from backend.topologies.status import STATUS_CHOICES, query_status, suspension_reason
 
 NAME_PATTERN = r"\A[a-z][a-z0-9_-]{0,62}\Z"
 NAME_MESSAGE = "lower-case letters, digits, _ and -, starting with a letter, at most 63"
@@ -76,6 +76,7 @@ class QuerySerializer(serializers.ModelSerializer[Query]):
     inputs = serializers.SerializerMethodField()
     outputs = NamedColumnSerializer(source="current.outputs", many=True)
     status = serializers.SerializerMethodField()
+    suspended = serializers.SerializerMethodField()
     topology = serializers.SerializerMethodField()
     deployed_version = serializers.SerializerMethodField()
     team = serializers.CharField(source="team.name", allow_null=True, default=None)
@@ -98,6 +99,7 @@ class QuerySerializer(serializers.ModelSerializer[Query]):
             "inputs",
             "outputs",
             "status",
+            "suspended",
             "topology",
             "deployed_version",
             "can_edit",
@@ -121,6 +123,10 @@ class QuerySerializer(serializers.ModelSerializer[Query]):
     @extend_schema_field(serializers.ChoiceField(choices=STATUS_CHOICES))
     def get_status(self, record: Query) -> str:
         return query_status(deployment_of(record))
+
+    def get_suspended(self, record: Query) -> str | None:
+        deployment = deployment_of(record)
+        return None if deployment is None else suspension_reason(deployment)
 
     def get_topology(self, record: Query) -> str | None:
         deployment = deployment_of(record)

@@ -11,6 +11,7 @@ from backend.topologies.status import (
     DEPLOYMENT_CHOICES,
     active_revision,
     deployment_state,
+    suspension_reason,
     topology_error,
     topology_state,
 )
@@ -108,6 +109,7 @@ class TopologyQuerySerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField()
     name = serializers.CharField()
     version = serializers.IntegerField()
+    suspended = serializers.CharField(allow_null=True, help_text="why it is not answered; null if it is")
 
 
 class DeploymentSerializer(serializers.Serializer[Any]):
@@ -184,7 +186,12 @@ class TopologySerializer(serializers.ModelSerializer[Topology]):
 def deployed_queries(record: Topology) -> list[dict[str, Any]]:
     """The queries of a topology, each in its deployed version."""
     return [
-        {"id": one.query_id, "name": one.query.name, "version": one.version.number}
+        {
+            "id": one.query_id,
+            "name": one.query.name,
+            "version": one.version.number,
+            "suspended": suspension_reason(one),
+        }
         for one in record.deployed.all()
     ]
 

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from backend.topologies.api import audit, consequences, pins, views
+from backend.topologies.api import allowances, audit, consequences, pins, views
 
 urlpatterns = [
     path("topologies/", views.TopologyList.as_view()),
@@ -13,6 +13,7 @@ urlpatterns = [
     path("topologies/<name:name>/impact/", consequences.TopologyImpact.as_view()),
     path("topologies/<name:name>/alternatives/", consequences.TopologyAlternatives.as_view()),
     path("topologies/<name:name>/audit/", audit.TopologyAudit.as_view()),
+    path("queries/<key:pk>/allowance/", allowances.QueryAllowed.as_view()),
     path("queries/<key:pk>/pin/", pins.QueryPinned.as_view()),
     path("queries/<key:pk>/impact/", consequences.QueryImpact.as_view()),
     path("streams/<name:name>/impact/", consequences.StreamImpact.as_view()),

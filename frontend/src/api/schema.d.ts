@@ -138,6 +138,24 @@ export interface paths {
         patch: operations["queries_partial_update"];
         trace?: never;
     };
+    "/api/queries/{id}/allowance/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description An operator's word that the limits do not hold for the query. */
+        get: operations["query_allowance"];
+        /** @description An operator's word that the limits do not hold for the query. */
+        put: operations["allow_query"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/queries/{id}/deploy/": {
         parameters: {
             query?: never;
@@ -897,6 +915,14 @@ export interface components {
             /** @description null is every */
             topology?: string | null;
         };
+        /** @description Whether a query may cost more than its team's limits say. */
+        Allowance: {
+            allowed: boolean;
+        };
+        /** @description Whether a query may cost more than its team's limits say. */
+        AllowanceRequest: {
+            allowed: boolean;
+        };
         /** @description The same queries, planned by another method. */
         Alternative: {
             cost: components["schemas"]["Cost"];
@@ -1170,10 +1196,11 @@ export interface components {
          * @description * `failed` - failed
          *     * `lag` - lag
          *     * `stuck` - stuck
+         *     * `suspended` - suspended
          *     * `test` - test
          * @enum {string}
          */
-        KindEnum: "failed" | "lag" | "stuck" | "test";
+        KindEnum: "failed" | "lag" | "stuck" | "suspended" | "test";
         /**
          * @description * `drop` - drop
          *     * `join` - join
@@ -1408,6 +1435,7 @@ export interface components {
             sql: string;
             readonly status: components["schemas"]["QueryStatusEnum"];
             readonly streams: string[];
+            readonly suspended: string | null;
             readonly tags: string[];
             team?: string | null;
             readonly topology: string | null;
@@ -1437,11 +1465,12 @@ export interface components {
          * @description * `draft` - draft
          *     * `deploying` - deploying
          *     * `running` - running
+         *     * `suspended` - suspended
          *     * `stopped` - stopped
          *     * `failed` - failed
          * @enum {string}
          */
-        QueryStatusEnum: "draft" | "deploying" | "running" | "stopped" | "failed";
+        QueryStatusEnum: "draft" | "deploying" | "running" | "suspended" | "stopped" | "failed";
         QueryVersion: {
             /** Format: date-time */
             readonly created_at: string;
@@ -1691,6 +1720,8 @@ export interface components {
         TopologyQuery: {
             id: number;
             name: string;
+            /** @description why it is not answered; null if it is */
+            suspended: string | null;
             version: number;
         };
         TransferRequest: {
@@ -2028,6 +2059,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Query"];
+                };
+            };
+        };
+    };
+    query_allowance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Allowance"];
+                };
+            };
+        };
+    };
+    allow_query: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AllowanceRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Allowance"];
                 };
             };
         };

@@ -112,7 +112,7 @@ function QueryTable(props: { queries: readonly QueryDocument[]; colour: StreamCo
               </td>
               <td class="wide">{windowsOf(query)}</td>
               <td>
-                <StatusBadge state={query.status} />
+                <StatusBadge state={query.status} title={query.suspended} />
                 {query.deployed_version !== null && query.deployed_version !== query.version && (
                   <div class="muted">runs v{query.deployed_version}</div>
                 )}

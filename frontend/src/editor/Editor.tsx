@@ -199,7 +199,7 @@ export function Editor(props: Props): JSX.Element {
           <span class="muted">About</span>
           <input type="text" value={description} readOnly={readOnly} placeholder="What it finds, in one line" onInput={(event) => setDescription(event.currentTarget.value)} />
         </label>
-        {query !== null && <StatusBadge state={query.status} />}
+        {query !== null && <StatusBadge state={query.status} title={query.suspended} />}
         {query !== null && query.topology !== null && <a href={`/topologies/${encodeURIComponent(query.topology)}/`}>{query.topology}</a>}
         {query !== null && <span class="muted">v{query.version}{changed ? " + changes" : ""}</span>}
         <button type="button" class="button" aria-expanded={past !== null} title="Texts that you previewed, saved or deployed" onClick={() => setPast(past === null ? readHistory() : null)}>History</button>

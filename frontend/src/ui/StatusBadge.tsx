@@ -8,6 +8,7 @@ const SIGNS: Readonly<Record<string, string>> = {
   deploying: "…",
   planning: "…",
   stopping: "…",
+  suspended: "⏸",
   stopped: "■",
   draft: "✎",
   failed: "✕",

@@ -73,6 +73,7 @@ def test_a_topology_is_seen_by_prometheus(
     assert found["millrace_topology_heartbeat_timestamp_seconds", one] == NOW.timestamp()
     assert found["millrace_topology_revisions_unplanned", one] == 1
     assert found["millrace_store_bytes", (("store", "S-1"), *one)] == 640
+    assert found["millrace_query_suspended", (("query", "windy"), *one)] == 0
     assert found["millrace_stream_batch_late_tuples", (("stream", "weather"), *one)] == 2
     latency = "millrace_query_latency_seconds"
     assert found[latency, (("quantile", "0.5"), ("query", "windy"), *one)] == 0.02

@@ -34,7 +34,7 @@ from jobs.protocol import (
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    for name in ("topology", "run", "redis", "checkpoint", "plan", "trigger-ms"):
+    for name in ("topology", "run", "redis", "checkpoint", "plan", "trigger-ms", "most-combinations"):
         parser.add_argument(f"--{name}", required=True)
     options = parser.parse_args()
     fault = os.environ.get("MILLRACE_TEST_JOB", "")

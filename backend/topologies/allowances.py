@@ -1,0 +1,40 @@
+"""An operator's word that a query may cost more than its limits say."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+from backend.accounts.queries import is_operator
+from backend.catalog.models import Query
+from backend.errors import Forbidden
+from backend.topologies.models import AuditEntry, QueryAllowance, TopologyQuery
+
+
+def is_allowed(query: Query) -> bool:
+    """True if the limits on estimates, state and results do not hold for the query."""
+    return QueryAllowance.objects.filter(query=query).exists()
+
+
+def allow_query(account: AbstractBaseUser, query: Query, allowed: bool) -> None:
+    """Let a query cost what it costs, or hold it to its limits again.
+
+    What a step may make in one batch stays bounded: that protects the memory of all.
+    """
+    if not is_operator(account):
+        raise Forbidden("operators-only", f"only operators say that {query.name} may cost more")
+    with transaction.atomic():
+        if allowed:
+            QueryAllowance.objects.get_or_create(query=query, defaults={"by": cast(Any, account)})
+        else:
+            QueryAllowance.objects.filter(query=query).delete()
+        deployment = TopologyQuery.objects.filter(query=query).first()
+        if deployment is not None:
+            AuditEntry.objects.create(
+                topology_id=deployment.topology_id,
+                account=cast(Any, account),
+                action="allow" if allowed else "limit",
+                detail=query.name,
+            )
