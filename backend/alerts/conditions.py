@@ -39,8 +39,7 @@ def conditions(observed: Observed, limits: Limits, now: datetime) -> Sequence[tu
     stream, so that it means the same for live streams and for history that is replayed. Stores keep
     so much more than their windows. What a stream's own lateness allows is no lag. `stuck` is wall clock:
     a tuple has waited for so long and no batch was committed since. A topology that shall not run is told
-    of neither.
-    `suspended` goes to whoever asked for failures: a query\'s answers fail to come.
+    of neither. `suspended` goes to whoever asked for failures: a query's answers fail to come.
     """
     found = []
     if limits.on_failed and observed.error is not None:
