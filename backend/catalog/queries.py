@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, cast
 
+from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Prefetch, Q, QuerySet
 
 from backend.bus import connection
@@ -40,8 +41,9 @@ def queries() -> QuerySet[Query]:
     )
 
 
-def search(text: str) -> list[Query]:
-    """Queries that match every part of the text: words, and `stream: owner: tag: status:` filters."""
+def search(text: str, account: AbstractBaseUser) -> list[Query]:
+    """Queries that match every part of the text: words, and `stream: owner: team: tag: status: name:
+    is:favourite` filters; `owner:me` is the account that asks."""
     found = queries()
     status: str | None = None
     for part in text.split():
@@ -55,6 +57,14 @@ def search(text: str) -> list[Query]:
             )
         elif key == "stream":
             found = found.filter(current__inputs__stream__name__iexact=value)
+        elif key == "owner" and value == "me":
+            found = found.filter(owner_id=account.pk)
+        elif key == "team":
+            found = found.filter(team__name__iexact=value)
+        elif key == "name":
+            found = found.filter(name__icontains=value)
+        elif key == "is" and value == "favourite":
+            found = found.filter(favourite_of=account.pk)
         elif key == "owner":
             found = found.filter(owner__username__iexact=value)
         elif key == "tag":

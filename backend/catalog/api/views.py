@@ -61,7 +61,8 @@ class QueryList(APIView):
     def get(self, request: Request) -> Response:
         form = SearchSerializer(data=request.query_params)
         form.is_valid(raise_exception=True)
-        return Response(_shown(request, queries.search(form.validated_data["search"]), many=True))
+        found = queries.search(form.validated_data["search"], request.user)
+        return Response(_shown(request, found, many=True))
 
     @extend_schema(request=QueryWriteSerializer, responses={201: QuerySerializer, 400: BAD})
     def post(self, request: Request) -> Response:

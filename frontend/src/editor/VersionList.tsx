@@ -6,6 +6,7 @@ import { explainError } from "../api/request";
 import { ago, instant } from "../format/quantities";
 import { useLoaded } from "../ui/useLoaded";
 import { useNow } from "../ui/useNow";
+import { PlanChange } from "./PlanChange";
 import { SqlDiff } from "./SqlDiff";
 
 interface Props {
@@ -44,6 +45,7 @@ export function VersionList({ query, onReverted }: Props): JSX.Element {
                 <button type="button" class="button small" title={`Writes v${query.version + 1} with this text`} onClick={() => revert(version.sql)}>Revert to v{version.number}</button>
               )}
             </div>
+            {open === version.number && texts.has(version.number - 1) && <PlanChange name={query.name} before={texts.get(version.number - 1) ?? ""} after={version.sql} />}
             {open === version.number && <SqlDiff before={texts.get(version.number - 1) ?? version.sql} after={version.sql} label={`SQL of version ${version.number}`} />}
           </li>
         ))}

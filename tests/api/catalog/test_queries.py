@@ -13,6 +13,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from backend.accounts.models import Team
 from backend.catalog.actions import add_version, create_query
 from backend.catalog.models import Query, QueryVersion
 from backend.streams.models import Stream
@@ -88,7 +89,9 @@ def test_a_query_cannot_read_itself(as_owner: Client, post: Post, query: Query) 
     assert (answer.status_code, answer.json()["errors"][0]["found"]) == (400, "stream windy")
 
 
-def test_search_narrows(as_owner: Client, owner: User, teammate: User, query: Query) -> None:
+def test_search_narrows(
+    as_owner: Client, as_teammate: Client, owner: User, teammate: User, team: Team, query: Query
+) -> None:
     create_query(teammate, "calm", TWO_WAY.replace("w.wind", "w.wind AS calm_wind"), "", ["still"])
 
     def names(search: str) -> list[str]:
@@ -104,6 +107,15 @@ def test_search_narrows(as_owner: Client, owner: User, teammate: User, query: Qu
     assert names("status:running") == []
     assert names("d.origin = w.origin") == ["calm", "windy"]
     assert names("%_") == []
+    assert names("owner:me") == ["windy"]
+    assert names("name:al owner:bob") == ["calm"]
+    assert names("team:airside") == []
+    Query.objects.filter(name="calm").update(team=team)
+    assert names("team:airside") == ["calm"]
+    as_teammate.put(f"/api/queries/{query.pk}/favourite/")
+    assert names("is:favourite") == []
+    as_owner.put(f"/api/queries/{query.pk}/favourite/")
+    assert names("is:favourite") == ["windy"]
 
 
 def test_who_may(
