@@ -7,7 +7,7 @@ from django.shortcuts import render
 
 from backend.accounts.queries import is_operator, role_of
 
-Props = dict[str, str | int | None]
+Props = dict[str, str | int | list[dict[str, str]] | None]
 
 
 def island(

@@ -7,6 +7,7 @@ import type { StreamColour } from "../colour/streams";
 import { FavouriteButton } from "../catalog/FavouriteButton";
 import { StatusBadge } from "../ui/StatusBadge";
 import type { SchemaRelation } from "./completion";
+import type { SqlFunction } from "./functions";
 import { watchDeployment, type Deployment } from "./deployment";
 import { DeploymentLine } from "./DeploymentLine";
 import { dropDraft, keepDraft, readDraft } from "./draft";
@@ -30,6 +31,7 @@ interface Props {
   readonly streams: readonly StreamDocument[] | null;
   readonly streamsProblem: string | null;
   readonly queries: readonly QueryDocument[];
+  readonly functions: readonly SqlFunction[];
   readonly colour: StreamColour;
 }
 
@@ -157,6 +159,7 @@ export function Editor(props: Props): JSX.Element {
       doc: sql,
       state: shared === null ? readUndo(query?.id ?? null, sql) : null,
       schema: () => schema.current,
+      functions: props.functions,
       onChange: setSql,
       onSave: () => keys.current.save(),
       onDeploy: () => keys.current.deploy(),

@@ -34,6 +34,14 @@ describe("sourcesOf", () => {
 });
 
 describe("offersAt", () => {
+  it("offers the administrator's functions, with what they take, only where an expression stands", () => {
+    const own = [{ sql: "similarity", signature: "similarity(string, string) → double, 0.5 µs per pair" }];
+    const text = "SELECT 1 FROM weather w WHERE ";
+    const offer = offersAt(text, text.length, schema, own).offers.find((found) => found.label === "similarity");
+    expect(offer).toMatchObject({ kind: "function", template: "similarity(${})", detail: own[0]?.signature });
+    expect(offersAt("SELECT 1 FROM ", 14, schema, own).offers.map((found) => found.label)).not.toContain("similarity");
+  });
+
   it("knows the columns behind an alias, even when FROM comes later", () => {
     expect(labels("SELECT d.| FROM departures AS d")).toEqual(["at", "origin"]);
     expect(labels("SELECT d.or| FROM departures AS d")).toEqual(["at", "origin"]);

@@ -1,5 +1,5 @@
 /** What the editor offers at a place: streams, windows, columns of the aliases in scope, functions, clauses. */
-import { SQL_FUNCTIONS } from "./functions";
+import { SQL_FUNCTIONS, type SqlFunction } from "./functions";
 import { clauseAt, sourcesOf, type Source } from "./scope";
 
 export interface SchemaRelation {
@@ -51,14 +51,14 @@ function columnsOf(source: Source, schema: readonly SchemaRelation[]): SchemaRel
  *
  * `offersAt("SELECT d. FROM departures AS d", 9, schema)` has the columns of departures.
  */
-export function offersAt(sql: string, position: number, schema: readonly SchemaRelation[]): Offers {
+export function offersAt(sql: string, position: number, schema: readonly SchemaRelation[], own: readonly SqlFunction[] = []): Offers {
   const place = clauseAt(sql, position);
   if (place.kind === "none") return { from: position, offers: [] };
   const sources = sourcesOf(sql);
-  return { from: place.from, offers: offersFor(place, sources, schema) };
+  return { from: place.from, offers: offersFor(place, sources, schema, own) };
 }
 
-function offersFor(place: Exclude<ReturnType<typeof clauseAt>, { kind: "none" }>, sources: readonly Source[], schema: readonly SchemaRelation[]): Offer[] {
+function offersFor(place: Exclude<ReturnType<typeof clauseAt>, { kind: "none" }>, sources: readonly Source[], schema: readonly SchemaRelation[], own: readonly SqlFunction[]): Offer[] {
   const taken = new Set(sources.map((source) => source.alias));
   switch (place.kind) {
     case "start":
@@ -91,7 +91,7 @@ function offersFor(place: Exclude<ReturnType<typeof clauseAt>, { kind: "none" }>
         })),
       );
       const aliases = sources.map((source): Offer => ({ label: source.alias, kind: "alias", detail: source.stream, boost: 2 }));
-      const functions = SQL_FUNCTIONS.map((entry): Offer => ({
+      const functions = [...own, ...SQL_FUNCTIONS].map((entry): Offer => ({
         label: entry.sql,
         kind: "function",
         template: `${entry.sql}(\${})`,

@@ -9,6 +9,7 @@ import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutt
 import { tags } from "@lezer/highlight";
 import type { Problem } from "../api/documents";
 import { offersAt, type Offer, type SchemaRelation } from "./completion";
+import type { SqlFunction } from "./functions";
 import { problemSpan } from "./problemSpan";
 
 export interface SqlEditorOptions {
@@ -16,6 +17,8 @@ export interface SqlEditorOptions {
   /** What `state` gave when the page was left with this text; null to begin without a past. */
   readonly state: unknown;
   readonly schema: () => readonly SchemaRelation[];
+  /** Functions of the administrator, beside those of SQL. */
+  readonly functions: readonly SqlFunction[];
   readonly onChange: (sql: string) => void;
   readonly onSave: () => void;
   readonly onDeploy: () => void;
@@ -78,7 +81,7 @@ export function createSqlEditor(element: HTMLElement, options: SqlEditorOptions)
     // By itself only while a name is being written; after a space only when asked (Ctrl-Space) or behind FROM and JOIN.
     const asked = context.explicit || /[\w.[]/.test(before) || context.matchBefore(/\b(?:from|join|where|and|on)\s+$/i) !== null;
     if (!asked) return null;
-    const { from, offers } = offersAt(context.state.doc.toString(), context.pos, options.schema());
+    const { from, offers } = offersAt(context.state.doc.toString(), context.pos, options.schema(), options.functions);
     return offers.length === 0 ? null : { from, options: offers.map(completionOf), validFor: /^[\w$]*$/ };
   };
   const run = (action: () => void) => (): boolean => {

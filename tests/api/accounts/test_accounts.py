@@ -48,6 +48,7 @@ def test_an_island_gets_its_props(as_teammate: Client, query: Query) -> None:
     assert name == "editor"
     assert json.loads(unescape(props)) == {
         "queryId": query.pk,
+        "functions": [],
         "me": {"username": "bob", "is_operator": False, "is_staff": False, "role": "author"},
     }
     assert as_teammate.get("/topologies/none/").status_code == 404

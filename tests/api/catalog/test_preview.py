@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
+from html import unescape
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,8 +17,11 @@ from django.test import Client
 from backend.catalog import preview
 from backend.streams.models import Stream
 from jobs.protocol import stream_key
+from optimizer.udf import library
+from optimizer.udf.reader import SETTING
 
 Post = Callable[..., Any]
+SHIPPED = Path(library.__file__).with_name("functions.yaml")
 PAIRS = """SELECT d.flight, w.wind, d.at
 FROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w WHERE d.origin = w.origin
 """
@@ -117,3 +124,21 @@ def test_a_preview_is_bounded(
     with preview._PLACES, preview._PLACES:
         busy = post(as_owner, "/api/sql/preview/", {"sql": "SELECT w.wind FROM weather AS w"})
     assert (busy.status_code, busy.json()["code"]) == (503, "previews-busy")
+
+
+def test_a_preview_calls_the_functions_that_the_settings_allow(
+    as_owner: Client, post: Post, filled: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = PAIRS.replace("WHERE d.origin = w.origin", "WHERE similarity(d.origin, w.origin) > 0.9")
+    refused = post(as_owner, "/api/sql/preview/", {"sql": text})
+    assert refused.status_code == 400
+    assert "function similarity" in refused.content.decode()
+    monkeypatch.setenv(SETTING, str(SHIPPED))
+    answer = post(as_owner, "/api/sql/preview/", {"sql": text}).json()
+    assert answer["rows"] == post(as_owner, "/api/sql/preview/", {"sql": PAIRS}).json()["rows"]
+    html = as_owner.get("/queries/new/").content.decode()
+    props = json.loads(unescape(re.findall(r'data-island="editor" data-props="([^"]*)"', html)[0]))
+    assert {
+        "sql": "similarity",
+        "signature": "similarity(string, string) → double, 0.5 µs per pair",
+    } in props["functions"]
