@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from jobs.expressions.user import NotAllowed, function_of
 from jobs.rules import RuleIndex
 from jobs.stage import needed_columns
 from optimizer.errors import InputError, Place
-from optimizer.graph import PhysicalGraph
+from optimizer.graph import PhysicalGraph, expressions_of
+from optimizer.udf.names import user_calls
 
 
 def check_usable(graph: PhysicalGraph, running: PhysicalGraph | None, partitions: int, plan_id: str) -> None:
     """Raise `InputError` unless `graph` can follow `running` in a job with so many partitions.
 
     A plan that names what it does not contain is refused here rather than in the middle of a
-    batch; so is one that declares a stream's columns differently from what is stored.
+    batch; so is one that declares a stream's columns differently from what is stored, and one that calls
+    functions that this job may not.
     """
     place = f"plan {plan_id}"
     for store in graph.stores:
@@ -39,6 +42,13 @@ def check_usable(graph: PhysicalGraph, running: PhysicalGraph | None, partitions
             needed_columns(graph, stream.name)
     except KeyError as error:
         raise InputError("bad-plan", Place(place), f"unknown id {error}", "ids of this plan") from error
+    for rule in graph.rules:
+        for call in (call for expression in expressions_of(rule) for call in user_calls(expression)):
+            try:
+                function_of(call)
+            except NotAllowed as error:
+                where = Place(place, path=f"rules.{rule.id}")
+                raise InputError("unknown-function", where, str(error), "functions of that file") from error
     declared = {stream.name: stream for stream in running.streams} if running is not None else {}
     for stream in graph.streams:
         known = declared.get(stream.name)

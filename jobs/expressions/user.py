@@ -35,12 +35,12 @@ def function_of(call: Call) -> UserFunction:
     name = user_name(call.function)
     function = None if name is None else allowed_functions().find(name)
     if function is None:
-        raise NotAllowed(f"the plan calls function {name}, which the file in {SETTING} does not allow")
+        raise NotAllowed(f"a call of {name}, which the file in {SETTING} does not allow")
     if function.returns is not call.type or function.arguments != tuple(a.type for a in call.arguments):
         types = ", ".join(argument.type for argument in call.arguments)
         raise NotAllowed(
-            f"the plan calls {name}({types}) for a {call.type}, "
-            f"but {function.signature} gives a {function.returns}"
+            f"a call of {name}({types}) for a {call.type}, "
+            f"where the file in {SETTING} has {function.signature} for a {function.returns}"
         )
     return function
 

@@ -10,8 +10,11 @@ import pytest
 from jobs.expressions import compile_expression
 from jobs.expressions.screen import staged
 from jobs.expressions.user import NotAllowed
+from jobs.usable import check_usable
 from optimizer.catalog import Catalog
-from optimizer.sql import parse_predicate
+from optimizer.errors import InputError
+from optimizer.plan import plan
+from optimizer.sql import parse_predicate, parse_query
 from optimizer.stream import Stream
 from optimizer.types import ColumnType
 from optimizer.udf.reader import SETTING, allowed_functions
@@ -73,12 +76,23 @@ def test_a_function_that_the_job_may_not_call_is_named(
 ) -> None:
     condition = parse_predicate("near(r.b, s.k)", allowed)
     monkeypatch.delenv(SETTING)
-    with pytest.raises(NotAllowed, match="calls function near, which the file in MILLRACE_FUNCTIONS"):
+    with pytest.raises(NotAllowed, match="a call of near, which the file in MILLRACE_FUNCTIONS"):
         compile_expression(condition)
     other = tmp_path / "other.yaml"
     other.write_text(DECLARED.replace("[bigint, bigint]", "[double, double]"))
     monkeypatch.setenv(SETTING, str(other))
     with pytest.raises(
-        NotAllowed, match=r"calls near\(bigint, bigint\) for a boolean, but near\(double, double"
+        NotAllowed, match=r"near\(bigint, bigint\) for a boolean, where .* has near\(double, double"
     ):
         compile_expression(condition)
+
+
+def test_a_job_refuses_a_plan_whose_functions_it_may_not_call(
+    allowed: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "SELECT near(r.b, s.b) AS close FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.k = s.k"
+    graph = plan([parse_query(text, "q", allowed)], allowed).graph
+    check_usable(graph, None, 1, "p1")
+    monkeypatch.delenv(SETTING)
+    with pytest.raises(InputError, match=r"plan p1: rules\..* found a call of near, which the file in"):
+        check_usable(graph, None, 1, "p1")
