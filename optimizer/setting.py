@@ -9,11 +9,12 @@ from math import inf
 from optimizer.catalog import Catalog
 from optimizer.errors import Infeasible
 from optimizer.methods import METHODS
+from optimizer.methods.kept import rerouted
 from optimizer.problem import Options, Solution
 from optimizer.query import Query
 from optimizer.statistics import StatisticsProvider
 from optimizer.translate import Retain, Translation, grow_settled, to_problem
-from optimizer.translate.copies import Copies, largest_load
+from optimizer.translate.copies import Copies, kept_columns, largest_load
 from optimizer.translate.forest import Forest
 from optimizer.translate.model import QueryTerms
 from optimizer.translate.problem import Widening
@@ -23,6 +24,8 @@ _TRIAL_QUERIES = 12
 """Widenings that touch more queries than this are not tried: a trial must stay small."""
 _GREEDY_QUERIES = 4
 """Up to so many queries a trial weighs materialized results too; beyond, only base stores."""
+_REROUTINGS = 3
+"""Times that orders are routed anew around the copies that shared stores keep; each may change these."""
 _TRIED_QUERIES = 250
 """All trials of a search together, counted in queries: a bound on work that no clock makes random."""
 
@@ -73,12 +76,40 @@ class Setting:
             # optimum need not be the cheapest any more, and the greedy plan may have overtaken it.
             rival = replace(self, method="greedy", options=_hasty(self.options))
             try:
-                other, found = rival.solve(queries, running, widening)
+                found = rival.solve(queries, running, widening)[1]
             except Infeasible:
                 # Heuristics may miss a narrow budget or capacity that the program kept.
-                return forest, settled
+                found = settled
             if found.cost.total < settled.cost.total * (1 - 1e-9):
-                return other, replace(settled, orders=found.orders, stores=found.stores, cost=found.cost)
+                forest, settled = self._instead(translation, solution, found)
+        return self._around_kept_copies(translation, solution, forest, settled)
+
+    def _instead(
+        self, translation: Translation, solution: Solution, found: Solution
+    ) -> tuple[Forest, Solution]:
+        """Another plan in a solution's place, with what the solution has proven."""
+        there = replace(solution, orders=found.orders, stores=found.stores)
+        return grow_settled(there, translation, self.options, self.copies)
+
+    def _around_kept_copies(
+        self, translation: Translation, solution: Solution, forest: Forest, settled: Solution
+    ) -> tuple[Forest, Solution]:
+        """The plan, or a cheaper one whose orders know which copies of shared stores are kept."""
+        options = self.options
+        limited = options.task_capacity is not None or options.storage_budget is not None
+        if limited or self.method not in ("ilp", "greedy"):
+            return forest, settled
+        for _ in range(_REROUTINGS):
+            kept = kept_columns(forest)
+            if not kept:
+                break
+            found = rerouted(translation.problem, options, settled, kept)
+            if found is None:
+                break
+            other, cheaper = self._instead(translation, solution, found)
+            if cheaper.cost.total >= settled.cost.total * (1 - 1e-9):
+                break
+            forest, settled = other, cheaper
         return forest, settled
 
     def _check_loads(self, forest: Forest) -> None:

@@ -93,6 +93,17 @@ def task_loads(forest: Forest) -> dict[StoreKey, float]:
     return loads
 
 
+def kept_columns(forest: Forest) -> dict[str, frozenset[str]]:
+    """Columns of the copies of streams that several relations share, where it matters which they are."""
+    kept: dict[str, set[str]] = {}
+    for node in forest.nodes():
+        if node.store is not None and node.store.stream in forest.undecided and node.store.tasks > 1:
+            found = kept.setdefault(node.store.stream, set())
+            if node.store.partitioning is not None:
+                found.add(node.store.partitioning[1])
+    return {stream: frozenset(kept[stream]) for stream in sorted(kept)}
+
+
 def largest_load(forest: Forest) -> float:
     """Tuples per second that the busiest task of all stores receives."""
     return max(task_loads(forest).values(), default=0.0)
