@@ -13,7 +13,7 @@ from math import prod
 
 from optimizer.canonical import conjuncts, sort_key
 from optimizer.costs import SHORTEST_WINDOW_S, mean_life_s
-from optimizer.expression import Call, Expression
+from optimizer.expression import Call, Expression, inputs_of
 from optimizer.graph import GraphStore, PhysicalGraph, ProbeRule, Rule, SourceRule, StoreRule, WindowBound
 from optimizer.statistics.defaults import default_selectivity
 from optimizer.statistics.provider import StatisticsProvider
@@ -122,11 +122,20 @@ class _Estimator:
     def _partners(self, rule: ProbeRule, without: frozenset[Expression] = frozenset()) -> float:
         """Stored tuples that one arriving tuple is joined with, some predicates left out."""
         equalities = [Call("eq", (e.probe, e.stored), ColumnType.BOOLEAN) for e in rule.equalities]
-        share = prod(self._share(p) for p in sorted({*equalities, *rule.predicates} - without, key=sort_key))
+        checked = {*equalities, *rule.predicates} - without
         store = self.stores[rule.store]
-        if store.is_base:
-            return self._stored_rate(store.id) * self._window_s(rule.windows, rule.renames[0][1]) * share
-        return self._volume(store.id) * share
+        if not store.is_base:
+            return self._volume(store.id) * self._shares(checked)
+        name, held = rule.renames[0][1], self._stored_rate(store.id)
+        # The store holds what any query's filter passes: a query's own passes a part of the stream, not
+        # the same part of that.
+        filters = {condition for condition in checked if inputs_of(condition) == {name}}
+        if filters:
+            held = min(held, self._rate(store.inputs[0].stream) * self._shares(filters))
+        return held * self._window_s(rule.windows, name) * self._shares(checked - filters)
+
+    def _shares(self, conditions: Iterable[Expression]) -> float:
+        return prod(self._share(condition) for condition in sorted(conditions, key=sort_key))
 
     def _stored_rate(self, store: str) -> float:
         return sum(self._produced(self.origins[rule.edge]) for rule in self.feeds[store])

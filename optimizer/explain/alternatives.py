@@ -67,7 +67,7 @@ def _alternative(search: OrderSearch, there: Installed, query: JoinQuery, start:
     best = search.cheapest(query, start, free, avoid=chosen[0])
     if best is None:
         return None
-    paid = sum(search.price(query, step) for step in chosen if step not in free)
+    paid = sum(search.price(step) for step in chosen if step not in free)
     inputs = search.inputs
     return Alternative(
         query=query.id,

@@ -35,9 +35,12 @@ class MarginalCost:
     most_like_steps: int
     """Steps of that query."""
     most_like_reused: int
+    exact: bool = True
+    """False if there were too many orders to look at all: `probe` is then at most so much, not less."""
 
     def __str__(self) -> str:
-        share = "" if self.probe_share is None else f", +{100 * self.probe_share:.0f} % probes"
+        most = "" if self.exact else "at most "
+        share = "" if self.probe_share is None else f", {most}+{100 * self.probe_share:.0f} % probes"
         stores = f"+{len(self.new_stores)} store{'' if len(self.new_stores) == 1 else 's'}"
         return f"{stores}{share}, {self.reuse}"
 
@@ -109,6 +112,8 @@ def _priced(plan: Plan, name: str, one: Translation) -> MarginalCost:
         for start in sorted(joined.relations)
     ]
     found = [order for order in orders if order is not None]
+    if len(found) < len(orders):
+        raise ValueError(f"query {name} has an input from which no order leads to its results")
     probe = sum(cost for cost, _ in found)
     steps = {step for _, path in found for step in path}
     reused = steps & free
@@ -127,4 +132,5 @@ def _priced(plan: Plan, name: str, one: Translation) -> MarginalCost:
         most_like=like,
         most_like_steps=there.steps_of[like] if like else 0,
         most_like_reused=overlap[like] if like else 0,
+        exact=search.exact,
     )

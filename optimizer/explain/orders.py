@@ -16,8 +16,9 @@ from optimizer.problem import JoinQuery
 from optimizer.translate import Translation
 from optimizer.translate.equalities import equality_class
 
-_MOST_PRICED = 1500
-"""Steps that are priced for one query, over all its starts: some 15 ms. Stars of eight and more inputs
+_MOST_PRICED = 900
+"""Steps that are priced for one query, over all its starts, before an order is completed by its cheapest next
+steps: some 15 ms. Six inputs have fewer, whatever joins them; stars of eight and more
 have more."""
 Sub = tuple[frozenset[str], frozenset[str]]
 """A sub-query: its relations and predicates, by structural identity."""
@@ -25,11 +26,17 @@ Sub = tuple[frozenset[str], frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Tuples that started at `start` and became `source` are sent to the store of `store`."""
+    """Tuples that started at `start` and became `source` are sent to the store of `store`.
+
+    Queries that join the same relations by other predicates take other steps, even if they send the
+    same tuples to the same store.
+    """
 
     start: str
     source: Sub
     store: Sub
+    predicates: frozenset[str]
+    """Of what leaves the step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +72,11 @@ def installed(plan: Plan) -> Installed:
         for predicates, name in targets:
             state, held, left = frozenset({order.start}), frozenset[str](), set(predicates)
             for step in order.steps:
-                key = Step(order.start, (state, held), (step.store.relations, step.store.predicates))
-                users[key].add((name, order.start))
-                state |= step.store.relations
+                source, state = state, state | step.store.relations
                 now = {p for p in left if reads[p] <= state}
                 left -= now
+                probed = (step.store.relations, step.store.predicates)
+                users[Step(order.start, (source, held), probed, held | now)].add((name, order.start))
                 held |= now
     copies: dict[str, set[str | None]] = defaultdict(set)
     for stored in plan.graph.stores:
@@ -110,6 +117,10 @@ class OrderSearch:
         self._equal: dict[tuple[frozenset[str], str, str], frozenset[str]] = {}
         """Inputs with a column that equals a stored one, by the predicates that hold: the same for
         every start."""
+        self._held: dict[tuple[str, frozenset[str]], frozenset[str]] = {}
+        """A query's predicates over a set of relations."""
+        self.exact = True
+        """False once some order was completed without looking at all ways."""
 
     def cheapest(
         self, query: JoinQuery, start: str, free: Set[Step], avoid: Step | None = None
@@ -135,14 +146,17 @@ class OrderSearch:
             following = []
             source = (state, self._inside(query, state))
             for store in self._stores(query, state):
-                step = Step(start, source, store)
+                step = Step(start, source, store, self._inside(query, state | store[0]))
                 if step != avoid:
-                    price = 0.0 if step in free else self.price(query, step)
+                    price = 0.0 if step in free else self.price(step)
                     following.append((cost + price, sorted(state | store[0]), step))
             left -= len(following)
             if left < 0 and following:
-                # Depth first from here: what is on the queue would take too long.
+                # Depth first from here: what is on the queue would take too long. What was seen on other
+                # ways must not end this one.
+                self.exact = False
                 queue.clear()
+                done.clear()
                 following = [min(following, key=lambda entry: entry[:2])]
             for total, reached, step in following:
                 paths.append((*paths[number], step))
@@ -150,7 +164,11 @@ class OrderSearch:
         return None
 
     def _inside(self, query: JoinQuery, state: frozenset[str]) -> frozenset[str]:
-        return frozenset(p for p in query.predicates if self.reads[p] <= state)
+        found = self._held.get((query.id, state))
+        if found is None:
+            found = frozenset(p for p in query.predicates if self.reads[p] <= state)
+            self._held[query.id, state] = found
+        return found
 
     def _stores(self, query: JoinQuery, state: frozenset[str]) -> Iterator[Sub]:
         """Stores that may be probed next: those that a predicate connects, or any if none is."""
@@ -167,37 +185,36 @@ class OrderSearch:
         ]
         yield from connected or stores
 
-    def price(self, query: JoinQuery, step: Step) -> float:
-        """Tuples per second that the step sends, copies counted."""
+    def price(self, step: Step) -> float:
+        """Tuples per second that the step sends, copies counted, and what its predicates cost to evaluate."""
         sent = self.model.rate(step.start, *step.source)
         relations = step.store[0]
+        fresh = step.predicates - step.source[1] - step.store[1]
+        evaluated = self.model.evaluation(step.start, step.source[0] | relations, step.predicates, fresh)
         tasks = self.model.tasks(relations)
-        if tasks == 1:
-            return sent
+        return sent * (1 if tasks == 1 or self._is_routed(step) else tasks) + evaluated
+
+    def _is_routed(self, step: Step) -> bool:
+        relations = step.store[0]
         if len(relations) > 1:
-            return sent if self._knows_result(query, step) else sent * tasks
+            return self._knows_result(step)
         (relation,) = relations
         columns = self.there.copies.get(stream_of(self.inputs[relation]))
         # A stream that is not stored yet will be partitioned by what its first probes know.
-        known = columns is None or any(
-            self._knows(query, step, relation, c) for c in columns if c is not None
-        )
-        return sent if known else sent * tasks
+        return columns is None or any(self._knows(step, relation, c) for c in columns if c is not None)
 
-    def _knows_result(self, query: JoinQuery, step: Step) -> bool:
+    def _knows_result(self, step: Step) -> bool:
         copies = self.there.result_copies.get(step.store, ())
-        return any(self._knows(query, step, relation, column) for relation, column in copies)
+        return any(self._knows(step, relation, column) for relation, column in copies)
 
-    def _knows(self, query: JoinQuery, step: Step, relation: str, column: str) -> bool:
+    def _knows(self, step: Step, relation: str, column: str) -> bool:
         name = self.inputs[relation]
         kind = self.one.stream(stream_of(name)).column_type(column)
         if kind is None:
             return False
-        state = step.source[0] | step.store[0]
-        inside = self._inside(query, state)
-        asked = (inside, name, column)
+        asked = (step.predicates, name, column)
         if asked not in self._equal:
-            conditions = [self.expressions[p] for p in sorted(inside)]
+            conditions = [self.expressions[p] for p in sorted(step.predicates)]
             equal = equality_class(Column(name, column, kind), conditions)
             self._equal[asked] = frozenset(c.input for c in equal)
         return any(self.inputs[relation] in self._equal[asked] for relation in step.source[0])

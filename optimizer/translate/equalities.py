@@ -28,26 +28,25 @@ def hashes_agree(left: ColumnType, right: ColumnType) -> bool:
 
 def equality_class(column: Column, predicates: Iterable[Expression]) -> frozenset[Column]:
     """The columns that equal `column` wherever all predicates hold, itself included."""
-    pairs = [
-        (p.arguments[0], p.arguments[1])
+    left = [
+        p.arguments
         for p in predicates
         if isinstance(p, Call)
         and p.function == "eq"
         and hashes_agree(p.arguments[0].type, p.arguments[1].type)
     ]
-    reached: set[Expression] = {column}
-    grown = True
+    reached, grown = {column}, True
     while grown:
-        grown = False
-        for left, right in pairs:
-            if (
-                isinstance(left, Column)
-                and isinstance(right, Column)
-                and (left in reached) != (right in reached)
-            ):
-                reached |= {left, right}
+        grown, pairs, left = False, left, []
+        for one, other in pairs:
+            if not (isinstance(one, Column) and isinstance(other, Column)):
+                continue
+            if one in reached or other in reached:
+                reached |= {one, other}
                 grown = True
-    return frozenset(c for c in reached if isinstance(c, Column))
+            else:
+                left.append((one, other))
+    return frozenset(reached)
 
 
 def split_equality(predicate: Expression, bound: frozenset[str], stored: frozenset[str]) -> Equality | None:

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import lru_cache
+from math import prod
 
 from optimizer.canonical import canonical_names, sort_key
 from optimizer.catalog import Catalog
@@ -221,16 +222,17 @@ def _inserted(
 ) -> dict[str, float]:
     """Tuples per second that one copy of each joined stream's store takes in, whoever reads it.
 
-    A stream is stored once, however many filters read it: the tuples that any filter passes.
+    A stream is stored once, however many filters read it: the tuples that any filter passes. Filters
+    count as independent, as the alternatives of one filter do.
     """
-    passing: dict[str, dict[Expression | None, float]] = defaultdict(dict)
+    missed: dict[str, dict[Expression | None, float]] = defaultdict(dict)
     for occurrence in (occurrences[relation.id] for relation in relations):
-        own = occurrence.filter
+        own, rate = occurrence.filter, rates[occurrence.stream]
         condition = None if own is None else over(own, {occurrence.input: occurrence.stream})
-        passing[occurrence.stream][condition] = rates[occurrence.id]
+        missed[occurrence.stream][condition] = 1.0 - rates[occurrence.id] / rate if rate else 0.0
     return {
-        stream: rates[stream] if everything else min(rates[stream], sum(sorted(passing[stream].values())))
-        for stream in sorted(passing)
+        stream: rates[stream] if everything else rates[stream] * (1.0 - prod(sorted(missed[stream].values())))
+        for stream in sorted(missed)
     }
 
 
