@@ -25,9 +25,11 @@ from tests.bench.optimizer.measure import (
     solve_row,
 )
 from tests.bench.optimizer.plots import draw
+from tests.bench.optimizer.prices import price_table
 from tests.bench.optimizer.section import section
 
 LITERAL_ROWS = ("100 x 3, 100", "10 x 4, 100", "10 x 5, 100", "10 x 5, 10")
+UNSEEN_ROWS = ("100 x 5, 100", "100 x 5, 10")
 HEURISTIC_ROWS = ("100 x 3, 100", "30 x 5, 100", "30 x 5, 10")
 
 
@@ -36,6 +38,9 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="the folder to write to")
     parser.add_argument("--scale", type=float, default=1.0, help="of seeds and rows (default: 1)")
     parser.add_argument("--time-limit", type=float, default=10.0, help="seconds per solve (default: 10)")
+    parser.add_argument(
+        "--unseen-seed", type=int, default=7919, help="of instances that nothing was tuned on (default: 7919)"
+    )
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     limit: float = given.time_limit
@@ -58,7 +63,15 @@ def main() -> int:
         for row in rows
         if row.label in LITERAL_ROWS
         for copies in (FREE, PAID)
-        if (found := solve_literally(row, copies, limit)) is not None
+        for seed in seeds
+        if (found := solve_literally(row, copies, seed, limit)) is not None
+    ]
+    unseen = [
+        solve_row(row, copies, varied, given.unseen_seed, limit)
+        for row in rows
+        if row.label in UNSEEN_ROWS
+        for copies in (FREE, PAID)
+        for varied in (False, True)
     ]
     gaps = [
         gap
@@ -71,16 +84,30 @@ def main() -> int:
     counts = (10, 20, 30, 50, 70, 100) if full else (10, 30, 50)
     points = [scaling(n, asked, seed, limit) for n in (10, 100) for asked in counts for seed in seeds]
     firsts = [first_plans(n) for n in (10, 100)]
+    prices = price_table()
 
     plots = draw(given.out, points, solved)
     machine = ", ".join(f"{key} {value}" for key, value in describe_machine().items())
-    text = section(solved, literals, gaps, points, firsts, plots=plots, limit_s=limit, machine=machine)
+    text = section(
+        solved,
+        literals,
+        gaps,
+        points,
+        firsts,
+        unseen=unseen,
+        prices=prices,
+        plots=plots,
+        limit_s=limit,
+        machine=machine,
+    )
     (given.out / "optimizer.md").write_text(text)
     document = {
         "scale": given.scale,
         "machine": describe_machine(),
         "targets": [asdict(row) for row in rows],
         "solved": [asdict(run) for run in solved],
+        "unseen": [asdict(run) for run in unseen],
+        "prices": [asdict(price) for price in prices],
         "literal": [asdict(found) for found in literals],
         "heuristics": [asdict(gap) for gap in gaps],
         "scaling": [asdict(point) for point in points],

@@ -75,6 +75,7 @@ class Literal:
 
     row: str
     copies: str
+    seed: int
     orders: int
     columns: int
     rows: int
@@ -153,9 +154,9 @@ def solve_row(row: Row, copies: str, varied: bool, seed: int, limit_s: float) ->
     )
 
 
-def solve_literally(row: Row, copies: str, limit_s: float) -> Literal | None:
+def solve_literally(row: Row, copies: str, seed: int, limit_s: float) -> Literal | None:
     """The literal program with the same solver; None if it is refused for its size."""
-    problem = instance(row.queries, row.size, row.relations, 0)
+    problem = instance(row.queries, row.size, row.relations, seed)
     options = Options(storage_weight=WEIGHTS[copies])
     begun = perf_counter()
     try:
@@ -170,6 +171,7 @@ def solve_literally(row: Row, copies: str, limit_s: float) -> Literal | None:
     return Literal(
         row=row.label,
         copies=copies,
+        seed=seed,
         orders=literal.orders,
         columns=len(literal.program.cost),
         rows=len(literal.program.row_lower),

@@ -15,6 +15,7 @@ from tests.bench.optimizer.measure import (
     Solved,
     middle,
 )
+from tests.bench.optimizer.prices import Price
 
 
 def section(
@@ -24,6 +25,8 @@ def section(
     points: Sequence[Scaling],
     firsts: Sequence[FirstPlan],
     *,
+    unseen: Sequence[Solved],
+    prices: Sequence[Price],
     plots: Sequence[str],
     limit_s: float,
     machine: str,
@@ -51,13 +54,25 @@ def section(
             ),
             _target_rows(solved),
         ),
+        "### A seed that nothing was tuned on\n",
+        _table(
+            ("instance", "copies", "rates", "seed", "seconds", "CPU s", "gap", "status"),
+            (
+                (
+                    *(run.row, run.copies, run.rates, str(run.seed)),
+                    *(f"{run.wall_s:.2f}", f"{run.cpu_s:.2f}", _percent(run.gap), run.status),
+                )
+                for run in unseen
+            ),
+        ),
         "### The literal program of chapter 7, same solver, same limit\n",
         _table(
-            ("instance", "copies", "probe orders", "columns", "rows", "seconds", "gap"),
+            ("instance", "copies", "seed", "probe orders", "columns", "rows", "seconds", "gap"),
             (
                 (
                     r.row,
                     r.copies,
+                    str(r.seed),
                     str(r.orders),
                     str(r.columns),
                     str(r.rows),
@@ -73,6 +88,17 @@ def section(
         _table(
             ("relations", "first plan, ms (target 50)", "with local search, s (target 1)"),
             ((str(f.relations), f"{f.first_s * 1000:.0f}", f"{f.greedy_s:.2f}") for f in firsts),
+        ),
+        "### The price of one more query on a plan of a hundred (target 50 ms)\n",
+        _table(
+            ("query", "inputs", "median, CPU ms", "worst, CPU ms", "exact"),
+            (
+                (
+                    *(p.shape, str(p.inputs), f"{p.median_ms:.1f}", f"{p.worst_ms:.1f}"),
+                    "yes" if p.exact else "at most",
+                )
+                for p in prices
+            ),
         ),
         "### Sharing: three-way queries\n",
         _table(
@@ -95,12 +121,12 @@ def _percent(fraction: float) -> str:
 
 def _target_rows(solved: Sequence[Solved]) -> Iterable[Sequence[str]]:
     for row in ROWS:
-        cells = [row.label, row.dissertation or "–", f"{row.target_s:g} s"]
+        cells = [row.label, row.dissertation or "-", f"{row.target_s:g} s"]
         found = False
         for copies in (FREE, PAID):
             runs = [run for run in solved if run.row == row.label and run.copies == copies]
             if not runs:
-                cells += ["–", "–", "–"]
+                cells += ["-", "-", "-"]
                 continue
             found = True
             seconds = [run.wall_s for run in runs]
