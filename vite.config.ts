@@ -3,8 +3,8 @@ import { defineConfig } from "vitest/config";
 
 /**
  * One entry mounts every island. The backend's pages find its files through `dist/.vite/manifest.json`
- * and serve them under `base`. `npm run dev` builds anew whenever a source changes; a running product
- * serves the new files at the next load.
+ * and serve them under `base`. `npm run dev` builds anew whenever a source changes; the product serves
+ * the files that were there when it started.
  */
 export default defineConfig({
   root: "frontend",

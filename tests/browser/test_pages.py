@@ -1,4 +1,4 @@
-"""Every page for everybody: no serious finding of axe, in both themes, wide and narrow."""
+"""Every page for everybody: no serious finding of axe, light and dark, wide and narrow."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ def test_axe_finds_nothing_serious(page: Page, axe: str, name: str, theme: str) 
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     query = page.request.get("/api/queries/").json()[0]["id"]
     for width, height in WIDTHS.items():
+        if theme == "dark" and width < 1000:
+            # Colours are the theme's, the arrangement is the width's: each is looked at once.
+            continue
         page.set_viewport_size({"width": width, "height": height})
         page.goto(PAGES[name].format(query=query))
         expect(page.locator("[data-island]")).not_to_be_empty()
