@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, cast
 
 from django.conf import settings
@@ -20,6 +21,8 @@ from optimizer.errors import InputError, Place
 
 MOST = 100
 """Rules that one account may have."""
+BETWEEN_TESTS = timedelta(seconds=10)
+"""Nobody's mailbox is to be filled by a button."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +75,13 @@ def delete_rule(account: AbstractBaseUser, rule: AlertRule) -> None:
 
 
 def try_rule(account: AbstractBaseUser, rule: AlertRule) -> Delivery:
-    """Send a message that says that it is a test."""
+    """Send a message that says that it is a test. Raises `Forbidden`; `Conflict` right after another."""
     _refuse_others(account, rule)
     now = timezone.now()
+    if Alert.objects.filter(rule=rule, kind=Kind.TEST, opened_at__gt=now - BETWEEN_TESTS).exists():
+        raise Conflict(
+            "tested-just-now", f"a test was sent in the last {BETWEEN_TESTS.seconds} s; wait for it"
+        )
     with transaction.atomic():
         alert = Alert.objects.create(
             rule=rule, kind=Kind.TEST, detail="this is a test", opened_at=now, closed_at=now

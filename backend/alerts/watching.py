@@ -17,6 +17,8 @@ from jobs.protocol import stream_key
 
 OVERDUE = timedelta(seconds=30)
 """A message that is due for so long lost its task."""
+KEPT = timedelta(days=30)
+"""So long one can look up what a rule told."""
 
 
 def watch(now: datetime) -> list[int]:
@@ -36,6 +38,8 @@ def watch(now: datetime) -> list[int]:
             observed = observe(topology)
             for rule in mine:
                 written += _compare(rule, topology, observed, there.get((rule.pk, topology.pk), {}), now)
+    # Messages go with their alert.
+    Alert.objects.filter(closed_at__lt=now - KEPT).delete()
     overdue = Delivery.objects.filter(state=Delivery.State.WAITING, due_at__lt=now - OVERDUE)
     return [*written, *overdue.values_list("pk", flat=True)]
 

@@ -62,8 +62,10 @@ def redrive(account: AbstractBaseUser, record: Stream, chosen: Sequence[Chosen])
     _refuse_others(account, record)
     stream = to_domain(record)
     texts = []
-    for place, one in enumerate(chosen):
-        letter = _found(record, one)
+    there = find(record.name, [(one.topology, one.id) for one in chosen])
+    for place, (one, letter) in enumerate(zip(chosen, there, strict=True)):
+        if letter is None:
+            raise Conflict("no-such-letter", f"letter {one.id} of {one.topology} is gone; reload the list")
         source = f"letters.{place}.tuple"
         event = _event(letter, stream, source) if one.tuple is None else one.tuple
         row = normalize(event, stream, source)
@@ -93,13 +95,6 @@ def _refuse_others(account: AbstractBaseUser, record: Stream) -> None:
         raise Forbidden("not-yours", f"{record.owner} owns {record.name}; only its owner or an operator may")
 
 
-def _found(record: Stream, one: Chosen) -> Letter:
-    letter = find(record.name, one.topology, one.id)
-    if letter is None:
-        raise Conflict("no-such-letter", f"letter {one.id} of {one.topology} is gone; reload the list")
-    return letter
-
-
 def _event(letter: Letter, stream: domain.Stream, source: str) -> object:
     """The letter's tuple as the ingest endpoint takes it."""
     place = Place(f"events of {stream.name}", path=source)
@@ -117,9 +112,12 @@ def _event(letter: Letter, stream: domain.Stream, source: str) -> object:
 
 
 def _note(account: AbstractBaseUser, action: str, record: Stream, topologies: Sequence[str]) -> None:
-    for name, number in sorted(Counter(topologies).items()):
+    counted = Counter(topologies)
+    # A topology may be deleted meanwhile, and its audit trail with it.
+    for topology in Topology.objects.filter(name__in=counted).order_by("name"):
+        number = counted[topology.name]
         AuditEntry.objects.create(
-            topology=Topology.objects.get(name=name),
+            topology=topology,
             account=cast(Any, account),
             action=action,
             detail=f"{number} dead letter{'' if number == 1 else 's'} of {record.name}",

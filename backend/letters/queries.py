@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -70,7 +71,13 @@ def _letter(topology: str, entry: str, fields: dict[str, str]) -> Letter:
     )
 
 
-def find(stream: str, topology: str, entry: str) -> Letter | None:
-    """One letter; None if it is gone: sent again, discarded, or pushed out by newer ones."""
-    entries = connection().xrange(dead_letters_key(topology, stream), min=entry, max=entry)
-    return _letter(topology, *entries[0]) if entries else None
+def find(stream: str, wanted: Sequence[tuple[str, str]]) -> list[Letter | None]:
+    """The letters of these (topology, id), in one look at Redis; None for one that is gone: sent again,
+    discarded, or pushed out by newer ones."""
+    pipeline = connection().pipeline(transaction=False)
+    for topology, entry in wanted:
+        pipeline.xrange(dead_letters_key(topology, stream), min=entry, max=entry)
+    return [
+        _letter(topology, *entries[0]) if entries else None
+        for (topology, _), entries in zip(wanted, pipeline.execute(), strict=True)
+    ]

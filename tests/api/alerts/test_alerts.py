@@ -315,3 +315,23 @@ def test_a_rule_is_tried(as_owner: Client, post: Post, receiver: Receiver, owner
     assert (answer.status_code, answer.json()["kind"]) == (202, "test")
     tasks.deliver(answer.json()["id"])
     assert receiver.documents[0]["detail"] == "this is a test"
+    again = post(as_owner, f"/api/alerts/{made['id']}/test/")
+    assert (again.status_code, again.json()["code"]) == (409, "tested-just-now")
+
+
+def test_what_is_long_over_is_forgotten(
+    as_owner: Client, post: Post, failed: Topology, receiver: Receiver
+) -> None:
+    post(as_owner, "/api/alerts/", rule(receiver))
+    now = timezone.now()
+    (message,) = watching.watch(now)
+    tasks.deliver(message)
+    # An open one stays, however old.
+    assert watching.watch(now + 2 * watching.KEPT) == []
+    assert Alert.objects.count() == 1
+    Run.objects.update(state=RunState.RUNNING)
+    watching.watch(now + 2 * watching.KEPT)
+    Delivery.objects.update(state="sent")
+    watching.watch(now + 3 * watching.KEPT + timedelta(seconds=1))
+    assert not Alert.objects.exists()
+    assert not Delivery.objects.exists()
