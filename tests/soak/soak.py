@@ -6,11 +6,13 @@ import json
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from backend.client.connection import Connection
+from backend.client.errors import ClientError, Unreachable
 from backend.client.millrace import Millrace
 from tests.soak.churn import Churn
 from tests.soak.faults import CAUGHT_UP_S, Faults
@@ -107,18 +109,17 @@ def run(options: Options, stopping: threading.Event) -> Load:
         churn.start()
         if options.fault_every_s:
             faults.start()
-        _watch(end, stopping, producer, commits, faults)
+        troubles: list[BaseException] = []
+        _noting(troubles, lambda: _watch(end, stopping, producer, commits, faults))
         faults.end()
         churn.end()
         ended = time.time()
-        producer.end()
+        _noting(troubles, producer.end)
         say(f"sent {producer.sent} tuples; the topology works off what has arrived")
-        client.stop(TOPOLOGY, drain=True)
-        _wait_until_stopped(client)
+        _noting(troubles, lambda: _drain(client))
         commits.end()
         sampler.end()
-        failed = [one.error for one in (commits, churn, faults) if one.error is not None]
-        troubles = [f"{type(error).__name__}: {error}" for error in failed]
+        troubles += [one.error for one in (commits, churn, faults) if one.error is not None]
         changes = len((folder / "changes.jsonl").read_text().splitlines())
         load = Load(
             options.command(),
@@ -129,7 +130,7 @@ def run(options: Options, stopping: threading.Event) -> Load:
             most,
             changes,
             len(churn.asked),
-            tuple(troubles),
+            tuple(f"{type(error).__name__}: {error}" for error in troubles),
         )
         (folder / "load.json").write_text(json.dumps(asdict(load)))
         return load
@@ -213,11 +214,27 @@ def _watch(
         say(f"{left:5.0f} s left: {producer.sent} sent, {_read(last)} read, {read}, {broken}")
 
 
-def _wait_until_stopped(client: Millrace) -> None:
+def _noting(troubles: list[BaseException], what: Callable[[], None]) -> None:
+    """Does it; what goes wrong becomes part of the verdict, and what was measured before is judged."""
+    try:
+        what()
+    except (RuntimeError, ClientError) as error:
+        troubles.append(error)
+
+
+def _drain(client: Millrace) -> None:
+    """Stops the topology with everything that has arrived."""
     give_up_at = time.monotonic() + _DRAINED_WITHIN_S
-    while client.topology(TOPOLOGY).state != "stopped":
+    state = ""
+    while state != "stopped":
+        try:
+            if not state:
+                client.stop(TOPOLOGY, drain=True)
+            state = client.topology(TOPOLOGY).state
+        except Unreachable as error:
+            state = f"unknown: {error}" if state else ""
         if time.monotonic() > give_up_at:
-            raise RuntimeError(f"not stopped after {_DRAINED_WITHIN_S:.0f} s: {client.topology(TOPOLOGY)}")
+            raise RuntimeError(f"{TOPOLOGY} is not stopped after {_DRAINED_WITHIN_S:.0f} s: {state}")
         time.sleep(_LOOK_S)
 
 
