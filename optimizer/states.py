@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from optimizer.costs import CostModel, evaluation
-from optimizer.problem import Attribute, JoinQuery, Options, ProbeOrder, Problem, Solution
+from optimizer.in_use import InUse
+from optimizer.problem import Attribute, JoinQuery, Options, Problem, Solution
 from optimizer.shapes import STATE_LIMIT, Shape, bits, count_states, shape_of
 
 
@@ -92,7 +93,7 @@ class StateGraph:
         self._contents = [self.model.content(r.id) for r in self.relations]
         self._windows = [self.model.window_s(r.id) for r in self.relations]
         self._mirs = options.mirs if mirs is None else mirs
-        self._kept = _Running(running) if running and options.stay_discount > 0 else None
+        self._kept = InUse(running) if running and options.stay_discount > 0 else None
 
         self.states: list[State] = []
         self._state_of: dict[tuple[int, int], State] = {}
@@ -408,29 +409,3 @@ class StateGraph:
     @property
     def mir_sites(self) -> list[int]:
         return [i for i, site in self.sites.items() if site.state.size > 1]
-
-
-class _Running:
-    """What a running plan has, by names, so that it can be found again in another problem."""
-
-    def __init__(self, solution: Solution) -> None:
-        self._copies = {(s.relations, s.predicates, s.partitioning) for s in solution.stores}
-        self._arcs: set[tuple[str, frozenset[str], tuple[frozenset[str], frozenset[str]]]] = set()
-        for order in solution.orders:
-            self._note(order)
-
-    def _note(self, order: ProbeOrder) -> None:
-        covered = frozenset({order.start})
-        for step in order.steps:
-            self._arcs.add((order.start, covered, (step.store.relations, step.store.predicates)))
-            covered |= step.store.relations
-
-    def has_copy(
-        self, relations: frozenset[str], predicates: frozenset[str], partitioning: Attribute | None
-    ) -> bool:
-        return (relations, predicates, partitioning) in self._copies
-
-    def has_arc(
-        self, start: str, source: frozenset[str], store: tuple[frozenset[str], frozenset[str]]
-    ) -> bool:
-        return (start, source, store) in self._arcs
