@@ -274,4 +274,4 @@ def _span(token: Token) -> tuple[int, int]:
 
 
 def _quote(token: Token) -> str:
-    return token.text or token.token_type.name.lower()
+    return token.text if token.text.strip() else token.token_type.name.lower()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from backend.catalog.models import Query
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = json.loads((ROOT / "frontend/src/api/openapi.json").read_text())
 schema = schemathesis.openapi.from_dict(DOCUMENT)
-EXAMPLES = 10
+EXAMPLES = int(os.environ.get("MILLRACE_FUZZ_EXAMPLES", "10"))
 
 
 @pytest.fixture(autouse=True)

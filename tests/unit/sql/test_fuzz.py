@@ -72,6 +72,7 @@ texts = st.one_of(st.text(max_size=60), soup, glued, prefixed, listed, sourced, 
 @example("SELECT d.at FROM departures d WHERE " + "CASE WHEN TRUE THEN " * 100)
 @example("SELECT " + ".".join(["a"] * 1000) + " FROM departures")
 @example("SELECT d.at FROM departures d WHERE d.delay > " + "-" * 1001 + "1")
+@example("' '")
 def test_only_input_errors(text: str) -> None:
     errors = check(text, CATALOG, VIEWS)
     if errors:
