@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import pytest
@@ -19,6 +20,8 @@ WHERE d.origin = w.airport AND d.delay > 30 AND w.wind_speed > 20"""
 def _new_query(page: Page) -> None:
     page.goto("/queries/new/")
     expect(page.locator(".cm-content")).to_be_visible()
+    # Completion knows what the pane beside it shows.
+    expect(page.locator(".pane.schema")).to_contain_text("departures", timeout=SLOW_MS)
 
 
 def text_of(page: Page) -> str:
@@ -135,7 +138,9 @@ def test_a_version_shows_what_it_changed_in_the_plan(page: Page) -> None:
     sent = {"X-CSRFToken": csrf, "Referer": page.url}
     pair = PARAMETRIC.replace(":past", "50")
     three = pair.replace("\nWHERE", ", arrivals [RANGE 1 HOUR] AS a\nWHERE a.tail = d.tail AND")
-    made = page.request.post("/api/queries/", data={"name": "versions-story", "sql": pair}, headers=sent)
+    made = page.request.post(
+        "/api/queries/", data={"name": f"versions-{os.getpid()}", "sql": pair}, headers=sent
+    )
     assert made.status == 201, made.text()
     number = made.json()["id"]
     added = page.request.post(f"/api/queries/{number}/versions/", data={"sql": three}, headers=sent)
