@@ -22,6 +22,8 @@ MILLRACE_MAX_RESULT_RATE    and so is one that gives more results per second in 
 MILLRACE_EXCESS_BATCHES     after so many batches in a row (20)
 MILLRACE_MAX_COMBINATIONS   a query one of whose steps makes more in one batch and task is suspended at
                             once (5e6); bounds the memory of a batch
+MILLRACE_KAFKA_SERVERS      brokers that streams may be read from, HOST:PORT (none); how to log in, and the
+                            other MILLRACE_KAFKA_ settings, are in docs/kafka.md
 MILLRACE_MASTER             the Spark master of the topologies' jobs (this machine)
 MILLRACE_TASK_SECONDS       a worker's task that takes longer is ended (300)
 MILLRACE_METRICS_TOKEN      lets Prometheus read /metrics; without it only operators may
@@ -123,6 +125,7 @@ MILLRACE_JOB_COMMAND = [
     *(sys.executable, "-m", "jobs", "run"),
     *(("--master", MILLRACE_MASTER) if MILLRACE_MASTER else ()),
 ]
+MILLRACE_KAFKA = bool(os.environ.get("MILLRACE_KAFKA_SERVERS", "").strip())
 MILLRACE_RESULT_FILES = os.environ.get("MILLRACE_RESULT_FILES") == "1"
 MILLRACE_WEBHOOK_HOSTS = _list("MILLRACE_WEBHOOK_HOSTS")
 MILLRACE_WEBHOOK_PRIVATE = os.environ.get("MILLRACE_WEBHOOK_PRIVATE") == "1"

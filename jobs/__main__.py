@@ -7,6 +7,7 @@ else.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -104,6 +105,16 @@ def _parser() -> Parser:
     running.add_argument(
         "--out", type=Path, metavar="DIR", help="also write results and dead letters as Parquet"
     )
+    running.add_argument(
+        "--results-topic", metavar="PATTERN", default=os.environ.get("MILLRACE_KAFKA_RESULTS") or None,
+        help="also publish results to topics of the deployment's Kafka cluster; {query} is the query's name "
+        "(default: MILLRACE_KAFKA_RESULTS)",
+    )  # fmt: skip
+    running.add_argument(
+        "--results-format", choices=("json", "avro"),
+        default=os.environ.get("MILLRACE_KAFKA_RESULTS_FORMAT") or "json",
+        help="of values in topics (default: MILLRACE_KAFKA_RESULTS_FORMAT, or json)",
+    )  # fmt: skip
     running.add_argument(
         "--generate", action="append", default=[], metavar="STREAM=RATE", help="make a stream's tuples up"
     )

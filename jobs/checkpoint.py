@@ -189,6 +189,11 @@ class Checkpoint:
             return None
         return self.change(int(json.loads(path.read_bytes())["change"]))
 
+    def topics(self) -> dict[str, KafkaTopic]:
+        """Of the streams that the newest plan reads, those that are topics."""
+        path = self.root / "active.json"
+        return ACTIVE.validate_json(path.read_bytes()).topics if path.exists() else {}
+
     def verify(self) -> None:
         """Raise `InputError`, naming the file, unless the last manifest and every run that it lists are
         there as they were written."""

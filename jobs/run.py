@@ -21,7 +21,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import redis
 
@@ -46,11 +46,15 @@ from jobs.protocol import (
 from jobs.session import create_session, is_local, processors
 from jobs.sinks.tail import MOST_ENTRIES, ResultTail
 from jobs.sources.datasource import read_source, write_source
+from jobs.sources.kafka_cluster import Away, required
 from jobs.sources.live import START, Generated, LiveSource, entry_order
 from jobs.topology import Committed, Excess, Settings, Topology
 from jobs.usable import check_usable
 from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph
+
+if TYPE_CHECKING:
+    from jobs.sinks.kafka import TopicResults
 
 _POLL_S = 0.1
 _FAREWELL_S = 5.0
@@ -97,7 +101,8 @@ class _Job:
         self._changing = threading.Lock()
         self._topology: Topology | None = None
         self._epochs: EpochLog | None = None
-        self._drain_to: dict[str, str] | None = None
+        self._drain_to: dict[str, str | dict[str, int]] | None = None
+        self._topics: TopicResults | None = None
 
     def run(self) -> int:
         signal.signal(signal.SIGTERM, self._on_signal)
@@ -154,8 +159,9 @@ class _Job:
         spark = create_session(
             master, f"millrace {given.topology}", partitions, self._checkpoint.root / "scratch"
         )
+        topics = self._topics_of_results()
         settings = Settings(
-            output=given.out.absolute() if given.out is not None else None,
+            output=topics.output if topics is not None else self._out(),
             share_host=is_local(master),
             redis_url=given.redis,
             idle_timeout_us=given.idle_timeout,
@@ -168,6 +174,9 @@ class _Job:
         try:
             self._epochs = EpochLog(given.run, settings.epoch_batches, topology.last)
             topology.start(given.trigger_ms)
+            if topics is not None:
+                topics.start(topology.last)
+                self._topics = topics
             first = topology.last.batch + 1 if topology.last is not None else 0
             self._outgoing.send(
                 JobStarted(
@@ -186,10 +195,39 @@ class _Job:
                 if topology.failed() and not self._done(topology):
                     topology.wait(_FAREWELL_S)
                     raise RuntimeError("Spark ended the streaming query without an error")
+                if topics is not None and topics.error is not None:
+                    raise topics.error
         finally:
             self._outgoing.now("stopping")
             topology.stop()
+            if self._topics is not None:
+                self._topics.close(_FAREWELL_S)
             spark.stop()
+
+    def _out(self) -> Path | None:
+        out: Path | None = self._given.out
+        return None if out is None else out.absolute()
+
+    def _topics_of_results(self) -> TopicResults | None:
+        """What publishes results, if they are wanted in topics; result files pass through the checkpoint
+        unless people want them too."""
+        given = self._given
+        if given.results_topic is None:
+            return None
+        # Topologies without topics do not load the client library.
+        from jobs.sinks.kafka import TopicResults, Topics
+
+        cluster = required("--results-topic")
+        out = self._out()
+        root = self._checkpoint.root.absolute()
+        return TopicResults(
+            cluster,
+            Topics(given.results_topic, given.results_format),
+            root,
+            self._checkpoint.identity.id,
+            root / "results" if out is None else out,
+            passing=out is None,
+        )
 
     def _write_source(self) -> None:
         """A made-up stream that the checkpoint knows goes on with its numbers and its first moment."""
@@ -230,6 +268,8 @@ class _Job:
             self._outgoing.send(self._epochs.samples(committed, epoch, self._checkpoint.state))
             self._outgoing.send(epoch)
         self._outgoing.now("running", batch)
+        if self._topics is not None:
+            self._topics.add(committed.manifest)
         if committed.switched:
             with self._changing:
                 self._checkpoint.forget_changes(committed.change.number)
@@ -307,19 +347,26 @@ class _Job:
         if self._drain_to is None:
             return False
         position = topology.last.position["streams"] if topology.last is not None else {}
-        return all(
-            entry_order(position.get(stream, {}).get("id", START)) >= entry_order(end)
-            for stream, end in self._drain_to.items()
-        )
+        if self._topics is not None and self._topics.waiting():
+            return False
+        return all(_has_come(position.get(stream, {}), end) for stream, end in self._drain_to.items())
 
-    def _ends(self) -> dict[str, str] | None:
-        """Per stream of the newest plan the last entry that had arrived by now; None while Redis is away."""
+    def _ends(self) -> dict[str, str | dict[str, int]] | None:
+        """Per stream of the newest plan the last entry that had arrived by now, or the offsets behind what
+        had; None while a server is away."""
         newest = self._checkpoint.newest_change()
         client = connect(self._given.redis)
         generated = {_generated(text).stream for text in self._given.generate}
-        ends = {}
-        with suppress(redis.RedisError):
+        topics = self._checkpoint.topics()
+        ends: dict[str, str | dict[str, int]] = {}
+        with suppress(redis.RedisError, Away):
+            if topics:
+                from jobs.sources.kafka_offsets import TopicOffsets
+
+                ends |= TopicOffsets(required("streams that are topics")).newest(topics)
             for stream in newest.streams if newest is not None else ():
+                if stream in topics:
+                    continue
                 entries: Any = client.xrevrange(stream_key(stream), count=1)
                 if entries and stream not in generated:
                     ends[stream] = entries[0][0].decode()
@@ -347,6 +394,14 @@ class _Job:
             "started_at": _now().isoformat(),
         }
         write_durably(self._checkpoint.root / "job.json", json.dumps(document).encode())
+
+
+def _has_come(position: dict[str, Any], end: str | dict[str, int]) -> bool:
+    """True if a stream's position is at or behind an entry, or behind offsets."""
+    if isinstance(end, str):
+        return entry_order(position.get("id", START)) >= entry_order(end)
+    offsets = position.get("offsets", {})
+    return all(offsets.get(partition, 0) >= offset for partition, offset in end.items())
 
 
 def _become_leader() -> None:

@@ -16,6 +16,7 @@ from backend.accounts.queries import may_edit
 from backend.bus import connection
 from backend.errors import Conflict, Forbidden
 from backend.letters.queries import Letter, find
+from backend.streams.actions import refuse_topics
 from backend.streams.models import Stream
 from backend.streams.queries import to_domain
 from backend.streams.values import normalize
@@ -61,6 +62,7 @@ def redrive(account: AbstractBaseUser, record: Stream, chosen: Sequence[Chosen])
     """
     _refuse_others(account, record)
     stream = to_domain(record)
+    refuse_topics(stream)
     texts = []
     there = find(record.name, [(one.topology, one.id) for one in chosen])
     for place, (one, letter) in enumerate(zip(chosen, there, strict=True)):

@@ -16,12 +16,13 @@ from backend.accounts.models import Team
 from backend.accounts.queries import is_operator, may_edit, refuse_viewers, teams_of
 from backend.bus import connection
 from backend.errors import Conflict, Forbidden, InputErrors
-from backend.streams.models import Stream, StreamColumn
+from backend.streams.models import Stream, StreamColumn, StreamTopic
 from backend.streams.queries import to_domain
 from backend.streams.values import normalize
 from jobs.protocol import dead_letters_key, stream_key
 from optimizer import stream as domain
 from optimizer.errors import InputError, Place
+from optimizer.kafka import KafkaTopic
 from optimizer.naming import nearest
 from optimizer.types import ColumnType
 
@@ -38,6 +39,7 @@ class StreamSpec:
     late: domain.LatePolicy = "drop"
     parallelism: int | None = None
     tuples_per_second: float | None = None
+    kafka: KafkaTopic | None = None
 
     def check(self) -> None:
         """Raises `InputErrors` with the path of everything that cannot be."""
@@ -60,6 +62,7 @@ class StreamSpec:
                     nearest(self.event_time, timestamps),
                 )
             )
+        faults += self._topic_faults(source)
         if faults:
             raise InputErrors(faults)
         domain.Stream(
@@ -70,7 +73,25 @@ class StreamSpec:
             late=self.late,
             parallelism=self.parallelism,
             tuples_per_second=self.tuples_per_second,
+            kafka=self.kafka,
         )
+
+    def _topic_faults(self, source: str) -> list[InputError]:
+        if self.kafka is None:
+            return []
+        faults = []
+        if not settings.MILLRACE_KAFKA:
+            place = Place(source, path="kafka")
+            expected = "an operator to set MILLRACE_KAFKA_SERVERS: this deployment has no Kafka cluster"
+            faults.append(InputError("no-kafka", place, f"topic {self.kafka.topic}", expected))
+        fitting = [name for name, kind in self.columns if kind in (ColumnType.STRING, ColumnType.BINARY)]
+        if self.kafka.key is not None and self.kafka.key not in fitting:
+            expected = f"one of the string and binary columns: {', '.join(fitting) or 'there is none yet'}"
+            place = Place(source, path="kafka.key")
+            faults.append(
+                InputError("bad-key", place, self.kafka.key, expected, nearest(self.kafka.key, fitting))
+            )
+        return faults
 
 
 def create_stream(owner: AbstractBaseUser, spec: StreamSpec) -> Stream:
@@ -94,6 +115,7 @@ def create_stream(owner: AbstractBaseUser, spec: StreamSpec) -> Stream:
                 owner=cast(Any, owner),
             )
             _write_columns(record, spec)
+            _write_topic(record, spec.kafka)
     except IntegrityError as error:
         raise Conflict("name-taken", f"there is a stream {spec.name} already") from error
     return record
@@ -116,6 +138,9 @@ def change_stream(account: AbstractBaseUser, record: Stream, spec: StreamSpec) -
         record.late = spec.late
         record.parallelism = spec.parallelism
         record.tuples_per_second = spec.tuples_per_second
+        if spec.kafka != present.kafka:
+            _refuse_if_used(record, "where its tuples come from cannot change")
+            _write_topic(record, spec.kafka)
         record.save()
     return record
 
@@ -171,6 +196,21 @@ def _write_columns(record: Stream, spec: StreamSpec) -> None:
     )
 
 
+def _write_topic(record: Stream, topic: KafkaTopic | None) -> None:
+    StreamTopic.objects.filter(stream=record).delete()
+    if topic is not None:
+        StreamTopic.objects.create(
+            stream=record, **{name: getattr(topic, name) for name in KafkaTopic.__slots__}
+        )
+
+
+def refuse_topics(stream: domain.Stream) -> None:
+    """Raises `Conflict` if nobody would read what is sent to the stream here."""
+    if stream.kafka is not None:
+        topic = stream.kafka.topic
+        raise Conflict("topic-stream", f"{stream.name} is read from the topic {topic}: send tuples there")
+
+
 def ingest(record: Stream, events: Sequence[object], single: bool) -> str | None:
     """Append the events to the stream, all or none; returns the last Redis id, None without events.
 
@@ -180,6 +220,7 @@ def ingest(record: Stream, events: Sequence[object], single: bool) -> str | None
     Raises `InputError` whose path names the event (its index unless `single`) and the column.
     """
     stream = to_domain(record)
+    refuse_topics(stream)
     rows = [normalize(event, stream, "" if single else str(index)) for index, event in enumerate(events)]
     if not rows:
         return None

@@ -35,6 +35,26 @@ class Stream(models.Model):
         return self.name
 
 
+class StreamTopic(models.Model):
+    """The topic that brings a stream's tuples; its fields mean what `optimizer.kafka.KafkaTopic`'s do."""
+
+    stream = models.OneToOneField(Stream, on_delete=models.CASCADE, related_name="kafka")
+    topic = models.CharField(max_length=249)
+    format = models.CharField(max_length=4, choices=[("json", "json"), ("avro", "avro")], default="json")
+    schema = models.TextField(null=True, blank=True)
+    schema_id = models.PositiveBigIntegerField(null=True, blank=True)
+    key = models.CharField(max_length=255, null=True, blank=True)
+    record_time = models.BooleanField(default=False)
+    start = models.CharField(
+        max_length=8, choices=[("earliest", "earliest"), ("latest", "latest")], default="earliest"
+    )
+    lost = models.CharField(max_length=4, choices=[("fail", "fail"), ("skip", "skip")], default="fail")
+    most_per_batch = models.PositiveBigIntegerField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.stream_id}: {self.topic}"
+
+
 class StreamColumn(models.Model):
     stream = models.ForeignKey(Stream, on_delete=models.CASCADE, related_name="columns")
     position = models.PositiveIntegerField()

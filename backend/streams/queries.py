@@ -18,6 +18,7 @@ from backend.streams.values import shown
 from jobs.protocol import stream_key
 from optimizer import stream as domain
 from optimizer.catalog import Catalog
+from optimizer.kafka import KafkaTopic
 from optimizer.types import ColumnType
 from optimizer.udf.reader import allowed_functions
 
@@ -25,7 +26,7 @@ from optimizer.udf.reader import allowed_functions
 def streams() -> QuerySet[Stream]:
     """Every stream with its columns, and `query_count`: the queries that have a version reading it."""
     return (
-        Stream.objects.select_related("owner", "team")
+        Stream.objects.select_related("owner", "team", "kafka")
         .prefetch_related("columns")
         .annotate(query_count=Count("readers__version__query", distinct=True))
     )
@@ -40,12 +41,21 @@ def to_domain(record: Stream) -> domain.Stream:
         late=cast(domain.LatePolicy, record.late),
         parallelism=record.parallelism,
         tuples_per_second=record.tuples_per_second,
+        kafka=topic_of(record),
     )
+
+
+def topic_of(record: Stream) -> KafkaTopic | None:
+    """The topic that brings the stream's tuples; None if producers send them to Millrace."""
+    topic = getattr(record, "kafka", None)
+    if topic is None:
+        return None
+    return KafkaTopic(**{name: getattr(topic, name) for name in KafkaTopic.__slots__})
 
 
 def load_catalog() -> Catalog:
     """All registered streams, as the optimizer reads them, and the functions that the settings allow."""
-    records = Stream.objects.prefetch_related("columns")
+    records = Stream.objects.select_related("kafka").prefetch_related("columns")
     return Catalog.of((to_domain(record) for record in records), allowed_functions())
 
 

@@ -72,12 +72,7 @@ class TopicOffsets:
         """
         if not topics:
             return {}
-        try:
-            present = self._present({topic.topic for topic in topics.values()})
-        except KafkaException as error:
-            if is_away(error):
-                raise Away(str(error)) from error
-            raise
+        present = self._asked(topics)
         ends = {}
         for stream, topic in sorted(topics.items()):
             if topic.topic in present:
@@ -87,6 +82,23 @@ class TopicOffsets:
                 if end is not None:
                     ends[stream] = end
         return ends
+
+    def newest(self, topics: Mapping[str, KafkaTopic]) -> dict[str, dict[str, int]]:
+        """By stream and partition, the offset behind everything that may be read now. Raises `Away`."""
+        present = self._asked(topics)
+        return {
+            stream: {str(number): there.end for number, there in present[topic.topic][1].items()}
+            for stream, topic in topics.items()
+            if topic.topic in present
+        }
+
+    def _asked(self, topics: Mapping[str, KafkaTopic]) -> dict[str, tuple[str, dict[int, _Partition]]]:
+        try:
+            return self._present({topic.topic for topic in topics.values()})
+        except KafkaException as error:
+            if is_away(error):
+                raise Away(str(error)) from error
+            raise
 
     def backlog(self, stream: str, position: Position) -> int:
         """Offsets behind a position when the topic was last looked at."""

@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from backend.streams.actions import StreamSpec
 from backend.streams.models import COLUMN_TYPE_CHOICES, NAME, Stream
+from optimizer.kafka import KafkaTopic
 from optimizer.types import ColumnType
 
 BIGGEST = 2**53 - 1
@@ -24,6 +25,30 @@ class NamedColumnSerializer(serializers.Serializer[Any]):
     type = serializers.CharField()
 
 
+class StreamTopicSerializer(serializers.Serializer[Any]):
+    """The Kafka topic that brings a stream's tuples."""
+
+    topic = serializers.CharField(max_length=249)
+    format = serializers.ChoiceField(choices=["json", "avro"], default="json")
+    schema = serializers.CharField(
+        allow_null=True, default=None, max_length=100_000, help_text="The Avro schema of values, as JSON."
+    )
+    schema_id = serializers.IntegerField(min_value=0, max_value=2**31 - 1, allow_null=True, default=None)
+    key = serializers.CharField(allow_null=True, default=None, max_length=255)
+    record_time = serializers.BooleanField(default=False)
+    start = serializers.ChoiceField(choices=["earliest", "latest"], default="earliest")
+    lost = serializers.ChoiceField(choices=["fail", "skip"], default="fail")
+    most_per_batch = serializers.IntegerField(min_value=1, max_value=BIGGEST, allow_null=True, default=None)
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        try:
+            KafkaTopic(**values)
+        except ValueError as error:
+            field, _, text = str(error).partition(": ")
+            raise serializers.ValidationError({field: text}) from None
+        return values
+
+
 class StreamWriteSerializer(serializers.Serializer[Any]):
     """What somebody may say about a stream."""
 
@@ -36,12 +61,15 @@ class StreamWriteSerializer(serializers.Serializer[Any]):
     tuples_per_second = serializers.FloatField(min_value=0, max_value=1e12, allow_null=True, default=None)
     columns = StreamColumnSerializer(many=True, allow_empty=False, max_length=500)
     team = serializers.CharField(max_length=63, allow_null=True, default=None)
+    kafka = StreamTopicSerializer(allow_null=True, default=None)
 
     def spec(self, present: StreamSpec | None = None) -> StreamSpec:
         """The description, completed by what is there already when this is a partial one."""
         values = {name: value for name, value in self.validated_data.items() if name != "team"}
         if "columns" in values:
             values["columns"] = tuple((c["name"], ColumnType(c["type"])) for c in values["columns"])
+        if values.get("kafka") is not None:
+            values["kafka"] = KafkaTopic(**values["kafka"])
         if present is not None:
             names = StreamSpec.__slots__
             values = {name: values.get(name, getattr(present, name)) for name in names}
@@ -56,6 +84,7 @@ class StreamPatchSerializer(StreamWriteSerializer):
 
 class StreamSerializer(serializers.ModelSerializer[Stream]):
     columns = StreamColumnSerializer(many=True)
+    kafka = StreamTopicSerializer(allow_null=True, default=None)
     owner = serializers.CharField(source="owner.username")
     entries = serializers.SerializerMethodField(help_text="Entries in Redis; null when it is out of reach.")
     query_count = serializers.IntegerField()
@@ -73,6 +102,7 @@ class StreamSerializer(serializers.ModelSerializer[Stream]):
             "parallelism",
             "tuples_per_second",
             "columns",
+            "kafka",
             "entries",
             "query_count",
             "owner",

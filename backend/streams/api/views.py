@@ -69,6 +69,7 @@ class StreamDetail(APIView):
             late=present.late,
             parallelism=record.parallelism,
             tuples_per_second=record.tuples_per_second,
+            kafka=present.kafka,
         )
         values = form.validated_data
         with transaction.atomic():

@@ -1157,6 +1157,12 @@ export interface components {
             measured: boolean;
             tuples: components["schemas"]["Interval"];
         };
+        /**
+         * @description * `json` - json
+         *     * `avro` - avro
+         * @enum {string}
+         */
+        FormatEnum: "json" | "avro";
         HistoryPoint: {
             /** Format: date-time */
             at: string;
@@ -1217,6 +1223,12 @@ export interface components {
          * @enum {string}
          */
         LiveStateEnum: "stopped" | "starting" | "running" | "idle" | "stopping" | "failed";
+        /**
+         * @description * `fail` - fail
+         *     * `skip` - skip
+         * @enum {string}
+         */
+        LostEnum: "fail" | "skip";
         /** @description What this query adds to a topology's plan. */
         Marginal: {
             cost: components["schemas"]["Cost"];
@@ -1290,6 +1302,7 @@ export interface components {
             /** @default  */
             description: string;
             event_time?: string;
+            kafka?: components["schemas"]["StreamTopicRequest"] | null;
             /** @default drop */
             late: components["schemas"]["LateEnum"];
             /**
@@ -1597,6 +1610,12 @@ export interface components {
         SqlRequest: {
             sql: string;
         };
+        /**
+         * @description * `earliest` - earliest
+         *     * `latest` - latest
+         * @enum {string}
+         */
+        StartEnum: "earliest" | "latest";
         StopRequest: {
             /** @default now */
             mode: components["schemas"]["ModeEnum"];
@@ -1624,6 +1643,7 @@ export interface components {
             /** @description Entries in Redis; null when it is out of reach. */
             readonly entries: number | null;
             event_time: string;
+            kafka?: components["schemas"]["StreamTopic"] | null;
             late?: components["schemas"]["LateEnum"];
             /** Format: int64 */
             lateness_ms?: number;
@@ -1650,12 +1670,49 @@ export interface components {
                 [key: string]: unknown;
             }[];
         };
+        /** @description The Kafka topic that brings a stream's tuples. */
+        StreamTopic: {
+            /** @default json */
+            format: components["schemas"]["FormatEnum"];
+            key?: string | null;
+            /** @default fail */
+            lost: components["schemas"]["LostEnum"];
+            /** Format: int64 */
+            most_per_batch?: number | null;
+            /** @default false */
+            record_time: boolean;
+            /** @description The Avro schema of values, as JSON. */
+            schema?: string | null;
+            schema_id?: number | null;
+            /** @default earliest */
+            start: components["schemas"]["StartEnum"];
+            topic: string;
+        };
+        /** @description The Kafka topic that brings a stream's tuples. */
+        StreamTopicRequest: {
+            /** @default json */
+            format: components["schemas"]["FormatEnum"];
+            key?: string | null;
+            /** @default fail */
+            lost: components["schemas"]["LostEnum"];
+            /** Format: int64 */
+            most_per_batch?: number | null;
+            /** @default false */
+            record_time: boolean;
+            /** @description The Avro schema of values, as JSON. */
+            schema?: string | null;
+            schema_id?: number | null;
+            /** @default earliest */
+            start: components["schemas"]["StartEnum"];
+            topic: string;
+        };
         /** @description What somebody may say about a stream. */
         StreamWriteRequest: {
             columns: components["schemas"]["StreamColumnRequest"][];
             /** @default  */
             description: string;
             event_time: string;
+            kafka?: components["schemas"]["StreamTopicRequest"] | null;
             /** @default drop */
             late: components["schemas"]["LateEnum"];
             /**

@@ -5,6 +5,7 @@ import { changeStream, createStream, readMe } from "../api/endpoints";
 import { explainError, Refusal } from "../api/request";
 import { useLoaded } from "../ui/useLoaded";
 import { changesOf, COLUMN_TYPES, documentOf, EMPTY, faultsOf, fieldsOf, timestamps, type StreamFields } from "./streamForm";
+import { TopicFields } from "./TopicFields";
 
 interface Props {
   /** The stream to change; null registers a new one. */
@@ -93,6 +94,7 @@ export function StreamForm({ stream, onDone, onCancel }: Props): JSX.Element {
         </label>
         <label class="field"><span>Tasks of its stores</span><input type="text" inputMode="numeric" value={fields.tasks} placeholder="auto" onInput={(event) => set({ tasks: event.currentTarget.value })} /></label>
       </div>
+      <TopicFields fields={fields} set={set} fixed={fixed} />
       <div class="dialog-actions">
         <button type="button" class="button" onClick={onCancel}>Cancel</button>
         <button type="submit" class="button primary" disabled={busy}>{stream === null ? "Register" : "Save"}</button>

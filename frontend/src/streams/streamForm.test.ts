@@ -10,7 +10,7 @@ const stream: StreamDocument = {
 describe("the form of a stream", () => {
   it("gives back what it was filled with", () => {
     const { name, description, event_time, lateness_ms, late, parallelism, tuples_per_second, columns, team } = stream;
-    expect(documentOf(fieldsOf(stream))).toEqual({ name, description, event_time, lateness_ms, late, parallelism, tuples_per_second, columns, team });
+    expect(documentOf(fieldsOf(stream))).toEqual({ name, description, event_time, lateness_ms, late, parallelism, tuples_per_second, columns, team, kafka: null });
     expect(changesOf(fieldsOf(stream), stream)).toEqual({});
   });
 

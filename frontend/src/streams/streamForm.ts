@@ -16,10 +16,23 @@ export interface StreamFields {
   readonly tasks: string;
   /** Empty for none. */
   readonly team: string;
+  /** Empty unless a Kafka topic brings the tuples. */
+  readonly topic: string;
+  readonly format: "json" | "avro";
+  readonly schema: string;
+  /** As typed: empty for bare Avro. */
+  readonly schemaId: string;
+  /** The column of the records' keys; empty for none. */
+  readonly key: string;
+  readonly recordTime: boolean;
+  readonly start: "earliest" | "latest";
+  readonly lost: "fail" | "skip";
+  readonly mostPerBatch: string;
 }
 
 export const EMPTY: StreamFields = {
   name: "", description: "", columns: [{ name: "at", type: "timestamp" }], eventTime: "at", lateness: "0", late: "drop", rate: "", tasks: "", team: "",
+  topic: "", format: "json", schema: "", schemaId: "", key: "", recordTime: false, start: "earliest", lost: "fail", mostPerBatch: "",
 };
 
 export function fieldsOf(stream: StreamDocument): StreamFields {
@@ -33,12 +46,26 @@ export function fieldsOf(stream: StreamDocument): StreamFields {
     rate: stream.tuples_per_second === null || stream.tuples_per_second === undefined ? "" : String(stream.tuples_per_second),
     tasks: stream.parallelism === null || stream.parallelism === undefined ? "" : String(stream.parallelism),
     team: stream.team ?? "",
+    topic: stream.kafka?.topic ?? "",
+    format: stream.kafka?.format ?? "json",
+    schema: stream.kafka?.schema ?? "",
+    schemaId: String(stream.kafka?.schema_id ?? ""),
+    key: stream.kafka?.key ?? "",
+    recordTime: stream.kafka?.record_time ?? false,
+    start: stream.kafka?.start ?? "earliest",
+    lost: stream.kafka?.lost ?? "fail",
+    mostPerBatch: String(stream.kafka?.most_per_batch ?? ""),
   };
 }
 
 /** The columns that can be the event time. */
 export function timestamps(fields: StreamFields): string[] {
   return fields.columns.filter((column) => column.type === "timestamp" && column.name !== "").map((column) => column.name);
+}
+
+/** The columns that can hold the records' keys. */
+export function keyColumns(fields: StreamFields): string[] {
+  return fields.columns.filter((column) => (column.type === "string" || column.type === "binary") && column.name !== "").map((column) => column.name);
 }
 
 function numberOr(text: string, missing: number | null): number | null {
@@ -51,11 +78,28 @@ export function faultsOf(fields: StreamFields): string[] {
   if (fields.name === "") faults.push("Give the stream a name.");
   if (fields.columns.some((column) => column.name === "")) faults.push("Give every column a name.");
   if (!timestamps(fields).includes(fields.eventTime)) faults.push("Choose a timestamp column as the event time.");
-  for (const [label, text] of [["Lateness", fields.lateness], ["Rate", fields.rate], ["Tasks", fields.tasks]] as const) {
+  for (const [label, text] of [["Lateness", fields.lateness], ["Rate", fields.rate], ["Tasks", fields.tasks], ["Schema number", fields.schemaId], ["Most records of a batch", fields.mostPerBatch]] as const) {
     const value = numberOr(text, 0);
     if (value === null || !Number.isFinite(value) || value < 0) faults.push(`${label} is a number, not ${text}.`);
   }
+  if (fields.topic !== "" && fields.format === "avro" && fields.schema.trim() === "") faults.push("Give the Avro schema of the topic's values.");
   return faults;
+}
+
+function topicOf(fields: StreamFields): NonNullable<StreamWrite["kafka"]> | null {
+  if (fields.topic === "") return null;
+  const avro = fields.format === "avro";
+  return {
+    topic: fields.topic,
+    format: fields.format,
+    schema: avro ? fields.schema : null,
+    schema_id: avro ? numberOr(fields.schemaId, null) : null,
+    key: fields.key === "" ? null : fields.key,
+    record_time: fields.recordTime,
+    start: fields.start,
+    lost: fields.lost,
+    most_per_batch: numberOr(fields.mostPerBatch, null),
+  };
 }
 
 export function documentOf(fields: StreamFields): StreamWrite {
@@ -69,6 +113,7 @@ export function documentOf(fields: StreamFields): StreamWrite {
     tuples_per_second: numberOr(fields.rate, null),
     columns: fields.columns.map(({ name, type }) => ({ name, type })),
     team: fields.team === "" ? null : fields.team,
+    kafka: topicOf(fields),
   };
 }
 

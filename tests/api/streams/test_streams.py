@@ -33,6 +33,7 @@ def test_a_stream_is_made_shown_changed_and_deleted(as_owner: Client, post: Post
         "late": "drop",
         "parallelism": None,
         "tuples_per_second": None,
+        "kafka": None,
         "entries": 0,
         "query_count": 0,
         "owner": "ann",
