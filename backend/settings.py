@@ -25,6 +25,7 @@ MILLRACE_MAX_COMBINATIONS   a query one of whose steps makes more in one batch a
 MILLRACE_KAFKA_SERVERS      brokers that streams may be read from, HOST:PORT (none); how to log in, and the
                             other MILLRACE_KAFKA_ settings, are in docs/kafka.md
 MILLRACE_MASTER             the Spark master of the topologies' jobs (this machine)
+MILLRACE_STATE              a URL under which they keep their stores (their checkpoints; docs/cluster.md)
 MILLRACE_TASK_SECONDS       a worker's task that takes longer is ended (300)
 MILLRACE_METRICS_TOKEN      lets Prometheus read /metrics; without it only operators may
 MILLRACE_METRICS_PORT       where a Celery worker offers its own metrics (0: nowhere)
@@ -121,9 +122,11 @@ MILLRACE_METRICS_TOKEN = os.environ.get("MILLRACE_METRICS_TOKEN", "")
 MILLRACE_METRICS_PORT = _number("MILLRACE_METRICS_PORT", 0.0)
 MILLRACE_LOG_FORMAT = os.environ.get("MILLRACE_LOG_FORMAT", "line")
 MILLRACE_MASTER = os.environ.get("MILLRACE_MASTER", "")
+MILLRACE_STATE = os.environ.get("MILLRACE_STATE", "")
 MILLRACE_JOB_COMMAND = [
     *(sys.executable, "-m", "jobs", "run"),
     *(("--master", MILLRACE_MASTER) if MILLRACE_MASTER else ()),
+    *(("--state", MILLRACE_STATE) if MILLRACE_STATE else ()),
 ]
 MILLRACE_KAFKA = bool(os.environ.get("MILLRACE_KAFKA_SERVERS", "").strip())
 MILLRACE_RESULT_FILES = os.environ.get("MILLRACE_RESULT_FILES") == "1"

@@ -45,6 +45,9 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+_STATE = "where stores lie, for example s3://BUCKET/FOLDER (default: in the checkpoint)"
+
+
 def _parser() -> Parser:
     parser = Parser(prog="python -m jobs", description="Answer planned stream-join queries on Spark.")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
@@ -76,6 +79,7 @@ def _parser() -> Parser:
     replaying.add_argument("--another-plan-every-epoch", action="store_true", help=argparse.SUPPRESS)
     replaying.add_argument("--memory-limit", type=count, metavar="BYTES", help="bound of the state in memory")
     replaying.add_argument("--master", metavar="URL", help="Spark master (default: this machine)")
+    replaying.add_argument("--state", metavar="URL", help=_STATE)
     running = commands.add_parser("run", help="run a topology under the control plane")
     running.add_argument("--topology", required=True, metavar="NAME")
     running.add_argument("--run", required=True, metavar="RUN_ID", help="under which it reports")
@@ -119,6 +123,7 @@ def _parser() -> Parser:
         "--generate", action="append", default=[], metavar="STREAM=RATE", help="make a stream's tuples up"
     )
     running.add_argument("--master", metavar="URL", help="Spark master (default: this machine)")
+    running.add_argument("--state", metavar="URL", help=f"{_STATE}; below it the topology's name")
     return parser
 
 

@@ -30,6 +30,7 @@ from pydantic import TypeAdapter, ValidationError
 from jobs.commit import CHECKPOINT_VERSION, CommitLog, write_durably
 from jobs.lock import hold
 from jobs.store import state_root
+from jobs.urls import Shelf, below, claim
 from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph
 from optimizer.kafka import KafkaTopic
@@ -83,12 +84,17 @@ _CHANGE: TypeAdapter[Change] = TypeAdapter(Change)
 class Checkpoint:
     """Opens a checkpoint, or makes a new one.
 
+    Arguments: the directory; what the checkpoint belongs to; a URL for pyarrow under which the state
+    lies, if not in the directory.
+
     Raises `InputError`, naming what differs and what to do, if the directory belongs to
     something else.
     """
 
-    def __init__(self, root: Path, identity: Identity) -> None:
+    def __init__(self, root: Path, identity: Identity, state_url: str | None = None) -> None:
         self.root = root
+        self._state_url = state_url
+        self._shelf = Shelf(state_url) if state_url is not None else None
         root.mkdir(parents=True, exist_ok=True)
         path = root / "checkpoint.json"
         found = read_identity(root)
@@ -127,7 +133,18 @@ class Checkpoint:
 
     @property
     def state(self) -> str:
-        return str(self.root / "state")
+        """Where runs lie: below the URL that was given for them, or else in the checkpoint."""
+        return str(self.root / "state") if self._state_url is None else below(self._state_url, "runs")
+
+    def shown(self, path: Path) -> str:
+        """The name by which tasks find a plan or manifest: that of a copy, if they need not see the
+        checkpoint because state lies behind a URL."""
+        return str(path) if self._shelf is None else self._shelf.put(path)
+
+    def claim_state(self) -> None:
+        """Raise `InputError` if the URL of the state belongs to another checkpoint."""
+        if self._state_url is not None:
+            claim(self._state_url, self.identity.id)
 
     def plan_path(self, plan: str) -> Path:
         return self.root / "plans" / f"{plan}.json"

@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from jobs.durable import sync
 from jobs.runs import RunRef
 from jobs.sinks.parquet import OutputFile
+from jobs.urls import read_bytes
 from optimizer.errors import InputError, Place
 
 CHECKPOINT_VERSION: Literal[2] = 2
@@ -176,7 +177,7 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
 @lru_cache(maxsize=4)
 def read_manifest(path: str) -> Manifest:
     """Read a manifest; it never changes once it has its name."""
-    content, _, _ = (whole := Path(path).read_bytes()).partition(b"\n")
+    content, _, _ = (whole := read_bytes(path)).partition(b"\n")
     try:
         manifest = _MANIFEST.validate_json(content)
     except ValidationError as error:

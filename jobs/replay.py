@@ -61,7 +61,9 @@ def replay(given: argparse.Namespace) -> None:
     given_plan = None if given.plan is None else _read_plan(given.plan, workload, policy.schedule.at(0))
     subject = _subject(given, workload, policy, given_plan)
     checkpoint = Checkpoint(
-        output / "checkpoint", Identity("replay", subject, _partitions(policy, workload, given_plan))
+        output / "checkpoint",
+        Identity("replay", subject, _partitions(policy, workload, given_plan)),
+        given.state,
     )
     with hold(output / "checkpoint" / "lock"):
         checkpoint.remove_unfinished()

@@ -22,6 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import redis
 
@@ -49,6 +50,7 @@ from jobs.sources.datasource import read_source, write_source
 from jobs.sources.kafka_cluster import Away, required
 from jobs.sources.live import START, Generated, LiveSource, entry_order
 from jobs.topology import Committed, Excess, Settings, Topology
+from jobs.urls import below
 from jobs.usable import check_usable
 from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph
@@ -77,7 +79,8 @@ def run(given: argparse.Namespace) -> int:
     known = read_identity(root) if root.exists() else None
     least = max((store.tasks for store in graph.stores), default=1) if graph is not None else 1
     partitions = given.parallelism or (known.partitions if known is not None else max(processors(), least))
-    checkpoint = Checkpoint(root, Identity("run", given.topology, partitions))
+    state = None if given.state is None else below(given.state, quote(given.topology, safe=""))
+    checkpoint = Checkpoint(root, Identity("run", given.topology, partitions), state)
     with hold(root / "lock"):
         return _Job(given, checkpoint, graph).run()
 

@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +29,7 @@ from jobs.sinks.parquet import DEAD_LETTER_FOLDER, OutputFile, result_folder, wr
 from jobs.sources.descriptor import Descriptor
 from jobs.sources.read import Raw, read
 from jobs.store import PartitionState, state_root
+from jobs.urls import read_bytes
 from optimizer.expression import columns_of
 from optimizer.graph import PhysicalGraph
 
@@ -135,7 +135,7 @@ class TaskReport:
 @lru_cache(maxsize=4)
 def load_graph(path: str) -> PhysicalGraph:
     """The graph of a plan file; the same object every time, which `rules.index_of` counts on."""
-    graph = PhysicalGraph.from_json(Path(path).read_bytes(), path)
+    graph = PhysicalGraph.from_json(read_bytes(path), path)
     index_of(graph)
     # PySpark has its workers collect garbage after every task. What is loaded by now, some 300,000
     # objects of modules and plans, stays for good: walking over it each time took half the

@@ -222,6 +222,7 @@ class Topology:
 
     def _recover(self) -> None:
         last = self._last
+        self._checkpoint.claim_state()
         root = state_root(self._checkpoint.state)
         root.delete_others(last.runs if last is not None else ())
         mend(self._checkpoint.root / "spark", -1 if last is None else last.batch)
@@ -314,9 +315,9 @@ class Topology:
             folder.mkdir(exist_ok=True)
         context = BatchContext(
             batch=batch,
-            plan=str(self._checkpoint.plan_path(change.plan)),
+            plan=self._checkpoint.shown(self._checkpoint.plan_path(change.plan)),
             state=self._checkpoint.state,
-            previous=base.path if base is not None else self._path(before),
+            previous=self._checkpoint.shown(Path(base.path)) if base is not None else self._path(before),
             output=str(self._settings.output) if self._settings.output is not None else None,
             exchange=str(folder) if folder is not None else None,
             partitions=self._partitions,
@@ -384,7 +385,9 @@ class Topology:
         return self._checkpoint.change_at(planned.batch)
 
     def _path(self, manifest: Manifest | None) -> str | None:
-        return str(self._checkpoint.commits.path(manifest.batch)) if manifest is not None else None
+        if manifest is None:
+            return None
+        return self._checkpoint.shown(self._checkpoint.commits.path(manifest.batch))
 
     def _run(self, graph: PhysicalGraph, context: BatchContext, planned: PlannedBatch) -> list[Any]:
         """One Spark job: ingestion, then every level in every partition.

@@ -31,6 +31,7 @@ LONG_SUITES = {
     "security": [sys.executable, "-m", "pytest", "tests/security"],
     "docker": [sys.executable, "-m", "pytest", "tests/docker"],
     "postgres": [sys.executable, "-m", "pytest", "tests/postgres"],
+    "cluster": [sys.executable, "-m", "pytest", "tests/cluster"],
     "kafka": [sys.executable, "-m", "pytest", "-rs", "tests/kafka"],
 }
 """Run by name or by `all`: together they take longer than anybody waits before a commit."""

@@ -16,7 +16,7 @@ from types import TracebackType
 import psutil
 import pyspark
 
-_PATIENCE_S = 90.0
+_PATIENCE_S = 240.0
 _POLL_S = 0.2
 _MEMORY = "1500m"
 
