@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -43,6 +44,7 @@ class Standalone:
         self._port, self._page = _free_port(), _free_port()
         self._master: subprocess.Popen[bytes] | None = None
         self._workers: dict[int, subprocess.Popen[bytes]] = {}
+        self._temporary: list[Path] = []
 
     @property
     def url(self) -> str:
@@ -83,9 +85,13 @@ class Standalone:
         of_its_own = {
             "SPARK_LOCAL_HOSTNAME": host,
             "SPARK_LOCAL_DIRS": str(scratch),
-            "TMPDIR": tempfile.mkdtemp(prefix=f"worker{number}-"),
+            "TMPDIR": str(self._temporary_folder()),
         }
         self._workers[number] = self._start("worker.Worker", options, f"worker-{number}", of_its_own)
+
+    def _temporary_folder(self) -> Path:
+        self._temporary.append(Path(tempfile.mkdtemp(prefix="millrace-test-worker-")))
+        return self._temporary[-1]
 
     def host(self, number: int) -> str:
         """What Spark takes for a worker's host."""
@@ -157,6 +163,8 @@ class Standalone:
             if process is not None:
                 process.terminate()
                 process.wait(_PATIENCE_S)
+        for folder in self._temporary:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _free_port() -> int:
