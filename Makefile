@@ -12,7 +12,7 @@ export PATH := $(CURDIR)/$(VENV):$(PATH)
 export PYTHONUTF8 := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check bench lock audit schema screenshots
+.PHONY: help setup run test test-kafka check bench lock audit schema screenshots
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ check: setup ## Lint, types, and generated files up to date
 
 schema: setup ## Write the generated files anew: plan schema, OpenAPI document, TypeScript types
 	$(VENV)/python -m tests.generated
+
+test-kafka: setup ## Run the tests with a real Kafka broker (Maven fetches its jars once)
+	@$(VENV)/python -m tests kafka
 
 bench: setup ## Run the benchmarks (ONLY=linear3, SCALE=0.1); writes docs/benchmarks.md
 	@$(VENV)/python -m tests.bench $(if $(ONLY),--only $(ONLY)) $(if $(SCALE),--scale $(SCALE))
