@@ -12,7 +12,7 @@ from backend.bus import connection, entry_order
 from backend.live.models import LiveRecord
 from backend.live.state import LiveState, fold
 from backend.topologies.models import Topology
-from jobs.protocol import EVENTS, AnyEvent, events_key
+from jobs.protocol import EVENTS, AnyEvent, EpochCompleted, events_key, statistics_key
 
 log = logging.getLogger(__name__)
 
@@ -68,3 +68,19 @@ def live_state(topology: Topology) -> LiveState:
     while events := events_after(topology.name, state.last_event_id):
         state = folded(state, events)
     return state
+
+
+def past_epoch(topology: str, epoch: int) -> EpochCompleted | None:
+    """What an epoch did, whole; None once the job keeps it no longer (`jobs.control.MOST_EPOCHS`).
+
+    An epoch that a continued job told twice is the newer telling, as in `LiveState.epochs`.
+    """
+    for _, fields in connection().xrevrange(statistics_key(topology)):
+        try:
+            found = EpochCompleted.model_validate_json(fields.get("message", ""))
+        except ValidationError as error:
+            log.warning("topology %s: an epoch that cannot be read: %s", topology, error.errors()[0]["msg"])
+            continue
+        if found.epoch == epoch:
+            return found
+    return None

@@ -55,6 +55,8 @@ class HistoryPoint(BaseModel):
     latency_ms_p99: float | None
     state_bytes: int
     state_tuples: int
+    level_seconds: tuple[float, ...] = ()
+    """Of `seconds`, by level; empty in states that an older release wrote."""
 
 
 class StorePoint(BaseModel):
@@ -241,4 +243,5 @@ def _point(event: BatchCompleted) -> HistoryPoint:
         latency_ms_p99=max((q.latency_ms_p99 for q in queries if q.latency_ms_p99 is not None), default=None),
         state_bytes=sum(store.bytes for store in event.stores.values()),
         state_tuples=sum(store.tuples for store in event.stores.values()),
+        level_seconds=tuple(event.level_seconds),
     )

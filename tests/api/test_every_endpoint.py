@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,14 @@ from backend.tokens.actions import create_token
 from backend.topologies import planning
 from backend.topologies.actions import deploy_query
 from backend.topologies.models import Plan, Run, Topology
-from jobs.protocol import DeadLetter, ResultTrace, dead_letters_key, results_key
+from jobs.protocol import (
+    DeadLetter,
+    EpochCompleted,
+    ResultTrace,
+    dead_letters_key,
+    results_key,
+    statistics_key,
+)
 from optimizer.graph import PhysicalGraph, ProbeRule
 from optimizer.types import ColumnType
 from tests.api.conftest import TWO_WAY
@@ -126,9 +134,14 @@ TABLE: dict[tuple[str, str], Case] = {
     ("get", "/api/topologies/{name}/"): Case(200, at={"name": "flights"}),
     ("get", "/api/topologies/{name}/alternatives/"): Case(200, at={"name": "flights"}),
     ("get", "/api/topologies/{name}/audit/"): Case(200, at={"name": "flights"}),
+    ("get", "/api/topologies/{name}/epochs/{epoch}/"): Case(200, at={"name": "flights", "epoch": "3"}),
     ("get", "/api/topologies/{name}/graph/"): Case(200, at={"name": "flights"}),
     ("get", "/api/topologies/{name}/impact/"): Case(200, at={"name": "flights"}),
     ("get", "/api/topologies/{name}/snapshot/"): Case(200, at={"name": "flights"}),
+    ("get", "/api/topologies/{name}/tasks/"): Case(200, at={"name": "flights"}),
+    ("put", "/api/topologies/{name}/tasks/"): Case(
+        202, OPERATORS, {"tasks": {"weather": 2}}, at={"name": "flights"}
+    ),
     ("post", "/api/topologies/{name}/optimize/"): Case(202, OPERATORS, at={"name": "flights"}),
     ("post", "/api/topologies/{name}/restart/"): Case(202, OPERATORS, at={"name": "flights"}),
     ("post", "/api/topologies/{name}/start/"): Case(202, OPERATORS, at={"name": "flights"}),
@@ -166,12 +179,31 @@ def world(
     trace = ResultTrace(plan_id=plan.plan_id, rule=leaf.id, arrival=1, times={}).model_dump_json()
     letter = DeadLetter(reason="late", event_time=None, tuple='{"at": "2013-01-01"}', cut=False)
 
+    epoch = EpochCompleted(
+        run=run.pk,
+        at=datetime(2026, 1, 1, tzinfo=UTC),
+        epoch=3,
+        plan_id=plan.plan_id,
+        first_batch=1,
+        last_batch=2,
+        event_seconds=0,
+        accepted={},
+        edges={},
+        rules={},
+        held={},
+        sent=0,
+        rates={},
+        q_error=None,
+    )
+
     def fill() -> None:
         bus.flushall()
         result = {"json": "{}", "batch": "0", "trace": trace}
         bus.xadd(results_key("flights", "windy"), result, id="1-1")
         dead = {"batch": "0", "letter": letter.model_dump_json()}
         bus.xadd(dead_letters_key("flights", "weather"), dead, id="1-1")
+
+        bus.xadd(statistics_key("flights"), {"message": epoch.model_dump_json()})
 
     keys = {"spare": spare.pk, "alert": rule.pk, "run": run.pk, "token": token.pk, "query": query.pk}
     return World({name: str(key) for name, key in keys.items()}, fill)

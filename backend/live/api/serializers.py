@@ -20,6 +20,7 @@ class HistoryPointSerializer(serializers.Serializer[Any]):
     latency_ms_p99 = serializers.FloatField(allow_null=True)
     state_bytes = serializers.IntegerField()
     state_tuples = serializers.IntegerField()
+    level_seconds = serializers.ListField(child=serializers.FloatField())
 
 
 class StorePointSerializer(serializers.Serializer[Any]):

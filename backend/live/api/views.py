@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from django.http import Http404
 from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,7 +20,7 @@ from backend.live.api.serializers import (
 )
 from backend.live.arrivals import arrivals_of
 from backend.live.provenance import provenance
-from backend.live.queries import live_state
+from backend.live.queries import live_state, past_epoch
 from backend.streams.queries import streams
 from backend.topologies.api.serializers import deployed_queries
 from backend.topologies.queries import topologies
@@ -57,3 +59,14 @@ class Snapshot(APIView):
         # pydantic's JSON form is also that of the events, so both sides of the fold look alike.
         document = live_state(topology).model_dump(mode="json", exclude={"version"})
         return Response({**document, "queries": deployed_queries(topology)})
+
+
+class PastEpoch(APIView):
+    """What one epoch did under its plan: an EpochCompleted of jobs.protocol."""
+
+    @extend_schema(responses=OpenApiTypes.OBJECT)
+    def get(self, request: Request, name: str, epoch: int) -> Response:
+        found = past_epoch(get_object_or_404(topologies(), name=name).name, epoch)
+        if found is None:
+            raise Http404("no such epoch, or it is no longer kept")
+        return Response(found.model_dump(mode="json"))

@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from backend.live.state import LIVE_STATE_CHOICES
 from backend.topologies.models import Run, Topology
+from backend.topologies.placement import pinned_topology
 from backend.topologies.status import (
     DEPLOYMENT_CHOICES,
     active_revision,
@@ -110,6 +111,9 @@ class TopologyQuerySerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     version = serializers.IntegerField()
     suspended = serializers.CharField(allow_null=True, help_text="why it is not answered; null if it is")
+    pinned = serializers.CharField(
+        allow_null=True, help_text="the topology to which an operator pinned it; null: wherever it is put"
+    )
 
 
 class DeploymentSerializer(serializers.Serializer[Any]):
@@ -191,6 +195,7 @@ def deployed_queries(record: Topology) -> list[dict[str, Any]]:
             "name": one.query.name,
             "version": one.version.number,
             "suspended": suspension_reason(one),
+            "pinned": pinned_topology(one.query),
         }
         for one in record.deployed.all()
     ]

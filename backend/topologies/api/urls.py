@@ -1,6 +1,6 @@
 from django.urls import path
 
-from backend.topologies.api import allowances, audit, consequences, pins, views
+from backend.topologies.api import allowances, audit, consequences, pins, scaling, views
 
 urlpatterns = [
     path("topologies/", views.TopologyList.as_view()),
@@ -12,6 +12,7 @@ urlpatterns = [
     path("topologies/<name:name>/optimize/", views.TopologyOptimize.as_view()),
     path("topologies/<name:name>/impact/", consequences.TopologyImpact.as_view()),
     path("topologies/<name:name>/alternatives/", consequences.TopologyAlternatives.as_view()),
+    path("topologies/<name:name>/tasks/", scaling.TopologyTasks.as_view()),
     path("topologies/<name:name>/audit/", audit.TopologyAudit.as_view()),
     path("queries/<key:pk>/allowance/", allowances.QueryAllowed.as_view()),
     path("queries/<key:pk>/pin/", pins.QueryPinned.as_view()),

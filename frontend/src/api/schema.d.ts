@@ -727,6 +727,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/topologies/{name}/epochs/{epoch}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What one epoch did under its plan: an EpochCompleted of jobs.protocol. */
+        get: operations["topologies_epochs_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/topologies/{name}/graph/": {
         parameters: {
             query?: never;
@@ -840,6 +857,22 @@ export interface paths {
         put?: never;
         /** @description A request to change what runs: answered at once with the topology as it then is. */
         post: operations["topologies_stop_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/topologies/{name}/tasks/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["topology_tasks"];
+        put: operations["set_topology_tasks"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1173,6 +1206,7 @@ export interface components {
             latency_ms_p50: number | null;
             /** Format: double */
             latency_ms_p99: number | null;
+            level_seconds: number[];
             results: number;
             /** Format: double */
             seconds: number;
@@ -1580,6 +1614,12 @@ export interface components {
         Sent: {
             count: number;
         };
+        SetTasksRequest: {
+            /** @description by stream; null: by load */
+            tasks: {
+                [key: string]: number | null;
+            };
+        };
         /** @description What a topology does now; apply the events after `last_event_id` to keep it fresh. */
         Snapshot: {
             /** @description the newest BatchCompleted of jobs.protocol */
@@ -1670,6 +1710,13 @@ export interface components {
                 [key: string]: unknown;
             }[];
         };
+        StreamTasks: {
+            /** @description what somebody set; null: by load */
+            fixed: number | null;
+            stream: string;
+            /** @description in the plan in use; null before the first */
+            tasks: number | null;
+        };
         /** @description The Kafka topic that brings a stream's tuples. */
         StreamTopic: {
             /** @default json */
@@ -1739,6 +1786,12 @@ export interface components {
             epoch: number;
             plan_id: string;
         };
+        /** @description How many tasks the stores of every stream of a topology have. */
+        Tasks: {
+            /** @description that the load may ask for */
+            most: number;
+            streams: components["schemas"]["StreamTasks"][];
+        };
         Token: {
             /** Format: date-time */
             readonly created_at: string;
@@ -1777,6 +1830,8 @@ export interface components {
         TopologyQuery: {
             id: number;
             name: string;
+            /** @description the topology to which an operator pinned it; null: wherever it is put */
+            pinned: string | null;
             /** @description why it is not answered; null if it is */
             suspended: string | null;
             version: number;
@@ -3164,6 +3219,30 @@ export interface operations {
             };
         };
     };
+    topologies_epochs_retrieve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                epoch: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+    };
     topologies_graph_retrieve: {
         parameters: {
             query?: {
@@ -3313,6 +3392,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Topology"];
+                };
+            };
+        };
+    };
+    topology_tasks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tasks"];
+                };
+            };
+        };
+    };
+    set_topology_tasks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetTasksRequest"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tasks"];
                 };
             };
         };

@@ -151,3 +151,13 @@ def test_components_through_http_alone(
     assert deployed(as_owner, post, late) == "main-3"
     another = make_query(as_owner, post, "another", join("e", "c"))
     assert deployed(as_owner, post, another) == "main-2"
+
+
+def test_a_topology_says_which_of_its_queries_are_pinned(
+    as_owner: Client, as_operator: Client, post: Post, query: Query, second: Query
+) -> None:
+    for one in (query, second):
+        deploy(as_owner, post, one, topology="flights")
+    assert pin(as_operator, second, "flights").status_code == 200
+    told = as_owner.get("/api/topologies/flights/").json()["queries"]
+    assert [one["pinned"] for one in sorted(told, key=lambda one: str(one["name"]))] == ["flights", None]
