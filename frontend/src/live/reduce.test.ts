@@ -52,19 +52,19 @@ describe("reduce", () => {
       const rest = story.slice(cut).reduce((state, event, i) => reduce(state, `${cut + i + 1}-0`, event), snapshot);
       expect(rest).toEqual(whole);
     }
-    expect(whole).toMatchObject({ state: "failed", error: "boom", run: "a2", plan_id: "P1", last_event_id: "20-0" });
+    expect(whole).toMatchObject({ state: "failed", error: "boom", run: "a2", plan_id: "P1", last_event_id: "21-0" });
   });
 
   it("goes through the states of the contract's table", () => {
     expect(play(empty, story.slice(0, 1)).state).toBe("running");
-    expect(play(empty, story.slice(0, 7)).state).toBe("idle");
-    expect(play(empty, story.slice(0, 11)).state).toBe("stopping");
-    expect(play(empty, story.slice(0, 15)).state).toBe("stopped");
-    expect(play(empty, story.slice(0, 16))).toMatchObject({ state: "running", batch: null, heartbeat_at: at(0) });
+    expect(play(empty, story.slice(0, 8)).state).toBe("idle");
+    expect(play(empty, story.slice(0, 12)).state).toBe("stopping");
+    expect(play(empty, story.slice(0, 16)).state).toBe("stopped");
+    expect(play(empty, story.slice(0, 17))).toMatchObject({ state: "running", batch: null, heartbeat_at: at(0) });
   });
 
   it("ignores what an older run still says, except for the id", () => {
-    const before = play(empty, story.slice(0, 18));
+    const before = play(empty, story.slice(0, 19));
     expect(reduce(before, "99-0", batch(6, "a1"))).toEqual({ ...before, last_event_id: "99-0" });
   });
 
