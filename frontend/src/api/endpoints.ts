@@ -15,6 +15,7 @@ import type {
   Me,
   NewToken,
   Outlook,
+  Pin,
   PlanDocument,
   Preview,
   Provenance,
@@ -29,6 +30,7 @@ import type {
   StreamWrite,
   TokenDocument,
   TopologyDocument,
+  TopologyTasks,
   Validation,
 } from "./documents";
 import { answered, client, done } from "./request";
@@ -157,6 +159,19 @@ export const restartTopology = async (name: string): Promise<TopologyDocument> =
   answered(await client.POST("/api/topologies/{name}/restart/", { params: { path: { name } } }));
 export const optimizeTopology = async (name: string): Promise<TopologyDocument> =>
   answered(await client.POST("/api/topologies/{name}/optimize/", { params: { path: { name } } }));
+
+/** Over how many tasks the stores of each of its streams are spread. */
+export const topologyTasks = async (name: string): Promise<TopologyTasks> =>
+  answered(await client.GET("/api/topologies/{name}/tasks/", { params: { path: { name } } }));
+/** @param tasks by stream; null leaves it to the load */
+export const setTasks = async (name: string, tasks: Record<string, number | null>): Promise<TopologyTasks> =>
+  answered(await client.PUT("/api/topologies/{name}/tasks/", { params: { path: { name } }, body: { tasks } }));
+/** @param topology null lets the optimizer decide */
+export const pinQuery = async (id: number, topology: string | null): Promise<Pin> =>
+  answered(await client.PUT("/api/queries/{id}/pin/", { params: { path: { id: String(id) } }, body: { topology } }));
+/** Unparsed: `live/messages.ts` checks it like the event that told of it. */
+export const readEpoch = async (name: string, epoch: number): Promise<unknown> =>
+  answered(await client.GET("/api/topologies/{name}/epochs/{epoch}/", { params: { path: { name, epoch: String(epoch) } } }));
 
 export const auditTrail = async (name: string, limit: number): Promise<AuditEntry[]> =>
   answered(await client.GET("/api/topologies/{name}/audit/", { params: { path: { name }, query: { limit } } }));

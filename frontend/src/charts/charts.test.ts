@@ -84,7 +84,7 @@ describe("the probe trees", () => {
 describe("the epoch strip", () => {
   const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
   const history = [0, 1, 2, 3].map((batch) => ({
-    batch, at: at(batch), epoch: batch >> 1, seconds: 0.1, tuples_in: 5, backlog: null, results: 1, latency_ms_p50: null, latency_ms_p99: null, state_bytes: 1, state_tuples: 1,
+    batch, at: at(batch), epoch: batch >> 1, seconds: 0.1, tuples_in: 5, backlog: null, results: 1, latency_ms_p50: null, latency_ms_p99: null, state_bytes: 1, state_tuples: 1, level_seconds: [],
   }));
   const epoch = (number: number, median: number | null): EpochPoint => ({
     epoch: number, at: at(number), plan_id: "P", first_batch: 2 * number, last_batch: 2 * number + 1, event_seconds: 1, sent: 3,

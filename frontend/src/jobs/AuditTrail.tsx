@@ -1,20 +1,14 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
 import { auditTrail } from "../api/endpoints";
 import { instant } from "../format/quantities";
+import { Opened } from "../ui/Opened";
 import { useLoaded } from "../ui/useLoaded";
 
 const LIMIT = 50;
 
 /** Who asked for what of a topology; loaded when somebody opens it. */
 export function AuditTrail({ topology }: { topology: string }): JSX.Element {
-  const [open, setOpen] = useState(false);
-  return (
-    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Audit trail</summary>
-      {open && <Entries topology={topology} />}
-    </details>
-  );
+  return <Opened summary="Audit trail">{() => <Entries topology={topology} />}</Opened>;
 }
 
 function Entries({ topology }: { topology: string }): JSX.Element {

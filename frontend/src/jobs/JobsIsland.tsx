@@ -1,32 +1,44 @@
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { RunDocument, TopologyDocument } from "../api/documents";
-import { listRuns, listTopologies, runLog } from "../api/endpoints";
+import { listRuns, listTopologies } from "../api/endpoints";
 import { ago, count, instant, UNKNOWN } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
+import { Opened } from "../ui/Opened";
 import { StatusBadge } from "../ui/StatusBadge";
 import { useLoaded } from "../ui/useLoaded";
 import { useNow } from "../ui/useNow";
 import { AuditTrail } from "./AuditTrail";
+import { LiveTimeline } from "./BatchTimeline";
+import { QueryPlacement } from "./QueryPlacement";
+import { RunLogTail } from "./RunLogTail";
+import { ScaleForm } from "./ScaleForm";
 import { TopologyActions } from "./TopologyActions";
 
 const REFRESH_MS = 2500;
-const TAIL = 200;
 const RUNS = 20;
 
-/** One block per topology: its job now, what may be done, its runs and the log of a chosen one. */
+/** One block per topology: its job now, what may be done, its runs and the log of a chosen one, its batches, queries and tasks. */
 export function JobsIsland({ me }: IslandProps): JSX.Element {
   const topologies = useLoaded(listTopologies, REFRESH_MS);
   return (
     <section class="jobs">
       {topologies.problem !== null && <p class="problem-line" role="alert">{topologies.problem}</p>}
       {topologies.value?.length === 0 && <p class="empty">No job yet. <a href="/queries/">Deploy a query</a>: its topology is started by itself.</p>}
-      {topologies.value?.map((topology) => <TopologyJobs key={topology.name} topology={topology} operator={me.is_operator} onDone={topologies.reload} />)}
+      {topologies.value?.map((topology) => <TopologyJobs key={topology.name} topology={topology} topologies={topologies.value?.map((one) => one.name) ?? []} operator={me.is_operator} onDone={topologies.reload} />)}
     </section>
   );
 }
 
-function TopologyJobs({ topology, operator, onDone }: { topology: TopologyDocument; operator: boolean; onDone: () => void }): JSX.Element {
+interface Props {
+  readonly topology: TopologyDocument;
+  /** All there are, by name. */
+  readonly topologies: readonly string[];
+  readonly operator: boolean;
+  readonly onDone: () => void;
+}
+
+function TopologyJobs({ topology, topologies, operator, onDone }: Props): JSX.Element {
   const now = useNow();
   const runs = useLoaded(() => listRuns(topology.name, RUNS), REFRESH_MS, topology.name);
   const [open, setOpen] = useState<string | null>(null);
@@ -76,6 +88,9 @@ function TopologyJobs({ topology, operator, onDone }: { topology: TopologyDocume
         </div>
       )}
       {open !== null && <RunLogTail key={open} id={open} />}
+      <Opened summary="Batches by level">{() => <LiveTimeline topology={topology.name} triggerMs={topology.trigger_ms} />}</Opened>
+      <Opened summary="Queries and where they run">{() => <QueryPlacement topology={topology} topologies={topologies} operator={operator} onDone={onDone} />}</Opened>
+      <Opened summary="Scale">{() => <ScaleForm topology={topology.name} operator={operator} onDone={onDone} />}</Opened>
       <AuditTrail topology={topology.name} />
     </article>
   );
@@ -92,37 +107,5 @@ function RunRow({ run, now, open, onToggle }: { run: RunDocument; now: number; o
       <td class="clip" title={run.error_detail ?? run.error ?? ""}>{run.error ?? UNKNOWN}</td>
       <td><button type="button" class="link" aria-expanded={open} onClick={onToggle}>{open ? "hide" : "show"}</button></td>
     </tr>
-  );
-}
-
-/** The end of a run's log. It follows new lines while it is scrolled to the end. */
-function RunLogTail({ id }: { id: string }): JSX.Element {
-  const log = useLoaded(() => runLog(id, TAIL), REFRESH_MS, id);
-  const [wanted, setWanted] = useState("");
-  const box = useRef<HTMLPreElement>(null);
-  const atEnd = useRef(true);
-  const lines = (log.value?.lines ?? []).filter((line) => line.toLowerCase().includes(wanted.toLowerCase()));
-  useEffect(() => {
-    if (box.current !== null && atEnd.current) box.current.scrollTop = box.current.scrollHeight;
-  }, [log.value, wanted]);
-  return (
-    <div class="log">
-      <div class="toolbar">
-        <input type="search" class="search" aria-label="Search the log" placeholder="Search the log" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} />
-        <span class="muted">{log.value?.truncated === true ? `last ${TAIL} lines` : ""}</span>
-      </div>
-      {log.problem !== null && <p class="problem-line">{log.problem}</p>}
-      <pre
-        ref={box}
-        tabIndex={0}
-        aria-label="Log"
-        onScroll={(event) => {
-          const pre = event.currentTarget;
-          atEnd.current = pre.scrollHeight - pre.scrollTop - pre.clientHeight < 24;
-        }}
-      >
-        {log.value !== null && lines.length === 0 ? (wanted === "" ? "The log is empty so far." : "No line contains that.") : lines.join("\n")}
-      </pre>
-    </div>
   );
 }

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
 import { optimizeTopology, restartTopology, startTopology, stopTopology } from "../api/endpoints";
 import { explainError } from "../api/request";
+import { RestartDialog } from "./RestartDialog";
 import { StopDialog } from "./StopDialog";
 
 interface Props {
@@ -14,7 +15,7 @@ interface Props {
 /** Start, stop, restart and plan again, as far as the state and the person's rights allow. */
 export function TopologyActions({ topology, operator, onDone }: Props): JSX.Element {
   const [busy, setBusy] = useState(false);
-  const [asking, setAsking] = useState(false);
+  const [asking, setAsking] = useState<"stop" | "restart" | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const run = (work: () => Promise<unknown>): void => {
     setBusy(true);
@@ -31,15 +32,25 @@ export function TopologyActions({ topology, operator, onDone }: Props): JSX.Elem
       {problem !== null && <span class="problem-line" role="alert">{problem}</span>}
       <button type="button" class="button" disabled={off || topology.queries.length === 0} title={why} onClick={() => run(() => optimizeTopology(topology.name))}>Re-optimize</button>
       {!alive && <button type="button" class="button primary" disabled={off} title={why} onClick={() => run(() => startTopology(topology.name))}>Start</button>}
-      {(alive || topology.state === "failed") && <button type="button" class="button" disabled={off} title={why} onClick={() => run(() => restartTopology(topology.name))}>Restart</button>}
-      {(alive || topology.desired === "running") && <button type="button" class="button danger" disabled={off || topology.state === "stopping"} title={why} onClick={() => setAsking(true)}>Stop…</button>}
-      {asking && (
+      {(alive || topology.state === "failed") && <button type="button" class="button" disabled={off} title={why} onClick={() => (alive ? setAsking("restart") : run(() => restartTopology(topology.name)))}>{alive ? "Restart…" : "Restart"}</button>}
+      {(alive || topology.desired === "running") && <button type="button" class="button danger" disabled={off || topology.state === "stopping"} title={why} onClick={() => setAsking("stop")}>Stop…</button>}
+      {asking === "stop" && (
         <StopDialog
           topology={topology}
-          onClose={() => setAsking(false)}
+          onClose={() => setAsking(null)}
           onStop={(mode) => {
-            setAsking(false);
+            setAsking(null);
             run(() => stopTopology(topology.name, mode));
+          }}
+        />
+      )}
+      {asking === "restart" && (
+        <RestartDialog
+          topology={topology}
+          onClose={() => setAsking(null)}
+          onRestart={() => {
+            setAsking(null);
+            run(() => restartTopology(topology.name));
           }}
         />
       )}

@@ -127,6 +127,7 @@ const historyPoint = z.object({
   latency_ms_p99: z.number().nullable(),
   state_bytes: z.number(),
   state_tuples: z.number(),
+  level_seconds: z.array(z.number()),
 });
 
 const storePoint = z.object({ tuples: whole, bytes: whole, inserted: whole, evicted: whole, probes: whole, matches: whole });

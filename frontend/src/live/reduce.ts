@@ -32,6 +32,7 @@ export function historyPoint(batch: BatchCompleted): HistoryPoint {
     latency_ms_p99: largest(queries.map((query) => query.latency_ms_p99)),
     state_bytes: stores.reduce((sum, store) => sum + store.bytes, 0),
     state_tuples: stores.reduce((sum, store) => sum + store.tuples, 0),
+    level_seconds: batch.level_seconds,
   };
 }
 

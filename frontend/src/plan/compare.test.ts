@@ -34,7 +34,7 @@ describe("planDiff", () => {
 
 describe("epochRows", () => {
   const point = (batch: number, p99: number | null): HistoryPoint => ({
-    batch, at: "2026-01-01T00:00:00Z", epoch: 1, seconds: batch / 10, tuples_in: 100, backlog: null, results: 2, latency_ms_p50: null, latency_ms_p99: p99, state_bytes: batch, state_tuples: 1,
+    batch, at: "2026-01-01T00:00:00Z", epoch: 1, seconds: batch / 10, tuples_in: 100, backlog: null, results: 2, latency_ms_p50: null, latency_ms_p99: p99, state_bytes: batch, state_tuples: 1, level_seconds: [],
   });
   const change = (batch: number, cause: string): { at: string; plan_id: string; epoch: number; batch: number; cause: string } => ({ at: "2026-01-01T00:00:00Z", plan_id: `P${batch}`, epoch: batch, batch, cause });
 

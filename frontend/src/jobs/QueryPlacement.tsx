@@ -1,0 +1,128 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { TopologyDocument } from "../api/documents";
+import { pinQuery } from "../api/endpoints";
+import { explainError } from "../api/request";
+import { ConfirmDialog } from "../ui/ConfirmDialog";
+
+interface Props {
+  readonly topology: TopologyDocument;
+  /** All there are, by name. */
+  readonly topologies: readonly string[];
+  readonly operator: boolean;
+  readonly onDone: () => void;
+}
+
+type Query = TopologyDocument["queries"][number];
+
+/** Which topology answers each query: pinned by an operator, or wherever the optimizer puts it. */
+export function QueryPlacement({ topology, topologies, operator, onDone }: Props): JSX.Element {
+  const [moving, setMoving] = useState<{ query: Query; target: string } | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const pin = (query: Query, target: string | null): void => {
+    setBusy(true);
+    setProblem(null);
+    pinQuery(query.id, target)
+      .then(onDone, (error: unknown) => setProblem(explainError(error)))
+      .finally(() => setBusy(false));
+  };
+  const choose = (query: Query, target: string): void => {
+    if (target === "") pin(query, null);
+    else if (target === topology.name) pin(query, target);
+    else setMoving({ query, target });
+  };
+  if (topology.queries.length === 0) return <p class="empty">It answers no query.</p>;
+  return (
+    <>
+      <p class="muted small">A pinned query stays in its topology with every version. Without a pin the next deployment of a query that does not run goes where most of its streams are stored.</p>
+      {problem !== null && <p class="problem-line" role="alert">{problem}</p>}
+      <div class="table-scroll" tabIndex={0} role="region" aria-label={`Queries of ${topology.name}`}>
+        <table class="list">
+          <thead>
+            <tr><th scope="col">Query</th><th scope="col" class="number">Version</th><th scope="col">Answered by</th></tr>
+          </thead>
+          <tbody>
+            {topology.queries.map((query) => (
+              <tr key={query.id}>
+                <td><a href={`/queries/${query.id}/`}>{query.name}</a></td>
+                <td class="number">{query.version}</td>
+                <td>
+                  <TargetChoice query={query} topology={topology.name} topologies={topologies} off={busy || !operator} why={operator ? undefined : "Only operators may do this."} onChoose={(target) => choose(query, target)} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {moving !== null && (
+        <ConfirmDialog
+          title={`Move ${moving.query.name} to ${moving.target}?`}
+          confirm="Move it"
+          onClose={() => setMoving(null)}
+          onConfirm={() => {
+            setMoving(null);
+            pin(moving.query, moving.target);
+          }}
+        >
+          <p>{topology.name} stops answering it after the running batch. {moving.target} answers it as soon as it is planned there; its results are complete once the stores there hold the streams' windows.</p>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+/** No topology can be called so. */
+const ANOTHER = "?";
+
+interface ChoiceProps {
+  readonly query: Query;
+  readonly topology: string;
+  readonly topologies: readonly string[];
+  readonly off: boolean;
+  readonly why: string | undefined;
+  readonly onChoose: (target: string) => void;
+}
+
+function TargetChoice({ query, topology, topologies, off, why, onChoose }: ChoiceProps): JSX.Element {
+  const [naming, setNaming] = useState(false);
+  const [name, setName] = useState("");
+  // A pin may name a topology that has no query yet and so is in no list.
+  const names = query.pinned === null || topologies.includes(query.pinned) ? topologies : [...topologies, query.pinned];
+  const label = `Which topology answers ${query.name}`;
+  if (naming) {
+    return (
+      <form
+        class="inline"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setNaming(false);
+          onChoose(name);
+        }}
+      >
+        <input type="text" aria-label={`Name of the new topology for ${query.name}`} required pattern="[a-z][a-z0-9_\-]{0,62}" title="lower-case letters, digits, _ and -, starting with a letter" value={name} onInput={(event) => setName(event.currentTarget.value)} />
+        <button type="submit" class="button small">Pin</button>
+        <button type="button" class="button small" onClick={() => setNaming(false)}>Cancel</button>
+      </form>
+    );
+  }
+  return (
+    <select
+      aria-label={label}
+      disabled={off}
+      title={why}
+      value={query.pinned ?? ""}
+      onChange={(event) => {
+        const { value } = event.currentTarget;
+        // What is shown is what is so; the answer of the server changes it.
+        event.currentTarget.value = query.pinned ?? "";
+        if (value === ANOTHER) setNaming(true);
+        else onChoose(value);
+      }}
+    >
+      <option value="">let the optimizer decide (now {topology})</option>
+      {names.map((one) => <option key={one} value={one}>{one === topology ? `pinned here, to ${one}` : `pinned to ${one}`}</option>)}
+      <option value={ANOTHER}>a new topology…</option>
+    </select>
+  );
+}

@@ -1,0 +1,22 @@
+import type { JSX } from "preact";
+import type { TopologyDocument } from "../api/documents";
+import { NameGuard } from "../ui/NameGuard";
+
+interface Props {
+  readonly topology: TopologyDocument;
+  readonly onRestart: () => void;
+  readonly onClose: () => void;
+}
+
+/** Says what a restart interrupts, and asks for the topology's name. */
+export function RestartDialog({ topology, onRestart, onClose }: Props): JSX.Element {
+  const { length } = topology.queries;
+  return (
+    <NameGuard title={`Restart ${topology.name}?`} name={topology.name} confirm="Restart" keep="Leave it running" onConfirm={onRestart} onClose={onClose}>
+      <p>
+        Its process ends after the running batch and another one goes on from there. {length === 1 ? "Its query waits" : `Its ${length} queries wait`} for
+        as long as Spark takes to start; no result is lost or given twice.
+      </p>
+    </NameGuard>
+  );
+}

@@ -1,0 +1,39 @@
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { runLog } from "../api/endpoints";
+import { useLoaded } from "../ui/useLoaded";
+
+const REFRESH_MS = 2500;
+const TAIL = 200;
+
+/** The end of a run's log. It follows new lines while it is scrolled to the end. */
+export function RunLogTail({ id }: { id: string }): JSX.Element {
+  const log = useLoaded(() => runLog(id, TAIL), REFRESH_MS, id);
+  const [wanted, setWanted] = useState("");
+  const box = useRef<HTMLPreElement>(null);
+  const atEnd = useRef(true);
+  const lines = (log.value?.lines ?? []).filter((line) => line.toLowerCase().includes(wanted.toLowerCase()));
+  useEffect(() => {
+    if (box.current !== null && atEnd.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [log.value, wanted]);
+  return (
+    <div class="log">
+      <div class="toolbar">
+        <input type="search" class="search" aria-label="Search the log" placeholder="Search the log" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} />
+        <span class="muted">{log.value?.truncated === true ? `last ${TAIL} lines` : ""}</span>
+      </div>
+      {log.problem !== null && <p class="problem-line">{log.problem}</p>}
+      <pre
+        ref={box}
+        tabIndex={0}
+        aria-label="Log"
+        onScroll={(event) => {
+          const pre = event.currentTarget;
+          atEnd.current = pre.scrollHeight - pre.scrollTop - pre.clientHeight < 24;
+        }}
+      >
+        {log.value !== null && lines.length === 0 ? (wanted === "" ? "The log is empty so far." : "No line contains that.") : lines.join("\n")}
+      </pre>
+    </div>
+  );
+}

@@ -1,0 +1,90 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { setTasks, topologyTasks } from "../api/endpoints";
+import { explainError } from "../api/request";
+import { count } from "../format/quantities";
+import { useLoaded } from "../ui/useLoaded";
+import { changesOf, fieldsOf, MOST_TASKS, type TaskFields } from "./taskForm";
+
+const REFRESH_MS = 5000;
+
+interface Props {
+  readonly topology: string;
+  readonly operator: boolean;
+  readonly onDone: () => void;
+}
+
+/** Over how many tasks each stream's stores are spread, what was set, and a form to set it. */
+export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
+  const tasks = useLoaded(() => topologyTasks(topology), REFRESH_MS, topology);
+  const [typed, setTyped] = useState<TaskFields>({});
+  const [problem, setProblem] = useState<string | null>(null);
+  const [asked, setAsked] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const { value } = tasks;
+  if (value === null) return tasks.problem === null ? <p class="muted">Loading…</p> : <p class="problem-line">{tasks.problem}</p>;
+  const fields = { ...fieldsOf(value), ...typed };
+  const found = changesOf(value, fields);
+  const scale = (): void => {
+    setBusy(true);
+    setAsked(false);
+    setProblem(null);
+    setTasks(topology, found.changes)
+      .then(
+        () => {
+          setTyped({});
+          setAsked(true);
+          tasks.reload();
+          onDone();
+        },
+        (error: unknown) => setProblem(explainError(error)),
+      )
+      .finally(() => setBusy(false));
+  };
+  return (
+    <form
+      class="scale"
+      onSubmit={(event) => {
+        event.preventDefault();
+        scale();
+      }}
+    >
+      <p class="muted small">
+        A store's tasks work at once; each costs a little in every batch. Empty: the load decides, up to {value.most}. The topology is planned anew and goes over at a batch boundary, without
+        stopping; results stay the same. The number is the stream's: other topologies that read it follow when they are next planned.
+      </p>
+      <div class="table-scroll" tabIndex={0} role="region" aria-label={`Tasks of ${topology}`}>
+        <table class="list">
+          <thead>
+            <tr><th scope="col">Stream</th><th scope="col" class="number">Tasks now</th><th scope="col">Set to</th></tr>
+          </thead>
+          <tbody>
+            {value.streams.map((one) => (
+              <tr key={one.stream}>
+                <td>{one.stream}</td>
+                <td class="number">{count(one.tasks)}</td>
+                <td>
+                  <input
+                    type="number"
+                    class="tasks"
+                    min={1}
+                    max={MOST_TASKS}
+                    step={1}
+                    placeholder="by load"
+                    aria-label={`Tasks of ${one.stream}`}
+                    disabled={!operator || busy}
+                    value={fields[one.stream] ?? ""}
+                    onInput={(event) => setTyped({ ...typed, [one.stream]: event.currentTarget.value })}
+                  />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {(problem ?? found.problem ?? tasks.problem) !== null && <p class="problem-line" role="alert">{problem ?? found.problem ?? tasks.problem}</p>}
+      {asked && <p class="muted" role="status">Asked for. The numbers above change when the new plan takes over.</p>}
+      <button type="submit" class="button" disabled={!operator || busy || found.problem !== null || Object.keys(found.changes).length === 0} title={operator ? undefined : "Only operators may do this."}>Scale</button>
+    </form>
+  );
+}
