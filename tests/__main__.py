@@ -57,6 +57,9 @@ def main() -> int:
         failed |= code != 0
         verdict = "passed" if code == 0 else f"FAILED (exit code {code})"
         lines.append(f"{name:<10} {verdict:<22} {time.monotonic() - began:6.0f} s\n")
+    left_out = [name for name in ALL_SUITES if name not in chosen]
+    if chosen == list(SUITES):
+        lines.append(f"left out, as they take longer: {', '.join(left_out)} (make test ONLY=..., or all)\n")
     sys.stdout.write("".join(["\n", *lines]))
     return 1 if failed else 0
 
