@@ -67,7 +67,7 @@ export function CatalogIsland({ me }: IslandProps): JSX.Element {
       {queries.problem !== null && <p class="problem-line" role="alert">{queries.problem}</p>}
       {queries.value?.length === 0 && (
         <p class="empty">
-          No query yet. <a href="/queries/new/">Write the first one</a>: name the streams, give each a window, join them.
+          No query yet. {me.role === "viewer" ? "Whoever is more than a viewer may write the first one." : <><a href="/queries/new/">Write the first one</a>: name the streams, give each a window, join them.</>}
         </p>
       )}
       {queries.value !== null && queries.value.length > 0 && found.length === 0 && (

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { BatchCompleted } from "./messages";
-import { edgeRates, headerRates, lagSeconds, RECENT_LENGTH, remember } from "./recent";
+import type { BatchCompleted, EpochCompleted } from "./messages";
+import { edgeRates, knownRates, headerRates, lagSeconds, RECENT_LENGTH, remember } from "./recent";
 import { historyPoint } from "./reduce";
 
 function batch(number: number, tuples = 100, run = "a1", plan = "P1"): BatchCompleted {
@@ -42,6 +42,17 @@ describe("rates", () => {
   it("falls while a job idles", () => {
     expect(headerRates(history, new Date(4000).toISOString()).tuplesIn).toBe(50);
     expect(headerRates(history, new Date(0).toISOString()).tuplesIn).toBe(200);
+  });
+
+  it("are those of the epoch where no batch is known", () => {
+    const epoch: EpochCompleted = {
+      type: "epoch", version: 1, run: "a1", at: new Date(0).toISOString(), epoch: 1, plan_id: "P0", first_batch: 0, last_batch: 1, event_seconds: 8,
+      accepted: {}, edges: { E1: 5 }, rules: {}, held: {}, sent: 5, rates: { E1: { estimated: null, actual: 0.625 } }, q_error: null,
+    };
+    expect(knownRates([], history, epoch)("E1")).toEqual({ now: null, eventTime: 0.625 });
+    expect(knownRates([], history, epoch)("E2")).toEqual({ now: null, eventTime: null });
+    expect(knownRates(recent, history, epoch)("E1")).toEqual(edgeRates(recent, history)("E1"));
+    expect(knownRates([], history, null)("E1").eventTime).toBeNull();
   });
 
   it("uses the history for the first batch that a page sees", () => {

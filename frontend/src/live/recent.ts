@@ -1,5 +1,5 @@
 /** The newest whole batches of a run, and the rates that follow from them. Pure. */
-import type { BatchCompleted, HistoryPoint } from "./messages";
+import type { BatchCompleted, EpochCompleted, HistoryPoint } from "./messages";
 
 export const RECENT_LENGTH = 60;
 /** Rates are averages over this many batches: calm enough to read, quick enough to follow. */
@@ -80,6 +80,16 @@ export function edgeRates(recent: readonly BatchCompleted[], history: readonly H
     const tuples = measured.reduce((sum, batch) => sum + (batch.edges[edge]?.tuples ?? 0), 0);
     return { now: wall === null ? null : tuples / wall, eventTime: event === null ? null : tuples / event };
   };
+}
+
+/** The rate of every edge over a past epoch; what the machine did per second of wall time is not kept. */
+function epochRates(statistics: EpochCompleted): (edge: string) => EdgeRate {
+  return (edge) => ({ now: null, eventTime: statistics.rates[edge]?.actual ?? null });
+}
+
+/** What a page shows: the newest batches' rates, or, for a plan of the past, which has none, those of its epoch. */
+export function knownRates(recent: readonly BatchCompleted[], history: readonly HistoryPoint[], statistics: EpochCompleted | null): (edge: string) => EdgeRate {
+  return recent.length === 0 && statistics !== null ? epochRates(statistics) : edgeRates(recent, history);
 }
 
 /** Seconds of input that wait at the sources; null if the sources cannot tell. */

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { pictureText, plainColour } from "../charts/exportPicture";
-import type { HistoryPoint } from "../live/messages";
+import type { EpochPoint, HistoryPoint } from "../live/messages";
 import document_ from "./__fixtures__/flights.graph.json";
-import { epochRows } from "./epochs";
+import { epochOf, epochRows } from "./epochs";
 import { forestOf } from "./forest";
 import { parseGraph, type PhysicalGraph } from "./physicalGraph";
 import { boxesOf, layoutBoxes } from "./physicalView";
@@ -52,6 +52,15 @@ describe("epochRows", () => {
     expect(epochRows([change(2, "deploy")], [point(1, null)], { ...launch, at: "2026-02-01T00:00:00Z" })).toHaveLength(1);
     expect(epochRows([], [point(1, null)], launch).map((row) => row.planId)).toEqual(["P0"]);
     expect(epochRows([], [], launch)).toEqual([]);
+  });
+
+  it("finds the epoch whose numbers a past plan shows", () => {
+    const epochs = [[1, "P1"], [2, "P1"], [3, "P2"]].map(([epoch, plan_id]): EpochPoint => ({ epoch: Number(epoch), at: "2026-01-01T00:00:00Z", plan_id: String(plan_id), first_batch: 1, last_batch: 2, event_seconds: 1, sent: 1, q_error: null }));
+    expect(epochOf(epochs, "P1", null)).toBe(2);
+    expect(epochOf(epochs, "P1", "1")).toBe(1);
+    // An epoch of another plan, or one that is forgotten, is not this plan's.
+    expect(epochOf(epochs, "P1", "3")).toBe(2);
+    expect(epochOf(epochs, "P9", "1")).toBeNull();
   });
 
   it("knows nothing of an epoch whose batches are forgotten", () => {

@@ -1,5 +1,5 @@
 /** A topology's epochs as its switches and newest batches tell them. Pure. */
-import type { HistoryPoint, Snapshot } from "../live/messages";
+import type { EpochPoint, HistoryPoint, Snapshot } from "../live/messages";
 
 export interface EpochRow {
   readonly planId: string;
@@ -57,4 +57,13 @@ export function epochRows(switches: Snapshot["switches"], history: readonly Hist
       };
     })
     .reverse();
+}
+
+/**
+ * The epoch whose numbers stand in a past plan: the one that is asked for if it was the plan's, else the
+ * newest of the plan; null if none is known.
+ */
+export function epochOf(epochs: readonly EpochPoint[], planId: string, asked: string | null): number | null {
+  const own = epochs.filter((point) => point.plan_id === planId);
+  return (own.find((point) => String(point.epoch) === asked) ?? own.at(-1))?.epoch ?? null;
 }

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { StreamColour } from "../colour/streams";
 import { count, rate, ratio, windowLength } from "../format/quantities";
-import type { BatchCompleted } from "../live/messages";
+import type { BatchCompleted, EpochCompleted } from "../live/messages";
 import type { EdgeRate } from "../live/recent";
 import { expressionText } from "../plan/expressionText";
 import { conditionsOf, type ForestNode } from "../plan/forest";
@@ -13,6 +13,8 @@ interface Props {
   readonly graph: PhysicalGraph;
   readonly rates: (edge: string) => EdgeRate;
   readonly batch: BatchCompleted | null;
+  /** Of the newest epoch, or of the one that is looked at. */
+  readonly statistics: EpochCompleted | null;
   readonly colour: StreamColour;
 }
 
@@ -28,7 +30,7 @@ function Row({ label, children }: { label: string; children: JSX.Element | strin
 }
 
 /** Beside the trees: everything about the step under the pointer, the focus or the selection. */
-export function NodeDetail({ node, store, graph, rates, batch, colour }: Props): JSX.Element {
+export function NodeDetail({ node, store, graph, rates, batch, statistics, colour }: Props): JSX.Element {
   if (node === null && store === null) {
     return (
       <aside class="pane detail" aria-label="Details">
@@ -38,12 +40,12 @@ export function NodeDetail({ node, store, graph, rates, batch, colour }: Props):
   }
   return (
     <aside class="pane detail" aria-label="Details" aria-live="polite">
-      {node !== null ? <NodeFacts node={node} graph={graph} rates={rates} batch={batch} colour={colour} /> : store !== null && <><h3>{store.label}</h3><dl><StoreFacts store={store} graph={graph} batch={batch} /></dl></>}
+      {node !== null ? <NodeFacts node={node} graph={graph} rates={rates} batch={batch} statistics={statistics} colour={colour} /> : store !== null && <><h3>{store.label}</h3><dl><StoreFacts store={store} graph={graph} batch={batch} statistics={statistics} /></dl></>}
     </aside>
   );
 }
 
-function NodeFacts({ node, graph, rates, batch, colour }: Omit<Props, "node" | "store"> & { node: ForestNode }): JSX.Element {
+function NodeFacts({ node, graph, rates, batch, statistics, colour }: Omit<Props, "node" | "store"> & { node: ForestNode }): JSX.Element {
   const { rule, edge } = node;
   const estimate = graph.estimates.find((entry) => entry.id === edge?.id);
   const produced = graph.estimates.find((entry) => entry.id === node.key);
@@ -68,10 +70,10 @@ function NodeFacts({ node, graph, rates, batch, colour }: Omit<Props, "node" | "
         {edge !== null && <Row label="sent">{`${KINDS[edge.kind]}${edge.key === null ? "" : `, key ${expressionText(edge.key)}`}; level ${edge.level}`}</Row>}
         {edge !== null && <Row label="estimate">{`${rate(estimate?.tuples_per_second)} of event time`}</Row>}
         {edge !== null && <Row label="actual">{`${rate(measured?.eventTime)} of event time (${ratio(measured?.eventTime, estimate?.tuples_per_second)}), ${rate(measured?.now)} now`}</Row>}
-        {produced !== undefined && <Row label="gives">{`${rate(produced.tuples_per_second)} estimated`}</Row>}
+        {produced !== undefined && <Row label="gives">{`${rate(produced.tuples_per_second)} estimated, ${rate(statistics?.rates[node.key]?.actual)} in the epoch`}</Row>}
         {node.kind === "source" && node.stream !== null && <Row label="batch">{`${count(batch?.streams[node.stream]?.accepted)} accepted, ${count(batch?.streams[node.stream]?.late)} late, ${count(batch?.streams[node.stream]?.undecodable)} undecodable`}</Row>}
-        {node.keptIn.map((store) => <StoreFacts key={store.id} store={store} graph={graph} batch={batch} />)}
-        {node.store !== null && <StoreFacts store={node.store} graph={graph} batch={batch} />}
+        {node.keptIn.map((store) => <StoreFacts key={store.id} store={store} graph={graph} batch={batch} statistics={statistics} />)}
+        {node.store !== null && <StoreFacts store={node.store} graph={graph} batch={batch} statistics={statistics} />}
         {metrics !== undefined && <Row label="batch">{`${count(metrics.results)} results`}</Row>}
         {query !== undefined && <Row label="SQL"><code class="sql-text">{query.sql}</code></Row>}
         {node.kind !== "query" && <Row label="serves">{node.queries.length === 0 ? "no query" : node.queries.join(", ")}</Row>}
@@ -81,15 +83,16 @@ function NodeFacts({ node, graph, rates, batch, colour }: Omit<Props, "node" | "
   );
 }
 
-function StoreFacts({ store, graph, batch }: { store: Store; graph: PhysicalGraph; batch: BatchCompleted | null }): JSX.Element {
+function StoreFacts({ store, graph, batch, statistics }: Pick<Props, "graph" | "batch" | "statistics"> & { store: Store }): JSX.Element {
   const metrics = batch?.stores[store.id];
+  const held = batch === null && statistics !== null ? `${count(statistics.held[store.id])} tuples on average` : `${count(metrics?.tuples)} tuples`;
   const estimate = graph.estimates.find((entry) => entry.id === store.id);
   const kept = store.retention_us.map((retention) => windowLength(retention === null ? null : retention / 1000)).join(", ");
   const placed = store.partitioning === null ? "at random" : `by ${expressionText(store.partitioning)}`;
   return (
     <>
       <Row label="store">{`${store.label}: ${placed} over ${store.tasks} ${store.tasks === 1 ? "task" : "tasks"}, kept ${kept}`}</Row>
-      <Row label="holds">{`${count(metrics?.tuples)} tuples, estimated ${count(estimate?.tuples)}`}</Row>
+      <Row label="holds">{`${held}, estimated ${count(estimate?.tuples)}`}</Row>
     </>
   );
 }

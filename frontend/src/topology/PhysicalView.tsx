@@ -5,7 +5,7 @@ import { ChartHost } from "../charts/ChartHost";
 import { createPhysicalGraph, type PhysicalGraphData } from "../charts/physicalGraph";
 import type { StreamColour } from "../colour/streams";
 import { bytes, count } from "../format/quantities";
-import { edgeRates } from "../live/recent";
+import { knownRates } from "../live/recent";
 import type { Live } from "../live/useFeed";
 import { boxesOf, boxesOfQuery, layoutBoxes, type PlacedBoxes } from "../plan/physicalView";
 import type { PhysicalGraph } from "../plan/physicalGraph";
@@ -45,7 +45,8 @@ export function PhysicalView({ graph, live, colour }: Props): JSX.Element {
       newest = false;
     };
   }, [boxes, tooMany]);
-  const rates = useMemo(() => edgeRates(live.recent, live.snapshot?.history ?? []), [live.recent]);
+  const statistics = live.snapshot?.statistics ?? null;
+  const rates = useMemo(() => knownRates(live.recent, live.snapshot?.history ?? [], statistics), [live.recent, statistics]);
   const batch = live.snapshot?.batch ?? null;
   const data = useMemo((): PhysicalGraphData | null => {
     if (placed === null) return null;
@@ -56,7 +57,7 @@ export function PhysicalView({ graph, live, colour }: Props): JSX.Element {
         const metrics = batch?.stores[id];
         return metrics === undefined ? null : `${count(metrics.tuples)} tuples, ${bytes(metrics.bytes)}`;
       },
-      flow: (edge) => rates(edge).now,
+      flow: (edge) => rates(edge).now ?? rates(edge).eventTime,
       selected,
       onSelect: (id) => setSelected((before) => (before === id ? null : id)),
     };
@@ -79,7 +80,7 @@ export function PhysicalView({ graph, live, colour }: Props): JSX.Element {
           <span>sources, stores, queries · one line per edge · stroke: tuples per second · drag to pan, Ctrl-wheel to zoom</span>
         </p>
       </div>
-      <NodeDetail node={null} store={graph.stores.find((store) => store.id === selected) ?? null} graph={graph} rates={rates} batch={batch} colour={colour} />
+      <NodeDetail node={null} store={graph.stores.find((store) => store.id === selected) ?? null} graph={graph} rates={rates} batch={batch} statistics={statistics} colour={colour} />
     </div>
   );
 }

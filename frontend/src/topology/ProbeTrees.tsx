@@ -6,8 +6,8 @@ import { picturePng, pictureText, saveFile } from "../charts/exportPicture";
 import { createProbeForest, type NodeText, type ProbeForestChart, type ProbeForestData } from "../charts/probeForest";
 import type { StreamColour } from "../colour/streams";
 import { count, rate } from "../format/quantities";
-import type { BatchCompleted } from "../live/messages";
-import { edgeRates } from "../live/recent";
+import type { BatchCompleted, EpochCompleted } from "../live/messages";
+import { knownRates, type EdgeRate } from "../live/recent";
 import type { Live } from "../live/useFeed";
 import { conditionsOf, focusedKeys, forestOf, nodesOf, pruned, type Focus, type ForestNode } from "../plan/forest";
 import { layoutForest, type PlacedNode } from "../plan/forestLayout";
@@ -58,7 +58,9 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
     return () => window.removeEventListener("hashchange", onHash);
   }, []);
 
-  const rates = useMemo(() => edgeRates(live.recent, live.snapshot?.history ?? []), [live.recent]);
+  const statistics = live.snapshot?.statistics ?? null;
+  const rates = useMemo(() => knownRates(live.recent, live.snapshot?.history ?? [], statistics), [live.recent, statistics]);
+  const flow = (edge: string): number | null => rates(edge).now ?? rates(edge).eventTime;
   const batch = live.snapshot?.batch ?? null;
   // The store behind a palette link is an id of a store, not of a node.
   const selectedStore = selected !== null && !nodes.has(selected) && graph.stores.some((store) => store.id === selected) ? selected : null;
@@ -81,7 +83,7 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
 
   const toggle = (key: string): void => setFolded(folded.has(key) ? new Set([...folded].filter((other) => other !== key)) : new Set([...folded, key]));
 
-  const shading = useMemo(() => shadingOf(shade, forest, graph, batch, (edge) => rates(edge).now), [shade, forest, graph, batch, rates]);
+  const shading = useMemo(() => shadingOf(shade, forest, graph, batch, flow), [shade, forest, graph, batch, rates]);
   const found = useMemo(() => {
     const word = sought.trim().toLowerCase();
     return word === "" ? null : [...nodes.values()].filter((node) => searchText(node).includes(word)).map((node) => node.key);
@@ -103,12 +105,12 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
   };
 
   const data = useMemo((): ProbeForestData => {
-    const text = ({ node }: PlacedNode): NodeText => nodeText(node, rates, (id) => estimates.get(id)?.tuples_per_second ?? null, batch);
+    const text = ({ node }: PlacedNode): NodeText => nodeText(node, rates, (id) => estimates.get(id)?.tuples_per_second ?? null, batch, statistics);
     return {
       placed,
       colour,
       text,
-      flow: ({ target }) => (target.node.edge === null ? null : rates(target.node.edge.id).now),
+      flow: ({ target }) => (target.node.edge === null ? null : flow(target.node.edge.id)),
       kept: found === null ? focusedKeys(forest, focus) : new Set(found),
       selected,
       fill: (key) => shadeColour(shading.fractions.get(key)),
@@ -184,7 +186,7 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
           <span>· stroke: tuples per second · drag to pan, Ctrl-wheel to zoom</span>
         </p>
       </div>
-      <NodeDetail node={shown === null ? null : (nodes.get(shown) ?? null)} store={selectedStore === null ? null : (graph.stores.find((store) => store.id === selectedStore) ?? null)} graph={graph} rates={rates} batch={batch} colour={colour} />
+      <NodeDetail node={shown === null ? null : (nodes.get(shown) ?? null)} store={selectedStore === null ? null : (graph.stores.find((store) => store.id === selectedStore) ?? null)} graph={graph} rates={rates} batch={batch} statistics={statistics} colour={colour} />
     </div>
   );
 }
@@ -213,15 +215,20 @@ function scaleText(shade: Shade, most: number | null): string {
 
 function nodeText(
   node: ForestNode,
-  rates: ReturnType<typeof edgeRates>,
+  rates: (edge: string) => EdgeRate,
   estimate: (id: string) => number | null,
   batch: BatchCompleted | null,
+  statistics: EpochCompleted | null,
 ): NodeText {
   if (node.kind === "query") {
     const results = batch?.queries[node.label]?.results;
     return { detail: `${count(results)} results in batch`, title: `Query ${node.label}: ${count(results)} results in the newest batch` };
   }
   if (node.kind === "source") {
+    const inEpoch = statistics?.accepted[node.stream ?? ""];
+    if (batch === null && statistics !== null) {
+      return { detail: `${count(inEpoch)} in epoch`, title: `Source ${node.label}: ${count(inEpoch)} tuples accepted in epoch ${statistics.epoch}; feeds ${node.queries.join(", ")}` };
+    }
     const accepted = batch?.streams[node.stream ?? ""]?.accepted;
     return { detail: `${count(accepted)} in batch`, title: `Source ${node.label}: ${count(accepted)} tuples accepted in the newest batch; feeds ${node.queries.join(", ")}` };
   }

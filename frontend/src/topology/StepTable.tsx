@@ -54,7 +54,7 @@ export function StepTable({ graph, live }: Props): JSX.Element {
   return (
     <>
       <p class="muted small" title="the slowest task of each level, in the newest batch">
-        {levels.length === 0 ? "No batch yet." : levels.map((seconds, level) => `${level === 0 ? "ingestion" : `level ${level}`} ${milliseconds(seconds * 1000)}`).join(" · ")}
+        {levels.length === 0 ? (statistics === null ? "No batch yet." : `Over epoch ${statistics.epoch}.`) : levels.map((seconds, level) => `${level === 0 ? "ingestion" : `level ${level}`} ${milliseconds(seconds * 1000)}`).join(" · ")}
       </p>
       <LongTable caption="Steps" class="stack" columns={COLUMNS} rows={rows} text={(row) => [row.id, row.from, row.what, row.to].join("\n")}>
         {(row) => (

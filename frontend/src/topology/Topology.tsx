@@ -1,14 +1,15 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Alternative, PlanDocument } from "../api/documents";
-import { planAlternatives, readPlan, readTopology } from "../api/endpoints";
-import { explainError, Refusal } from "../api/request";
+import { readTopology } from "../api/endpoints";
 import { ChartHost } from "../charts/ChartHost";
 import { createEpochStrip } from "../charts/epochStrip";
 import type { StreamColour } from "../colour/streams";
+import { BatchTimeline } from "../jobs/BatchTimeline";
+import { RunLogTail } from "../jobs/RunLogTail";
 import { TopologyActions } from "../jobs/TopologyActions";
+import type { EpochPoint } from "../live/messages";
 import { useFeed, type Live } from "../live/useFeed";
-import { epochRows } from "../plan/epochs";
+import { epochOf, epochRows } from "../plan/epochs";
 import { parseGraph } from "../plan/physicalGraph";
 import { planDiff } from "../plan/planDiff";
 import { useAddress } from "../ui/useAddress";
@@ -16,6 +17,7 @@ import { useLoaded } from "../ui/useLoaded";
 import { BottleneckLine } from "./BottleneckLine";
 import { DiffSummary } from "./DiffSummary";
 import { EpochErrors } from "./EpochErrors";
+import { EpochScrubber } from "./EpochScrubber";
 import { EpochTable } from "./EpochTable";
 import { HeaderNumbers } from "./HeaderNumbers";
 import { PhysicalView } from "./PhysicalView";
@@ -23,9 +25,11 @@ import { PlanReceipt } from "./PlanReceipt";
 import { ProbeTrees } from "./ProbeTrees";
 import { QueryTable } from "./QueryTable";
 import { ResultsTail } from "./ResultsTail";
+import { SideBySide } from "./SideBySide";
 import { StepTable } from "./StepTable";
 import { StoreTable } from "./StoreTable";
 import { StreamTable } from "./StreamTable";
+import { useAlternatives, usePastEpoch, usePlan } from "./usePlan";
 
 interface Props {
   readonly name: string;
@@ -33,43 +37,8 @@ interface Props {
   readonly operator: boolean;
 }
 
-const TABS = ["Stores", "Steps", "Streams", "Queries", "Results", "Epochs", "Receipt", "Plan"] as const;
+const TABS = ["Stores", "Steps", "Streams", "Queries", "Results", "Batches", "Epochs", "Receipt", "Plan", "Log"] as const;
 const REFRESH_MS = 5000;
-
-/** The plan that the page draws: the running one, fetched again whenever its id changes. */
-function usePlan(topology: string, planId: string | null): { plan: PlanDocument | null; problem: string | null; missing: boolean } {
-  const [state, setState] = useState<{ plan: PlanDocument | null; problem: string | null; missing: boolean }>({ plan: null, problem: null, missing: false });
-  useEffect(() => {
-    const control = new AbortController();
-    readPlan(topology, planId, control.signal).then(
-      (plan) => setState({ plan, problem: null, missing: false }),
-      (error: unknown) => {
-        if (control.signal.aborted) return;
-        const missing = error instanceof Refusal && error.status === 404;
-        setState((before) => ({ ...before, missing, problem: missing ? null : explainError(error) }));
-      },
-    );
-    return () => control.abort();
-  }, [topology, planId]);
-  return state;
-}
-
-/** Other methods' plans of the same queries, asked for once somebody wants to see them. */
-function useAlternatives(topology: string, planId: string | null): { value: readonly Alternative[] | null; problem: string | null } {
-  const [state, setState] = useState<{ planId: string; value: readonly Alternative[] | null; problem: string | null } | null>(null);
-  useEffect(() => {
-    if (planId === null) return undefined;
-    let newest = true;
-    planAlternatives(topology, planId).then(
-      (value) => newest && setState({ planId, value, problem: null }),
-      (error: unknown) => newest && setState({ planId, value: null, problem: explainError(error) }),
-    );
-    return () => {
-      newest = false;
-    };
-  }, [topology, planId]);
-  return planId === null || state?.planId !== planId ? { value: null, problem: null } : state;
-}
 
 export function Topology({ name, colour, operator }: Props): JSX.Element {
   const live = useFeed(name);
@@ -77,23 +46,31 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
   const { snapshot } = live;
   const [chosenTab, setTab] = useAddress("tab");
   const tab = TABS.find((candidate) => candidate === chosenTab) ?? "Stores";
-  const [past, setPast] = useAddress("plan");
+  const [past, setPlan] = useAddress("plan");
+  const [askedEpoch, setEpoch] = useAddress("epoch");
+  const setPast = (planId: string | null, epoch: number | null = null): void => {
+    setPlan(planId);
+    setEpoch(epoch === null ? null : String(epoch));
+  };
   const [view, setView] = useAddress("view");
   const [method, setMethod] = useState<string | null>(null);
   const runningId = snapshot?.plan_id ?? topology.value?.plan_id ?? null;
   const running = usePlan(name, runningId);
   const looked = usePlan(name, past ?? runningId);
   const { plan, problem, missing } = past === null ? running : looked;
-  const alternatives = useAlternatives(name, tab === "Receipt" || method !== null ? (plan?.plan_id ?? null) : null);
+  const alternatives = useAlternatives(name, tab === "Receipt" || view === "beside" || method !== null ? (plan?.plan_id ?? null) : null);
   const runningGraph = useMemo(() => (running.plan === null ? null : parseGraph(running.plan.graph)), [running.plan]);
   const planGraph = useMemo(() => (plan === null ? null : parseGraph(plan.graph)), [plan]);
   const other = alternatives.value?.find((one) => one.method === method) ?? null;
   const graph = useMemo(() => (other === null ? planGraph : parseGraph(other.graph)), [planGraph, other]);
   const isRunning = past === null && other === null;
-  const diff = useMemo(() => (isRunning || runningGraph === null || graph === null ? null : planDiff(runningGraph, graph)), [isRunning, runningGraph, graph]);
+  const epochNumber = past === null ? null : epochOf(snapshot?.epochs ?? [], past, askedEpoch);
+  const pastEpoch = usePastEpoch(name, epochNumber);
+  const diff = useMemo(() => (isRunning || (other === null && past === runningId) || runningGraph === null || graph === null ? null : planDiff(runningGraph, graph)), [isRunning, other, past, runningId, runningGraph, graph]);
   const added = useMemo(() => new Set((diff?.added ?? []).map((part) => part.id)), [diff]);
-  // What a plan that does not run would measure is unknown, not what runs instead.
-  const seen = useMemo((): Live => (isRunning || snapshot === null ? live : { ...live, recent: [], snapshot: { ...snapshot, batch: null, store_history: [], statistics: null } }), [isRunning, live]);
+  // What a plan that does not run would measure is unknown, not what runs instead; what it did is known by epoch.
+  const statistics = other === null && pastEpoch.value?.plan_id === past ? pastEpoch.value : null;
+  const seen = useMemo((): Live => (isRunning || snapshot === null ? live : { ...live, recent: [], snapshot: { ...snapshot, batch: null, store_history: [], statistics } }), [isRunning, live, statistics]);
   const strip = useMemo(
     () => ({ history: snapshot?.history ?? [], switches: snapshot?.switches ?? [], epochs: snapshot?.epochs ?? [], past, onChoose: (id: string) => setPast(id === runningId || id === past ? null : id) }),
     [snapshot?.history, snapshot?.switches, snapshot?.epochs, past, runningId],
@@ -123,8 +100,9 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
       )}
       {past !== null && (
         <p class="notice past" role="status">
-          <strong>Past plan {past}</strong>
-          {epoch === undefined ? "" : `: from batch ${epoch.batch} on, epoch ${epoch.epoch}, ${epoch.cause}`}. It is not what runs now.{" "}
+          <strong>{past === runningId ? "The running plan, earlier" : `Past plan ${past}`}</strong>
+          {epoch === undefined ? "" : `: from batch ${epoch.batch} on, epoch ${epoch.epoch}, ${epoch.cause}`}. {past === runningId ? "" : "It is not what runs now. "}
+          {epochNumber === null ? "What it did is not known: no epoch of it is kept. " : (pastEpoch.problem ?? `Rates and tuples held are those of epoch ${epochNumber}. `)}
           <button type="button" class="button small" onClick={() => setPast(null)}>Back to now</button>
         </p>
       )}
@@ -136,12 +114,14 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
       {diff !== null && <DiffSummary diff={diff} against="the running plan" />}
       {graph !== null && plan !== null && (
         <div class="views" role="group" aria-label="View">
-          <button type="button" class="tag" aria-pressed={view !== "graph"} onClick={() => setView(null)}>Probe trees</button>
+          <button type="button" class="tag" aria-pressed={view !== "graph" && view !== "beside"} onClick={() => setView(null)}>Probe trees</button>
           <button type="button" class="tag" aria-pressed={view === "graph"} onClick={() => setView("graph")}>Physical graph</button>
+          <button type="button" class="tag" aria-pressed={view === "beside"} onClick={() => setView("beside")}>Together and alone</button>
         </div>
       )}
-      {graph !== null && plan !== null && (view === "graph" ? <PhysicalView graph={graph} live={seen} colour={colour} /> : <ProbeTrees graph={graph} live={seen} colour={colour} name={`${name}-${other?.method ?? plan.plan_id}`} added={added} />)}
+      {graph !== null && planGraph !== null && plan !== null && (view === "beside" ? <SideBySide plan={plan} graph={planGraph} individual={alternatives.value?.find((one) => one.method === "individual") ?? null} problem={alternatives.problem} colour={colour} /> : view === "graph" ? <PhysicalView graph={graph} live={seen} colour={colour} /> : <ProbeTrees graph={graph} live={seen} colour={colour} name={`${name}-${other?.method ?? plan.plan_id}`} added={added} />)}
       {strip.history.length > 0 && <ChartHost create={createEpochStrip} data={strip} class="epoch-host" label="Batches and plan switches" />}
+      <EpochScrubber epochs={snapshot?.epochs ?? []} epoch={epochNumber} onChoose={(point: EpochPoint | null) => setPast(point?.plan_id ?? null, point?.epoch ?? null)} />
       {graph !== null && plan !== null && (
         <>
           <div class="tabs" role="tablist" aria-label="Details">
@@ -162,9 +142,11 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
             {tab === "Streams" && <StreamTable graph={graph} live={seen} colour={colour} />}
             {tab === "Queries" && <QueryTable graph={graph} queries={queries} batch={seen.snapshot?.batch ?? null} colour={colour} />}
             {tab === "Results" && <ResultsTail queries={queries} />}
+            {tab === "Batches" && <BatchTimeline history={snapshot?.history ?? []} triggerMs={topology.value?.trigger_ms ?? null} />}
+            {tab === "Log" && (run === null ? <p class="empty">It has never run.</p> : <RunLogTail key={run.id} id={run.id} />)}
             {tab === "Epochs" && (
               <>
-                <EpochTable rows={epochs} running={runningId} past={past} onChoose={setPast} />
+                <EpochTable rows={epochs} running={runningId} past={past} onChoose={(planId) => setPast(planId)} />
                 <h3>Estimates beside what happened</h3>
                 <EpochErrors epochs={snapshot?.epochs ?? []} graph={runningGraph} />
               </>

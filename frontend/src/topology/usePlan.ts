@@ -1,0 +1,61 @@
+/** What the topology's page asks the server for about plans, each once per plan or epoch. */
+import { useEffect, useState } from "preact/hooks";
+import type { Alternative, PlanDocument } from "../api/documents";
+import { planAlternatives, readEpoch, readPlan } from "../api/endpoints";
+import { explainError, Refusal } from "../api/request";
+import { epochCompleted, type EpochCompleted } from "../live/messages";
+
+/** A plan by its id, or the running one; fetched again whenever the id changes. */
+export function usePlan(topology: string, planId: string | null): { plan: PlanDocument | null; problem: string | null; missing: boolean } {
+  const [state, setState] = useState<{ plan: PlanDocument | null; problem: string | null; missing: boolean }>({ plan: null, problem: null, missing: false });
+  useEffect(() => {
+    const control = new AbortController();
+    readPlan(topology, planId, control.signal).then(
+      (plan) => setState({ plan, problem: null, missing: false }),
+      (error: unknown) => {
+        if (control.signal.aborted) return;
+        const missing = error instanceof Refusal && error.status === 404;
+        setState((before) => ({ ...before, missing, problem: missing ? null : explainError(error) }));
+      },
+    );
+    return () => control.abort();
+  }, [topology, planId]);
+  return state;
+}
+
+/** Other methods' plans of the same queries, asked for once somebody wants to see them. */
+export function useAlternatives(topology: string, planId: string | null): { value: readonly Alternative[] | null; problem: string | null } {
+  const [state, setState] = useState<{ planId: string; value: readonly Alternative[] | null; problem: string | null } | null>(null);
+  useEffect(() => {
+    if (planId === null) return undefined;
+    let newest = true;
+    planAlternatives(topology, planId).then(
+      (value) => newest && setState({ planId, value, problem: null }),
+      (error: unknown) => newest && setState({ planId, value: null, problem: explainError(error) }),
+    );
+    return () => {
+      newest = false;
+    };
+  }, [topology, planId]);
+  return planId === null || state?.planId !== planId ? { value: null, problem: null } : state;
+}
+
+/** What a past epoch did, whole; null while that is not known, or no longer. */
+export function usePastEpoch(topology: string, epoch: number | null): { value: EpochCompleted | null; problem: string | null } {
+  const [state, setState] = useState<{ epoch: number; value: EpochCompleted | null; problem: string | null } | null>(null);
+  useEffect(() => {
+    if (epoch === null) return undefined;
+    let newest = true;
+    readEpoch(topology, epoch).then(
+      (document) => newest && setState({ epoch, value: epochCompleted.parse(document), problem: null }),
+      (error: unknown) => {
+        const gone = error instanceof Refusal && error.status === 404;
+        if (newest) setState({ epoch, value: null, problem: gone ? `The numbers of epoch ${epoch} are no longer kept.` : explainError(error) });
+      },
+    );
+    return () => {
+      newest = false;
+    };
+  }, [topology, epoch]);
+  return epoch === null || state?.epoch !== epoch ? { value: null, problem: null } : state;
+}
