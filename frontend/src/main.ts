@@ -24,5 +24,6 @@ async function mount(element: HTMLElement): Promise<void> {
   render(h(await load(), props), element);
 }
 
-mountShell();
-for (const element of document.querySelectorAll<HTMLElement>("[data-island]")) void mount(element);
+const islands = [...document.querySelectorAll<HTMLElement>("[data-island]")];
+mountShell(parseIslandProps(islands[0]?.dataset["props"] ?? "{}").me);
+for (const element of islands) void mount(element);

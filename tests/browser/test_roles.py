@@ -46,6 +46,12 @@ def test_a_viewer_reads_everything_and_writes_nothing(browser: Browser, product:
         page.get_by_role("link", name="made_up_in_wind").click()
         expect(page.locator(".cm-content")).to_be_visible()
         expect(page.get_by_role("button", name="Undeploy…")).to_have_count(0)
+        page.goto("/queries/")
+        expect(page.get_by_role("link", name="made_up_in_wind")).to_be_visible()
+        expect(page.get_by_role("link", name="New query")).to_have_count(0)
+        page.goto("/queries/new/")
+        expect(page.get_by_text("You are a viewer")).to_be_visible()
+        expect(page.get_by_role("button", name="Save")).to_be_disabled()
         page.goto("/streams/")
         expect(page.get_by_role("link", name="departures").first).to_be_visible()
         expect(page.get_by_role("button", name="Register a stream")).to_have_count(0)
@@ -58,6 +64,8 @@ def test_a_viewer_reads_everything_and_writes_nothing(browser: Browser, product:
         stop = page.get_by_role("button", name="Stop…").first
         expect(stop).to_be_disabled(timeout=SLOW_MS)
         expect(stop).to_have_attribute("title", WHY)
+        page.get_by_text("Scale", exact=True).first.click()
+        expect(page.get_by_label("Tasks of departures").first).to_be_disabled(timeout=SLOW_MS)
         refuses(page, "/api/queries/", {"name": "mine", "sql": "SELECT d.flight FROM departures AS d"})
         refuses(page, "/api/streams/departures/events/", {"at": "2013-01-01T00:00:00Z"})
         refuses(page, "/api/topologies/flights/stop/", {"mode": "now"})
@@ -74,6 +82,7 @@ def test_an_author_writes_but_does_not_operate(browser: Browser, product: Runnin
         page.goto("/topologies/flights/")
         for name in ("Re-optimize", "Stop…"):
             expect(page.get_by_role("button", name=name)).to_be_disabled(timeout=SLOW_MS)
+        expect(page.get_by_role("button", name="Restart…")).to_be_disabled()
         refuses(page, "/api/topologies/flights/optimize/", {})
 
 

@@ -14,12 +14,15 @@ export interface SeriesPlotData {
   readonly times: readonly Date[];
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
+  /** Where the values' axis has ticks, up to the most; absent: round decimal numbers. */
+  readonly ticks?: (most: number, count: number) => readonly number[];
   /** What the picture shows, for those who do not see it. */
   readonly title: string;
 }
 
 const WIDTH = 460;
 const HEIGHT = 130;
+const TICKS = 3;
 const MARGIN = { top: 8, right: 10, bottom: 20, left: 58 };
 
 export function createSeriesPlot(element: HTMLElement): Chart<SeriesPlotData> {
@@ -30,7 +33,7 @@ export function createSeriesPlot(element: HTMLElement): Chart<SeriesPlotData> {
   const lines = svg.append("g");
 
   return {
-    update({ times, series, format, title: text }) {
+    update({ times, series, format, ticks, title: text }) {
       title.text(text);
       svg.attr("aria-label", text);
       const [first, last] = extent(times);
@@ -39,7 +42,8 @@ export function createSeriesPlot(element: HTMLElement): Chart<SeriesPlotData> {
       // The baseline is zero, so that heights compare; a flat zero lies on it.
       const y = scaleLinear([0, most === undefined || most === 0 ? 1 : most], [HEIGHT - MARGIN.bottom, MARGIN.top]);
       across.call(axisBottom(x).ticks(5).tickSizeOuter(0));
-      up.call(axisLeft(y).ticks(3).tickSizeOuter(0).tickFormat((value) => format(value.valueOf())));
+      const values = axisLeft(y).ticks(TICKS).tickSizeOuter(0).tickFormat((value) => format(value.valueOf()));
+      up.call(ticks === undefined ? values : values.tickValues(ticks(y.domain()[1] ?? 0, TICKS)));
       lines
         .selectAll<SVGPathElement, Series>("path")
         .data(series, (one) => one.name)

@@ -33,6 +33,8 @@ interface Props {
   readonly queries: readonly QueryDocument[];
   readonly functions: readonly SqlFunction[];
   readonly colour: StreamColour;
+  /** May read and try out, and keep nothing. */
+  readonly viewer: boolean;
 }
 
 function relations(streams: readonly StreamDocument[], queries: readonly QueryDocument[], own: string | null): SchemaRelation[] {
@@ -75,6 +77,7 @@ export function Editor(props: Props): JSX.Element {
   const checked = useValidation(sql, name.trim() === "" ? null : name.trim());
   const changed = query === null || sql !== query.sql || description !== query.description;
   const readOnly = query !== null && !query.can_edit;
+  const keepsNothing = readOnly || props.viewer;
 
   const attempt = async (work: () => Promise<void>): Promise<void> => {
     if (busy) return;
@@ -209,8 +212,8 @@ export function Editor(props: Props): JSX.Element {
         <button type="button" class="button" disabled={sql.trim() === ""} title="Copy a link to this text" onClick={() => void attempt(share)}>Share</button>
         <button type="button" class="button" disabled={busy} title="Shift-Alt-F" onClick={keys.current.format}>Format</button>
         <button type="button" class="button" disabled={checked.problems.length > 0 || sql.trim() === ""} title="Run it over recent tuples, without deploying it" onClick={preview}>Preview</button>
-        <button type="button" class="button" disabled={busy || readOnly || !changed} title="Ctrl-S" onClick={keys.current.save}>Save</button>
-        <button type="button" class="button primary" disabled={busy || readOnly || checked.problems.length > 0 || sql.trim() === ""} title="Ctrl-Enter" onClick={keys.current.deploy}>Deploy</button>
+        <button type="button" class="button" disabled={busy || keepsNothing || !changed} title="Ctrl-S" onClick={keys.current.save}>Save</button>
+        <button type="button" class="button primary" disabled={busy || keepsNothing || checked.problems.length > 0 || sql.trim() === ""} title="Ctrl-Enter" onClick={keys.current.deploy}>Deploy</button>
       </div>
       {query !== null && (
         <div class="toolbar">
@@ -218,6 +221,7 @@ export function Editor(props: Props): JSX.Element {
           <TagList tags={query.tags} editable={query.can_edit} onTags={tags} />
         </div>
       )}
+      {props.viewer && query === null && <p class="muted">You are a viewer: you can write and preview a query here, but neither save nor deploy it.</p>}
       {readOnly && <p class="muted">This query belongs to {query.owner}; you can read it but not change it.</p>}
       {overtaken && (
         <p class="notice">

@@ -11,7 +11,7 @@ import { Editor } from "./Editor";
 const STATUS_MS = 3000;
 
 /** Loads what the editor needs; the editor itself starts only when its query is known. */
-export function EditorIsland({ queryId, functions }: IslandProps): JSX.Element {
+export function EditorIsland({ queryId, functions, me }: IslandProps): JSX.Element {
   const streams = useLoaded(listStreams);
   const queries = useLoaded(() => listQueries());
   const [query, setQuery] = useState<QueryDocument | null>(null);
@@ -42,5 +42,5 @@ export function EditorIsland({ queryId, functions }: IslandProps): JSX.Element {
       <p class="problem-line" role="alert">{stored.problem} <a href="/queries/">All queries</a></p>
     );
   }
-  return <Editor query={query} onQuery={setQuery} streams={streams.value} streamsProblem={streams.problem ?? statusProblem} queries={queries.value ?? []} functions={functions} colour={colour} />;
+  return <Editor query={query} onQuery={setQuery} streams={streams.value} streamsProblem={streams.problem ?? statusProblem} queries={queries.value ?? []} functions={functions} colour={colour} viewer={me.role === "viewer"} />;
 }

@@ -10,12 +10,13 @@ export const OPEN_PALETTE = "millrace:palette";
 
 const PAGES: readonly Entry[] = [
   { kind: "page", name: "Queries", href: "/queries/" },
-  { kind: "page", name: "New query", href: "/queries/new/" },
   { kind: "page", name: "Convert", href: "/convert/" },
   { kind: "page", name: "Topologies", href: "/topologies/" },
   { kind: "page", name: "Streams", href: "/streams/" },
   { kind: "page", name: "Jobs", href: "/jobs/" },
 ];
+
+const NEW_QUERY: Entry = { kind: "page", name: "New query", href: "/queries/new/" };
 
 async function storesOf(topology: string): Promise<Entry[]> {
   try {
@@ -42,11 +43,16 @@ async function loadEntries(): Promise<Entry[]> {
   ];
 }
 
-/** Ctrl-K: jump to any query, stream, topology, store or page by a few letters of its name. */
-export function CommandPalette(): JSX.Element | null {
+/**
+ * Ctrl-K: jump to any query, stream, topology, store or page by a few letters of its name.
+ *
+ * @param writer whether a new query is among the places: viewers could not save one
+ */
+export function CommandPalette({ writer }: { writer: boolean }): JSX.Element | null {
   const [open, setOpen] = useState(false);
   const [text, setText] = useState("");
-  const [entries, setEntries] = useState<readonly Entry[]>(PAGES);
+  const pages = writer ? [NEW_QUERY, ...PAGES] : PAGES;
+  const [entries, setEntries] = useState<readonly Entry[]>(pages);
   const [place, setPlace] = useState(0);
   const [problem, setProblem] = useState<string | null>(null);
   const input = useRef<HTMLInputElement>(null);
@@ -82,7 +88,7 @@ export function CommandPalette(): JSX.Element | null {
     input.current?.focus();
     loadEntries().then(
       (found) => {
-        setEntries([...found, ...PAGES]);
+        setEntries([...found, ...pages]);
         setProblem(null);
       },
       (error: unknown) => setProblem(explainError(error)),

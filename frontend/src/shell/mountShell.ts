@@ -1,6 +1,7 @@
 /** The parts of every page that belong to no island: theme, command palette, current entry of the rail. */
 import { h, render } from "preact";
 import { CommandPalette } from "./CommandPalette";
+import type { IslandProps } from "./islandProps";
 import { applyTheme, chosenTheme } from "./theme";
 import { ThemeToggle } from "./ThemeToggle";
 
@@ -21,10 +22,11 @@ function markCurrentPage(): void {
   document.querySelector("nav.rail [aria-current='page']")?.scrollIntoView({ block: "nearest", inline: "center" });
 }
 
-export function mountShell(): void {
+/** @param me who is signed in */
+export function mountShell(me: IslandProps["me"]): void {
   applyTheme(chosenTheme());
   markCurrentPage();
   if (document.querySelector("nav.rail") === null) return;
   render(h(ThemeToggle, {}), place("nav.rail", "theme-toggle"));
-  render(h(CommandPalette, {}), place("body", "command-palette"));
+  render(h(CommandPalette, { writer: me.role !== "viewer" }), place("body", "command-palette"));
 }

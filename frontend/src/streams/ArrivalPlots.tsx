@@ -4,6 +4,7 @@ import type { Arrivals } from "../api/documents";
 import { streamArrivals } from "../api/endpoints";
 import { ChartHost } from "../charts/ChartHost";
 import { createSeriesPlot, type SeriesPlotData } from "../charts/seriesPlot";
+import { spanTicks } from "../charts/spanTicks";
 import { count, instant, rate, span } from "../format/quantities";
 import { useLoaded } from "../ui/useLoaded";
 import { latenessSeries, rateSeries } from "./arrivals";
@@ -26,7 +27,7 @@ export function ArrivalPlots({ stream, colour }: { stream: string; colour: strin
 function OfTopology({ arrivals, colour }: { arrivals: Arrivals; colour: string }): JSX.Element {
   const times = useMemo(() => arrivals.points.map((point) => new Date(point.at)), [arrivals]);
   const rates = useMemo<SeriesPlotData>(() => ({ times, series: rateSeries(arrivals.points, colour), format: rate, title: `Tuples per second that ${arrivals.topology} accepted and turned away` }), [times, colour]);
-  const lateness = useMemo<SeriesPlotData>(() => ({ times, series: latenessSeries(arrivals.points, colour), format: span, title: `Event time of the stream behind the newest tuple of ${arrivals.topology}, and behind its own watermark` }), [times, colour]);
+  const lateness = useMemo<SeriesPlotData>(() => ({ times, series: latenessSeries(arrivals.points, colour), format: span, ticks: spanTicks, title: `Event time of the stream behind the newest tuple of ${arrivals.topology}, and behind its own watermark` }), [times, colour]);
   const newest = arrivals.points.at(-1);
   return (
     <section aria-label={`Arrivals in ${arrivals.topology}`}>
