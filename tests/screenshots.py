@@ -40,7 +40,11 @@ PAGES = {
     "topologies": "/topologies/",
     "topology": "/topologies/flights/",
     "physical-graph": "/topologies/flights/?view=graph",
+    "together-and-alone": "/topologies/flights/?view=beside",
     "receipt": "/topologies/flights/?tab=Receipt",
+    "past-epoch": "/topologies/flights/?tab=Steps",
+    "batches": "/topologies/flights/?tab=Batches",
+    "log": "/topologies/flights/?tab=Log",
     "epochs": "/topologies/flights/?tab=Epochs",
     "steps": "/topologies/flights/?tab=Steps",
     "topology-streams": "/topologies/flights/?tab=Streams",
@@ -70,13 +74,26 @@ def open_conversion(page: Page) -> None:
     page.get_by_role("tree").last.wait_for(timeout=SLOW_MS)
 
 
+def open_past_epoch(page: Page) -> None:
+    page.get_by_label("Look back").press("ArrowLeft", timeout=SLOW_MS)
+    expect(page.get_by_text("Rates and tuples held are those of epoch")).to_be_visible()
+
+
+def open_job(page: Page) -> None:
+    for summary in ("Batches by level", "Queries and where they run", "Scale", "Audit trail"):
+        page.get_by_text(summary, exact=True).first.click()
+    page.get_by_label(re.compile("^Tasks of ")).first.wait_for()
+    page.locator("svg.level-bars").first.wait_for()
+
+
 OPENED: dict[str, Callable[[Page], None]] = {
     "preview": open_preview,
     "past-texts": lambda page: page.get_by_role("button", name="History").click(),
     "versions": lambda page: page.get_by_role("tab", name="Versions").click(),
     "convert": open_conversion,
     "alerts": lambda page: page.get_by_role("button", name="New alert").click(),
-    "jobs": lambda page: page.get_by_text("Audit trail").first.click(),
+    "jobs": open_job,
+    "past-epoch": open_past_epoch,
 }
 """What is opened on a page before its picture is taken and it is tested."""
 

@@ -33,6 +33,16 @@ def test_other_methods_and_past_plans_are_compared_with_the_running_one(page: Pa
     # One drawing that changes from plan to plan, which is what makes the difference move.
     assert drawing is not None
     assert drawing.evaluate("(svg) => svg.isConnected")
+    page.get_by_role("button", name="Together and alone").click()
+    alone, together = (page.get_by_role("region", name=name) for name in ("Each query alone", "Together"))
+    expect(together.locator(".node.query").first).to_be_visible()
+    expect(alone.locator(".node.query").first).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^Together costs .* (less|more)\."))).to_be_visible()
+    # Pointing at a query in one drawing singles its path out in both.
+    alone.locator(".node.query").first.focus()
+    expect(together.locator(".node.query.dimmed").first).to_be_attached()
+    page.get_by_role("button", name="Probe trees").click()
+    expect(together).to_have_count(0)
 
     token = next(one["value"] for one in page.context.cookies() if one["name"] == "csrftoken")
     headers = {"X-CSRFToken": token, "Referer": page.url}
@@ -73,6 +83,74 @@ def test_other_methods_and_past_plans_are_compared_with_the_running_one(page: Pa
     page.keyboard.press("Enter")
     assert "plan=" not in page.url, "the newest switch's plan is the one that runs"
     page.request.post(f"/api/queries/{made.json()['id']}/undeploy/", headers=headers)
+
+
+def test_an_epoch_is_looked_back_at_beside_batches_and_log(page: Page) -> None:
+    open_trees(page, "/topologies/flights/?tab=Steps")
+    back = page.get_by_label("Look back")
+    expect(back).to_be_visible(timeout=SLOW_MS)
+    back.press("End")
+    back.press("ArrowLeft")
+    notice = page.locator(".notice.past")
+    expect(notice).to_contain_text(re.compile(r"Rates and tuples held are those of epoch \d+"))
+    expect(page).to_have_url(re.compile(r"epoch=\d+"))
+    # The numbers are the epoch's: an actual rate beside every estimate that was made.
+    expect(page.get_by_role("tabpanel").get_by_text(re.compile(r"^Over epoch \d+\.$"))).to_be_visible()
+    rates = page.get_by_role("region", name="Steps").locator("td[data-label='sent actual']")
+    expect(rates.first).to_contain_text(re.compile(r"\d"))
+    page.reload()
+    expect(notice).to_contain_text("Rates and tuples held", timeout=SLOW_MS)
+    back.press("End")
+    expect(notice).to_have_count(0)
+    page.get_by_role("tab", name="Batches").click()
+    bar = page.locator("svg.level-bars g.batch[tabindex='0']")
+    bar.focus()
+    page.keyboard.press("ArrowLeft")
+    said = page.locator("svg.level-bars g.batch:focus").get_attribute("aria-label")
+    assert said is not None
+    assert "ingestion" in said
+    expect(page.locator(".batch-numbers")).to_contain_text(said)
+    page.get_by_role("tab", name="Log").click()
+    page.get_by_label("Search the log").fill("no line says this")
+    expect(page.locator(".log pre")).to_have_text("No line contains that.")
+    expect(page.locator("svg.forest .node").first).to_be_visible()
+
+
+def test_queries_are_pinned_stores_scaled_and_a_restart_asks_for_the_name(page: Page) -> None:
+    page.goto("/jobs/")
+    block = page.locator("article.job").filter(has=page.get_by_role("link", name="flights", exact=True))
+    block.get_by_text("Queries and where they run").click(timeout=SLOW_MS)
+    place = block.get_by_label("Which topology answers made_up_in_wind")
+    expect(place).to_have_value("")
+    place.select_option("flights")
+    expect(place).to_have_value("flights")
+    query = next(one for one in page.request.get("/api/queries/").json() if one["name"] == "made_up_in_wind")
+    assert page.request.get(f"/api/queries/{query['id']}/pin/").json() == {"topology": "flights"}
+    place.select_option("")
+    expect(place).to_have_value("")
+
+    block.get_by_text("Scale", exact=True).click()
+    row = (
+        block.get_by_role("region", name="Tasks of flights").get_by_role("row").filter(has_text="departures")
+    )
+    present = row.get_by_role("cell").nth(1).inner_text()
+    form = block.get_by_role("button", name="Scale", exact=True)
+    expect(form).to_be_disabled()
+    # The number that it has: what was said is kept, and the plan that runs is the plan that is made.
+    block.get_by_label("Tasks of departures").fill(present)
+    form.click()
+    expect(block.get_by_text("Asked for.")).to_be_visible()
+    expect(block.get_by_label("Tasks of departures")).to_have_value(present)
+    block.get_by_label("Tasks of departures").fill("")
+    form.click()
+    expect(form).to_be_disabled()
+    expect(block.get_by_label("Tasks of departures")).to_have_value("")
+
+    block.get_by_role("button", name="Restart…").click()
+    dialog = page.get_by_role("dialog", name="Restart flights?")
+    expect(dialog.get_by_role("button", name="Restart", exact=True)).to_be_disabled()
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
 
 
 def test_the_trees_are_walked_by_keyboard_and_the_address_remembers(page: Page) -> None:
