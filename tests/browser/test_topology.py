@@ -82,7 +82,16 @@ def test_other_methods_and_past_plans_are_compared_with_the_running_one(page: Pa
     mark.focus()
     page.keyboard.press("Enter")
     assert "plan=" not in page.url, "the newest switch's plan is the one that runs"
-    page.request.post(f"/api/queries/{made.json()['id']}/undeploy/", headers=headers)
+    stopped = page.request.post(f"/api/queries/{made.json()['id']}/undeploy/", headers=headers)
+    assert stopped.ok, stopped.text()
+    # The other stories count on a plan that stays while they look at it.
+    page.wait_for_function(
+        """async () => {
+            const answer = await fetch("/api/topologies/flights/graph/");
+            return !(await answer.json()).graph.queries.some((query) => query.name === "slow_or_late");
+        }""",
+        timeout=SLOW_MS,
+    )
 
 
 def test_an_epoch_is_looked_back_at_beside_batches_and_log(page: Page) -> None:
