@@ -157,6 +157,8 @@ def take(browser: Browser, url: str, out: Path, names: list[str]) -> None:
                 expect(page.get_by_text("Loading")).to_have_count(0, timeout=SLOW_MS)
                 if name in OPENED:
                     OPENED[name](page)
+                # What was opened may be far down; a whole page begins at its top.
+                page.evaluate("(whole) => whole && window.scrollTo(0, 0)", width > 1000)
                 # Live numbers need two batches; a picture, unlike a test, may wait for the clock.
                 page.wait_for_timeout(1500)
                 page.screenshot(path=out / f"{name}-{theme}-{width}.png", full_page=width > 1000)

@@ -20,7 +20,8 @@ export interface LevelPart {
   readonly to: number;
 }
 
-const WIDTH = 720;
+const MOST_WIDTH = 900;
+const LEAST_WIDTH = 240;
 const HEIGHT = 132;
 const MARGIN = { top: 8, right: 8, bottom: 18, left: 52 };
 
@@ -49,10 +50,10 @@ export function levelText(point: HistoryPoint): string {
 }
 
 export function createLevelBars(element: HTMLElement): Chart<LevelBarsData> {
-  const svg = select(element).append("svg").attr("class", "level-bars").attr("viewBox", `0 0 ${WIDTH} ${HEIGHT}`).attr("role", "group");
+  const svg = select(element).append("svg").attr("class", "level-bars").attr("height", HEIGHT).attr("role", "group");
   const bars = svg.append("g");
-  const axis = svg.append("line").attr("class", "axis").attr("x1", MARGIN.left).attr("x2", WIDTH - MARGIN.right).attr("y1", HEIGHT - MARGIN.bottom).attr("y2", HEIGHT - MARGIN.bottom);
-  const trigger = svg.append("line").attr("class", "trigger").attr("x1", MARGIN.left).attr("x2", WIDTH - MARGIN.right);
+  const axis = svg.append("line").attr("class", "axis").attr("x1", MARGIN.left).attr("y1", HEIGHT - MARGIN.bottom).attr("y2", HEIGHT - MARGIN.bottom);
+  const trigger = svg.append("line").attr("class", "trigger").attr("x1", MARGIN.left);
   const labels = svg.append("g").attr("aria-hidden", "true");
   let latest: LevelBarsData = { history: [], triggerMs: null, onPoint: () => {} };
   /** The one bar that Tab reaches; the arrow keys lead from it to the others. */
@@ -67,68 +68,84 @@ export function createLevelBars(element: HTMLElement): Chart<LevelBarsData> {
     bars.selectAll<SVGGElement, HistoryPoint>("g.batch").filter((one) => one.batch === target.batch).node()?.focus();
   };
 
+  // Asked for when it changes, not at every drawing: the browser would lay the page out for each answer.
+  let room = element.clientWidth;
+
+  const draw = (): void => {
+    const { history, triggerMs } = latest;
+    const width = Math.min(MOST_WIDTH, Math.max(LEAST_WIDTH, room));
+    svg.attr("viewBox", `0 0 ${width} ${HEIGHT}`).attr("width", width);
+    for (const line of [axis, trigger]) line.attr("x2", width - MARGIN.right);
+    const depth = (max(history, (point) => point.level_seconds.length) ?? 1) - 1;
+    const triggerSeconds = triggerMs === null ? 0 : triggerMs / 1000;
+    const most = Math.max(max(history, (point) => Math.max(point.seconds, levelParts(point).at(-1)?.to ?? 0)) ?? 0, triggerSeconds);
+    const x = scaleBand(history.map((point) => point.batch), [MARGIN.left, width - MARGIN.right]).paddingInner(0.2);
+    const y = scaleLinear([0, most > 0 ? most : 1], [HEIGHT - MARGIN.bottom, MARGIN.top]);
+    svg.attr("aria-label", history.length === 0 ? "no batches yet" : `${history.length} batches by level; arrow keys lead from one to the next`);
+    if (reached === null || !history.some((point) => point.batch === reached)) reached = history.at(-1)?.batch ?? null;
+    const groups = bars
+      .selectAll<SVGGElement, HistoryPoint>("g.batch")
+      .data(history, (point) => point.batch)
+      .join((enter) => {
+        const group = enter
+          .append("g")
+          .attr("class", "batch")
+          .attr("role", "img")
+          .on("pointerenter", (_event, point) => latest.onPoint(point.batch))
+          .on("pointerleave blur", () => latest.onPoint(null))
+          .on("focus", (_event, point) => {
+            reached = point.batch;
+            bars.selectAll<SVGGElement, HistoryPoint>("g.batch").attr("tabindex", (one) => (one.batch === reached ? 0 : -1));
+            latest.onPoint(point.batch);
+          })
+          .on("keydown", walk);
+        // The whole column answers to the pointer, not only what is filled.
+        group.append("rect").attr("class", "column").attr("y", MARGIN.top).attr("height", HEIGHT - MARGIN.top - MARGIN.bottom);
+        return group;
+      })
+      .attr("tabindex", (point) => (point.batch === reached ? 0 : -1))
+      .attr("aria-label", levelText);
+    groups.select("rect.column").attr("x", (point) => x(point.batch) ?? 0).attr("width", x.bandwidth());
+    groups
+      .selectAll<SVGRectElement, [number, LevelPart]>("rect.part")
+      .data((point) => levelParts(point).map((part): [number, LevelPart] => [point.batch, part]))
+      .join("rect")
+      .attr("class", "part")
+      .attr("x", ([batch]) => x(batch) ?? 0)
+      .attr("width", x.bandwidth())
+      .attr("y", ([, part]) => y(part.to))
+      .attr("height", ([, part]) => Math.max(0, y(part.from) - y(part.to)))
+      .attr("fill", ([, part]) => levelColour(part.level, depth));
+    trigger.attr("display", triggerMs === null ? "none" : null).attr("y1", y(triggerSeconds)).attr("y2", y(triggerSeconds));
+    axis.raise();
+    const marks: [string, number, number, string][] = [
+      [milliseconds(most * 1000), MARGIN.left - 4, y(most) + 4, "end"],
+      ["0", MARGIN.left - 4, y(0), "end"],
+      [history.length === 0 ? "" : `batch ${history[0]?.batch}`, MARGIN.left, HEIGHT - 4, "start"],
+      [history.length < 2 ? "" : String(history.at(-1)?.batch), width - MARGIN.right, HEIGHT - 4, "end"],
+    ];
+    labels
+      .selectAll<SVGTextElement, (typeof marks)[number]>("text")
+      .data(marks)
+      .join("text")
+      .attr("x", ([, left]) => left)
+      .attr("y", ([, , down]) => down)
+      .attr("text-anchor", ([, , , anchor]) => anchor)
+      .text(([text]) => text);
+  };
+
+  const watch = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(() => {
+    room = element.clientWidth;
+    draw();
+  });
+  watch?.observe(element);
   return {
     update(data) {
       latest = data;
-      const { history, triggerMs } = data;
-      const depth = (max(history, (point) => point.level_seconds.length) ?? 1) - 1;
-      const triggerSeconds = triggerMs === null ? 0 : triggerMs / 1000;
-      const most = Math.max(max(history, (point) => Math.max(point.seconds, levelParts(point).at(-1)?.to ?? 0)) ?? 0, triggerSeconds);
-      const x = scaleBand(history.map((point) => point.batch), [MARGIN.left, WIDTH - MARGIN.right]).paddingInner(0.2);
-      const y = scaleLinear([0, most > 0 ? most : 1], [HEIGHT - MARGIN.bottom, MARGIN.top]);
-      svg.attr("aria-label", history.length === 0 ? "no batches yet" : `${history.length} batches by level; arrow keys lead from one to the next`);
-      if (reached === null || !history.some((point) => point.batch === reached)) reached = history.at(-1)?.batch ?? null;
-      const groups = bars
-        .selectAll<SVGGElement, HistoryPoint>("g.batch")
-        .data(history, (point) => point.batch)
-        .join((enter) => {
-          const group = enter
-            .append("g")
-            .attr("class", "batch")
-            .attr("role", "img")
-            .on("pointerenter", (_event, point) => latest.onPoint(point.batch))
-            .on("pointerleave blur", () => latest.onPoint(null))
-            .on("focus", (_event, point) => {
-              reached = point.batch;
-              bars.selectAll<SVGGElement, HistoryPoint>("g.batch").attr("tabindex", (one) => (one.batch === reached ? 0 : -1));
-              latest.onPoint(point.batch);
-            })
-            .on("keydown", walk);
-          // The whole column answers to the pointer, not only what is filled.
-          group.append("rect").attr("class", "column").attr("y", MARGIN.top).attr("height", HEIGHT - MARGIN.top - MARGIN.bottom);
-          return group;
-        })
-        .attr("tabindex", (point) => (point.batch === reached ? 0 : -1))
-        .attr("aria-label", levelText);
-      groups.select("rect.column").attr("x", (point) => x(point.batch) ?? 0).attr("width", x.bandwidth());
-      groups
-        .selectAll<SVGRectElement, [number, LevelPart]>("rect.part")
-        .data((point) => levelParts(point).map((part): [number, LevelPart] => [point.batch, part]))
-        .join("rect")
-        .attr("class", "part")
-        .attr("x", ([batch]) => x(batch) ?? 0)
-        .attr("width", x.bandwidth())
-        .attr("y", ([, part]) => y(part.to))
-        .attr("height", ([, part]) => Math.max(0, y(part.from) - y(part.to)))
-        .attr("fill", ([, part]) => levelColour(part.level, depth));
-      trigger.attr("display", triggerMs === null ? "none" : null).attr("y1", y(triggerSeconds)).attr("y2", y(triggerSeconds));
-      axis.raise();
-      const marks: [string, number, number, string][] = [
-        [milliseconds(most * 1000), MARGIN.left - 4, y(most) + 4, "end"],
-        ["0", MARGIN.left - 4, y(0), "end"],
-        [history.length === 0 ? "" : `batch ${history[0]?.batch}`, MARGIN.left, HEIGHT - 4, "start"],
-        [history.length < 2 ? "" : String(history.at(-1)?.batch), WIDTH - MARGIN.right, HEIGHT - 4, "end"],
-      ];
-      labels
-        .selectAll<SVGTextElement, (typeof marks)[number]>("text")
-        .data(marks)
-        .join("text")
-        .attr("x", ([, left]) => left)
-        .attr("y", ([, , down]) => down)
-        .attr("text-anchor", ([, , , anchor]) => anchor)
-        .text(([text]) => text);
+      draw();
     },
     dispose() {
+      watch?.disconnect();
       svg.remove();
     },
   };

@@ -38,7 +38,7 @@ export function QueryPlacement({ topology, topologies, operator, onDone }: Props
       <p class="muted small">A pinned query stays in its topology with every version. Without a pin the next deployment of a query that does not run goes where most of its streams are stored.</p>
       {problem !== null && <p class="problem-line" role="alert">{problem}</p>}
       <div class="table-scroll" tabIndex={0} role="region" aria-label={`Queries of ${topology.name}`}>
-        <table class="list">
+        <table class="list stack">
           <thead>
             <tr><th scope="col">Query</th><th scope="col" class="number">Version</th><th scope="col">Answered by</th></tr>
           </thead>
@@ -46,8 +46,8 @@ export function QueryPlacement({ topology, topologies, operator, onDone }: Props
             {topology.queries.map((query) => (
               <tr key={query.id}>
                 <td><a href={`/queries/${query.id}/`}>{query.name}</a></td>
-                <td class="number">{query.version}</td>
-                <td>
+                <td class="number" data-label="version">{query.version}</td>
+                <td data-label="answered by">
                   <TargetChoice query={query} topology={topology.name} topologies={topologies} off={busy || !operator} why={operator ? undefined : "Only operators may do this."} onChoose={(target) => choose(query, target)} />
                 </td>
               </tr>

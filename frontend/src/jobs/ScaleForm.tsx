@@ -54,7 +54,7 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
         stopping; results stay the same. The number is the stream's: other topologies that read it follow when they are next planned.
       </p>
       <div class="table-scroll" tabIndex={0} role="region" aria-label={`Tasks of ${topology}`}>
-        <table class="list">
+        <table class="list stack">
           <thead>
             <tr><th scope="col">Stream</th><th scope="col" class="number">Tasks now</th><th scope="col">Set to</th></tr>
           </thead>
@@ -62,8 +62,8 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
             {value.streams.map((one) => (
               <tr key={one.stream}>
                 <td>{one.stream}</td>
-                <td class="number">{count(one.tasks)}</td>
-                <td>
+                <td class="number" data-label="tasks now">{count(one.tasks)}</td>
+                <td data-label="set to">
                   <input
                     type="number"
                     class="tasks"

@@ -221,6 +221,7 @@ function nodeText(
   statistics: EpochCompleted | null,
 ): NodeText {
   if (node.kind === "query") {
+    if (batch === null && statistics !== null) return { detail: "– results in epoch", title: `Query ${node.label}: epochs do not keep the number of results` };
     const results = batch?.queries[node.label]?.results;
     return { detail: `${count(results)} results in batch`, title: `Query ${node.label}: ${count(results)} results in the newest batch` };
   }

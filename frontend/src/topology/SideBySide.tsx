@@ -55,7 +55,11 @@ function PlanPicture({ title, size, graph, colour, query, onQuery }: PictureProp
   const chart = useRef<ProbeForestChart | null>(null);
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
   const [selected, setSelected] = useState<string | null>(null);
-  const forest = useMemo(() => forestOf(graph), [graph]);
+  // Alone, every query keeps its streams for itself; sources that only do that are counted above, not drawn.
+  const forest = useMemo(() => {
+    const whole = forestOf(graph);
+    return { ...whole, roots: whole.roots.filter((root) => root.children.length > 0) };
+  }, [graph]);
   const names = useMemo(() => new Map(nodesOf(forest).flatMap((node) => (node.kind === "query" ? [[node.key, node.label] as const] : []))), [forest]);
   const estimates = useMemo(() => new Map(graph.estimates.map((estimate) => [estimate.id, estimate.tuples_per_second])), [graph]);
   const placed = useMemo(() => layoutForest(forest, folded), [forest, folded]);
