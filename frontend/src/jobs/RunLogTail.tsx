@@ -26,6 +26,7 @@ export function RunLogTail({ id }: { id: string }): JSX.Element {
       <pre
         ref={box}
         tabIndex={0}
+        role="region"
         aria-label="Log"
         onScroll={(event) => {
           const pre = event.currentTarget;
