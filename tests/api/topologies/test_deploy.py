@@ -46,7 +46,8 @@ def test_a_deployed_query_is_planned_once(as_owner: Client, post: Post, query: Q
         "state": "planned",
         "error": None,
     }
-    assert document["queries"] == [{"id": query.pk, "name": "windy", "version": 1, "suspended": None}]
+    (answered,) = document["queries"]
+    assert answered == {"id": query.pk, "name": "windy", "version": 1, "suspended": None, "pinned": None}
     assert document["streams"] == ["arrivals", "departures", "weather"]
     plan = as_owner.get(f"{URL}graph/").json()
     assert plan["plan_id"] == "flights.1"
