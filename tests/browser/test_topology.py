@@ -199,6 +199,8 @@ def test_a_query_is_singled_out_steps_are_found_and_the_small_map_leads(page: Pa
     expect(page.locator("svg.forest .node.query.dimmed").first).to_be_attached(timeout=SLOW_MS)
     expect(page.locator("svg.forest .node.query:not(.dimmed)").first).to_contain_text("made_up_in_wind")
     page.get_by_role("button", name="made_up_in_wind", exact=True).click()
+    # As long as the pointer is on the query's button, its paths are singled out.
+    page.mouse.move(1, 1)
     expect(page.locator("svg.forest .dimmed")).to_have_count(0)
     page.get_by_label("Find a step").fill("weather")
     expect(page.get_by_text(re.compile(r"^\d+ found$"))).to_be_visible()

@@ -153,9 +153,14 @@ export function Editor(props: Props): JSX.Element {
 
   const own = useRef<number | null>(null);
   own.current = query?.id ?? null;
+  const keep = (text: string): void => {
+    const differs = query === null || text !== query.sql || description !== query.description;
+    if (!differs || (query === null && text.trim() === "" && name === "")) dropDraft(query?.id ?? null);
+    else keepDraft(query?.id ?? null, { sql: text, name, description, version: query?.version ?? null });
+  };
   // The editor lives as long as the page; its keys call what the newest rendering offers.
-  const keys = useRef({ save: () => {}, deploy: () => {}, format: () => {} });
-  keys.current = { save: () => void attempt(async () => void (await save())), deploy: () => void attempt(deploy), format: () => void attempt(format) };
+  const keys = useRef({ save: () => {}, deploy: () => {}, format: () => {}, keep });
+  keys.current = { save: () => void attempt(async () => void (await save())), deploy: () => void attempt(deploy), format: () => void attempt(format), keep };
   useEffect(() => {
     if (host.current === null) return undefined;
     const made = createSqlEditor(host.current, {
@@ -171,7 +176,11 @@ export function Editor(props: Props): JSX.Element {
     editor.current = made;
     if (query === null) made.focus();
     // Leaving is rarer than typing, and `pagehide` comes before every way of leaving.
-    const leave = (): void => keepUndo(own.current, made.text(), made.state());
+    // The newest letters may not have been rendered yet.
+    const leave = (): void => {
+      keys.current.keep(made.text());
+      keepUndo(own.current, made.text(), made.state());
+    };
     window.addEventListener("pagehide", leave);
     return () => {
       window.removeEventListener("pagehide", leave);
@@ -180,10 +189,7 @@ export function Editor(props: Props): JSX.Element {
     };
   }, []);
   useEffect(() => editor.current?.show(checked.problems), [checked.problems]);
-  useEffect(() => {
-    if (!changed || (query === null && sql.trim() === "" && name === "")) dropDraft(query?.id ?? null);
-    else keepDraft(query?.id ?? null, { sql, name, description, version: query?.version ?? null });
-  }, [sql, name, description, changed]);
+  useEffect(() => keep(sql), [sql, name, description, changed]);
 
   const preview = (): void => {
     const text = editor.current?.text() ?? sql;
