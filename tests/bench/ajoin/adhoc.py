@@ -114,7 +114,7 @@ def subject(case: Case) -> Subject:
             "planning_s": planner.seconds,
         }
 
-    return Subject(case.name, "python -m tests.bench --only ajoin", measure)
+    return Subject(case.name, "python -m tests.bench --only ajoin-adhoc", measure)
 
 
 class _Planner:
