@@ -66,20 +66,65 @@ class StoredInput:
 
 
 @dataclass(frozen=True, slots=True)
+class Slices:
+    """Event time, cut into disjoint slices that are dealt out to a store's tasks in turn.
+
+    `count` slices cover the store's retention. A tuple is kept in the task of its slice alone, and a probe
+    goes to the tasks whose slices its windows touch (Wang, Rundensteiner, EDBT 2009, section 3).
+    """
+
+    count: int
+    smoothed: bool = True
+    """True if the runtime moves the boundaries, so that slices hold equal counts (section 6); false keeps
+    the slices that the plan begins with."""
+    kind: Literal["slices"] = "slices"
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise ValueError(f"{self.count} slices cannot cover a store's retention")
+
+    def width_us(self, retention_us: int) -> int:
+        """The width with which slices begin, microseconds.
+
+        >>> Slices(4).width_us(10)
+        3
+        """
+        return max(1, -(-retention_us // self.count))
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A store's N tasks as `groups` rows of N / `groups` tasks, each row with all tuples (docs/matrix.md).
+
+    A tuple is kept in one task of every row, in the same column of each, and a probe goes to all tasks of one
+    row; arrival numbers say which, whatever the tuples contain (Elseidy et al., PVLDB 7(6), 2014, section
+    3.1).
+    """
+
+    groups: int
+    kind: Literal["grid"] = "grid"
+
+    def __post_init__(self) -> None:
+        if self.groups < 1:
+            raise ValueError(f"{self.groups} rows cannot hold a store")
+
+
+@dataclass(frozen=True, slots=True)
 class GraphStore:
     """A relation's tuples, spread over `tasks` partitions.
 
-    `partitioning` is the column whose hash places a tuple; None places it at random.
+    `partitioning` is the column whose hash places a tuple, or the slices of event time by which tuples of a
+    base store are placed; None places them at random.
     A stored tuple is evicted once, for any of its inputs, the watermark has passed the
     input's event time by more than that input's retention; None keeps it for ever.
     """
 
     id: str
     label: str
-    """For people: `departures[origin]`, `departures*weather`."""
+    """For people: `departures[origin]`, `departures[time/8]`, `departures*weather`."""
     inputs: tuple[StoredInput, ...]
     """One for a base store, two or more for a materialized intermediate result."""
-    partitioning: Column | None
+    partitioning: Column | Slices | Grid | None
     tasks: int
     retention_us: tuple[int | None, ...]
     """Per entry of `inputs`."""
@@ -88,13 +133,20 @@ class GraphStore:
     def is_base(self) -> bool:
         return len(self.inputs) == 1
 
+    @property
+    def copies(self) -> int:
+        """How often the tasks together hold each tuple."""
+        return self.partitioning.groups if isinstance(self.partitioning, Grid) else 1
+
 
 @dataclass(frozen=True, slots=True)
 class Edge:
     """A connection from a rule to a store, along which messages of one shape travel.
 
     `shuffle` sends each tuple to one task, chosen freely; `group_by` to the task of `key`'s
-    hash; `all` to every task. Store edges of random stores are `shuffle`, probes of them `all`.
+    hash; `all` to every task; `slices` to the task of the tuple's own slice in order to store it, and to the
+    tasks of all slices that it may find partners in, in order to probe. Store edges of random stores are
+    `shuffle`, probes of them `all`.
     """
 
     id: str
@@ -102,7 +154,7 @@ class Edge:
     """The id of the sending rule."""
     target: str
     """The id of the receiving store."""
-    kind: Literal["shuffle", "group_by", "all"]
+    kind: Literal["shuffle", "group_by", "all", "slices", "grid"]
     key: Column | None
     """The sender's column to hash, for `group_by`; cast to the type of the store's partitioning."""
     level: int

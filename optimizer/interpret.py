@@ -16,7 +16,17 @@ import pyarrow as pa
 from optimizer.canonical import ordinal_of, stream_of
 from optimizer.expression import Column, Expression
 from optimizer.expression_sql import duckdb_type, quote, to_duckdb_sql
-from optimizer.graph import Edge, Emit, PhysicalGraph, ProbeRule, SourceRule, StoreRule, WindowBound
+from optimizer.graph import (
+    Edge,
+    Emit,
+    GraphStore,
+    PhysicalGraph,
+    ProbeRule,
+    Slices,
+    SourceRule,
+    StoreRule,
+    WindowBound,
+)
 from optimizer.types import ColumnType
 from optimizer.udf.duckdb import register
 from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
@@ -127,11 +137,17 @@ class _Interpreter:
             conditions.append(f"{to_duckdb_sql(equality.probe)} = {to_duckdb_sql(equality.stored)}")
         conditions += [to_duckdb_sql(predicate) for predicate in rule.predicates]
         conditions += self._same_task(rule, edge)
+        columns = store.tasks // store.copies
+        # A grid has a copy in one task of every row, and its messages go to all tasks of one row.
+        copies = f', unnest(range("@a" % {columns}, {store.tasks}, {columns})) AS "@t"'
+        if edge.kind == "grid":
+            conditions.append(f's."@t" // {columns} = m."@a" % {store.copies}')
         names = ", ".join(quote(name) for name in sorted({*rule.bound, *(new for _, new in rule.renames)}))
         self._table(
             rule.id,
             f'SELECT {names}, m."@a" AS "@a", m."@k" AS "@k" FROM {quote(rule.edge)} AS m JOIN '
-            f'(SELECT {stored}, "@a" AS "@sa", {ordinal} AS "@sk" FROM {quote(rule.store)}) AS s '
+            f'(SELECT {stored}, "@a" AS "@sa", {ordinal} AS "@sk"{copies if store.copies > 1 else ""} '
+            f"FROM {quote(rule.store)}) AS s "
             f"ON {' AND '.join(f'({condition})' for condition in conditions)}",
         )
         self._send(rule.id, rule.out, rule.emits)
@@ -139,13 +155,33 @@ class _Interpreter:
     def _same_task(self, rule: ProbeRule, edge: Edge) -> list[str]:
         """Only the task that the message was sent to is searched."""
         store = self.stores[rule.store]
-        if edge.kind != "group_by" or edge.key is None or store.partitioning is None:
-            return []
+        if edge.kind == "slices":
+            return [self._touched(rule, store)]
         column = store.partitioning
+        if edge.kind != "group_by" or edge.key is None or not isinstance(column, Column):
+            return []
         held = Column(dict(rule.renames)[column.input], column.name, column.type)
         # A key that the column's type cannot hold has no partners: any task may search for them.
         sides = (f"TRY_CAST({to_duckdb_sql(c)} AS {duckdb_type(column.type)})" for c in (edge.key, held))
         return [" = ".join(f"hash({side}) % {store.tasks}" for side in sides)]
+
+    def _touched(self, rule: ProbeRule, store: GraphStore) -> str:
+        """The stored tuple's slice is in a task that one of the slices is in that the windows touch."""
+        stored, retention = rule.renames[0][1], store.retention_us[0]
+        windows = {bound.input: bound.window_us for bound in rule.windows}
+        assert isinstance(store.partitioning, Slices)
+        assert retention is not None, "slices have a retention: see optimizer.validate"
+        width = store.partitioning.width_us(retention)
+        times = {name: f"epoch_us({self._time(name)})" for name in (*rule.bound, stored)}
+        upper = [f"{times[n]} + {windows[n]}" for n in rule.bound if windows[n] is not None]
+        if not upper:
+            return "true"
+        oldest = f"greatest({', '.join(times[name] for name in rule.bound)}) - {windows[stored]}"
+        first, last, own = (
+            f"floor(({time}) / {width})" for time in (oldest, f"least({', '.join(upper)})", times[stored])
+        )
+        ahead = f"(({own} - {first}) % {store.tasks} + {store.tasks}) % {store.tasks}"
+        return f"{ahead} <= {last} - {first}"
 
     def _windows(self, bounds: tuple[WindowBound, ...]) -> list[str]:
         return [

@@ -9,6 +9,7 @@ from functools import cache
 from pydantic import TypeAdapter, ValidationError
 
 from optimizer.errors import InputError, Place
+from optimizer.expression import Column
 from optimizer.graph import PhysicalGraph
 from optimizer.parts import Part
 from optimizer.problem import Options, Solution
@@ -123,6 +124,6 @@ def _adapter() -> TypeAdapter[_Document]:
 def _copies(graph: PhysicalGraph) -> Copies:
     found: dict[str, set[str]] = {}
     for store in graph.stores:
-        if store.is_base and store.partitioning is not None:
+        if store.is_base and isinstance(store.partitioning, Column):
             found.setdefault(store.inputs[0].stream, set()).add(store.partitioning.name)
     return {stream: tuple(sorted(columns)) for stream, columns in sorted(found.items())}

@@ -15,7 +15,17 @@ from typing import NoReturn
 
 from optimizer.canonical import canonical_expression, conjuncts, stream_of
 from optimizer.expression import Call, Column, Expression, columns_of, rename_inputs
-from optimizer.graph import Edge, Emit, GraphStore, PhysicalGraph, ProbeRule, SourceRule, StoreRule
+from optimizer.graph import (
+    Edge,
+    Emit,
+    GraphStore,
+    Grid,
+    PhysicalGraph,
+    ProbeRule,
+    Slices,
+    SourceRule,
+    StoreRule,
+)
 from optimizer.translate.equalities import equality_class
 from optimizer.types import ColumnType
 
@@ -196,11 +206,19 @@ class _Checker:
     def _check_routing(
         self, rule: ProbeRule, edge: Edge, store: GraphStore, conditions: frozenset[Expression]
     ) -> None:
+        if (edge.kind == "grid") != isinstance(store.partitioning, Grid):
+            _fault(edge.id, f"does not ask one row of {store.label}, as probes of a grid and no others do")
+        if edge.kind == "grid":
+            return
         if edge.kind == "shuffle":
             _fault(edge.id, "sends a probe to one task, whichever it is")
         if edge.kind == "all":
             return
-        if edge.key is None or store.partitioning is None or edge.key not in edge.columns:
+        if edge.kind == "slices":
+            if not isinstance(store.partitioning, Slices):
+                _fault(edge.id, f"looks for slices of {store.label}, which has none")
+            return
+        if edge.key is None or not isinstance(store.partitioning, Column) or edge.key not in edge.columns:
             _fault(edge.id, "groups by a key that it does not carry, or into a store without partitioning")
         names = dict(rule.renames)
         target = Column(names[store.partitioning.input], store.partitioning.name, store.partitioning.type)
@@ -251,12 +269,18 @@ class _Checker:
                 _fault(edge.id, f"does not carry the event time of {name}")
 
     def _check_store(self, store: GraphStore) -> None:
+        if store.tasks % store.copies:
+            _fault(store.id, f"has {store.tasks} tasks, which cannot make up {store.copies} equal rows")
+        if isinstance(store.partitioning, Slices):
+            if not store.is_base:
+                _fault(store.id, f"cuts {store.label} into slices, but its tuples have several event times")
+            if store.retention_us[0] is None:
+                _fault(store.id, f"cuts {store.label} into slices, but keeps its tuples for ever")
         for edge in self.feeders[store.id]:
             needed = {(item.input, name) for item in store.inputs for name in item.columns}
             if needed - {(column.input, column.name) for column in edge.columns}:
                 _fault(edge.id, f"does not carry all columns of {store.label}")
-            wanted = "shuffle" if store.partitioning is None else "group_by"
-            if edge.kind != wanted or edge.key != store.partitioning:
+            if (edge.kind, edge.key) != _placing(store):
                 _fault(edge.id, f"does not place tuples by the partitioning of {store.label}")
         starts = Counter(self._start(edge.origin) for edge in self.feeders[store.id])
         expected = Counter(item.input for item in store.inputs)
@@ -332,6 +356,19 @@ class _Checker:
         missing = {column for expression in expressions for column in columns_of(expression)} - columns
         if missing:
             _fault(element, f"reads {_names(missing)}, which does not reach it")
+
+
+def _placing(store: GraphStore) -> tuple[str, Column | None]:
+    """Kind and key of the edges along which tuples are stored."""
+    match store.partitioning:
+        case None:
+            return "shuffle", None
+        case Slices():
+            return "slices", None
+        case Grid():
+            return "grid", None
+        case Column() as column:
+            return "group_by", column
 
 
 def reduced(conditions: frozenset[Expression]) -> frozenset[Expression]:

@@ -9,9 +9,20 @@ from optimizer.explain.alternatives import Alternative, Apart, alternatives, apa
 from optimizer.explain.forecast import Robustness, StateForecast, forecast, robustness
 from optimizer.explain.limits import Limit, limits
 from optimizer.explain.stores import OtherPartitioning, WithoutResult, other_partitionings, without_results
-from optimizer.expression import Call
+from optimizer.expression import Call, Column
 from optimizer.expression_sql import to_sql
-from optimizer.graph import Edge, Equality, GraphFunction, PhysicalGraph, ProbeRule, SourceRule, StoreRule
+from optimizer.graph import (
+    Edge,
+    Equality,
+    GraphFunction,
+    GraphStore,
+    Grid,
+    PhysicalGraph,
+    ProbeRule,
+    Slices,
+    SourceRule,
+    StoreRule,
+)
 from optimizer.plan import Plan
 from optimizer.types import ColumnType
 
@@ -207,12 +218,11 @@ class _Writer:
         store = self.stores[identity]
         estimate = self.estimates.get(identity)
         tuples = 0.0 if estimate is None or estimate.tuples is None else estimate.tuples
-        column = store.partitioning
         return ExplainedStore(
             id=identity,
             label=store.label,
             relation=tuple(item.input for item in store.inputs),
-            partitioning=None if column is None else f"{column.input}.{column.name}",
+            partitioning=_partitioning(store),
             tasks=store.tasks,
             tuples=tuples,
             storage_cost=tuples * self.plan.options.storage_weight,
@@ -286,3 +296,15 @@ class _Writer:
 def _equality(equality: Equality) -> str:
     sides = sorted((equality.probe, equality.stored), key=sort_key)
     return to_sql(Call("eq", tuple(sides), ColumnType.BOOLEAN))
+
+
+def _partitioning(store: GraphStore) -> str | None:
+    match store.partitioning:
+        case None:
+            return None
+        case Grid(groups=rows):
+            return f"a grid of {store.tasks // rows} x {rows}"
+        case Slices(count=count):
+            return f"time in {count} slice{'' if count == 1 else 's'}"
+        case Column() as column:
+            return f"{column.input}.{column.name}"

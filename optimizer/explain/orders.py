@@ -82,7 +82,7 @@ def installed(plan: Plan) -> Installed:
     for stored in plan.graph.stores:
         if stored.is_base:
             column = stored.partitioning
-            copies[stored.inputs[0].stream].add(None if column is None else column.name)
+            copies[stored.inputs[0].stream].add(column.name if isinstance(column, Column) else None)
     result_copies: dict[Sub, list[tuple[str, str]]] = defaultdict(list)
     for store in plan.solution.stores:
         if not store.is_base and store.partitioning is not None:

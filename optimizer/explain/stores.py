@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from optimizer.expression import Column
 from optimizer.methods.draft import Draft
 from optimizer.methods.memory import draft_of
 from optimizer.plan import Plan
@@ -106,7 +107,7 @@ def _of_streams(plan: Plan) -> Iterator[OtherPartitioning]:
             nodes[node.store.stream].append(node)
     installed: dict[str, set[str]] = defaultdict(set)
     for store in plan.graph.stores:
-        if store.is_base and store.partitioning is not None:
+        if store.is_base and isinstance(store.partitioning, Column):
             installed[store.inputs[0].stream].add(store.partitioning.name)
     for stream in sorted(nodes):
         chosen = tuple(sorted(installed[stream]))

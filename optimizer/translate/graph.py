@@ -173,12 +173,13 @@ class _Writer:
 
     def _store_edge(self, origin: str, level: int, key: StoreKey) -> Edge:
         store = self.stores[key]
+        column = None if key.partitioning is None else self.columns.column(*key.partitioning)
         edge = Edge(
             id=self._id("E", "store", origin, store.id),
             origin=origin,
             target=store.id,
-            kind="shuffle" if store.partitioning is None else "group_by",
-            key=store.partitioning,
+            kind="shuffle" if column is None else "group_by",
+            key=column,
             level=level + 1,
             columns=self.columns.stored(key),
         )
