@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from jobs.options import Parser, count, duration_us, tasks
+from jobs.options import Parser, count, duration_us, size, tasks
 from jobs.session import processors
 from optimizer.errors import Infeasible, InputError
 
@@ -46,6 +46,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 _STATE = "where stores lie, for example s3://BUCKET/FOLDER (default: in the checkpoint)"
+_MEMORY = "how much of the stores may be in memory (default: as much as there is); 64MiB and the like too"
 
 
 def _parser() -> Parser:
@@ -77,7 +78,7 @@ def _parser() -> Parser:
     )  # fmt: skip
     # For tests of plan changes, see docs/adaptivity.md.
     replaying.add_argument("--another-plan-every-epoch", action="store_true", help=argparse.SUPPRESS)
-    replaying.add_argument("--memory-limit", type=count, metavar="BYTES", help="bound of the state in memory")
+    replaying.add_argument("--memory-limit", type=size, metavar="BYTES", help=_MEMORY)
     replaying.add_argument("--master", metavar="URL", help="Spark master (default: this machine)")
     replaying.add_argument("--state", metavar="URL", help=_STATE)
     running = commands.add_parser("run", help="run a topology under the control plane")
@@ -106,6 +107,7 @@ def _parser() -> Parser:
         help="combinations that a step may make in one batch and task; a batch in which one makes more "
         "waits for another plan (default: 5000000)",
     )  # fmt: skip
+    running.add_argument("--memory-limit", type=size, metavar="BYTES", help=_MEMORY)
     running.add_argument(
         "--out", type=Path, metavar="DIR", help="also write results and dead letters as Parquet"
     )

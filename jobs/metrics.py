@@ -51,6 +51,9 @@ class Gathered:
     """The newest dead letters of each task, with the columns of `ingest.DEAD_LETTERS`."""
     too_many: dict[str, int] = field(default_factory=dict)
     """Steps that were given up in some task, and how many combinations they had come to in all of them."""
+    resident_bytes: int = 0
+    """The most that was in memory of the stores, if all partitions had it at the same moment of a level; zero
+    without a limit, when nobody knows."""
 
 
 def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
@@ -113,6 +116,10 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
             for name, s in streams.items()
         ),
         fetched_bytes=sum(report.fetched_bytes for report in ordered),
+        resident_bytes=max(
+            (sum(r.resident_bytes for r in ordered if r.level == level) for level in range(len(seconds))),
+            default=0,
+        ),
         dead=tuple(report.dead for report in ordered if report.dead is not None),
         too_many=_too_many(ordered),
     )

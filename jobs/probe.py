@@ -22,6 +22,7 @@ from jobs.emission import emit_columns
 from jobs.expressions import compile_expression
 from jobs.expressions.dtypes import common_type, convert
 from jobs.expressions.screen import staged
+from jobs.lookup import lookups
 from jobs.message import ARRIVAL, LATE, ORDINAL, column_name, ordinal
 from jobs.ranges import Bound, Range, Stretches, best_range, best_stretches, number_keys, pieces, stretches
 from jobs.rules import RuleIndex
@@ -88,6 +89,8 @@ class ProbePlan:
     """The columns of arriving tuples that are used."""
     stored: tuple[tuple[str, str], ...]
     """(column in the store, column in the tree) that are read."""
+    lookups: tuple[tuple[str, pl.Expr], ...]
+    """(column in the store, what arriving tuples ask of it): equalities that an index of a run knows."""
     probe_keys: tuple[pl.Expr, ...]
     stored_keys: tuple[pl.Expr, ...]
     ranges: tuple[Range, ...]
@@ -124,22 +127,71 @@ def probe(
     columns that the edges and leaves behind the rule read, with the start's arrival number.
 
     With `most`, raises `TooMany` instead of forming more combinations than that, or of checking a
-    hundred times as many pairs.
+    hundred times as many pairs; under a memory limit in one piece of the store.
     """
     plan = plan_of(index, rule)
     arriving = frame[plan.arriving]
     reachable = _reachable(plan, runs, arriving) if arriving.height else []
     if not reachable:
         return pl.DataFrame()
-    stored = _stored(index, rule, plan, state.scan_all(reachable))
     # Runs of earlier batches hold smaller arrival numbers only: nothing to compare.
     first: int = arriving[ARRIVAL].min()  # type: ignore[assignment]
     fresh = any(run.max_arrival >= first for run in reachable)
     conditions = staged(plan.costly, (*plan.conditions, plan.order) if fresh else plan.conditions)
+    columns = [*(name for name, _ in plan.stored), ARRIVAL, ORDINAL, LATE]
+    sought = {} if state.limit is None else _sought(plan, arriving)
+    found: list[pl.DataFrame] = []
+    made = 0
+    for piece in state.pieces(reachable, columns, sought):
+        stored = _stored(index, rule, plan, piece)
+        del piece  # Under a limit the next one takes its place.
+        try:
+            met = _meet(index, rule, plan, state, arriving, stored, conditions, most)
+        except TooMany as error:
+            raise TooMany(made + error.combinations) from error
+        del stored
+        found.append(met if state.limit is None else _detached(met))
+        made += met.height
+        if most is not None:
+            _refuse_too_many(made, most)
+    if len(found) == 1:
+        return found[0]
+    return pl.concat([part for part in found if part.height] or found[:1]) if found else pl.DataFrame()
+
+
+def _meet(
+    index: RuleIndex,
+    rule: ProbeRule,
+    plan: ProbePlan,
+    state: PartitionState,
+    arriving: pl.DataFrame,
+    stored: pl.DataFrame,
+    conditions: Sequence[pl.Expr],
+    most: int | None,
+) -> pl.DataFrame:
+    """All combinations with the given stored tuples."""
     if not plan.probe_keys:
         return _expand(plan, arriving, best_stretches(arriving, stored, plan.ranges), conditions, most)
     pairs = _estimated_pairs(index, rule, state.batch, arriving, stored)
     return _join(plan, arriving, stored, conditions, pairs, most)
+
+
+def _detached(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same in memory of its own. Texts that went through a join still lie in the mapped run, and would
+    keep all of it mapped."""
+    texts = [name for name, kind in frame.schema.items() if kind in (pl.String, pl.Binary)]
+    if not texts:
+        return frame
+    copied = frame.select(texts).to_arrow(compat_level=pl.CompatLevel.oldest())
+    return frame.with_columns(pl.DataFrame(pl.from_arrow(copied)))
+
+
+def _sought(plan: ProbePlan, arriving: pl.DataFrame) -> dict[str, pl.Series]:
+    """By stored column, the values that have a partner in it; only such tuples need be read."""
+    return {
+        column: arriving.select(value).to_series().drop_nulls().unique().sort()
+        for column, value in plan.lookups
+    }
 
 
 def plan_of(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
@@ -215,6 +267,10 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
             (f"{in_store[needed[name].input]}.{needed[name].name}", name)
             for name in sorted(needed)
             if needed[name].input in in_store
+        ),
+        lookups=tuple(
+            (lookup.column, convert(compile_expression(lookup.sought), lookup.sought.type, lookup.common))
+            for lookup in lookups(rule)
         ),
         probe_keys=tuple(probe_keys),
         stored_keys=tuple(stored_keys),

@@ -18,6 +18,7 @@ from jobs.checkpoint import Checkpoint
 from jobs.expressions import compile_expression
 from jobs.level import work
 from jobs.message import ARRIVAL, EVERY_TASK, LATE, Message
+from jobs.residence import limit_of
 from jobs.rules import RuleIndex, index_of
 from jobs.runs import RunRef
 from jobs.sending import send
@@ -36,21 +37,24 @@ def rebuild(
     stored: Mapping[str, Sequence[RunRef]],
     wanted: Sequence[str],
     batch: int,
+    share_bytes: int | None = None,
 ) -> dict[str, tuple[RunRef, ...]]:
     """The runs of the intermediate stores `wanted`, from the runs of all other stores.
 
-    `batch` is the first batch that will use them.
+    `batch` is the first batch that will use them, `share_bytes` what may be in memory of the stores at one
+    moment: one partition is worked on after the other.
     """
     feeding = feeding_part(graph, frozenset(wanted))
     index = index_of(feeding)
     runs: dict[str, tuple[RunRef, ...]] = {store: tuple(held) for store, held in stored.items()}
     tasks = max(store.tasks for store in graph.stores)
+    limit = limit_of(index_of(graph), share_bytes)
     made: dict[str, list[RunRef]] = {store: [] for store in wanted}
     for step, (low, high) in enumerate(_steps(graph, stored)):
-        messages = _start(checkpoint, index, stored, low, high)
+        messages = _start(checkpoint, index, stored, low, high, limit is not None)
         number = _NUMBERS + batch * 1000 + step
         states = [
-            PartitionState(checkpoint.state, partition, number, runs, _NO_COMPACTION)
+            PartitionState(checkpoint.state, partition, number, runs, _NO_COMPACTION, limit=limit)
             for partition in range(tasks)
         ]
         for level in range(1, feeding.depth + 1):
@@ -118,7 +122,12 @@ def _steps(graph: PhysicalGraph, stored: Mapping[str, Sequence[RunRef]]) -> list
 
 
 def _start(
-    checkpoint: Checkpoint, index: RuleIndex, stored: Mapping[str, Sequence[RunRef]], low: int, high: int
+    checkpoint: Checkpoint,
+    index: RuleIndex,
+    stored: Mapping[str, Sequence[RunRef]],
+    low: int,
+    high: int,
+    bounded: bool,
 ) -> list[Message]:
     """What the sources would have sent of the tuples with arrival numbers in the range."""
     root = state_root(checkpoint.state)
@@ -131,7 +140,7 @@ def _start(
         if held is None:
             continue
         parts = [
-            root.read(run).filter(pl.col(ARRIVAL).is_between(low, high, closed="left"))
+            root.read(run, keep=not bounded).filter(pl.col(ARRIVAL).is_between(low, high, closed="left"))
             for run in stored[held.id]
             if run.min_arrival < high and run.max_arrival >= low
         ]

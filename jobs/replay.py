@@ -21,6 +21,7 @@ from jobs.ingest import DEAD_LETTERS
 from jobs.lock import hold
 from jobs.metrics import held, weighted_quantiles
 from jobs.progress import Progress
+from jobs.residence import share
 from jobs.session import create_session, is_local, processors
 from jobs.sinks.parquet import write_schemas
 from jobs.sources.datasource import write_source
@@ -41,8 +42,6 @@ stay in memory: measured in tests/bench."""
 
 def replay(given: argparse.Namespace) -> None:
     """Replay a workload. Raises `InputError` for anything that the user can mend."""
-    if given.memory_limit is not None:
-        raise _unsupported("--memory-limit", "no limit: state is mapped from files; leave the option out")
     if given.plan is None and given.method not in METHODS:
         raise InputError(
             "bad-option",
@@ -57,12 +56,14 @@ def replay(given: argparse.Namespace) -> None:
         # Spark's Python workers inherit it, and read the file for themselves.
         os.environ[FUNCTIONS] = str(own.absolute())
     policy = _policy(given, workload)
-    output = _output(given.out)
     given_plan = None if given.plan is None else _read_plan(given.plan, workload, policy.schedule.at(0))
+    partitions = _partitions(policy, workload, given_plan)
+    share(given.memory_limit, partitions)  # Refused before anything is written.
+    output = _output(given.out)
     subject = _subject(given, workload, policy, given_plan)
     checkpoint = Checkpoint(
         output / "checkpoint",
-        Identity("replay", subject, _partitions(policy, workload, given_plan)),
+        Identity("replay", subject, partitions),
         given.state,
     )
     with hold(output / "checkpoint" / "lock"):
@@ -122,6 +123,7 @@ class _Replay:
             output=self._output.absolute(),
             share_host=is_local(master),
             epoch_batches=self._given.epoch_batches,
+            memory_limit=self._given.memory_limit,
         )
         topology = Topology(spark, self._checkpoint, settings, self._observe, self._controller.prepare)
         try:
@@ -161,6 +163,12 @@ class _Replay:
             for name, _, _ in self._schedule.spans
         }
         metrics["queries"] = self._queries()
+        metrics["memory_limit_bytes"] = self._given.memory_limit
+        metrics["peak_resident_state_bytes"] = (
+            None
+            if self._given.memory_limit is None
+            else max((line.figures.resident_bytes for line in self._history.lines), default=0)
+        )
         target = self._output / "metrics.json"
         unfinished = target.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(metrics, indent=1) + "\n", encoding="utf-8")
@@ -353,9 +361,3 @@ def _read_plan(path: Path, workload: Workload, queries: Sequence[str]) -> Physic
                 "a plan of this workload",
             )
     return graph
-
-
-def _unsupported(option: str, instead: str) -> InputError:
-    return InputError(
-        "unsupported-option", Place("command line", path=option), "an option of a later version", instead
-    )

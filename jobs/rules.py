@@ -51,6 +51,8 @@ class RuleIndex:
         """Filled by `jobs.emission`, by rule, when it first has results."""
         self.repetitions: dict[tuple[str, tuple[Expression, ...]], Repetition] = {}
         """How often keys of a store coincide; kept by `jobs.probe`."""
+        self.searched: dict[str, tuple[str, ...]] = {}
+        """Filled by `jobs.lookup`, by store, when somebody first asks."""
         self.probe_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, ProbeRule))
         self.store_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, StoreRule))
         self.input_streams = {

@@ -170,6 +170,7 @@ class _Job:
             idle_timeout_us=given.idle_timeout,
             tail=MOST_ENTRIES,
             most=given.most_combinations,
+            memory_limit=given.memory_limit,
         )
         topology = self._topology = Topology(
             spark, self._checkpoint, settings, self._observe, relieve=self._relieve

@@ -19,7 +19,7 @@ import shutil
 import socket
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
@@ -101,12 +101,17 @@ class StateRoot:
             return os.path.exists(self.locate(path))
         return bool(self.filesystem.get_file_info(self.locate(path)).type == pafs.FileType.File)
 
-    def write(self, run: RunRef, frame: pl.DataFrame) -> RunRef:
+    def write(
+        self, run: RunRef, frame: pl.DataFrame, metadata: Mapping[bytes, bytes] | None = None
+    ) -> RunRef:
         """Write a run's file, whose name nobody else uses, and return `run` with the file's size.
 
         Nothing lists the run before this returns, so the file needs no other name while it is unfinished.
+        `metadata` goes into the file's schema.
         """
         table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+        if metadata:
+            table = table.replace_schema_metadata(metadata)
         name = self.locate(run.path)
         if self._cache is None:
             os.makedirs(os.path.dirname(name), exist_ok=True)
@@ -144,10 +149,10 @@ class StateRoot:
             return _damaged(name, run, "other content than was written")
         return None
 
-    def read(self, run: RunRef) -> pl.DataFrame:
+    def read(self, run: RunRef, keep: bool = True) -> pl.DataFrame:
         """The run's tuples, mapped and not read.
 
-        Recently read runs stay open, because worker processes live longer than a batch.
+        Recently read runs stay open, because worker processes live longer than a batch; not if not to `keep`.
 
         Raises `InputError` for a run behind a URL that is not what was written.
         """
@@ -155,11 +160,19 @@ class StateRoot:
         if frame is not None:
             self._opened.move_to_end(run.path)
             return frame
-        with pa.memory_map(self._on_this_host(run)) as file:
-            frame = pl.DataFrame(pl.from_arrow(pa.ipc.open_file(file).read_all()))
-        self._opened[run.path] = frame
-        self._forget()
+        frame = pl.DataFrame(pl.from_arrow(self.map(run)))
+        if keep:
+            self._opened[run.path] = frame
+            self._forget()
         return frame
+
+    def map(self, run: RunRef) -> pa.Table:
+        """The run's tuples and its metadata, mapped and not read; unmapped when nobody holds them.
+
+        Raises `InputError` for a run behind a URL that is not what was written.
+        """
+        with pa.memory_map(self._on_this_host(run)) as file:
+            return pa.ipc.open_file(file).read_all()
 
     def _on_this_host(self, run: RunRef) -> str:
         """The name of a local file with the run's content."""

@@ -23,6 +23,7 @@ from jobs.exchange import Outbox, Row, sort_rows
 from jobs.ingest import Ingested, ingest
 from jobs.level import EdgeWork, StoreWork, work
 from jobs.message import Result
+from jobs.residence import limit_of
 from jobs.rules import index_of
 from jobs.runs import RunRef
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, OutputFile, result_folder, write_hidden
@@ -64,6 +65,8 @@ class BatchContext:
     """How many of a task's newest results per query, and of its dead letters, go to the driver."""
     most: int | None = None
     """How many combinations a step may make in a task before the batch is given up; None for any number."""
+    share_bytes: int | None = None
+    """How much of the stores each partition may have in memory; None for any amount."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,8 @@ class TaskReport:
     """The newest dead letters, with the columns of `ingest.DEAD_LETTERS`; None if there are none."""
     too_many: dict[str, int] = field(default_factory=dict)
     """As in `level.Worked`."""
+    resident_bytes: int = 0
+    """The most that was in memory of the stores at one moment; zero without a limit, when nobody knows."""
 
 
 @lru_cache(maxsize=4)
@@ -211,7 +216,10 @@ class LevelStage:
         yield from inbox.passing
         committed = read_manifest(context.previous).runs_by_store() if context.previous else {}
         fetched = state_root(context.state).fetched_bytes
-        state = PartitionState(context.state, partition, context.batch, committed, inserted=inbox.stored)
+        limit = limit_of(index_of(graph), context.share_bytes)
+        state = PartitionState(
+            context.state, partition, context.batch, committed, inserted=inbox.stored, limit=limit
+        )
         worked = work(graph, self.level, state, inbox.messages, context.watermark_us, context.most)
         files: list[OutputFile] = []
         with _outbox(context, graph, self.level, partition) as outbox:
@@ -235,6 +243,7 @@ class LevelStage:
                     worked.rule_tuples,
                     state.root.fetched_bytes - fetched,
                     too_many=worked.too_many,
+                    resident_bytes=state.peak_resident_bytes,
                 )
             )
         yield from outbox.rows

@@ -8,13 +8,15 @@ any time, even while an earlier attempt at it is still at work: no file is ever 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 
 import polars as pl
 
 from jobs.message import ARRIVAL
+from jobs.pieces import pieces
+from jobs.residence import COPIES, Limit
 from jobs.runs import RunRef, StateRoot, host_name, new_attempt, run_path
 from optimizer.graph import GraphStore
 
@@ -34,6 +36,8 @@ class CompactionPolicy:
     most_rows: int = 4_000_000
     most_runs: int = 64
     spans_per_retention: int = 8
+    most_bytes: int | None = None
+    """Of the runs that become one; None for any number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ class PartitionState:
 
     Arguments: the state's root; the task's number; the batch; the runs of the last commit by
     store id, of all partitions or of this one; when to compact; the runs that earlier levels of this
-    batch have inserted in this partition.
+    batch have inserted in this partition; how much of the state may be in memory.
     """
 
     def __init__(
@@ -69,11 +73,17 @@ class PartitionState:
         committed: Mapping[str, Sequence[RunRef]],
         policy: CompactionPolicy | None = None,
         inserted: Sequence[RunRef] = (),
+        limit: Limit | None = None,
     ) -> None:
         self.root = state_root(root)
         self.partition = partition
         self.batch = batch
-        self.policy = policy or CompactionPolicy()
+        self.policy = policy or (CompactionPolicy() if limit is None else _UNDER_A_LIMIT)
+        if limit is not None:
+            self.policy = replace(self.policy, most_bytes=limit.part_bytes)
+        self.limit = limit
+        self.peak_resident_bytes = 0
+        """The most that was in memory of the state at one moment, under a limit; not known without one."""
         self._runs = {
             store: tuple(run for run in runs if run.partition == partition)
             for store, runs in committed.items()
@@ -94,7 +104,11 @@ class PartitionState:
         `runs(store)` from now on.
         """
         path = run_path(store.id, self.partition, self.batch, level, self._attempt)
-        run = self.root.write(run_figures(store, times, self.partition, path, frame), frame)
+        if self.limit is None:
+            run = self.root.write(run_figures(store, times, self.partition, path, frame), frame)
+        else:
+            frame, index = self.limit.arranged(store.id, frame)
+            run = self.root.write(run_figures(store, times, self.partition, path, frame), frame, index)
         self.inserted = (*self.inserted, run)
         return run
 
@@ -112,6 +126,23 @@ class PartitionState:
             alike = all(frame.columns == frames[0].columns for frame in frames)
             self._scanned[paths] = pl.concat(frames, how="vertical" if alike else "diagonal")
         return self._scanned[paths]
+
+    def pieces(
+        self, runs: Sequence[RunRef], columns: Sequence[str], sought: Mapping[str, pl.Series]
+    ) -> Iterator[pl.DataFrame]:
+        """The tuples of several runs, of which there must be one, one part after the other.
+
+        Without a limit there is one part, which has everything. Under a limit each part has a bounded size,
+        only those of `columns` that are stored, and need not have tuples without a sought value; it has to
+        be let go of before the next one. `sought` is as for `pieces.pieces`.
+        """
+        if self.limit is None:
+            yield self.scan_all(runs)
+            return
+        for piece in pieces(self.root, runs, columns, sought, self.limit.part_bytes):
+            self._holds(piece.bytes * COPIES + piece.beside_bytes)
+            yield piece.frame
+            del piece
 
     def evict(self, store: GraphStore, watermark_us: int | None) -> Evicted:
         """Runs none of whose tuples is needed any more.
@@ -133,7 +164,7 @@ class PartitionState:
     def compact(
         self, store: GraphStore, times: Sequence[str], watermark_us: int | None, level: int
     ) -> Compacted:
-        """Merge at most one group of neighbouring committed runs, ordered by event time.
+        """Merge at most one group of neighbouring committed runs, ordered by event time or as a limit wants.
 
         Tuples that have expired are left out. Runs that `evict` names are not merged.
         """
@@ -141,18 +172,31 @@ class PartitionState:
         group = self._group(store, [run for run in self._runs.get(store.id, ()) if run not in gone])
         if not group:
             return Compacted((), (), 0)
-        merged = pl.concat([self.scan(run) for run in group], how="diagonal")
-        kept = merged
+        kept = self._together(group)
+        rows = kept.height
         for time, keep in zip(times, _oldest(store, watermark_us), strict=True):
             if keep > _NEVER:
                 kept = kept.filter(pl.col(time).to_physical() >= keep)
-        expired = merged.height - kept.height
+        expired = rows - kept.height
         if kept.is_empty():
             return Compacted((), group, expired)
-        kept = kept.sort(times[0], maintain_order=True)
+        index: dict[bytes, bytes] = {}
+        if self.limit is not None and self.limit.searched.get(store.id):
+            kept, index = self.limit.arranged(store.id, kept)
+        else:
+            kept = kept.sort(times[0], maintain_order=True)
         path = run_path(store.id, self.partition, self.batch, level, self._attempt, "merged")
-        run = self.root.write(run_figures(store, times, self.partition, path, kept), kept)
+        run = self.root.write(run_figures(store, times, self.partition, path, kept), kept, index)
         return Compacted((run,), group, expired)
+
+    def _together(self, group: Sequence[RunRef]) -> pl.DataFrame:
+        if self.limit is None:
+            return pl.concat([self.scan(run) for run in group], how="diagonal")
+        self._holds(sum(run.bytes for run in group) * COPIES)
+        return pl.concat([self.root.read(run, keep=False) for run in group], how="diagonal")
+
+    def _holds(self, size: int) -> None:
+        self.peak_resident_bytes = max(self.peak_resident_bytes, size)
 
     def _group(self, store: GraphStore, runs: Sequence[RunRef]) -> tuple[RunRef, ...]:
         policy = self.policy
@@ -163,7 +207,7 @@ class PartitionState:
             group: list[RunRef] = []
             for run in (*runs, None):
                 small = run is not None and run.rows <= largest and len(group) < policy.most_runs
-                if run is not None and small and _fits(group, run, span_limit, policy.most_rows):
+                if run is not None and small and _fits(group, run, span_limit, policy):
                     group.append(run)
                     continue
                 # A group of one large run and some small ones would be written again and again.
@@ -183,6 +227,8 @@ def state_root(root: str) -> StateRoot:
 
 
 _NEVER = -(2**63)
+_UNDER_A_LIMIT = CompactionPolicy(fan=4)
+"""Runs cannot grow beyond a part of the limit, so they are merged sooner for fewer of them to remain."""
 
 
 def _oldest(store: GraphStore, watermark_us: int | None) -> tuple[int, ...]:
@@ -193,12 +239,14 @@ def _oldest(store: GraphStore, watermark_us: int | None) -> tuple[int, ...]:
     )
 
 
-def _fits(group: Sequence[RunRef], run: RunRef, span_limit: int | None, most_rows: int) -> bool:
-    if sum(r.rows for r in group) + run.rows > most_rows:
+def _fits(group: Sequence[RunRef], run: RunRef, span_limit: int | None, policy: CompactionPolicy) -> bool:
+    together = (*group, run)
+    if sum(r.rows for r in together) > policy.most_rows:
+        return False
+    if policy.most_bytes is not None and sum(r.bytes for r in together) > policy.most_bytes:
         return False
     if span_limit is None:
         return True
-    together = (*group, run)
     span = max(r.max_times_us[0] for r in together) - min(r.min_times_us[0] for r in together)
     widest = max(r.max_times_us[0] - r.min_times_us[0] for r in together)
     # Runs that are wide in themselves, because tuples arrive out of order, may still be merged

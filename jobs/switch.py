@@ -24,7 +24,9 @@ from jobs.commit import Manifest, QueryState, StoreState, StreamState, write_man
 from jobs.message import ARRIVAL, LATE
 from jobs.metrics import newest
 from jobs.rebuild import rebuild
+from jobs.residence import Limit, limit_of
 from jobs.routing import hash_tasks, split, spread_tasks
+from jobs.rules import index_of
 from jobs.runs import RunRef, new_attempt, run_path
 from jobs.store import run_figures, state_root
 from optimizer.graph import GraphStore, PhysicalGraph, ProbeRule, SourceRule, StoreRule
@@ -47,8 +49,13 @@ def switch(
     new: PhysicalGraph,
     change: Change,
     batch: int,
+    share_bytes: int | None = None,
 ) -> Switched:
-    """Prepare the state for `new`, whose first batch is `batch`."""
+    """Prepare the state for `new`, whose first batch is `batch`.
+
+    `share_bytes` is what may be in memory of the state meanwhile; None for any amount.
+    """
+    limit = limit_of(index_of(new), share_bytes)
     runs = before.runs_by_store()
     kept: dict[str, tuple[RunRef, ...]] = {}
     states: dict[str, StoreState] = {}
@@ -73,14 +80,15 @@ def switch(
             seen = before.streams.get(store.inputs[0].stream, StreamState()).max_event_time_us
             start = None if seen is None else seen + 1
         else:
-            kept[store.id] = _replaced(checkpoint, runs.get(source, ()), new, store, batch)
+            kept[store.id] = _replaced(checkpoint, runs.get(source, ()), new, store, batch, limit)
             start = newest(before.stores[source].complete_from_us, _kept_from(before, old, store, source))
         states[store.id] = StoreState(
             columns=columns[store.id], filter=filters[store.id], complete_from_us=start
         )
     intermediate = [store for store in missing if not store.is_base]
     if intermediate:
-        made = rebuild(checkpoint, new, kept, [store.id for store in intermediate], batch)
+        wanted = [store.id for store in intermediate]
+        made = rebuild(checkpoint, new, kept, wanted, batch, share_bytes)
         for store in intermediate:
             kept[store.id] = made.get(store.id, ())
             states[store.id] = StoreState(
@@ -218,7 +226,12 @@ def _best_source(
 
 
 def _replaced(
-    checkpoint: Checkpoint, runs: tuple[RunRef, ...], graph: PhysicalGraph, store: GraphStore, batch: int
+    checkpoint: Checkpoint,
+    runs: tuple[RunRef, ...],
+    graph: PhysicalGraph,
+    store: GraphStore,
+    batch: int,
+    limit: Limit | None,
 ) -> tuple[RunRef, ...]:
     """The tuples of `runs`, placed as `store` wants them, in new runs."""
     root = state_root(checkpoint.state)
@@ -226,7 +239,9 @@ def _replaced(
     written: list[RunRef] = []
     names = [f"{stored.input}.{name}" for stored in store.inputs for name in stored.columns]
     attempt = new_attempt()
-    for number, frame in enumerate(_bounded(root.read(run) for run in runs)):
+    most_bytes = None if limit is None else limit.part_bytes
+    frames = (root.read(run, keep=limit is None) for run in runs)
+    for number, frame in enumerate(_bounded(frames, most_bytes)):
         kept = frame.select([c for c in (*names, ARRIVAL, LATE) if c in frame.columns])
         placed = (
             spread_tasks(kept[ARRIVAL], store.tasks)
@@ -235,23 +250,34 @@ def _replaced(
         )
         for task, part in split(kept, placed, store.tasks):
             path = run_path(store.id, task, batch, 0, attempt, f"filled{number:05d}")
-            written.append(root.write(run_figures(store, (times,), task, path, part), part))
+            arranged, index = part, dict[bytes, bytes]()
+            if limit is not None:
+                arranged, index = limit.arranged(store.id, part)
+            written.append(root.write(run_figures(store, (times,), task, path, part), arranged, index))
     return tuple(written)
 
 
 _ROWS_AT_ONCE = 500_000
 
 
-def _bounded(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Neighbouring frames together, so that many small runs do not become many more."""
+def _bounded(frames: Iterator[pl.DataFrame], most_bytes: int | None) -> Iterator[pl.DataFrame]:
+    """Neighbouring frames together, so that many small runs do not become many more; not more than
+    `most_bytes` of them, unless one alone has more."""
     gathered: list[pl.DataFrame] = []
     for frame in frames:
+        if gathered and most_bytes is not None and _size(gathered) + frame.estimated_size() > most_bytes:
+            yield pl.concat(gathered, how="diagonal")
+            gathered = []
         gathered.append(frame)
         if sum(f.height for f in gathered) >= _ROWS_AT_ONCE:
             yield pl.concat(gathered, how="diagonal")
             gathered = []
     if gathered:
         yield pl.concat(gathered, how="diagonal")
+
+
+def _size(frames: list[pl.DataFrame]) -> int:
+    return sum(int(frame.estimated_size()) for frame in frames)
 
 
 def _times(graph: PhysicalGraph, store: GraphStore) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ from jobs.exchange import (
 from jobs.ingest import DEAD_LETTERS
 from jobs.metrics import Gathered, gather
 from jobs.placement import Placement
+from jobs.residence import share
 from jobs.round import Round
 from jobs.session import local_slots
 from jobs.sinks.parquet import hidden_path, remove_hidden, show, write_schemas
@@ -85,6 +86,8 @@ class Settings:
     """Newest results per query and task that come to the driver."""
     most: int | None = None
     """How many combinations a step may make in one batch and task; None for any number."""
+    memory_limit: int | None = None
+    """How much of the stores may be in memory, in bytes, over all partitions; None for any amount."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,7 @@ class Topology:
         assert settings.most is None or relieve is not None, "a bound needs somebody who relieves"
         self._relieve = relieve
         self._partitions = checkpoint.identity.partitions
+        self._share_bytes = share(settings.memory_limit, self._partitions)
         self._last = checkpoint.commits.last()
         self._at_work = threading.Lock()
         self._stopped = False
@@ -326,6 +330,7 @@ class Topology:
             redis_url=self._settings.redis_url,
             tail=self._settings.tail,
             most=self._settings.most,
+            share_bytes=self._share_bytes,
         )
         try:
             reports = self._run(graph, context, planned)
@@ -436,7 +441,7 @@ class Topology:
         if before is None:
             return None
         old = self._checkpoint.graph(before.plan)
-        return switch(self._checkpoint, before, old, graph, change, batch)
+        return switch(self._checkpoint, before, old, graph, change, batch, self._share_bytes)
 
 
 _MOST_BEGINNINGS = 10

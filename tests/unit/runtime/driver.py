@@ -16,6 +16,8 @@ import pyarrow as pa
 from jobs.ingest import Ingested, ingest
 from jobs.level import Worked, work
 from jobs.message import EVERY_TASK, Message, Result
+from jobs.residence import limit_of
+from jobs.rules import index_of
 from jobs.runs import RunRef
 from jobs.store import CompactionPolicy, PartitionState, state_root
 from optimizer.graph import PhysicalGraph
@@ -28,6 +30,10 @@ class Topology:
     graph: PhysicalGraph
     root: str
     policy: CompactionPolicy = field(default_factory=CompactionPolicy)
+    share_bytes: int | None = None
+    """What each partition may have of the stores in memory."""
+    resident_bytes: int = 0
+    """The most that one had."""
     batch: int = 0
     runs: dict[str, tuple[RunRef, ...]] = field(default_factory=dict)
     newest: dict[str, int] = field(default_factory=dict)
@@ -69,11 +75,18 @@ class Topology:
             for partition in range(self.partitions):
                 # A later level runs in a process of its own: what was inserted reaches it as a list.
                 state = PartitionState(
-                    self.root, partition, self.batch, self.runs, self.policy, inserted[partition]
+                    self.root,
+                    partition,
+                    self.batch,
+                    self.runs,
+                    self.policy,
+                    inserted[partition],
+                    limit_of(index_of(self.graph), self.share_bytes),
                 )
                 mine = [m for m in due if m.partition in (partition, EVERY_TASK) and self._has(m, partition)]
                 worked = work(self.graph, level, state, mine, lowest)
                 inserted[partition] = state.inserted
+                self.resident_bytes = max(self.resident_bytes, state.peak_resident_bytes)
                 done.append(worked)
                 later.extend(worked.messages)
                 results.extend(worked.results)

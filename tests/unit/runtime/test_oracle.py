@@ -135,6 +135,9 @@ def test_random_workloads_equal_duckdb(seed: int, tmp_path: Path, monkeypatch: p
         monkeypatch.setattr("jobs.probe._SORTING", 0)
     if seed % 3:
         monkeypatch.setattr("jobs.probe._SCREENED", 0)
+    # Stores in pieces: of a few tuples, or of some blocks of a few tuples that indexes choose.
+    share_bytes = (None, 600, 40_000)[seed % 5 % 3]
+    monkeypatch.setattr("jobs.blocks.BLOCK_ROWS", 3)
     rng = random.Random(seed)
     lateness = rng.choice((0, 2))
     tasks = rng.choice((1, 2, 3))
@@ -149,6 +152,7 @@ def test_random_workloads_equal_duckdb(seed: int, tmp_path: Path, monkeypatch: p
         made.graph,
         str(tmp_path),
         CompactionPolicy(fan=2, smallest_rows=8, spans_per_retention=rng.choice((1, 4))),
+        share_bytes,
     )
     used = [stream.name for stream in made.graph.streams]
     accepted: dict[str, list[pl.DataFrame]] = {name: [] for name in NAMES}

@@ -121,8 +121,15 @@ FATES = ("ends", "ends", "ends", "dies", "is given up and done again", "dies beh
 
 
 class TopologyMachine(RuleBasedStateMachine):
-    @initialize(names=SETS, seed=SEEDS, fan=st.integers(2, 4), spans=st.sampled_from((1, 4)))
-    def begin(self, names: frozenset[str], seed: int, fan: int, spans: int) -> None:
+    @initialize(
+        names=SETS,
+        seed=SEEDS,
+        fan=st.integers(2, 4),
+        spans=st.sampled_from((1, 4)),
+        share_bytes=st.sampled_from((None, 600, 40_000)),
+    )
+    def begin(self, names: frozenset[str], seed: int, fan: int, spans: int, share_bytes: int | None) -> None:
+        self.share_bytes = share_bytes
         self.folder = Path(tempfile.mkdtemp())
         policy = CompactionPolicy(fan=fan, smallest_rows=4, most_rows=60, spans_per_retention=spans)
         self.small_runs = patch.object(jobs.stage, "PartitionState", partial(PartitionState, policy=policy))
@@ -190,7 +197,7 @@ class TopologyMachine(RuleBasedStateMachine):
         if before is not None and before.change != change.number:
             event("a switch of plans")
             old = self.checkpoint.graph(before.plan)
-            base = switch(self.checkpoint, before, old, graph, change, batch)
+            base = switch(self.checkpoint, before, old, graph, change, batch, self.share_bytes)
         previous = before if base is None else base.manifest
         watermarks = Watermarks.of(graph, previous, batch, None, 0)
         descriptors = []
@@ -214,6 +221,7 @@ class TopologyMachine(RuleBasedStateMachine):
             late_below_us=watermarks.late_below_us,
             redis_url=None,
             tail=1_000_000,
+            share_bytes=self.share_bytes,
         )  # fmt: skip
         planned = PlannedBatch(batch, {"batch": batch + 1}, tuple(descriptors), (), None)
         return Begun(change, graph, base, previous, watermarks, context, planned)
