@@ -93,6 +93,8 @@ class ProbeStep:
     """True if the sender does not know the receiver's partitioning attribute (chi = N)."""
     tuples_per_second: float
     """What is sent, before copies: the tuples that started here and reached this step."""
+    predicates: frozenset[str]
+    """Applied by the step itself: those between what is sent and what is found."""
 
     @property
     def cost(self) -> float:

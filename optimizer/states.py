@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from optimizer.costs import CostModel, evaluation
-from optimizer.in_use import InUse
+from optimizer.in_use import InUse, NamedArc
 from optimizer.problem import Attribute, JoinQuery, Options, Problem, Solution
 from optimizer.shapes import STATE_LIMIT, Shape, bits, count_states, shape_of
 
@@ -295,9 +295,7 @@ class StateGraph:
     ) -> None:
         rate = source.volume / self._windows[start]
         cost = self.options.probe_weight * (rate + evaluated / self._windows[start])
-        if self._kept and self._kept.has_arc(
-            self.relations[start].id, self.names(source)[0], self.names(store)
-        ):
+        if self._kept and self._kept.has_arc(self._named(start, source, store, target)):
             cost *= 1 - self.options.stay_discount
         self.start.append(start)
         self.source.append(source.index)
@@ -366,9 +364,22 @@ class StateGraph:
 
     def is_running(self, arc: int) -> bool:
         """True if the running plan has this step of this start."""
-        source, store = self.states[self.source[arc]], self.states[self.store[arc]]
-        start = self.relations[self.start[arc]].id
-        return self._kept is not None and self._kept.has_arc(start, self.names(source)[0], self.names(store))
+        source, store, target = (
+            self.states[index] for index in (self.source[arc], self.store[arc], self.target[arc])
+        )
+        return self._kept is not None and self._kept.has_arc(
+            self._named(self.start[arc], source, store, target)
+        )
+
+    def _named(self, start: int, source: State, store: State, target: State) -> NamedArc:
+        return NamedArc(
+            self.relations[start].id, self.names(source), self.names(store), self.fresh(source, store, target)
+        )
+
+    def fresh(self, source: State, store: State, target: State) -> frozenset[str]:
+        """The predicates that a step applies itself, by id: neither its sender nor its store has."""
+        left = target.predicates & ~source.predicates & ~store.predicates
+        return frozenset(self.predicates[p].id for p in bits(left))
 
     def latency(self, target: int, start: int) -> float:
         """Objective of one hop on the way of a start to a target."""

@@ -130,7 +130,9 @@ def parts(draft: Draft) -> tuple[tuple[ProbeOrder, ...], tuple[Store, ...]]:
                 installed = [copy for copy in installed if copy[0] == 1 << draft.assigned[arc]]
             routed = [store for bit, store in installed if graph.known[arc] & bit]
             store = routed[0] if routed else installed[0][1]
-            steps.append(ProbeStep(store, not routed, graph.rate[arc]))
+            source, target_state = graph.states[graph.source[arc]], graph.states[graph.target[arc]]
+            fresh = graph.fresh(source, graph.states[graph.store[arc]], target_state)
+            steps.append(ProbeStep(store, not routed, graph.rate[arc], fresh))
         feeds = tuple(store for _, store in copies[target]) if target in draft.mirs else ()
         name = graph.relations[start].id
         orders.append(ProbeOrder(name, tuple(steps), graph.targets[target].queries, feeds))

@@ -145,3 +145,14 @@ def spread(graph: StateGraph, arcs: Mapping[int, Sequence[int]], copies: Mapping
         loads[copy] += graph.rate[arc] / (graph.sites[site].tasks if known else 1)
         assigned[arc] = chosen
     return Spread(assigned, loads)
+
+
+def free_copies(graph: StateGraph) -> bool:
+    """True if nothing limits or prices copies, so that every useful one is installed."""
+    options = graph.options
+    return (
+        options.storage_weight == 0
+        and not options.single_copy
+        and options.storage_budget is None
+        and options.task_capacity is None
+    )

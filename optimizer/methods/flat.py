@@ -13,8 +13,8 @@ from math import inf, prod
 from time import perf_counter
 
 from optimizer.methods.assemble import assemble, check_limits, empty
+from optimizer.methods.copies import free_copies
 from optimizer.methods.draft import Draft
-from optimizer.methods.flow import free_copies
 from optimizer.methods.local_search import unburden
 from optimizer.problem import Options, Problem, Solution
 from optimizer.states import StateGraph

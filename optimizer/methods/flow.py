@@ -32,8 +32,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from optimizer.methods.copies import Copy, copy_of
-from optimizer.methods.draft import Draft, Key
+from optimizer.methods.copies import Copy, copy_of, free_copies
+from optimizer.methods.flow_columns import FlowColumns
 from optimizer.methods.program import Program
 from optimizer.states import StateGraph
 
@@ -42,7 +42,7 @@ CUT_RELATIONS = 8
 
 
 class FlowProgram:
-    """The program of some targets of a graph, and the way back to a draft.
+    """The program of some targets of a graph; `columns` leads from its points to drafts and back.
 
     Args:
         targets: required targets that share nothing with any other (one component).
@@ -64,18 +64,11 @@ class FlowProgram:
         self.program = Program()
         self._budget = budget
         self._capacity = capacity
-        self._arcs: list[int] = []
-        self._y: dict[int, int] = {}
-        self._w: dict[int, int] = {}
-        self._z: dict[tuple[int, int], int] = {}
-        self._b: dict[int, int] = {}
-        self._f: dict[tuple[int, int], int] = {}
-        self._v: dict[tuple[int, int], int] = {}
+        self.columns = FlowColumns(
+            graph, self.targets, self.program, pins=budget is not None or capacity is not None
+        )
         self._final: set[int] = set()
         """Arcs that complete one query and nothing else: their y is that query's flow."""
-        self._load: int | None = None
-        self._kept: dict[tuple[int, Copy], int] = {}
-        """With a capacity: a copy that several relations of one stream share, by the first one's site."""
         self._bases: dict[int, None] = {}
         self._build()
 
@@ -89,8 +82,8 @@ class FlowProgram:
                 self._bases[graph.states_of_start(start)] = None
                 for arc in graph.routes(target, start):
                     seen[arc] = None
-        self._arcs = list(seen)
-        sites = dict.fromkeys(graph.store[arc] for arc in self._arcs)
+        self.columns.arcs = list(seen)
+        sites = dict.fromkeys(graph.store[arc] for arc in self.columns.arcs)
         mirs = [site for site in sorted(sites) if graph.states[site].size > 1]
         self._add_stores(mirs)
         self._add_arcs()
@@ -117,16 +110,16 @@ class FlowProgram:
         for site in mirs:
             choice = self.has_choice(site)
             cost = 0.0 if choice else min(graph.sites[site].weights)
-            self._w[site] = program.add_column(self._objective(cost), integer=True, name=f"w{site}")
+            self.columns.w[site] = program.add_column(self._objective(cost), integer=True, name=f"w{site}")
         for site in [*sorted(self._bases), *mirs]:
             if not self.has_choice(site):
                 continue
             columns = []
             for p, weight in enumerate(graph.sites[site].weights):
                 column = program.add_column(self._objective(weight), integer=True, name=f"z{site}.{p}")
-                self._z[site, p] = column
+                self.columns.z[site, p] = column
                 columns.append(column)
-            kept = self._w.get(site)
+            kept = self.columns.w.get(site)
             if kept is None:
                 program.add_row(columns, [1.0] * len(columns), 1.0, inf)
             else:
@@ -142,9 +135,9 @@ class FlowProgram:
 
     def _add_arcs(self) -> None:
         graph, program = self.graph, self.program
-        finals = {target for target in self.targets if target not in self._w}
+        finals = {target for target in self.targets if target not in self.columns.w}
         into: dict[tuple[int, int], list[int]] = {}
-        for arc in self._arcs:
+        for arc in self.columns.arcs:
             site = graph.sites[graph.store[arc]]
             tasks, known = site.tasks, graph.known[arc]
             static = self._capacity is None and not known
@@ -153,26 +146,26 @@ class FlowProgram:
                 cost += graph.latency(graph.target[arc], graph.start[arc])
                 self._final.add(arc)
             y = program.add_column(self._objective(cost), integer=True, name=f"y{arc}")
-            self._y[arc] = y
+            self.columns.y[arc] = y
             into.setdefault((graph.start[arc], graph.target[arc]), []).append(y)
             if self._capacity is not None:
                 self._assign(arc, y)
             elif known and self.has_choice(graph.store[arc]):
-                knowing = [self._z[graph.store[arc], p] for p in _ones(known)]
+                knowing = [self.columns.z[graph.store[arc], p] for p in _ones(known)]
                 if len(knowing) < len(site.partitionings):
                     extra = self._objective(graph.cost[arc] * (tasks - 1))
                     b = program.add_column(extra, integer=True, name=f"b{arc}")
-                    self._b[arc] = b
+                    self.columns.b[arc] = b
                     program.at_most_sum(y, [*knowing, b])
-        for arc in self._arcs:
+        for arc in self.columns.arcs:
             if arc in self._final:
                 continue
-            kept = self._w.get(graph.store[arc])
+            kept = self.columns.w.get(graph.store[arc])
             if kept is not None:
-                program.at_most_sum(self._y[arc], [kept])
+                program.at_most_sum(self.columns.y[arc], [kept])
             if graph.states[graph.source[arc]].size > 1:
                 before = into.get((graph.start[arc], graph.source[arc]), [])
-                program.at_most_sum(self._y[arc], before)
+                program.at_most_sum(self.columns.y[arc], before)
         self._into = into
 
     def _assign(self, arc: int, y: int) -> None:
@@ -183,8 +176,8 @@ class FlowProgram:
             known = graph.known[arc] >> p & 1
             extra = 0.0 if known else self._objective(graph.cost[arc] * (site.tasks - 1))
             column = program.add_column(extra, integer=True, name=f"v{arc}.{p}")
-            self._v[arc, p] = column
-            program.at_most_sum(column, [self._z[graph.store[arc], p]])
+            self.columns.v[arc, p] = column
+            program.at_most_sum(column, [self.columns.z[graph.store[arc], p]])
             columns.append(column)
         program.add_row([y, *columns], [1.0] + [-1.0] * len(columns), 0.0, 0.0)
 
@@ -194,24 +187,24 @@ class FlowProgram:
         for start in state.members:
             latency = self._objective(graph.latency(target, start))
             first = graph.states_of_start(start)
-            finals = {self._y[arc] for arc in graph.routes(target, start) if arc in self._final}
+            finals = {self.columns.y[arc] for arc in graph.routes(target, start) if arc in self._final}
             out: dict[int, list[int]] = {}
             into: dict[int, list[int]] = {}
             at_mir: dict[int, list[int]] = {}
             by_known: dict[tuple[int, int], list[int]] = {}
             for arc in graph.routes(target, start):
                 if arc in self._final:
-                    f = self._y[arc]
+                    f = self.columns.y[arc]
                 else:
                     f = program.add_column(latency, integer=False, name=f"f{target}.{arc}")
-                    program.at_most_sum(f, [self._y[arc]])
-                self._f[target, arc] = f
+                    program.at_most_sum(f, [self.columns.y[arc]])
+                self.columns.f[target, arc] = f
                 out.setdefault(graph.source[arc], []).append(f)
                 into.setdefault(graph.target[arc], []).append(f)
                 store = graph.store[arc]
-                if store in self._w:
+                if store in self.columns.w:
                     at_mir.setdefault(store, []).append(f)
-                if arc in self._b:
+                if arc in self.columns.b:
                     by_known.setdefault((store, graph.known[arc]), []).append(arc)
             program.add_row(out[first], [1.0] * len(out[first]), 1.0, 1.0)
             for middle, arriving in into.items():
@@ -221,11 +214,11 @@ class FlowProgram:
                     program.add_row(arriving + leaving, signs, 0.0, 0.0)
             for mir, flows in at_mir.items():
                 if len(flows) > 1 or flows[0] in finals:
-                    program.add_row([*flows, self._w[mir]], [1.0] * len(flows) + [-1.0], -inf, 0.0)
+                    program.add_row([*flows, self.columns.w[mir]], [1.0] * len(flows) + [-1.0], -inf, 0.0)
             for (store, known), arcs in by_known.items():
-                knowing = [self._z[store, p] for p in _ones(known)]
-                right = knowing + [self._b[arc] for arc in arcs]
-                flows = [self._f[target, arc] for arc in arcs]
+                knowing = [self.columns.z[store, p] for p in _ones(known)]
+                right = knowing + [self.columns.b[arc] for arc in arcs]
+                flows = [self.columns.f[target, arc] for arc in arcs]
                 signs = [1.0] * len(flows) + [-1.0] * len(right)
                 program.add_row(flows + right, signs, -inf, 0.0)
         first_state = graph.states_of_start(state.members[0])
@@ -239,7 +232,7 @@ class FlowProgram:
             (
                 graph.states[graph.source[arc]].relations,
                 graph.states[graph.store[arc]].relations,
-                self._y[arc],
+                self.columns.y[arc],
             )
             for start in state.members
             for arc in graph.routes(target, start)
@@ -256,21 +249,21 @@ class FlowProgram:
     def _add_production(self, mirs: list[int]) -> None:
         for mir in mirs:
             for start in self.graph.states[mir].members:
-                self.program.at_most_sum(self._w[mir], self._into.get((start, mir), []))
+                self.program.at_most_sum(self.columns.w[mir], self._into.get((start, mir), []))
 
     def _add_budget(self, budget: float) -> None:
         """Stored tuples of all copies, as a fraction of the budget."""
         graph = self.graph
         columns, values = [], []
         fixed = 0.0
-        for site in [*sorted(self._bases), *sorted(self._w)]:
+        for site in [*sorted(self._bases), *sorted(self.columns.w)]:
             share = graph.sites[site].tuples / budget if budget > 0 else inf
             if self.has_choice(site):
                 for p in range(len(graph.sites[site].partitionings)):
-                    columns.append(self._z[site, p])
+                    columns.append(self.columns.z[site, p])
                     values.append(share)
-            elif site in self._w:
-                columns.append(self._w[site])
+            elif site in self.columns.w:
+                columns.append(self.columns.w[site])
                 values.append(share)
             else:
                 fixed += share
@@ -280,12 +273,12 @@ class FlowProgram:
         """What each task of a copy receives: new tuples and probes, against the capacity."""
         graph, program = self.graph, self.program
         if capacity == inf:
-            self._load = program.add_column(1.0, integer=False, name="load", upper=inf)
+            self.columns.load = program.add_column(1.0, integer=False, name="load", upper=inf)
         arcs_into: dict[int, list[int]] = {}
-        for arc in self._arcs:
+        for arc in self.columns.arcs:
             arcs_into.setdefault(graph.store[arc], []).append(arc)
         copies: dict[tuple[int, Copy], list[tuple[int, int]]] = {}
-        for site, p in self._z:
+        for site, p in self.columns.z:
             first = graph.sharing(site)[0]
             copies.setdefault((first, copy_of(graph, site, p)), []).append((site, p))
         for key, parts in copies.items():
@@ -293,11 +286,11 @@ class FlowProgram:
             columns, values = [self._kept_column(key, parts)], [graph.inserted(key[0]) / tasks]
             for site, p in parts:
                 for arc in arcs_into.get(site, []):
-                    columns.append(self._v[arc, p])
+                    columns.append(self.columns.v[arc, p])
                     known = graph.known[arc] >> p & 1
                     values.append(graph.rate[arc] / (tasks if known else 1))
-            if self._load is not None:
-                program.add_row([*columns, self._load], [*values, -1.0], -inf, 0.0)
+            if self.columns.load is not None:
+                program.add_row([*columns, self.columns.load], [*values, -1.0], -inf, 0.0)
             else:
                 scale = max(capacity, 1e-12)
                 program.add_row(columns, [v / scale for v in values], -inf, 1.0)
@@ -305,59 +298,14 @@ class FlowProgram:
     def _kept_column(self, key: tuple[int, Copy], parts: list[tuple[int, int]]) -> int:
         """The column that says whether a copy is kept, whichever relations of its stream use it."""
         if len(parts) == 1:
-            return self._z[parts[0]]
+            return self.columns.z[parts[0]]
         kept = self.program.add_column(0.0, integer=True, name=f"k{key[0]}.{key[1]}")
-        self._kept[key] = kept
+        self.columns.kept[key] = kept
         for part in parts:
-            self.program.at_most_sum(self._z[part], [kept])
+            self.program.at_most_sum(self.columns.z[part], [kept])
         return kept
 
-    # -- between points and drafts -----------------------------------------------------
-
-    def point(self, draft: Draft) -> list[float]:
-        """The draft as values of all variables, to start the solver from."""
-        graph = self.graph
-        values = [0.0] * len(self.program.cost)
-        for arc in self._arcs:
-            if draft.use[arc]:
-                values[self._y[arc]] = 1.0
-                installed = draft.copies[graph.store[arc]]
-                if arc in self._b and not graph.known[arc] & installed:
-                    values[self._b[arc]] = 1.0
-                if self._capacity is not None:
-                    values[self._v[arc, draft.assigned[arc]]] = 1.0
-        for mir in draft.mirs:
-            if mir in self._w:
-                values[self._w[mir]] = 1.0
-        for (site, p), column in self._z.items():
-            values[column] = float(draft.copies.get(site, 0) >> p & 1)
-            kept = self._kept.get((graph.sharing(site)[0], copy_of(graph, site, p)))
-            if kept is not None and values[column]:
-                values[kept] = 1.0
-        for target in self.targets:
-            for start in graph.states[target].members:
-                for arc in draft.paths[target, start]:
-                    values[self._f[target, arc]] = 1.0
-        return values
-
-    def columns_of(self, target: int) -> list[int]:
-        """The columns that say how a target is answered: its flows, their arcs, and the stores they probe."""
-        graph = self.graph
-        found: dict[int, None] = {}
-        for start in graph.states[target].members:
-            for arc in graph.routes(target, start):
-                site = graph.store[arc]
-                partitionings = range(len(graph.sites[site].partitionings))
-                keys = (
-                    self._f.get((target, arc)),
-                    self._y[arc],
-                    self._b.get(arc),
-                    self._w.get(site),
-                    *(self._z.get((site, p)) for p in partitionings),
-                    *(self._v.get((arc, p)) for p in partitionings),
-                )
-                found.update((column, None) for column in keys if column is not None)
-        return list(found)
+    # -- without a solver ----------------------------------------------------------------
 
     def first_sends(self) -> float:
         """A bound without a solver: each start sends its tuples at least once, and pays it."""
@@ -374,79 +322,6 @@ class FlowProgram:
         """Objective of the base stores that the program leaves out: their copies are no decision."""
         sites = self.graph.sites
         return sum(min(sites[site].weights) for site in sorted(self._bases) if not self.has_choice(site))
-
-    def arc_values(self, values: Sequence[float]) -> dict[int, float]:
-        """y by arc, for example of the relaxation."""
-        return {arc: values[column] for arc, column in self._y.items()}
-
-    def mir_values(self, values: Sequence[float]) -> dict[int, float]:
-        """w by MIR."""
-        return {mir: values[column] for mir, column in self._w.items()}
-
-    def largest_load(self, values: Sequence[float]) -> float | None:
-        """Tuples per second at the busiest task, if that was the objective."""
-        return None if self._load is None else values[self._load]
-
-    def draft(self, values: Sequence[float]) -> Draft:
-        """The plan that rounded values describe. Raises `ValueError` if they describe none."""
-        graph = self.graph
-        used = {arc for arc, column in self._y.items() if values[column] > 0.5}
-        draft = Draft(graph, targets=self.targets)
-        kept = [mir for mir, column in sorted(self._w.items()) if values[column] > 0.5]
-        for mir in kept:
-            draft.add_mir(mir)
-        for target in dict.fromkeys([*self.targets, *kept]):
-            for start in graph.states[target].members:
-                draft.set_path((target, start), self._path(used, (target, start)))
-        if self._capacity is not None:
-            for (arc, p), column in self._v.items():
-                if arc in used and values[column] > 0.5:
-                    draft.assigned[arc] = p
-            for site in sorted({site for site, _ in self._z}):
-                chosen = sum(
-                    1 << p for (s, p), column in self._z.items() if s == site and values[column] > 0.5
-                )
-                if chosen:
-                    draft.pin(site, chosen)
-        elif self._budget is not None:
-            for site in sorted({site for site, _ in self._z}):
-                chosen = sum(
-                    1 << p for (s, p), column in self._z.items() if s == site and values[column] > 0.5
-                )
-                if chosen:
-                    draft.pin(site, chosen)
-        draft.settle()
-        return draft
-
-    def _path(self, used: set[int], key: Key) -> tuple[int, ...]:
-        graph = self.graph
-        target, start = key
-        first = graph.states_of_start(start)
-        via: dict[int, int] = {}
-        reached = {first}
-        for arc in graph.routes(target, start):
-            if arc in used and graph.source[arc] in reached and graph.target[arc] not in reached:
-                reached.add(graph.target[arc])
-                via[graph.target[arc]] = arc
-        if target not in reached:
-            raise ValueError(f"the solver's values leave target {target} unreached from {start}")
-        path = []
-        state = target
-        while state != first:
-            path.append(via[state])
-            state = graph.source[via[state]]
-        return tuple(reversed(path))
-
-
-def free_copies(graph: StateGraph) -> bool:
-    """True if nothing limits or prices copies, so that every useful one is installed."""
-    options = graph.options
-    return (
-        options.storage_weight == 0
-        and not options.single_copy
-        and options.storage_budget is None
-        and options.task_capacity is None
-    )
 
 
 def _ones(mask: int) -> list[int]:

@@ -15,8 +15,9 @@ from time import perf_counter
 
 from optimizer.errors import Infeasible
 from optimizer.methods.assemble import assemble, check_limits, empty, tidy
+from optimizer.methods.copies import free_copies
 from optimizer.methods.draft import Draft
-from optimizer.methods.flow import FlowProgram, free_copies
+from optimizer.methods.flow import FlowProgram
 from optimizer.methods.greedy import first_plan, guided_plan, search, stored_tuples
 from optimizer.methods.local_search import improve
 from optimizer.methods.memory import Memory, Part, draft_of
@@ -225,12 +226,12 @@ def _solve_component(
         left,
         relative_gap=options.relative_gap,
         seed=options.seed,
-        start=flow.point(best),
+        start=flow.columns.point(best),
         nodes=round(BRANCHING_WORK * options.time_limit_s / max(len(flow.program.indices), 1)),
         below=flow.program.below(best.total - flow.fixed_storage()),
     )
     if answer.values is not None:
-        found = flow.draft(answer.values)
+        found = flow.columns.draft(answer.values)
         if found.total < best.total * (1 - 1e-12):
             best = near.best = found
     bound = max(flow.program.next_objective(answer.bound or 0.0), bound)
@@ -270,9 +271,9 @@ def _guided(
 ) -> Draft:
     """The best of `best` and of plans that follow the relaxation, with local search."""
     guide = list(graph.cost)
-    for arc, value in flow.arc_values(relaxed).items():
+    for arc, value in flow.columns.arc_values(relaxed).items():
         guide[arc] *= max(1.0 - value, 0.0)
-    weights = flow.mir_values(relaxed)
+    weights = flow.columns.mir_values(relaxed)
     for threshold in MIR_THRESHOLDS:
         if _gap(flow, best, bound) <= NEARLY_CLOSED:
             break
@@ -344,11 +345,11 @@ def _within_budget(graph: StateGraph, parts: list[Part], deadline: float) -> lis
         deadline - perf_counter(),
         relative_gap=graph.options.relative_gap,
         seed=graph.options.seed,
-        start=flow.point(incumbent),
+        start=flow.columns.point(incumbent),
     )
     best = incumbent
     if answer.values is not None:
-        found = flow.draft(answer.values)
+        found = flow.columns.draft(answer.values)
         if found.total < best.total and stored_tuples(found) <= budget * (1 + 1e-9):
             best = found
     bound = max(answer.bound or 0.0, sum(part.bound for part in parts))
@@ -374,10 +375,10 @@ def _solve_capacity(graph: StateGraph, deadline: float) -> Part:
         deadline - perf_counter(),
         relative_gap=options.relative_gap,
         seed=options.seed,
-        start=flow.point(incumbent) if fits else None,
+        start=flow.columns.point(incumbent) if fits else None,
     )
     bound = answer.bound or 0.0
-    found = None if answer.values is None else flow.draft(answer.values)
+    found = None if answer.values is None else flow.columns.draft(answer.values)
     if found is None and not fits:
         least, proven = _smallest_capacity(graph, options.time_limit_s)
         raise Infeasible("task_capacity", capacity, least, None if answer.infeasible and proven else "ilp")
@@ -393,4 +394,4 @@ def _smallest_capacity(graph: StateGraph, time_limit_s: float) -> tuple[float | 
     """
     flow = FlowProgram(graph, graph.required, budget=graph.options.storage_budget, capacity=inf)
     answer = solve_program(flow.program, graph.options.solver, time_limit_s, seed=graph.options.seed)
-    return None if answer.values is None else flow.largest_load(answer.values), answer.proven
+    return None if answer.values is None else flow.columns.largest_load(answer.values), answer.proven

@@ -10,8 +10,8 @@ from random import Random
 from time import perf_counter
 
 from optimizer.methods.assemble import tidy
+from optimizer.methods.copies import free_copies
 from optimizer.methods.draft import Draft, Key
-from optimizer.methods.flow import free_copies
 from optimizer.states import StateGraph
 
 ROUNDS = 12

@@ -44,7 +44,7 @@ class Neighbourhoods:
         self._flow = flow
         self._random = Random(flow.graph.options.seed)
         self._resolver = Resolver(flow.program)
-        self._columns = {t: np.array(flow.columns_of(t), dtype=np.int64) for t in flow.targets}
+        self._columns = {t: np.array(flow.columns.of_target(t), dtype=np.int64) for t in flow.targets}
         self._states = {target: _states(flow, target) for target in flow.targets}
         self._size = float(FIRST_SIZE)
         self._waiting = list(flow.targets)
@@ -61,7 +61,7 @@ class Neighbourhoods:
         """
         if len(self._flow.targets) < 2:
             return self.best
-        current = np.array(self._flow.point(self.best))
+        current = np.array(self._flow.columns.point(self.best))
         fixed = self._flow.fixed_storage()
         tolerance = 1e-9 * max(abs(self.best.total), 1e-9)
         for _ in range(rounds):
@@ -73,11 +73,11 @@ class Neighbourhoods:
             values = self._resolver.solve(current, self._held(centre), deadline - perf_counter())
             if values is None:
                 continue
-            found = self._flow.draft(values)
+            found = self._flow.columns.draft(values)
             tidy(found)
             if found.total < self.best.total - tolerance:
                 self.best, self._gained = found, True
-                current = np.array(self._flow.point(found))
+                current = np.array(self._flow.columns.point(found))
         return self.best
 
     def _next_centre(self) -> int | None:

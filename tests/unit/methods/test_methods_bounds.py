@@ -45,7 +45,7 @@ def test_no_row_prices_bound_more_than_the_optimum(seed: int, scale: float, vari
 def test_solving_again_with_nothing_held_reaches_the_optimum(seed: int) -> None:
     made = flow(seed, varied=True)
     graph_plan = first_plan(made.graph, targets=made.targets)
-    start = np.array(made.point(graph_plan))
+    start = np.array(made.columns.point(graph_plan))
     found = Resolver(made.program).solve(start, np.array([], dtype=np.int64), 10.0)
     reached = start if found is None else np.array(found)
     assert float(np.dot(made.program.cost, reached)) == pytest.approx(optimum(made.program))
@@ -54,14 +54,14 @@ def test_solving_again_with_nothing_held_reaches_the_optimum(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_solving_again_changes_nothing_that_is_held(seed: int) -> None:
     made = flow(seed, varied=True)
-    start = np.array(made.point(first_plan(made.graph, targets=made.targets)))
-    loose = made.columns_of(made.targets[0])
+    start = np.array(made.columns.point(first_plan(made.graph, targets=made.targets)))
+    loose = made.columns.of_target(made.targets[0])
     held = np.setdiff1d(np.arange(len(start)), loose)
     found = Resolver(made.program).solve(start, held, 10.0)
     if found is not None:
         assert np.array_equal(np.array(found)[held], start[held])
-        assert made.draft(found).total < made.draft(start.tolist()).total
-    every = {column for target in made.targets for column in made.columns_of(target)}
+        assert made.columns.draft(found).total < made.columns.draft(start.tolist()).total
+    every = {column for target in made.targets for column in made.columns.of_target(target)}
     assert every == set(range(len(start)))
 
 

@@ -217,6 +217,40 @@ def test_running_plan_stays_until_a_switch_pays() -> None:
     ]
 
 
+def test_another_predicate_is_another_step() -> None:
+    """S asks R on a; a query that asks R on b instead runs nothing of that, one that comes back does."""
+    problem = golden_problem(queries=("q1",))
+    (query,) = problem.queries
+    other = JoinPredicate("rs2", frozenset("RS"), 0.005, (Attribute("R", "x"), Attribute("S", "x")))
+    changed = replace(query, predicates=frozenset({"rs2", "st"}))
+    both = replace(
+        problem,
+        predicates=(*problem.predicates, other),
+        queries=(query, replace(changed, id="q9")),
+    )
+    options = Options(storage_weight=0.0, mirs=False, stay_discount=0.5)
+    running = METHODS["ilp"].solve(problem, options)
+
+    graph = StateGraph(both, options, running=running)
+
+    def runs(start: str, predicates: set[str]) -> bool:
+        """Whether a first step from a start comes to hold just these predicates, and is in use."""
+        found = [
+            arc
+            for arc in range(len(graph.start))
+            if graph.relations[graph.start[arc]].id == start
+            and graph.states[graph.source[arc]].size == 1
+            and graph.names(graph.states[graph.target[arc]])[1] == predicates
+        ]
+        (arc,) = found
+        assert graph.cost[arc] == graph.rate[arc] * (0.5 if graph.is_running(arc) else 1.0)
+        return graph.is_running(arc)
+
+    assert runs("R", {"rs"})
+    assert not runs("R", {"rs2"})
+    assert runs("T", {"st"})
+
+
 def test_everything_is_planned_afresh_once_most_queries_changed() -> None:
     options = Options(storage_weight=0.0, mirs=False, stay_discount=0.05)
     running = METHODS["ilp"].solve(golden_problem(queries=("q1",), st_size=99.0), options)
