@@ -19,6 +19,7 @@ from optimizer.errors import Infeasible, InputError, Place
 from optimizer.explain import Explanation, draw, explain, to_json, to_text
 from optimizer.graph import PhysicalGraph, graph_schema
 from optimizer.methods import METHODS
+from optimizer.methods.tree import STRATEGIES
 from optimizer.naming import nearest
 from optimizer.plan import plan
 from optimizer.problem import Options
@@ -82,6 +83,10 @@ def explained(given: argparse.Namespace) -> tuple[Explanation, PhysicalGraph]:
             storage_weight=given.storage_weight,
             storage_budget=given.storage_budget,
             task_capacity=given.task_capacity,
+            task_tuples=given.task_tuples,
+            latency_weight=given.latency_weight,
+            tree=given.tree,
+            tree_bounds=None if given.tree_bounds is None else (given.tree_bounds[0], given.tree_bounds[1]),
             time_limit_s=given.time_limit,
             solver=given.solver,
         ),
@@ -139,10 +144,30 @@ def _add_planning(planning: argparse.ArgumentParser) -> None:
         "--storage-weight", type=_not_negative, default=1.0, metavar="W", help="cost of one stored tuple"
     )
     planning.add_argument(
+        "--latency-weight", type=_not_negative, default=0.0, metavar="W", help="cost of one expected hop"
+    )
+    planning.add_argument(
         "--storage-budget", type=_positive, metavar="B", help="stored tuples at most, all copies counted"
     )
     planning.add_argument(
         "--task-capacity", type=_positive, metavar="C", help="tuples per second that one task takes at most"
+    )
+    planning.add_argument(
+        "--task-tuples",
+        type=_positive,
+        metavar="T",
+        help="stored tuples that one task holds: every store gets as many tasks as it needs",
+    )
+    planning.add_argument(
+        "--tree", choices=STRATEGIES, default="cheapest", help="strategy of --method tree (default: cheapest)"
+    )
+    planning.add_argument(
+        "--tree-bounds",
+        type=_not_negative,
+        nargs=2,
+        metavar=("L", "U"),
+        help="merging materializes what sends more than L tuples within the longest window and holds fewer "
+        "than U (default: half and twice the largest input)",
     )
     planning.add_argument("--no-mir", action="store_true", help="no materialized intermediate results")
     planning.add_argument("--single-copy", action="store_true", help="one partitioning per store")

@@ -10,7 +10,7 @@ own window before it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import prod
+from math import ceil, prod
 
 from optimizer.problem import JoinPredicate, Problem, Relation
 from optimizer.udf.pair_cost import rank
@@ -71,9 +71,12 @@ class CostModel:
             return 0.0
         return evaluation(self.rate(start, relations, predicates - fresh), costly)
 
-    def tasks(self, relations: Iterable[str]) -> int:
-        """N of a store: as many tasks as the most parallel of the relations it holds."""
-        return max(self._relations[relation].tasks for relation in relations)
+    def tasks(self, relations: frozenset[str], predicates: frozenset[str]) -> int:
+        """N of a store: that of its most parallel relation, or as many tasks as its tuples need."""
+        limit = self.problem.task_tuples
+        if limit is None or len(relations) == 1:
+            return max(self._relations[relation].tasks for relation in relations)
+        return tasks_for(self.stored(relations, predicates), limit)
 
     def inserted(self, relations: frozenset[str], predicates: frozenset[str]) -> float:
         """Tuples per second that one copy of a store takes in."""
@@ -103,6 +106,15 @@ class CostModel:
         )
 
 
+def tasks_for(tuples: float, task_tuples: float) -> int:
+    """Tasks that hold so many tuples, if each takes `task_tuples`; at least one (dissertation section 5.5.3).
+
+    >>> tasks_for(1_000_000.0, 400_000.0), tasks_for(0.0, 10.0)
+    (3, 1)
+    """
+    return max(1, ceil(tuples / task_tuples * (1 - 1e-12)))
+
+
 def evaluation(pairs_per_second: float, predicates: Sequence[JoinPredicate]) -> float:
     """Cost per second of predicates that see pairs one after the other, the expensive ones last.
 
@@ -116,16 +128,6 @@ def evaluation(pairs_per_second: float, predicates: Sequence[JoinPredicate]) -> 
         cost += left * predicate.pair_cost
         left *= predicate.selectivity
     return cost
-
-
-def is_routable(predicates: Iterable[JoinPredicate]) -> bool:
-    """True if an equality among a step's fresh predicates lets some partitioning of the store route it.
-
-    A step has one number for all its cost, which counts once where it is routed and N times where it is
-    not. What a step evaluates is shared out among the N tasks; so the number has an N-th of it where
-    nothing can be routed, and all of it where routing is a choice, which makes the worse choice dearer.
-    """
-    return any(predicate.equality is not None for predicate in predicates)
 
 
 def mean_life_s(newest_window_s: float, other_windows_s: Iterable[float]) -> float:

@@ -67,6 +67,9 @@ class Problem:
     stored_rates: Mapping[str, float] = field(default_factory=dict)
     """Tuples per second that one copy of a stream's store takes in, where it is more than its relations'
     rates say or less than their sum: relations of one stream share its stores."""
+    task_tuples: float | None = None
+    """Stored tuples that one task holds at most: a materialized result gets as many tasks as it needs. Base
+    stores have theirs from `Relation.tasks`. None gives a result as many as its most parallel relation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +154,13 @@ class Options:
     latency_weight: float = 0.0
     storage_budget: float | None = None
     """Upper bound on stored tuples over all installed copies."""
+    task_tuples: float | None = None
+    """Stored tuples that one task holds: every store gets as many tasks as it needs. None leaves the number
+    of tasks to streams and `tasks`."""
+    tree: str = "cheapest"
+    """Strategy of the method `tree`: a name in `optimizer.methods.tree.STRATEGIES`."""
+    tree_bounds: tuple[float, float] | None = None
+    """L and U of Algorithm 3 of the dissertation: tuples sent within the longest window, tuples stored."""
     task_capacity: float | None = None
     """Upper bound on tuples per second received by one task of a store."""
     time_limit_s: float = 10.0

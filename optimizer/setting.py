@@ -54,6 +54,7 @@ class Setting:
             tasks=self.tasks,
             horizon_s=self.horizon_s,
             widening=widening,
+            task_tuples=self.options.task_tuples,
         )
 
     def solve(

@@ -111,6 +111,8 @@ class StateGraph:
         self.target: list[int] = []
         self.cost: list[float] = []
         """Objective if routed (chi = 1): weighted probe tuples per second, expensive predicates included."""
+        self.copy_cost: list[float] = []
+        """The part of it that each further copy costs again: tasks share out what predicates cost."""
         self.rate: list[float] = []
         """Probe tuples per second, unweighted."""
         self.known: list[int] = []
@@ -263,7 +265,7 @@ class StateGraph:
             weight * stay if self._kept and self._kept.has_copy(relations, predicates, p) else weight
             for p in partitionings
         )
-        return StoreSite(state, partitionings, self.model.tasks(relations), tuples, weights)
+        return StoreSite(state, partitionings, self.model.tasks(relations, predicates), tuples, weights)
 
     def _add_arcs(
         self,
@@ -283,7 +285,7 @@ class StateGraph:
                 if arc is None:
                     if known < 0:
                         known = self._known(source, store, target)
-                        evaluated = self._evaluation(source, store, target, known)
+                        evaluated = self._evaluation(source, store, target)
                     arc = arcs[key] = len(self.start)
                     self._add_arc(members[local], source, store, target, known, evaluated)
                 routes[local].append(arc)
@@ -294,27 +296,26 @@ class StateGraph:
         self, start: int, source: State, store: State, target: State, known: int, evaluated: float
     ) -> None:
         rate = source.volume / self._windows[start]
+        sent = self.options.probe_weight * rate
         cost = self.options.probe_weight * (rate + evaluated / self._windows[start])
         if self._kept and self._kept.has_arc(self._named(start, source, store, target)):
             cost *= 1 - self.options.stay_discount
         self.start.append(start)
         self.source.append(source.index)
+            sent *= 1 - self.options.stay_discount
         self.store.append(store.index)
         self.target.append(target.index)
         self.cost.append(cost)
         self.rate.append(rate)
         self.known.append(known)
+        self.copy_cost.append(sent)
 
-    def _evaluation(self, source: State, store: State, target: State, known: int) -> float:
-        """Cost of the step's expensive predicates over a start's window, as a part of what is routed.
-
-        A step that no partitioning can route is sent to all N tasks, which share the pairs out.
-        """
+    def _evaluation(self, source: State, store: State, target: State) -> float:
+        """Cost of the step's expensive predicates over a start's window, over all tasks."""
         fresh = [self.predicates[p] for p in bits(target.predicates & ~source.predicates & ~store.predicates)]
         if not any(predicate.pair_cost for predicate in fresh):
             return 0.0
-        cost = evaluation(source.volume * store.volume, fresh)
-        return cost if known else cost / self.sites[store.index].tasks
+        return evaluation(source.volume * store.volume, fresh)
 
     def _known(self, source: State, store: State, target: State) -> int:
         """P1: partitionings of the store whose attribute equals one that the sender carries.
@@ -344,6 +345,11 @@ class StateGraph:
 
     def step(self, arc: int) -> Step:
         """An arc's number with everything that a search asks about it."""
+    def broadcast_cost(self, arc: int) -> float:
+        """Objective of an arc that is sent to all tasks of its store."""
+        copy = self.copy_cost[arc]
+        return copy * self.sites[self.store[arc]].tasks + (self.cost[arc] - copy)
+
         return arc, self.source[arc], self.store[arc], self.target[arc], self.known[arc]
 
     def steps(self, target: int, start: int) -> tuple[Step, ...]:

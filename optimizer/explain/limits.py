@@ -52,3 +52,5 @@ def _lifted(options: Options) -> Iterator[tuple[str, Options]]:
         yield f"--storage-budget {options.storage_budget:g}", replace(options, storage_budget=None)
     if options.task_capacity is not None:
         yield f"--task-capacity {options.task_capacity:g}", replace(options, task_capacity=None)
+    if options.task_tuples is not None:
+        yield f"--task-tuples {options.task_tuples:g}", replace(options, task_tuples=None)

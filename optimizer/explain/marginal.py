@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from optimizer.explain.orders import OrderSearch, installed
 from optimizer.plan import Plan
 from optimizer.query import Query
-from optimizer.translate import Translation, to_problem
+from optimizer.translate import Translation
 from optimizer.translate.sharing import covering
 
 _MOST_INPUTS = 6
@@ -75,20 +75,13 @@ def marginal_cost(plan: Plan, query: Query) -> MarginalCost:
     Returns:
         Costs in probe tuples per second, the cost model's unit.
     """
-    plain = to_problem([query], plan.catalog, plan.statistics, retain=plan.retain, tasks=plan.tasks)
+    plain = plan.setting.translate([query])
     best = _priced(plan, query.name, plain)
     large = len(query.inputs) > _MOST_INPUTS
     for widening in () if large else covering(plain.queries[0], plan.translation.queries):
         if best.probe == 0:
             break
-        one = to_problem(
-            [query],
-            plan.catalog,
-            plan.statistics,
-            retain=plan.retain,
-            tasks=plan.tasks,
-            widening=widening,
-        )
+        one = plan.setting.translate([query], widening)
         best = min(best, _priced(plan, query.name, one), key=lambda priced: priced.probe)
     return replace(best, storage=plan.options.storage_weight * _growth(plan, plain))
 

@@ -191,7 +191,7 @@ class OrderSearch:
         relations = step.store[0]
         fresh = step.predicates - step.source[1] - step.store[1]
         evaluated = self.model.evaluation(step.start, step.source[0] | relations, step.predicates, fresh)
-        tasks = self.model.tasks(relations)
+        tasks = self.model.tasks(*step.store)
         return sent * (1 if tasks == 1 or self._is_routed(step) else tasks) + evaluated
 
     def _is_routed(self, step: Step) -> bool:

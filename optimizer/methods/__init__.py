@@ -5,7 +5,7 @@
 | individual | every query's own optimum, nothing shared | baseline of section 7.3.3 |
 | flat | each query's best orders over base stores, equal prefixes merged | Algorithm 1, Figure 6.7 |
 | left-deep | materialized left-deep prefixes within the storage budget | Figure 5.6 |
-| tree | materialized trees: chains top-down, other shapes by bounds | Algorithms 2 and 3 |
+| tree | materialized trees: left-deep, chains top-down, any shape by bounds | Figure 5.6, Algorithms 2, 3 |
 | greedy | joint, by marginal cost, with local search | section 7.1's problem |
 | ilp | joint optimum by integer programming, greedy as its first answer | section 7.1 |
 """

@@ -38,7 +38,7 @@ def tidy(draft: Draft) -> None:
             into = parents.setdefault(key[1], {})
             for arc in draft.paths[key]:
                 chosen = into.setdefault(graph.target[arc], arc)
-                if arc != chosen and _sent(draft, arc) < _sent(draft, chosen):
+                if arc != chosen and sending_cost(draft, arc) < sending_cost(draft, chosen):
                     into[graph.target[arc]] = arc
         changed = False
         for key in sorted(draft.paths):
@@ -51,10 +51,11 @@ def tidy(draft: Draft) -> None:
             return
 
 
-def _sent(draft: Draft, arc: int) -> float:
+def sending_cost(draft: Draft, arc: int) -> float:
+    """What an arc costs under the installed copies: once where the sender knows one, else N times."""
     graph = draft.graph
     known = graph.known[arc] & draft.copies.get(graph.store[arc], 0)
-    return graph.cost[arc] * (1 if known else graph.sites[graph.store[arc]].tasks)
+    return graph.cost[arc] if known else graph.broadcast_cost(arc)
 
 
 def _walk_back(graph: StateGraph, into: dict[int, int], key: Key) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import isclose
 
-from optimizer.costs import CostModel, is_routable
+from optimizer.costs import CostModel
 from optimizer.problem import (
     Attribute,
     Cost,
@@ -92,12 +92,10 @@ def cost_of(
 
 
 def _evaluation(model: CostModel, start: str, walked: WalkedStep) -> float:
-    """Cost per second of a step's expensive predicates; charged per copy where an equality could route it."""
+    """Cost per second of a step's expensive predicates: once, as the tasks of a store share the pairs out."""
     store = walked.step.store
     fresh = walked.target_predicates - walked.source_predicates - store.predicates
-    cost = model.evaluation(start, walked.source | store.relations, walked.target_predicates, fresh)
-    shared_out = not is_routable(model.predicate(p) for p in fresh)
-    return cost * (store.tasks if walked.step.broadcast and not shared_out else 1)
+    return model.evaluation(start, walked.source | store.relations, walked.target_predicates, fresh)
 
 
 def faults(problem: Problem, options: Options, solution: Solution, shared: bool = True) -> list[str]:

@@ -30,8 +30,9 @@ def best_copies(
 
     Args:
         weights: objective per copy of each candidate partitioning.
-        routed: cost of all arcs into the store at chi = 1.
-        by_known: the same by what the senders know (bit mask over the candidates).
+        routed: cost of all arcs into the store if none is sent more than once.
+        by_known: what each further copy of these arcs costs, by what the senders know (bit mask over the
+            candidates).
     """
     extra = site.tasks - 1
     count = len(weights)

@@ -225,13 +225,13 @@ class Draft:
 
     def _best_copies(self, index: int) -> tuple[float, int]:
         graph = self.graph
-        arc_cost, arc_known = graph.cost, graph.known
+        arc_cost, copy_cost, arc_known = graph.cost, graph.copy_cost, graph.known
         routed = 0.0
         by_known: dict[int, float] = {}
         for arc in sorted(self.arcs_into[index]):
             cost, known = arc_cost[arc], arc_known[arc]
             routed += cost
-            by_known[known] = by_known.get(known, 0.0) + cost
+            by_known[known] = by_known.get(known, 0.0) + copy_cost[arc]
         site, weights, pinned = graph.sites[index], self._weights(index), self.pinned.get(index)
         if self._excess_price is not None:
             return self._spread_copies(index, weights, routed, by_known)
@@ -368,7 +368,7 @@ class Draft:
                 so_far += hop
             if not use[arc]:
                 routed = known & installed
-                so_far += cost_of[arc] if routed else self._unknown_cost(known, store, cost_of[arc])
+                so_far += cost_of[arc] if routed else self._unknown_cost(arc, known, store)
                 if limited:
                     so_far += self._excess_cost(arc, store, routed=bool(routed))
             if so_far < reached(end, inf):
@@ -385,9 +385,13 @@ class Draft:
         path.reverse()
         return distance[target], tuple(path)
 
-    def _unknown_cost(self, known: int, store: int, cost: float) -> float:
+    def _unknown_cost(self, arc: int, known: int, store: int) -> float:
         """Broadcast to all tasks, or one more copy that the sender knows, whichever is cheaper."""
-        broadcast = cost * self.graph.sites[store].tasks
+        graph, cost = self.graph, self.guide[arc]
+        whole, copy = graph.cost[arc], graph.copy_cost[arc]
+        broadcast = cost * graph.sites[store].tasks
+        if copy < whole:
+            broadcast = cost * (1 + (graph.sites[store].tasks - 1) * copy / whole)
         if known and store not in self.pinned and not self.graph.options.single_copy:
             least = self._least_copy.get((store, known))
             if least is None:

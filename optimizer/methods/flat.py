@@ -123,9 +123,8 @@ def _shortest(
         so_far = distance.get(graph.source[arc])
         if copies is None or so_far is None:
             continue
-        sent = graph.cost[arc]
-        if not graph.known[arc] & copies:
-            sent *= graph.sites[graph.store[arc]].tasks
+        routed = graph.known[arc] & copies
+        sent = graph.cost[arc] if routed else graph.broadcast_cost(arc)
         so_far += sent + latency
         if so_far < distance.get(graph.target[arc], inf):
             distance[graph.target[arc]] = so_far
@@ -155,7 +154,7 @@ def algorithm_1(graph: StateGraph, target: int, start: int) -> tuple[int, ...]:
             by_source.setdefault(graph.source[arc], []).append(arc)
 
     def sent(arc: int) -> float:
-        return graph.cost[arc] * (1 if graph.known[arc] else graph.sites[graph.store[arc]].tasks)
+        return graph.cost[arc] if graph.known[arc] else graph.broadcast_cost(arc)
 
     ends = _reaching(graph, by_source, target)
     path = []

@@ -141,7 +141,7 @@ class FlowProgram:
             site = graph.sites[graph.store[arc]]
             tasks, known = site.tasks, graph.known[arc]
             static = self._capacity is None and not known
-            cost = graph.cost[arc] * (tasks if static else 1)
+            cost = graph.broadcast_cost(arc) if static else graph.cost[arc]
             if graph.target[arc] in finals:
                 cost += graph.latency(graph.target[arc], graph.start[arc])
                 self._final.add(arc)
@@ -153,7 +153,7 @@ class FlowProgram:
             elif known and self.has_choice(graph.store[arc]):
                 knowing = [self.columns.z[graph.store[arc], p] for p in _ones(known)]
                 if len(knowing) < len(site.partitionings):
-                    extra = self._objective(graph.cost[arc] * (tasks - 1))
+                    extra = self._objective(graph.copy_cost[arc] * (tasks - 1))
                     b = program.add_column(extra, integer=True, name=f"b{arc}")
                     self.columns.b[arc] = b
                     program.at_most_sum(y, [*knowing, b])
@@ -174,7 +174,7 @@ class FlowProgram:
         columns = []
         for p in range(len(site.partitionings)):
             known = graph.known[arc] >> p & 1
-            extra = 0.0 if known else self._objective(graph.cost[arc] * (site.tasks - 1))
+            extra = 0.0 if known else self._objective(graph.copy_cost[arc] * (site.tasks - 1))
             column = program.add_column(extra, integer=True, name=f"v{arc}.{p}")
             self.columns.v[arc, p] = column
             program.at_most_sum(column, [self.columns.z[graph.store[arc], p]])

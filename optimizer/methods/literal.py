@@ -121,8 +121,7 @@ def _add_order(
         prefix = order[:length]
         arc, p = prefix[-1]
         store = graph.store[arc]
-        chi = 1 if graph.known[arc] >> p & 1 else graph.sites[store].tasks
-        cost = graph.cost[arc] * chi
+        cost = graph.cost[arc] if graph.known[arc] >> p & 1 else graph.broadcast_cost(arc)
         if prefix not in y:
             y[prefix] = program.add_column(cost, integer=True, name=f"y{len(y)}")
         columns.append(y[prefix])
@@ -206,6 +205,6 @@ def _cheapest_copies(graph: StateGraph, index: int, arcs: list[int]) -> float:
             cost = sum(site.weights[p] for p in copies)
             for arc in arcs:
                 known = any(graph.known[arc] >> p & 1 for p in copies)
-                cost += graph.cost[arc] * (1 if known else site.tasks)
+                cost += graph.cost[arc] if known else graph.broadcast_cost(arc)
             best = min(best, cost)
     return best

@@ -114,14 +114,14 @@ class SplitProgram:
         """What the starts of `source` pay to probe `store`; its broadcast gets a column if it may pay."""
         graph, program = self.graph, self.program
         arcs = [arc for _, arc in sorted(self._arcs[source, store, result].items())]
-        routed = sum(graph.cost[arc] for arc in arcs)
+        routed, copy = sum(graph.cost[arc] for arc in arcs), sum(graph.copy_cost[arc] for arc in arcs)
         site, known = graph.sites[store], graph.known[arcs[0]]
         if not known:
-            return routed * site.tasks
+            return copy * site.tasks + (routed - copy)
         if store in self._choices:
             knowing = [self._z[store, p] for p in bits(known)]
             if len(knowing) < len(site.partitionings):
-                b = program.add_column(routed * (site.tasks - 1), integer=True, name=f"b{source}.{store}")
+                b = program.add_column(copy * (site.tasks - 1), integer=True, name=f"b{source}.{store}")
                 program.at_most_sum(column, [*knowing, b])
         return routed
 

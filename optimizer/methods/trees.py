@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter
+from typing import TypeAlias
 
-from optimizer.methods.assemble import assemble, check_limits, empty, tidy
+from optimizer.methods.assemble import assemble, check_limits, empty, sending_cost, tidy
 from optimizer.methods.draft import Draft
 from optimizer.methods.local_search import unburden
 from optimizer.problem import Options, Problem, Solution
@@ -36,6 +37,13 @@ class TreeSpace:
             self.site_of[1 << start] = graph.states_of_start(start)
             for arc in graph.routes(target, start):
                 self.site_of[graph.states[graph.store[arc]].relations] = graph.store[arc]
+
+    @property
+    def window_s(self) -> float:
+        """The longest window of the query; an unbounded one lasts for the planning horizon."""
+        graph = self.graph
+        members = graph.states[self.target].members
+        return max(graph.model.window_s(graph.relations[member].id) for member in members)
 
     def stored(self, node: int) -> float:
         """SCost of one node (equation 5.3, per window): tuples of one copy."""
@@ -90,22 +98,26 @@ class TreeSpace:
         return allowed
 
     def probe_cost(self, tree: Tree, operator: int) -> float:
-        """PCost of one operator: what its children send each other, at chi as first chosen."""
+        """PCost of one operator (equation 5.5): what its children send each other, copies counted."""
         wanted = self.site_of.get(operator, self.target)
         draft = self.draft(tuple(sorted({*tree, operator} - {self.root}, key=node_key)))
         if draft is None:
             return 0.0
         arcs = {arc for start in self.graph.states[wanted].members for arc in draft.paths[wanted, start]}
-        return sum(self.graph.cost[arc] for arc in sorted(arcs))
+        return sum(sending_cost(draft, arc) for arc in sorted(arcs))
 
 
 def node_key(node: int) -> tuple[int, int]:
     return node.bit_count(), node
 
 
+Strategy: TypeAlias = Callable[[TreeSpace, float | None], Iterable[Tree]]
+"""The trees to try for a query, given how many tuples their results may hold at most; None is any number."""
+
+
 def solve_by_trees(
     name: str,
-    trees_of: Callable[[TreeSpace, float | None], Iterable[Tree]],
+    trees_of: Strategy,
     problem: Problem,
     options: Options,
     running: Solution | None,
@@ -127,7 +139,7 @@ def solve_by_trees(
 
 def plan_trees(
     graph: StateGraph,
-    trees_of: Callable[[TreeSpace, float | None], Iterable[Tree]],
+    trees_of: Strategy,
     budget: float | None,
 ) -> Draft:
     """Give every query the cheapest of the trees that a strategy proposes, then merge them.
@@ -140,10 +152,11 @@ def plan_trees(
     for target in graph.required:
         space = TreeSpace(graph, target)
         best: Draft | None = None
-        for tree in dict.fromkeys([(), *trees_of(space, left)]):
+        for tree in dict.fromkeys(trees_of(space, left)):
             draft = space.draft(tree)
             if draft is not None and (best is None or draft.total < best.total):
                 best = draft
+        best = best or space.draft(())
         if best is None:
             raise ValueError(f"query {graph.targets[target].queries[0]} has no plan over base stores")
         fresh = sorted(best.mirs - merged.mirs)

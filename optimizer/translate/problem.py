@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
 from math import prod
 
 from optimizer.canonical import canonical_names, sort_key
 from optimizer.catalog import Catalog
+from optimizer.costs import tasks_for
 from optimizer.digest import digest
 from optimizer.expression import Call, Column, Expression, inputs_of, rename_inputs
 from optimizer.graph import WindowBound
@@ -35,6 +37,7 @@ def to_problem(
     tasks: int = 1,
     horizon_s: float = 3600.0,
     widening: Widening | None = None,
+    task_tuples: float | None = None,
 ) -> Translation:
     """The combinatorial problem of answering all queries together.
 
@@ -53,6 +56,8 @@ def to_problem(
         horizon_s: seconds over which unbounded windows are taken to hold tuples.
         widening: relations to be served by wider ones; the difference is left to the
             residuals of each query's terms (AJoin, section 4).
+        task_tuples: stored tuples that one task holds; stores of streams that set no parallelism get as many
+            tasks as they need, and at least `tasks`. None gives them `tasks`.
 
     Raises:
         ValueError: two queries have the same name.
@@ -77,6 +82,10 @@ def to_problem(
             rates[relation.id] = rates[relation.stream] * filter_selectivity(relation, known)
     inserted = _inserted(relations, occurrences, rates, retain == "everything")
     stored = _stored(relations, inserted, horizon_s)
+    if task_tuples is not None:
+        needed = {name: max(tasks, tasks_for(held, task_tuples)) for name, held in stored.items()}
+        parallelism |= {s.name: needed[s.name] for s in streams if not s.parallelism and s.name in needed}
+        relations = tuple(replace(one, tasks=parallelism[one.stream]) for one in relations)
     problem = Problem(
         relations=relations,
         predicates=_predicates(joins, known, catalog),
@@ -87,6 +96,7 @@ def to_problem(
         horizon_s=horizon_s,
         sizes=_sizes(relations, stored),
         stored_rates=inserted,
+        task_tuples=task_tuples,
     )
     return Translation(
         problem=problem,

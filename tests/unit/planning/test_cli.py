@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from math import ceil
 from pathlib import Path
 
 import jsonschema
@@ -12,6 +13,7 @@ import pytest
 
 from optimizer.cli import main
 from optimizer.graph import PhysicalGraph, graph_schema
+from optimizer.methods.tree import STRATEGIES
 
 GOLDEN = Path(__file__).parent / "golden"
 SCHEMA = Path(__file__).parents[3] / "optimizer" / "physical_graph.schema.json"
@@ -79,6 +81,40 @@ def test_a_capacity_that_no_plan_keeps_is_named(capsys: pytest.CaptureFixture[st
     assert main([*arguments, "--task-capacity", str(least * 1.001)]) == 0
 
 
+@pytest.mark.parametrize("tree", STRATEGIES)
+def test_every_kind_of_tree_is_planned_within_a_budget(tree: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["plan", str(GOLDEN / "clash"), "--method", "tree", "--tree", tree, "--storage-weight", "0"]
+
+    assert main([*arguments, "--latency-weight", "2", "--storage-budget", "500", "--json"]) == 0
+
+    document = json.loads(capsys.readouterr().out)
+    assert sum(store["tuples"] for store in document["stores"]) <= 500
+    # Two queries of three inputs each: one hop if a result of two is materialized, else two.
+    latency, flat = document["cost"]["latency"], pytest.approx(8.0)
+    assert (latency == flat) == (len(document["stores"]) == 4)
+    assert latency == flat or 4.0 <= latency < 8.0
+
+
+def test_merging_is_bounded_from_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["plan", str(GOLDEN / "clash"), "--method", "tree", "--tree", "merging", "--json"]
+    counts = []
+    for bounds in (("0", "1000"), ("0", "1"), ("100000", "1000")):
+        assert main([*arguments, "--tree-bounds", *bounds]) == 0
+        counts.append(len(json.loads(capsys.readouterr().out)["stores"]))
+
+    assert counts[0] > counts[1] == counts[2] == 4
+
+
+def test_stores_get_the_tasks_that_their_tuples_need(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["plan", str(GOLDEN / "clash"), "--storage-weight", "0", "--json"]
+
+    assert main([*arguments, "--task-tuples", "30"]) == 0
+
+    stores = json.loads(capsys.readouterr().out)["stores"]
+    assert {store["tasks"] for store in stores} > {4}
+    assert all(store["tasks"] == max(1, ceil(store["tuples"] / 30)) for store in stores)
+
+
 def test_a_plan_is_drawn_as_nodes_and_edges(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(GOLDEN / "clash"), "--graph"]) == 0
 
@@ -98,6 +134,9 @@ def test_a_plan_is_drawn_as_nodes_and_edges(capsys: pytest.CaptureFixture[str]) 
         (["plan", "{clash}", "--storage-weight", "nan"], "expected a finite number"),
         (["plan", "{clash}", "--storage-budget", "0"], "expected a number above 0"),
         (["plan", "{clash}", "--task-capacity", "much"], "expected a number"),
+        (["plan", "{clash}", "--task-tuples", "0"], "expected a number above 0"),
+        (["plan", "{clash}", "--method", "tree", "--tree", "bushy"], "--tree"),
+        (["plan", "{clash}", "--tree-bounds", "3"], "--tree-bounds"),
         (["explain", "{clash}", "--json", "--graph"], "--graph"),
         (["plan", "{clash}", "--parallelism", "0"], "expected a whole number from 1"),
         (["plan", "{clash}", "--out", "{missing}/plan.json"], "expected a writable file"),

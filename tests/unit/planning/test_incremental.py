@@ -9,7 +9,7 @@ import pytest
 
 from optimizer import setting
 from optimizer.errors import InputError
-from optimizer.graph import PhysicalGraph
+from optimizer.graph import PhysicalGraph, ProbeRule
 from optimizer.methods import METHODS
 from optimizer.parts import connected, mostly_changed
 from optimizer.plan import Plan, plan
@@ -168,6 +168,62 @@ def test_more_than_half_changed_is_planned_afresh() -> None:
     assert not mostly_changed([one, two, three], [one, two])
     assert mostly_changed([one, two, three], [one])
     assert mostly_changed([one], [])
+
+
+def _steps(graph: PhysicalGraph) -> set[tuple[object, ...]]:
+    """Who meets whom, wherever the stores lie."""
+    probes = (rule for rule in graph.rules if isinstance(rule, ProbeRule))
+    return {(rule.start, rule.bound, rule.renames) for rule in probes}
+
+
+def test_what_runs_is_forgotten_once_more_than_half_of_the_queries_changed() -> None:
+    """AJoin, section 4: until then the running order stays although another one is a little cheaper."""
+    star = (
+        "SELECT a.i FROM p [RANGE 5 SECONDS] AS a, r [RANGE 5 SECONDS] AS b, t [RANGE 5 SECONDS] AS c "
+        "WHERE a.i = b.i AND a.j = c.j"
+    )
+    lone = {f"lone{n}": f"SELECT a.i FROM q AS a WHERE a.i > {n}" for n in range(3)}
+
+    def planned(r: float, running: Plan | None, *others: str) -> Plan:
+        queries = _queries(star=star, **{name: lone[name] for name in others})
+        known = FixedStatistics({"p": 20.0, "q": 1.0, "r": r, "t": 10.0})
+        options = Options(storage_weight=0.0, mirs=False)
+        before = None if running is None else running.running
+        return plan(queries, CATALOG, known, options=options, running=before)
+
+    running = planned(9.99, None)
+    before, cheapest = _steps(running.graph), _steps(planned(10.01, None).graph)
+
+    assert before != cheapest
+    assert _steps(planned(10.01, running, "lone0").graph) == before
+    assert _steps(planned(10.01, running, "lone0", "lone1").graph) == cheapest
+
+
+def test_a_new_query_starts_on_steps_that_run_and_leaves_them_when_they_grow_dear() -> None:
+    """AJoin's phases: shared at once with what there is, optimized by cost later."""
+    both = "p [RANGE 5 SECONDS] AS a, r [RANGE 5 SECONDS] AS b"
+    pair = f"SELECT a.i FROM {both} WHERE a.i = b.i"
+    triple = f"SELECT a.i FROM {both}, t [RANGE 5 SECONDS] AS c WHERE a.i = b.i AND a.j = c.j"
+
+    def planned(running: Plan | None, r: float, **texts: str) -> Plan:
+        known = FixedStatistics({"p": 20.0, "r": r, "t": 8.0})
+        options = Options(storage_weight=0.0, mirs=False)
+        before = None if running is None else running.running
+        return plan(_queries(**texts), CATALOG, known, "greedy", options, running=before)
+
+    def first_met(made: Plan) -> set[str]:
+        """The streams that new tuples of p meet first."""
+        sources = {rule.id for rule in made.graph.rules if rule.kind == "source"}
+        first = {edge.id for edge in made.graph.edges if edge.origin in sources}
+        probes = [rule for rule in made.graph.rules if isinstance(rule, ProbeRule)]
+        return {p.renames[0][0] for p in probes if p.start.startswith("p") and p.edge in first}
+
+    assert first_met(planned(None, 10.0, triple=triple)) == {"t"}
+    running = planned(None, 10.0, pair=pair)
+    joined = planned(running, 10.0, pair=pair, triple=triple)
+    assert first_met(joined) == {"r"}
+    assert _steps(running.graph) <= _steps(joined.graph)
+    assert first_met(planned(joined, 200.0, pair=pair, triple=triple)) == {"r", "t"}
 
 
 def test_another_setting_keeps_nothing() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import duckdb
@@ -15,10 +16,12 @@ from optimizer.costs import CostModel
 from optimizer.estimate import estimate
 from optimizer.graph import PhysicalGraph, ProbeRule
 from optimizer.interpret import interpret
+from optimizer.methods import METHODS
+from optimizer.methods.check import cost_of
 from optimizer.plan import Plan, plan
-from optimizer.problem import JoinPredicate, Problem, Relation
+from optimizer.problem import JoinPredicate, Options, Problem, Relation
 from optimizer.sql import parse_predicate, parse_query, to_duckdb
-from optimizer.statistics import DefaultStatistics
+from optimizer.statistics import DefaultStatistics, FixedStatistics, LayeredStatistics
 from optimizer.stream import Stream
 from optimizer.types import ColumnType
 from optimizer.udf.duckdb import register
@@ -32,6 +35,10 @@ COLUMNS = (("at", T.TIMESTAMP), ("k", T.BIGINT), ("b", T.BIGINT))
 TRIANGLE = (
     "SELECT r.b, s.b AS sb, t.b AS tb FROM r [RANGE 10 SECONDS], s [RANGE 10 SECONDS], t [RANGE 10 SECONDS] "
     "WHERE r.k = t.k AND s.k = t.k AND near(r.b, s.b)"
+)
+ROUTABLE = (
+    "SELECT r.b, s.b AS sb, t.b AS tb FROM r [RANGE 10 SECONDS], s [RANGE 10 SECONDS], t [RANGE 10 SECONDS] "
+    "WHERE r.k = s.k AND near(r.b, s.b) AND s.b = t.b"
 )
 PAIR = (
     "SELECT r.b, s.b AS sb FROM r [RANGE 10 SECONDS], s [RANGE 10 SECONDS] "
@@ -107,6 +114,31 @@ def test_expensive_predicates_are_listed_in_the_order_of_evaluation() -> None:
 def test_a_graph_is_estimated_as_its_plan_was(text: str) -> None:
     made = planned(text, NEAR, ODD_SUM)
     assert estimate(made.graph, DefaultStatistics()).probe == pytest.approx(made.cost.probe)
+
+
+@pytest.mark.parametrize("method", ["ilp", "greedy", "flat", "left-deep", "tree"])
+def test_pairs_are_evaluated_once_whatever_a_step_is_sent_to(method: str) -> None:
+    """`s` has one partitioning and most tuples come from `t`, so tuples of `r` go to all tasks of `s`, where
+    an equality could have routed them. The tasks share the pairs out."""
+    known, rates = catalog(NEAR), FixedStatistics({"r": 1.0, "s": 1.0, "t": 1000.0})
+    query = parse_query(ROUTABLE, "q", known)
+    options = Options(single_copy=True, storage_weight=0.0, mirs=False)
+    made = plan([query], known, rates, method, options, tasks=3)
+    (broadcast,) = (
+        s for o in made.solution.orders if o.start.startswith("r") for s in o.steps if s.broadcast
+    )
+    problem = made.setting.translate([query]).problem
+    expensive = next(p for p in problem.predicates if p.pair_cost)
+    # A tuple per second meets ten, a hundredth of which has the same key.
+    assert (broadcast.tuples_per_second, broadcast.store.tasks) == (1.0, 3)
+    evaluated = 1.0 * 10.0 * 0.01 * expensive.pair_cost
+    free = replace(problem, predicates=tuple(replace(p, pair_cost=0.0) for p in problem.predicates))
+    orders = [order for order in made.solution.orders if order.start.startswith("r")]
+    found, sent = (cost_of(one, options, orders, made.solution.stores).probe for one in (problem, free))
+    assert found - sent == pytest.approx(evaluated)
+    assert METHODS[method].solve(problem, options).cost.probe == pytest.approx(made.cost.probe)
+    whole = estimate(made.graph, LayeredStatistics((rates, DefaultStatistics())))
+    assert whole.probe == pytest.approx(made.cost.probe)
 
 
 @pytest.mark.parametrize("text", [PAIR, TRIANGLE])
