@@ -26,6 +26,8 @@ MILLRACE_KAFKA_SERVERS      brokers that streams may be read from, HOST:PORT (no
                             other MILLRACE_KAFKA_ settings, are in docs/kafka.md
 MILLRACE_MASTER             the Spark master of the topologies' jobs (this machine)
 MILLRACE_STATE              a URL under which they keep their stores (their checkpoints; docs/cluster.md)
+MILLRACE_CHECK_SECONDS      what a running query published is compared with a batch join this often (60;
+                            0: never)
 MILLRACE_TASK_SECONDS       a worker's task that takes longer is ended (300)
 MILLRACE_METRICS_TOKEN      lets Prometheus read /metrics; without it only operators may
 MILLRACE_METRICS_PORT       where a Celery worker offers its own metrics (0: nowhere)
@@ -119,6 +121,7 @@ MILLRACE_EXCESS_BATCHES = _number("MILLRACE_EXCESS_BATCHES", 20.0)
 MILLRACE_MAX_COMBINATIONS = _number("MILLRACE_MAX_COMBINATIONS", 5e6)
 MILLRACE_TASK_SECONDS = _number("MILLRACE_TASK_SECONDS", 300.0)
 MILLRACE_METRICS_TOKEN = os.environ.get("MILLRACE_METRICS_TOKEN", "")
+MILLRACE_CHECK_SECONDS = _number("MILLRACE_CHECK_SECONDS", 60.0)
 MILLRACE_METRICS_PORT = _number("MILLRACE_METRICS_PORT", 0.0)
 MILLRACE_LOG_FORMAT = os.environ.get("MILLRACE_LOG_FORMAT", "line")
 MILLRACE_MASTER = os.environ.get("MILLRACE_MASTER", "")
@@ -160,6 +163,8 @@ INSTALLED_APPS = [
     "backend.alerts",
 ]
 
+    "backend.oracle",
+    "backend.forecasts",
 MIDDLEWARE = [
     "backend.observation.requests.RequestMetrics",
     "django.middleware.security.SecurityMiddleware",
@@ -360,6 +365,16 @@ CELERY_BEAT_SCHEDULE = {
     },
     "adapt": {
         "task": "topologies.adapt",
+    "check": {
+        "task": "oracle.check_all",
+        "schedule": 5.0,
+        "options": {"expires": 5.0},
+    },
+    "forecasts": {
+        "task": "forecasts.judge",
+        "schedule": 20.0,
+        "options": {"expires": 20.0},
+    },
         # Epochs last several seconds; one that is evaluated late only takes effect later.
         "schedule": 5.0,
         "options": {"expires": 10.0},

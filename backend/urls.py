@@ -49,4 +49,6 @@ urlpatterns = [
     path("api/", include("backend.letters.api.urls")),
     path("api/", include("backend.tokens.api.urls")),
     path("api/", include("backend.alerts.api.urls")),
+    path("api/", include("backend.oracle.api.urls")),
+    path("api/", include("backend.forecasts.api.urls")),
 ]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from jobs.commit import Manifest
 from jobs.metrics import held
 from jobs.protocol import BatchCompleted, EdgeMetrics, QueryMetrics, StoreMetrics, StreamMetrics
+from jobs.sources.live import START
+from jobs.sources.planner import Position
 from jobs.topology import Committed
 from optimizer.graph import PhysicalGraph
 
@@ -17,6 +20,7 @@ def batch_completed(committed: Committed, run: str) -> BatchCompleted:
     holding = held(graph, manifest.runs_by_store())
     latencies = manifest.figures.latencies_ms
     lateness = {stream.name: stream.lateness_us for stream in graph.streams}
+    positions: Mapping[str, Position] = manifest.position.get("streams", {})
     streams = {}
     for name, counts in gathered.streams.items():
         newest_us = manifest.streams[name].max_event_time_us
@@ -26,6 +30,7 @@ def batch_completed(committed: Committed, run: str) -> BatchCompleted:
             undecodable=counts.undecodable,
             watermark=None if newest_us is None else moment(newest_us - lateness[name]),
             max_event_time=None if newest_us is None else moment(newest_us),
+            position=_entry(positions.get(name, {})),
         )
     stores = {}
     for name, work in gathered.stores.items():
@@ -42,11 +47,13 @@ def batch_completed(committed: Committed, run: str) -> BatchCompleted:
     queries = {}
     for query in graph.queries:
         p50, p99 = latencies.get(query.name, (None, None))
+        missing_us = manifest.queries[query.name].complete_since_us
         queries[query.name] = QueryMetrics(
             results=gathered.results[query.name],
             latency_ms_p50=p50,
             latency_ms_p99=p99,
             complete_since=complete_since(manifest, graph, query.name),
+            missing_before=None if missing_us is None else moment(missing_us),
         )
     return BatchCompleted(
         run=run,
@@ -91,3 +98,11 @@ def moment(microseconds: int) -> datetime:
     return datetime.fromtimestamp(microseconds // 1_000_000, UTC).replace(
         microsecond=microseconds % 1_000_000
     )
+
+
+def _entry(position: Position) -> str | None:
+    """The last entry of a Redis stream that was read; None for a topic and a made-up stream."""
+    if not position:
+        return START
+    entry: str | None = position.get("id")
+    return entry

@@ -23,6 +23,8 @@ class Observed:
     """Arrival of the oldest tuple that no committed batch can hold; None if none waits."""
     suspended: Mapping[str, str] = field(default_factory=dict)
     """Queries that are not answered because they cost too much, and what they have too much of."""
+    differing: Mapping[str, str] = field(default_factory=dict)
+    """Queries whose results differ from a batch join, and how (`backend.oracle`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +41,15 @@ def conditions(observed: Observed, limits: Limits, now: datetime) -> Sequence[tu
     stream, so that it means the same for live streams and for history that is replayed. Stores keep
     so much more than their windows. What a stream's own lateness allows is no lag. `stuck` is wall clock:
     a tuple has waited for so long and no batch was committed since. A topology that shall not run is told
-    of neither. `suspended` goes to whoever asked for failures: a query's answers fail to come.
+    of neither. `suspended` and `differs` go to whoever asked for failures: answers fail to come or are wrong.
     """
     found = []
     if limits.on_failed and observed.error is not None:
         found.append(("failed", observed.error))
     if limits.on_failed and observed.suspended:
-        found.append(("suspended", "; ".join(f"{q}: {why}" for q, why in sorted(observed.suspended.items()))))
+        found.append(("suspended", _listed(observed.suspended)))
+    if limits.on_failed and observed.differing:
+        found.append(("differs", _listed(observed.differing)))
     if not observed.wanted:
         return found
     behind = _lag(observed.streams)
@@ -66,3 +70,7 @@ def _lag(streams: dict[str, StreamMetrics]) -> tuple[str, timedelta] | None:
         return None
     slowest, name = min(reached)
     return name, max(reached)[0] - slowest
+
+
+def _listed(reasons: Mapping[str, str]) -> str:
+    return "; ".join(f"{query}: {why}" for query, why in sorted(reasons.items()))

@@ -18,6 +18,7 @@ class Kind(models.TextChoices):
     LAG = "lag", "lag"
     STUCK = "stuck", "stuck"
     SUSPENDED = "suspended", "suspended"
+    DIFFERS = "differs", "differs"
     TEST = "test", "test"
 
 

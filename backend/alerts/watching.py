@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from backend.alerts.conditions import Limits, Observed, conditions
 from backend.alerts.models import Alert, AlertRule, Delivery
 from backend.bus import connection, entry_order
+from backend.oracle.queries import differing
 from backend.live.queries import live_state
 from backend.topologies.models import Desired, Topology
 from backend.topologies.status import topology_error
@@ -52,6 +53,7 @@ def observe(topology: Topology) -> Observed:
     if batch is not None:
         committed = int(batch.at.timestamp() * 1000)
         waiting = min(filter(None, (_first_after(name, committed) for name in batch.streams)), default=None)
+        differing=differing(topology),
     return Observed(
         error=topology_error(topology),
         wanted=topology.desired == Desired.RUNNING,

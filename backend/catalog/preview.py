@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-import duckdb
-
+from backend.catalog.sandbox import TooLarge, TooLong, sandbox
 from backend.errors import Conflict, Unavailable
 from backend.streams.retained import Retained, retained
 from backend.streams.values import shown
@@ -22,7 +21,6 @@ from optimizer.catalog import Catalog
 from optimizer.expression_sql import quote
 from optimizer.query import Query
 from optimizer.sql import to_duckdb
-from optimizer.udf.duckdb import register
 from optimizer.udf.registry import FunctionRegistry
 
 MOST_TUPLES = 20_000
@@ -100,36 +98,20 @@ def _preview(query: Query, catalog: Catalog, limit: int) -> Preview:
 
 
 def _run(text: str, found: dict[str, Retained], functions: FunctionRegistry) -> list[tuple[Any, ...]]:
-    settings = {
-        "memory_limit": MEMORY,
-        "threads": 1,
-        "enable_external_access": False,
-        "temp_directory": "",
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-    }
-    with duckdb.connect(":memory:", config=settings) as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        for name, one in found.items():
-            connection.register(name, one.table)
-        register(connection, functions)
-        connection.execute("SET lock_configuration = true")
-        timer = threading.Timer(SECONDS, connection.interrupt)
-        timer.start()
-        try:
+    tables = {name: one.table for name, one in found.items()}
+    try:
+        with sandbox(tables, functions, SECONDS, MEMORY) as connection:
             return connection.execute(text).fetchall()
-        except duckdb.InterruptException as error:
-            raise Conflict(
-                "preview-too-long",
-                f"the preview took longer than {SECONDS:g} s: shorten windows, or filter or join on more",
-            ) from error
-        except duckdb.OutOfMemoryException as error:
-            raise Conflict(
-                "preview-too-large",
-                f"the preview needs more than {MEMORY}: shorten windows, or filter or join on more",
-            ) from error
-        finally:
-            timer.cancel()
+    except TooLong as error:
+        raise Conflict(
+            "preview-too-long",
+            f"the preview took longer than {SECONDS:g} s: shorten windows, or filter or join on more",
+        ) from error
+    except TooLarge as error:
+        raise Conflict(
+            "preview-too-large",
+            f"the preview needs more than {MEMORY}: shorten windows, or filter or join on more",
+        ) from error
 
 
 def _complete_from(query: Query, found: dict[str, Retained]) -> datetime | None:

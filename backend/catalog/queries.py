@@ -31,6 +31,7 @@ def queries() -> QuerySet[Query]:
             "deployment__version",
             "deployment__topology__active_plan",
             "deployment__topology__current_run",
+            "deployment__light__newest__topology",
         )
         .prefetch_related(
             "tags",

@@ -89,6 +89,16 @@ class Switch(BaseModel):
     cause: str
 
 
+class GivenUp(BaseModel):
+    """A batch in which steps make more than they may: it waits for another plan."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    at: datetime
+    plan_id: str
+    batch: int
+
+
 class EpochPoint(BaseModel):
     """An epoch in short: how far what its plan was chosen for was from what happened."""
 
@@ -122,6 +132,8 @@ class LiveState(BaseModel):
     """Oldest first, of the newest run only."""
     switches: tuple[Switch, ...] = ()
     """Oldest first."""
+    given_up: GivenUp | None = None
+    """The batch that waits for another plan; None if none does."""
     epochs: tuple[EpochPoint, ...] = ()
     """Oldest first."""
     statistics: EpochCompleted | None = None
@@ -156,6 +168,7 @@ def fold(state: LiveState, event_id: str, event: AnyEvent) -> LiveState:
             "heartbeat_at": None,
             "store_history": (),
             "statistics": None,
+            "given_up": None,
         }
     current = state.model_copy(update=changed)
     return current.model_copy(update=_effect(current, event))
@@ -170,6 +183,7 @@ def _effect(state: LiveState, event: AnyEvent) -> dict[str, object]:
         case BatchCompleted():
             return {
                 "batch": event,
+                "given_up": None,
                 "history": _with_point(state.history, _point(event)),
                 "store_history": _with_stores(state.store_history, event),
                 "epoch": event.epoch,
@@ -188,12 +202,14 @@ def _effect(state: LiveState, event: AnyEvent) -> dict[str, object]:
                 "plan_id": event.plan_id,
                 "epoch": event.epoch,
             }
-        case DeployRefused() | BatchGivenUp():
+        case BatchGivenUp():
+            return {"given_up": GivenUp(at=event.at, plan_id=event.plan_id, batch=event.batch)}
+        case DeployRefused():
             return {}
         case JobStopped():
-            return {"state": "stopped"}
+            return {"state": "stopped", "given_up": None}
         case JobFailed():
-            return {"state": "failed", "error": event.error}
+            return {"state": "failed", "error": event.error, "given_up": None}
 
 
 def _with_point(history: tuple[HistoryPoint, ...], point: HistoryPoint) -> tuple[HistoryPoint, ...]:

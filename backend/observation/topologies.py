@@ -14,6 +14,8 @@ from backend.live.queries import live_state, stored_state
 from backend.live.state import STATES, LiveState
 from backend.topologies.models import Topology
 
+from backend.oracle.models import Verdict
+from backend.oracle.queries import light_of
 _TOPOLOGY = ["topology"]
 
 
@@ -48,6 +50,8 @@ class Families:
         return iter(vars(self).values())
 
 
+        self.differs = gauge("query_differs", "1 if its newest check found other results.", "query")
+        self.checked = gauge("query_checked_timestamp_seconds", "When it was last compared.", "query")
 class TopologyCollector(Collector):
     """One answer to Prometheus. What is unknown is left out: a gap is not a zero."""
 
@@ -99,3 +103,9 @@ def _add(families: Families, topology: Topology, live: LiveState) -> None:
         for quantile, value in (("0.5", answered.latency_ms_p50), ("0.99", answered.latency_ms_p99)):
             if value is not None:
                 families.latency.add_metric([name, query, quantile], value / 1000)
+    for one in topology.answered.select_related("query", "version", "light__newest"):
+        light = light_of(one)
+        if light is not None and light.newest.verdict != Verdict.UNCHECKED:
+            differs = light.newest.verdict == Verdict.DIFFERS
+            families.differs.add_metric([name, one.query.name], 1.0 if differs else 0.0)
+            families.checked.add_metric([name, one.query.name], light.newest.at.timestamp())

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from backend.bus import binary_connection
+from backend.bus import binary_connection, entry_order
 from backend.streams.values import normalize
 from jobs.protocol import stream_key
 from optimizer.errors import InputError
@@ -135,3 +138,62 @@ def _from_arrow(body: bytes, stream: Stream) -> tuple[pa.Table, int]:
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return nothing, table.num_rows
     return pa.table(arrays, names=nothing.column_names), 0
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """The tuples of a stretch of a stream, told apart by where in it they came."""
+
+    table: pa.Table
+    """Like `Retained.table`, in order of arrival within JSON and within Arrow entries."""
+    interval: npt.NDArray[np.int64]
+    """For every row the index of the first bound that it does not lie behind."""
+    unreadable: tuple[int, ...]
+    """By interval; as in `Retained`."""
+
+
+def arrived(stream: Stream, after: str, bounds: Sequence[str], most: int) -> Arrived | None:
+    """The tuples whose entries lie behind `after` and not behind the last of the `bounds`; None if they
+    are more than about `most`.
+
+    Args:
+        after: an entry id, exclusive; `0-0` for the beginning.
+        bounds: entry ids in order, each the inclusive end of an interval that begins behind the one before.
+    """
+    client = binary_connection()
+    ends = [entry_order(bound) for bound in bounds]
+    rows: list[Mapping[str, Any]] = []
+    row_intervals: list[int] = []
+    parts: list[pa.Table] = []
+    part_intervals: list[int] = []
+    unreadable = [0] * len(bounds)
+    begin, read = f"({after}", 0
+    while bounds and (
+        entries := client.xrange(stream_key(stream.name), min=begin, max=bounds[-1], count=_PAGE)
+    ):
+        for entry, fields in entries:
+            begin = f"({entry.decode()}"
+            interval = bisect_left(ends, entry_order(entry.decode()))
+            if b"arrow" in fields:
+                part, broken = _from_arrow(fields[b"arrow"], stream)
+                parts.append(part)
+                part_intervals += [interval] * part.num_rows
+                read += part.num_rows + broken
+                unreadable[interval] += broken
+            else:
+                row = _from_json(fields.get(b"json", b""), stream)
+                read += 1
+                if row is None:
+                    unreadable[interval] += 1
+                else:
+                    rows.append(row)
+                    row_intervals.append(interval)
+        if read > most:
+            return None
+    table = pa.concat_tables([_table(rows, stream), *parts])
+    intervals = np.array([*row_intervals, *part_intervals], np.int64)
+    timed = table.column(stream.event_time).is_valid()
+    kept = timed.to_numpy(zero_copy_only=False) if table.num_rows else np.zeros(0, np.bool_)
+    for interval in intervals[~kept].tolist():
+        unreadable[interval] += 1
+    return Arrived(table.filter(timed), intervals[kept], tuple(unreadable))

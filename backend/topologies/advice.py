@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from backend.forecasts.intervals import kept_beyond, widened
 from backend.live.queries import live_state
 from backend.streams.queries import selectivities
 from backend.topologies.models import Topology
@@ -13,6 +14,7 @@ from optimizer.explain.advice import Advice, advise
 from optimizer.explain.forecast import AddedStore, added_state
 from optimizer.graph import PhysicalGraph
 from optimizer.query import Query
+from optimizer.statistics import Interval
 from optimizer.stream import Stream
 from optimizer.types import ColumnType
 
@@ -35,6 +37,8 @@ _FEWEST = 100
 @dataclass(frozen=True, slots=True)
 class ForecastStore:
     added: AddedStore
+    tuples: Interval
+    """What lies in the windows, and at the high end what a store keeps beyond them."""
     bytes_per_tuple: float
     measured: bool
     """True if `bytes_per_tuple` is what running stores take, False if it follows from the types."""
@@ -58,9 +62,14 @@ def outlook(query: Query, sql: str, catalog: Catalog, topology: str | None) -> O
     compared = compared_with(query, catalog, topology)
     added = added_state(None if compared is None else compared[1], alone)
     measured = {} if compared is None else _measured(compared[0])
+    beyond = {
+        tuple(source.stream for source in store.inputs): kept_beyond(store, catalog)
+        for store in alone.graph.stores
+    }
     stores = tuple(
         ForecastStore(
             one,
+            widened(one.tuples, beyond.get(one.streams, 0.0)),
             sum(measured.get(stream, _width(catalog[stream])) for stream in one.streams),
             all(stream in measured for stream in one.streams),
         )

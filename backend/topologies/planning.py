@@ -16,6 +16,7 @@ from django.utils import timezone
 from pydantic import TypeAdapter
 
 from backend.catalog.language import parse_versions
+from backend.forecasts.actions import keep_forecasts
 from backend.streams.queries import load_catalog, selectivities
 from backend.topologies.models import Plan as PlanRecord
 from backend.topologies.models import Topology, TopologyQuery
@@ -232,9 +233,12 @@ def _store(topology: Topology, revision: int, deployed: list[TopologyQuery], mad
                 topology, f"{topology.name}.{revision}", revision, deployed, made, "deployed", topology.known
             )
         # A newer revision may have been planned meanwhile: the newest wins.
-        Topology.objects.filter(pk=topology.pk, planned_revision__lt=revision).update(
+        won = Topology.objects.filter(pk=topology.pk, planned_revision__lt=revision).update(
             planned_revision=revision, plan=record, deployment_error=""
         )
+        if won:
+            fresh = [one for one in deployed if one.revision > topology.planned_revision]
+            keep_forecasts(topology, record, fresh, made, timezone.now())
 
 
 def explain(query: Query, sql: str, catalog: Catalog, topology: str | None) -> dict[str, Any]:

@@ -12,7 +12,9 @@ from backend.topologies.models import Plan, Run, Topology, TopologyQuery
 
 def topologies() -> QuerySet[Topology]:
     """Every topology with all that its API document needs, in a fixed number of database queries."""
-    deployed = TopologyQuery.objects.select_related("query__pin", "version").prefetch_related(
+    deployed = TopologyQuery.objects.select_related(
+        "query__pin", "version", "light__newest__topology"
+    ).prefetch_related(
         "version__inputs__stream"
     )
     return Topology.objects.select_related(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from optimizer.catalog import Catalog
@@ -9,14 +10,20 @@ from optimizer.expression_sql import quote, to_duckdb_sql
 from optimizer.query import Query
 
 
-def to_duckdb(query: Query, catalog: Catalog) -> str:
+def to_duckdb(query: Query, catalog: Catalog, beside: Sequence[str] = (), also: Sequence[str] = ()) -> str:
     """SQL that gives the query's results over relations that are named like the streams.
 
     A window is the pairwise condition that no tuple of the combination is more than it
     behind another (DESIGN section 1): for a over 1 s and b unbounded,
     `epoch_us(b.at) - epoch_us(a.at) <= 1000000`.
 
-    Raises `KeyError` when the catalog lacks one of the query's streams.
+    Args:
+        query: what is asked.
+        catalog: has the query's streams.
+        beside: DuckDB's SQL of further columns, behind the outputs, such as `a.arrival AS "arrival"`.
+        also: DuckDB's SQL of further conditions.
+    Raises:
+        KeyError: the catalog lacks one of the query's streams.
     """
     moments = {i.alias: f"{quote(i.alias)}.{quote(catalog[i.stream].event_time)}" for i in query.inputs}
     conditions = [to_duckdb_sql(predicate) for predicate in query.predicates]
@@ -29,7 +36,9 @@ def to_duckdb(query: Query, catalog: Catalog) -> str:
             for new in query.inputs
             if new.alias != old.alias
         ]
-    outputs = ", ".join(f"{to_duckdb_sql(o.expression)} AS {quote(o.name)}" for o in query.outputs)
+    conditions += also
+    columns = [f"{to_duckdb_sql(o.expression)} AS {quote(o.name)}" for o in query.outputs]
+    outputs = ", ".join([*columns, *beside])
     sources = ", ".join(f"{quote(i.stream)} AS {quote(i.alias)}" for i in query.inputs)
     where = "".join(f"\n  {'AND' if n else 'WHERE'} ({c})" for n, c in enumerate(conditions))
     return f"SELECT {outputs}\nFROM {sources}{where}"

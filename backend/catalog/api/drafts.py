@@ -70,7 +70,7 @@ class SqlOutlook(APIView):
 
 
 def _store(one: ForecastStore) -> dict[str, Any]:
-    tuples = asdict(one.added.tuples)
+    tuples = asdict(one.tuples)
     return {
         "label": one.added.label,
         "kept": one.added.kept,

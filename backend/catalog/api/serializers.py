@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from backend.catalog.models import Query, QueryVersion
 from backend.catalog.queries import deployment_of
+from backend.oracle.api.serializers import CorrectnessSerializer, correctness
 from backend.streams.api.serializers import NamedColumnSerializer
 from backend.topologies.status import STATUS_CHOICES, query_status, suspension_reason
 
@@ -77,6 +78,7 @@ class QuerySerializer(serializers.ModelSerializer[Query]):
     outputs = NamedColumnSerializer(source="current.outputs", many=True)
     status = serializers.SerializerMethodField()
     suspended = serializers.SerializerMethodField()
+    correctness = serializers.SerializerMethodField()
     topology = serializers.SerializerMethodField()
     deployed_version = serializers.SerializerMethodField()
     team = serializers.CharField(source="team.name", allow_null=True, default=None)
@@ -100,6 +102,7 @@ class QuerySerializer(serializers.ModelSerializer[Query]):
             "outputs",
             "status",
             "suspended",
+            "correctness",
             "topology",
             "deployed_version",
             "can_edit",
@@ -127,6 +130,10 @@ class QuerySerializer(serializers.ModelSerializer[Query]):
     def get_suspended(self, record: Query) -> str | None:
         deployment = deployment_of(record)
         return None if deployment is None else suspension_reason(deployment)
+
+    @extend_schema_field(CorrectnessSerializer(allow_null=True))
+    def get_correctness(self, record: Query) -> Any:
+        return correctness(deployment_of(record))
 
     def get_topology(self, record: Query) -> str | None:
         deployment = deployment_of(record)

@@ -83,7 +83,7 @@ class BoundTupleSerializer(serializers.Serializer[Any]):
 class ProbedStoreSerializer(serializers.Serializer[Any]):
     rule = serializers.CharField()
     edge = serializers.CharField()
-    kind = serializers.CharField(help_text="shuffle, group_by or all")
+    kind = serializers.CharField(help_text="shuffle, group_by, all, slices or grid")
     level = serializers.IntegerField()
     store = serializers.CharField()
     label = serializers.CharField()
@@ -124,6 +124,12 @@ class EpochPointSerializer(serializers.Serializer[Any]):
     q_error = QErrorSerializer(allow_null=True)
 
 
+class GivenUpSerializer(serializers.Serializer[Any]):
+    at = serializers.DateTimeField()
+    plan_id = serializers.CharField()
+    batch = serializers.IntegerField()
+
+
 class SnapshotSerializer(serializers.Serializer[Any]):
     """What a topology does now; apply the events after `last_event_id` to keep it fresh."""
 
@@ -138,6 +144,7 @@ class SnapshotSerializer(serializers.Serializer[Any]):
     history = HistoryPointSerializer(many=True)
     store_history = StoresPointSerializer(many=True)
     switches = SwitchSerializer(many=True)
+    given_up = GivenUpSerializer(allow_null=True, help_text="the batch that waits for another plan")
     epochs = EpochPointSerializer(many=True)
     statistics = serializers.DictField(
         allow_null=True, help_text="the newest EpochCompleted of jobs.protocol, of the newest run"

@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from backend.live.state import LIVE_STATE_CHOICES
+from backend.oracle.api.serializers import CorrectnessSerializer, correctness
 from backend.topologies.models import Run, Topology
 from backend.topologies.placement import pinned_topology
 from backend.topologies.status import (
@@ -111,6 +112,7 @@ class TopologyQuerySerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     version = serializers.IntegerField()
     suspended = serializers.CharField(allow_null=True, help_text="why it is not answered; null if it is")
+    correctness = CorrectnessSerializer(allow_null=True, help_text="null: not checked yet")
     pinned = serializers.CharField(
         allow_null=True, help_text="the topology to which an operator pinned it; null: wherever it is put"
     )
@@ -195,6 +197,7 @@ def deployed_queries(record: Topology) -> list[dict[str, Any]]:
             "name": one.query.name,
             "version": one.version.number,
             "suspended": suspension_reason(one),
+            "correctness": correctness(one),
             "pinned": pinned_topology(one.query),
         }
         for one in record.deployed.all()

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from backend.topologies.api import allowances, audit, consequences, pins, scaling, views
+from backend.topologies.api import audit, consequences, scaling, views, words
 
 urlpatterns = [
     path("topologies/", views.TopologyList.as_view()),
@@ -14,8 +14,8 @@ urlpatterns = [
     path("topologies/<name:name>/alternatives/", consequences.TopologyAlternatives.as_view()),
     path("topologies/<name:name>/tasks/", scaling.TopologyTasks.as_view()),
     path("topologies/<name:name>/audit/", audit.TopologyAudit.as_view()),
-    path("queries/<key:pk>/allowance/", allowances.QueryAllowed.as_view()),
-    path("queries/<key:pk>/pin/", pins.QueryPinned.as_view()),
+    path("queries/<key:pk>/allowance/", words.QueryAllowed.as_view()),
+    path("queries/<key:pk>/pin/", words.QueryPinned.as_view()),
     path("queries/<key:pk>/impact/", consequences.QueryImpact.as_view()),
     path("streams/<name:name>/impact/", consequences.StreamImpact.as_view()),
     path("runs/", views.RunList.as_view()),

@@ -43,3 +43,6 @@ export type AlertDelivery = Schemas["Delivery"];
 export type NamedColumn = Schemas["NamedColumn"];
 export type Conversion = Schemas["Conversion"];
 export type PlanOperator = Schemas["Operator"];
+export type Check = Schemas["Check"];
+export type Correctness = Schemas["Correctness"];
+export type Forecasts = Schemas["Forecasts"];

@@ -7,10 +7,12 @@ import type {
   Alternative,
   Arrivals,
   AuditEntry,
+  Check,
   Conversion,
   DeadLetters,
   DeployAnswer,
   Explanation,
+  Forecasts,
   Impact,
   Me,
   NewToken,
@@ -112,6 +114,10 @@ export const undeployQuery = async (id: number): Promise<DeployAnswer> =>
 export const queryResults = async (id: number, limit: number): Promise<QueryResults> =>
   answered(await client.GET("/api/queries/{id}/results/", { params: { path: { id: String(id) }, query: { limit } } }));
 
+/** Comparisons of what it published with a batch join, newest first. */
+export const queryChecks = async (id: number, limit: number): Promise<Check[]> =>
+  answered(await client.GET("/api/queries/{id}/checks/", { params: { path: { id: String(id) }, query: { limit } } }));
+
 /** @param name the query being edited, so that it does not read itself as a view */
 export const validateSql = async (sql: string, name: string | null, signal?: AbortSignal): Promise<Validation> =>
   answered(await client.POST("/api/sql/validate/", { body: { sql, name: name ?? "" }, ...signalled(signal) }));
@@ -180,3 +186,7 @@ export const listRuns = async (topology: string, limit: number): Promise<RunDocu
   answered(await client.GET("/api/runs/", { params: { query: { topology, limit } } }));
 export const runLog = async (id: string, tail: number): Promise<RunLog> =>
   answered(await client.GET("/api/runs/{id}/log/", { params: { path: { id }, query: { tail } } }));
+
+/** @param topology "" for all */
+export const readForecasts = async (topology: string, limit: number): Promise<Forecasts> =>
+  answered(await client.GET("/api/forecasts/", { params: { query: { topology, limit } } }));

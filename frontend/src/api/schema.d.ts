@@ -89,6 +89,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/forecasts/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description How often forecasts of state held. */
+        get: operations["forecasts_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/me/": {
         parameters: {
             query?: never;
@@ -149,6 +166,23 @@ export interface paths {
         get: operations["query_allowance"];
         /** @description An operator's word that the limits do not hold for the query. */
         put: operations["allow_query"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/queries/{id}/checks/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The newest checks of a query, newest first. */
+        get: operations["queries_checks_list"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -1019,6 +1053,39 @@ export interface components {
          * @enum {string}
          */
         ChannelEnum: "webhook" | "email";
+        /** @description One comparison of what a query published with DuckDB's results over the same tuples. */
+        Check: {
+            /** Format: date-time */
+            readonly at: string;
+            readonly compared: number;
+            /** Format: date-time */
+            readonly event_from: string | null;
+            /** Format: date-time */
+            readonly event_to: string | null;
+            readonly expected: number;
+            readonly extra: number;
+            /** @description some that are too many */
+            readonly extra_rows: {
+                [key: string]: unknown;
+            }[];
+            readonly first_batch: number | null;
+            readonly last_batch: number | null;
+            readonly missing: number;
+            /** @description some that are missing; values as JSON */
+            readonly missing_rows: {
+                [key: string]: unknown;
+            }[];
+            readonly plan_id: string;
+            /** @description why nothing could be compared; else null */
+            readonly reason: string | null;
+            readonly results: number;
+            /** Format: double */
+            readonly seconds: number;
+            topology: string;
+            readonly tuples: number;
+            verdict: components["schemas"]["VerdictEnum"];
+            readonly version: number;
+        };
         ChosenRequest: {
             id: string;
             topology: string;
@@ -1048,6 +1115,15 @@ export interface components {
             /** @description A query of Millrace. */
             sql: string;
             subqueries: components["schemas"]["SubqueryInput"][];
+        };
+        /** @description What the checks of a deployed query came to. */
+        Correctness: {
+            /**
+             * Format: date-time
+             * @description when this version last differed; null: never
+             */
+            differed_at: string | null;
+            newest: components["schemas"]["Check"];
         };
         /** @description Cost by kind, in probe tuples per second. */
         Cost: {
@@ -1181,6 +1257,33 @@ export interface components {
             status: string;
             text: string;
         };
+        /** @description How many tuples the stores that a query needs were forecast to hold, and what they held. */
+        Forecast: {
+            /** Format: double */
+            readonly expected: number;
+            /** Format: double */
+            readonly high: number;
+            /** Format: date-time */
+            readonly judged_at: string | null;
+            /** Format: double */
+            readonly low: number;
+            /** Format: date-time */
+            readonly made_at: string;
+            readonly observed: number | null;
+            readonly plan_id: string;
+            query: string;
+            state: components["schemas"]["ForecastStateEnum"];
+            topology: string;
+            readonly version: number;
+        };
+        /**
+         * @description * `open` - open
+         *     * `held` - held
+         *     * `missed` - missed
+         *     * `overtaken` - overtaken
+         * @enum {string}
+         */
+        ForecastStateEnum: "open" | "held" | "missed" | "overtaken";
         ForecastStore: {
             bytes: components["schemas"]["Interval"];
             /** @description it is there already, only not for as long */
@@ -1190,12 +1293,28 @@ export interface components {
             measured: boolean;
             tuples: components["schemas"]["Interval"];
         };
+        /** @description How often forecasts of state held, over all that were made, and the newest of them. */
+        Forecasts: {
+            held: number;
+            judged: number;
+            newest: components["schemas"]["Forecast"][];
+            /** @description their windows are not full yet */
+            open: number;
+            /** @description their plan was exchanged before */
+            overtaken: number;
+        };
         /**
          * @description * `json` - json
          *     * `avro` - avro
          * @enum {string}
          */
         FormatEnum: "json" | "avro";
+        GivenUp: {
+            /** Format: date-time */
+            at: string;
+            batch: number;
+            plan_id: string;
+        };
         HistoryPoint: {
             /** Format: date-time */
             at: string;
@@ -1237,10 +1356,11 @@ export interface components {
          *     * `lag` - lag
          *     * `stuck` - stuck
          *     * `suspended` - suspended
+         *     * `differs` - differs
          *     * `test` - test
          * @enum {string}
          */
-        KindEnum: "failed" | "lag" | "stuck" | "suspended" | "test";
+        KindEnum: "failed" | "lag" | "stuck" | "suspended" | "differs" | "test";
         /**
          * @description * `drop` - drop
          *     * `join` - join
@@ -1417,7 +1537,7 @@ export interface components {
             conditions: string[];
             edge: string;
             found: components["schemas"]["BoundTuple"][];
-            /** @description shuffle, group_by or all */
+            /** @description shuffle, group_by, all, slices or grid */
             kind: string;
             label: string;
             level: number;
@@ -1469,6 +1589,7 @@ export interface components {
         };
         Query: {
             readonly can_edit: boolean;
+            readonly correctness: components["schemas"]["Correctness"] | null;
             /** Format: date-time */
             readonly created_at: string;
             readonly deployed_version: number | null;
@@ -1629,6 +1750,8 @@ export interface components {
             epoch: number | null;
             epochs: components["schemas"]["EpochPoint"][];
             error: string | null;
+            /** @description the batch that waits for another plan */
+            given_up: components["schemas"]["GivenUp"] | null;
             /** Format: date-time */
             heartbeat_at: string | null;
             history: components["schemas"]["HistoryPoint"][];
@@ -1828,6 +1951,8 @@ export interface components {
             trigger_ms: number;
         };
         TopologyQuery: {
+            /** @description null: not checked yet */
+            correctness: components["schemas"]["Correctness"] | null;
             id: number;
             name: string;
             /** @description the topology to which an operator pinned it; null: wherever it is put */
@@ -1846,6 +1971,13 @@ export interface components {
             ok: boolean;
             outputs: components["schemas"]["NamedColumn"][];
         };
+        /**
+         * @description * `equal` - equal
+         *     * `differs` - differs
+         *     * `unchecked` - unchecked
+         * @enum {string}
+         */
+        VerdictEnum: "equal" | "differs" | "unchecked";
         VersionWriteRequest: {
             sql: string;
         };
@@ -2037,6 +2169,28 @@ export interface operations {
             };
         };
     };
+    forecasts_retrieve: {
+        parameters: {
+            query?: {
+                limit?: number;
+                topology?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forecasts"];
+                };
+            };
+        };
+    };
     me_retrieve: {
         parameters: {
             query?: never;
@@ -2217,6 +2371,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Allowance"];
+                };
+            };
+        };
+    };
+    queries_checks_list: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Check"][];
                 };
             };
         };

@@ -6,6 +6,8 @@ import { streamColours, type StreamColour } from "../colour/streams";
 import { ago, instant, windowLength } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
 import { FavouriteButton } from "./FavouriteButton";
+import { CorrectnessLight } from "../ui/CorrectnessLight";
+import { lightOf } from "../ui/correctness";
 import { StatusBadge } from "../ui/StatusBadge";
 import { StreamChip } from "../ui/StreamChip";
 import { useLoaded } from "../ui/useLoaded";
@@ -113,6 +115,7 @@ function QueryTable(props: { queries: readonly QueryDocument[]; colour: StreamCo
               <td class="wide">{windowsOf(query)}</td>
               <td>
                 <StatusBadge state={query.status} title={query.suspended} />
+                {query.status !== "draft" && <div class="small"><CorrectnessLight light={lightOf(query.correctness, props.now)} /></div>}
                 {query.deployed_version !== null && query.deployed_version !== query.version && (
                   <div class="muted">runs v{query.deployed_version}</div>
                 )}

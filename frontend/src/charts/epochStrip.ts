@@ -3,6 +3,7 @@ import { max, scaleSqrt, scaleTime, select } from "d3";
 import { clock, count, milliseconds, rate } from "../format/quantities";
 import type { EpochPoint, HistoryPoint, Snapshot } from "../live/messages";
 import type { Chart } from "./chart";
+import { sizedChart } from "./sized";
 
 export interface EpochStripData {
   readonly history: readonly HistoryPoint[];
@@ -41,10 +42,8 @@ export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
   const labels = svg.append("g").attr("class", "ends");
   let latest: EpochStripData = { history: [], switches: [], epochs: [], past: null, onChoose: () => {} };
 
-  // Asked for when it changes, not at every drawing: the browser would lay the page out for each answer.
-  let room = element.clientWidth;
-
-  const draw = (): void => {
+  const draw = (data: EpochStripData, room: number): void => {
+    latest = data;
     const width = Math.max(200, room);
     const { history } = latest;
     const times = history.map((point) => Date.parse(point.at));
@@ -119,19 +118,5 @@ export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
       .text((text) => text);
   };
 
-  const watch = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(() => {
-    room = element.clientWidth;
-    draw();
-  });
-  watch?.observe(element);
-  return {
-    update(data) {
-      latest = data;
-      draw();
-    },
-    dispose() {
-      watch?.disconnect();
-      svg.remove();
-    },
-  };
+  return sizedChart(element, svg, draw);
 }

@@ -3,6 +3,7 @@ import { max, scaleBand, scaleLinear, select } from "d3";
 import { milliseconds } from "../format/quantities";
 import type { HistoryPoint } from "../live/messages";
 import type { Chart } from "./chart";
+import { sizedChart } from "./sized";
 
 export interface LevelBarsData {
   /** Oldest first; all of them are drawn. */
@@ -68,10 +69,8 @@ export function createLevelBars(element: HTMLElement): Chart<LevelBarsData> {
     bars.selectAll<SVGGElement, HistoryPoint>("g.batch").filter((one) => one.batch === target.batch).node()?.focus();
   };
 
-  // Asked for when it changes, not at every drawing: the browser would lay the page out for each answer.
-  let room = element.clientWidth;
-
-  const draw = (): void => {
+  const draw = (data: LevelBarsData, room: number): void => {
+    latest = data;
     const { history, triggerMs } = latest;
     const width = Math.min(MOST_WIDTH, Math.max(LEAST_WIDTH, room));
     svg.attr("viewBox", `0 0 ${width} ${HEIGHT}`).attr("width", width);
@@ -134,19 +133,5 @@ export function createLevelBars(element: HTMLElement): Chart<LevelBarsData> {
       .text(([text]) => text);
   };
 
-  const watch = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(() => {
-    room = element.clientWidth;
-    draw();
-  });
-  watch?.observe(element);
-  return {
-    update(data) {
-      latest = data;
-      draw();
-    },
-    dispose() {
-      watch?.disconnect();
-      svg.remove();
-    },
-  };
+  return sizedChart(element, svg, draw);
 }

@@ -6,6 +6,7 @@ import { explainError, Refusal } from "../api/request";
 import type { StreamColour } from "../colour/streams";
 import { FavouriteButton } from "../catalog/FavouriteButton";
 import { StatusBadge } from "../ui/StatusBadge";
+import { QueryLight } from "./QueryLight";
 import type { SchemaRelation } from "./completion";
 import type { SqlFunction } from "./functions";
 import { watchDeployment, type Deployment } from "./deployment";
@@ -213,6 +214,7 @@ export function Editor(props: Props): JSX.Element {
         </label>
         {query !== null && <StatusBadge state={query.status} title={query.suspended} />}
         {query !== null && query.topology !== null && <a href={`/topologies/${encodeURIComponent(query.topology)}/`}>{query.topology}</a>}
+        {query !== null && query.topology !== null && <QueryLight query={query} />}
         {query !== null && <span class="muted">v{query.version}{changed ? " + changes" : ""}</span>}
         <button type="button" class="button" aria-expanded={past !== null} title="Texts that you previewed, saved or deployed" onClick={() => setPast(past === null ? readHistory() : null)}>History</button>
         <button type="button" class="button" disabled={sql.trim() === ""} title="Copy a link to this text" onClick={() => void attempt(share)}>Share</button>

@@ -25,8 +25,8 @@ export function EditorIsland({ queryId, functions, me }: IslandProps): JSX.Eleme
     const timer = setInterval(() => {
       if (document.hidden) return;
       readQuery(id).then(
-        ({ status, topology, deployed_version }) => {
-          setQuery((before) => (before === null || before.id !== id ? before : { ...before, status, topology, deployed_version }));
+        ({ status, suspended, correctness, topology, deployed_version }) => {
+          setQuery((before) => (before === null || before.id !== id ? before : { ...before, status, suspended, correctness, topology, deployed_version }));
           setStatusProblem(null);
         },
         (error: unknown) => setStatusProblem(explainError(error)),

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import type { Advice, Outlook } from "../api/documents";
 import { bytes, count, percent, span } from "../format/quantities";
+import { HitRateLine } from "./HitRateLine";
 import { between, savings, stateOf } from "./outlook";
 
 /** What the draft would keep, as an interval, and which other windows would fit better. */
@@ -30,6 +31,7 @@ export function OutlookFacts({ outlook }: { outlook: Outlook }): JSX.Element {
           </table>
         </details>
       )}
+      <HitRateLine />
       {outlook.advice.map((advice) => <AdviceLine key={JSON.stringify(advice.windows)} advice={advice} />)}
     </section>
   );

@@ -9,6 +9,7 @@ import { ResultPath } from "../ui/ResultPath";
 import { RowsTable } from "../ui/RowsTable";
 import { useLoaded } from "../ui/useLoaded";
 import { AccessForm } from "./AccessForm";
+import { CheckList } from "./CheckList";
 import { VersionList } from "./VersionList";
 
 interface Props {
@@ -17,7 +18,7 @@ interface Props {
   readonly onReverted: (query: QueryDocument) => void;
 }
 
-const TABS = ["Results", "Versions", "Reach", "Access"] as const;
+const TABS = ["Results", "Checks", "Versions", "Reach", "Access"] as const;
 const REFRESH_MS = 3000;
 const LIMIT = 25;
 
@@ -35,6 +36,7 @@ export function QueryDrawer({ query, onQuery, onReverted }: Props): JSX.Element 
       </div>
       <div id="drawer-panel" role="tabpanel" aria-labelledby={`drawer-${tab}`}>
         {tab === "Results" && <Results query={query} />}
+        {tab === "Checks" && <CheckList query={query} />}
         {tab === "Versions" && <VersionList query={query} onReverted={onReverted} />}
         {tab === "Reach" && <Reach query={query} />}
         {tab === "Access" && <AccessForm key={`${query.owner} ${query.team}`} query={query} onChanged={onQuery} />}

@@ -159,6 +159,7 @@ export const snapshot = z.object({
     z.object({ at: z.string(), plan_id: z.string(), epoch: whole, batch: whole, cause: z.string() }),
   ),
   epochs: z.array(epochPoint),
+  given_up: z.object({ at: z.string(), plan_id: z.string(), batch: whole }).nullable(),
   statistics: epochCompleted.nullable(),
   queries: z.array(z.object({ id: whole, name: z.string(), version: whole })),
 });

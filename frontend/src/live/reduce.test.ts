@@ -4,7 +4,7 @@ import { EPOCHS_LENGTH, HISTORY_LENGTH, historyPoint, reduce, STORE_BATCHES_LENG
 
 const empty: Snapshot = {
   last_event_id: "0-0", state: "stopped", error: null, run: null, plan_id: null, epoch: null, heartbeat_at: null,
-  batch: null, history: [], store_history: [], switches: [], epochs: [], statistics: null, queries: [],
+  batch: null, history: [], store_history: [], switches: [], given_up: null, epochs: [], statistics: null, queries: [],
 };
 const at = (second: number): string => new Date(Date.UTC(2026, 10, 21, 0, 0, second)).toISOString();
 
@@ -58,6 +58,8 @@ describe("reduce", () => {
   it("goes through the states of the contract's table", () => {
     expect(play(empty, story.slice(0, 1)).state).toBe("running");
     expect(play(empty, story.slice(0, 8)).state).toBe("idle");
+    expect(play(empty, story.slice(0, 8)).given_up).toEqual({ at: at(3), plan_id: "P2", batch: 3 });
+    expect(play(empty, story.slice(0, 9)).given_up).toBeNull();
     expect(play(empty, story.slice(0, 12)).state).toBe("stopping");
     expect(play(empty, story.slice(0, 16)).state).toBe("stopped");
     expect(play(empty, story.slice(0, 17))).toMatchObject({ state: "running", batch: null, heartbeat_at: at(0) });

@@ -72,7 +72,7 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
   const ended = state.state === "stopped" || state.state === "failed";
   if (state.run !== null && (event.run < state.run || (event.run === state.run && ended))) return state;
   if (state.run === null || event.run > state.run) {
-    state = { ...state, run: event.run, state: "starting", batch: null, error: null, heartbeat_at: null, store_history: [], statistics: null };
+    state = { ...state, run: event.run, state: "starting", batch: null, error: null, heartbeat_at: null, store_history: [], statistics: null, given_up: null };
   }
   switch (event.type) {
     case "job_started":
@@ -83,6 +83,7 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
       return {
         ...state,
         batch: event,
+        given_up: null,
         history: withPoint(state.history, historyPoint(event)),
         store_history: withStores(state.store_history, event),
         epoch: event.epoch,
@@ -102,11 +103,12 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
       };
     }
     case "batch_given_up":
+      return { ...state, given_up: { at: event.at, plan_id: event.plan_id, batch: event.batch } };
     case "deploy_refused":
       return state;
     case "job_stopped":
-      return { ...state, state: "stopped" };
+      return { ...state, state: "stopped", given_up: null };
     case "job_failed":
-      return { ...state, state: "failed", error: event.error };
+      return { ...state, state: "failed", error: event.error, given_up: null };
   }
 }

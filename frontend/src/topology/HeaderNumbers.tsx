@@ -4,6 +4,8 @@ import { bytes, count, milliseconds, rate, span } from "../format/quantities";
 import { ConnectionSign } from "../live/ConnectionSign";
 import { headerRates, lagSeconds } from "../live/recent";
 import type { Live } from "../live/useFeed";
+import { CorrectnessLight } from "../ui/CorrectnessLight";
+import { lightOfAll } from "../ui/correctness";
 import { StatusBadge } from "../ui/StatusBadge";
 
 interface Props {
@@ -30,12 +32,13 @@ export function HeaderNumbers({ live, topology, actions }: Props): JSX.Element {
   return (
     <div class="topology-head">
       <div class="toolbar">
-        <StatusBadge state={snapshot?.state ?? topology?.state ?? "unknown"} />
+        <StatusBadge state={shownState(snapshot, topology)} title={snapshot === null || snapshot.given_up === null ? null : `batch ${snapshot.given_up.batch} makes more than one may; nothing is committed until another plan is there`} />
         <span class="muted">
           {snapshot?.epoch === null || snapshot === null ? "" : `epoch ${snapshot.epoch} · `}
           {topology === null ? "" : `${topology.queries.length} ${topology.queries.length === 1 ? "query" : "queries"} · ${topology.streams.length} ${topology.streams.length === 1 ? "stream" : "streams"}`}
         </span>
         <ConnectionSign live={live} />
+        {topology !== null && topology.queries.length > 0 && <CorrectnessLight light={lightOfAll(topology.queries)} />}
         <span class="grow" />
         {actions}
       </div>
@@ -50,4 +53,11 @@ export function HeaderNumbers({ live, topology, actions }: Props): JSX.Element {
       </dl>
     </div>
   );
+}
+
+/** A job that waits for another plan reports itself idle, and is not. */
+function shownState(snapshot: Live["snapshot"], topology: TopologyDocument | null): string {
+  if (snapshot === null) return topology?.state ?? "unknown";
+  const working = snapshot.state === "idle" || snapshot.state === "running";
+  return working && snapshot.given_up !== null ? "waiting for a plan" : snapshot.state;
 }

@@ -1,15 +1,18 @@
 import type { JSX } from "preact";
+import type { Correctness } from "../api/documents";
 import type { StreamColour } from "../colour/streams";
-import { count, milliseconds, windowLength } from "../format/quantities";
+import { count, milliseconds, UNKNOWN, windowLength } from "../format/quantities";
 import type { BatchCompleted } from "../live/messages";
 import type { PhysicalGraph } from "../plan/physicalGraph";
+import { CorrectnessLight } from "../ui/CorrectnessLight";
+import { lightOf } from "../ui/correctness";
 import { LongTable, type Column } from "../ui/LongTable";
 import { StreamChip } from "../ui/StreamChip";
 import { completeness } from "./completeness";
 
 interface Props {
   readonly graph: PhysicalGraph;
-  readonly queries: readonly { readonly id: number; readonly name: string; readonly version: number }[];
+  readonly queries: readonly { readonly id: number; readonly name: string; readonly version: number; readonly correctness?: Correctness | null }[];
   readonly batch: BatchCompleted | null;
   readonly colour: StreamColour;
 }
@@ -26,6 +29,7 @@ export function QueryTable({ graph, queries, batch, colour }: Props): JSX.Elemen
     { key: "p50", label: "p50", number: true, title: "from a tuple's arrival to the commit of its results, median", value: (row) => metricsOf(row)?.latency_ms_p50 ?? null },
     { key: "p99", label: "p99", number: true, title: "the same, 99th percentile", value: (row) => metricsOf(row)?.latency_ms_p99 ?? null },
     { key: "complete", label: "Complete since", value: (row) => metricsOf(row)?.complete_since ?? null },
+    { key: "checked", label: "Checked", title: "against a batch join of the same tuples" },
   ];
   return (
     <LongTable caption="Queries" class="stack" columns={columns} rows={graph.queries} text={(row) => [row.name, ...row.inputs.map((input) => input.stream)].join("\n")}>
@@ -41,6 +45,7 @@ export function QueryTable({ graph, queries, batch, colour }: Props): JSX.Elemen
             <td class="number" data-label="p50">{milliseconds(metrics?.latency_ms_p50)}</td>
             <td class="number" data-label="p99">{milliseconds(metrics?.latency_ms_p99)}</td>
             <td data-label="complete since" title={complete.advice}>{complete.text}{complete.advice !== "" && <span class="visually-hidden">. {complete.advice}</span>}</td>
+            <td data-label="checked">{known?.correctness === undefined ? UNKNOWN : <CorrectnessLight light={lightOf(known.correctness, null)} />}</td>
           </tr>
         );
       }}

@@ -19,6 +19,7 @@ import { DiffSummary } from "./DiffSummary";
 import { EpochErrors } from "./EpochErrors";
 import { EpochScrubber } from "./EpochScrubber";
 import { EpochTable } from "./EpochTable";
+import { ForecastTable } from "./ForecastTable";
 import { HeaderNumbers } from "./HeaderNumbers";
 import { PhysicalView } from "./PhysicalView";
 import { PlanReceipt } from "./PlanReceipt";
@@ -37,7 +38,7 @@ interface Props {
   readonly operator: boolean;
 }
 
-const TABS = ["Stores", "Steps", "Streams", "Queries", "Results", "Batches", "Epochs", "Receipt", "Plan", "Log"] as const;
+const TABS = ["Stores", "Steps", "Streams", "Queries", "Results", "Batches", "Epochs", "Receipt", "Forecasts", "Plan", "Log"] as const;
 const REFRESH_MS = 5000;
 
 export function Topology({ name, colour, operator }: Props): JSX.Element {
@@ -152,6 +153,7 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
               </>
             )}
             {tab === "Receipt" && planGraph !== null && <PlanReceipt plan={plan} graph={planGraph} alternatives={alternatives.value} problem={alternatives.problem} shown={method} onShow={setMethod} />}
+            {tab === "Forecasts" && <ForecastTable name={name} />}
             {tab === "Plan" && <pre class="explain" tabIndex={0}>{plan.text}</pre>}
           </div>
           {tab === "Stores" && <ResultsTail queries={queries} />}

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 const SIGNS: Readonly<Record<string, string>> = {
   running: "▶",
   idle: "◦",
+  "waiting for a plan": "…",
   starting: "…",
   deploying: "…",
   planning: "…",
@@ -17,7 +18,7 @@ const SIGNS: Readonly<Record<string, string>> = {
 
 export function StatusBadge({ state, title }: { state: string; title?: string | null }): JSX.Element {
   return (
-    <span class={`status status-${state}`} {...(title === null || title === undefined ? {} : { title })}>
+    <span class={`status status-${state.replaceAll(" ", "-")}`} {...(title === null || title === undefined ? {} : { title })}>
       <span aria-hidden="true">{SIGNS[state] ?? "·"}</span> {state}
     </span>
   );

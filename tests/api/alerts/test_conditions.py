@@ -40,6 +40,7 @@ def observed(**changes: object) -> Observed:
         (observed(waiting_since=NOW - timedelta(seconds=30)), []),
         (observed(waiting_since=NOW - timedelta(seconds=31)), ["stuck"]),
         (observed(waiting_since=NOW - timedelta(seconds=31), wanted=False), []),
+        (observed(differing={"pairs": "1 missing"}), ["differs"]),
     ],
 )
 def test_what_is_told(seen: Observed, kinds: list[str]) -> None:

@@ -48,7 +48,17 @@ def test_before_the_first_event_all_is_unknown(as_teammate: Client, topology: To
         "switches": [],
         "epochs": [],
         "statistics": None,
-        "queries": [{"id": query.pk, "name": "windy", "version": 1, "suspended": None, "pinned": None}],
+        "given_up": None,
+        "queries": [
+            {
+                "id": query.pk,
+                "name": "windy",
+                "version": 1,
+                "suspended": None,
+                "pinned": None,
+                "correctness": None,
+            }
+        ],
     }
 
 

@@ -47,7 +47,8 @@ def test_a_deployed_query_is_planned_once(as_owner: Client, post: Post, query: Q
         "error": None,
     }
     (answered,) = document["queries"]
-    assert answered == {"id": query.pk, "name": "windy", "version": 1, "suspended": None, "pinned": None}
+    nothing = {"suspended": None, "pinned": None, "correctness": None}
+    assert answered == {"id": query.pk, "name": "windy", "version": 1, **nothing}
     assert document["streams"] == ["arrivals", "departures", "weather"]
     plan = as_owner.get(f"{URL}graph/").json()
     assert plan["plan_id"] == "flights.1"

@@ -1,0 +1,33 @@
+from typing import Any
+
+from django.db import migrations, models
+
+
+def forget_differing(apps: Any, schema_editor: Any) -> None:
+    """The kind that the release before does not know."""
+    apps.get_model("alerts", "Alert").objects.filter(kind="differs").delete()
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("alerts", "0003_forget_suspended"),
+    ]
+
+    operations = [
+        migrations.AlterField(
+            model_name="alert",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("failed", "failed"),
+                    ("lag", "lag"),
+                    ("stuck", "stuck"),
+                    ("suspended", "suspended"),
+                    ("differs", "differs"),
+                    ("test", "test"),
+                ],
+                max_length=9,
+            ),
+        ),
+        migrations.RunPython(migrations.RunPython.noop, forget_differing),
+    ]

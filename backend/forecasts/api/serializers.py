@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from backend.forecasts.models import Forecast
+
+
+class ForecastsRequestSerializer(serializers.Serializer[Any]):
+    topology = serializers.CharField(default="", allow_blank=True, max_length=63)
+    limit = serializers.IntegerField(min_value=1, max_value=500, default=50)
+
+
+class ForecastSerializer(serializers.ModelSerializer[Forecast]):
+    """How many tuples the stores that a query needs were forecast to hold, and what they held."""
+
+    query = serializers.CharField(source="query.name")
+    topology = serializers.CharField(source="topology.name")
+    state = serializers.ChoiceField(choices=Forecast.State.choices)
+
+    class Meta:
+        model = Forecast
+        fields = (
+            "query",
+            "version",
+            "topology",
+            "plan_id",
+            "made_at",
+            "low",
+            "expected",
+            "high",
+            "state",
+            "observed",
+            "judged_at",
+        )
+        read_only_fields = fields
+
+
+class ForecastsSerializer(serializers.Serializer[Any]):
+    """How often forecasts of state held, over all that were made, and the newest of them."""
+
+    judged = serializers.IntegerField()
+    held = serializers.IntegerField()
+    open = serializers.IntegerField(help_text="their windows are not full yet")
+    overtaken = serializers.IntegerField(help_text="their plan was exchanged before")
+    newest = ForecastSerializer(many=True)

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from backend.forecasts import queries
+from backend.forecasts.api.serializers import ForecastsRequestSerializer, ForecastsSerializer
+
+
+class Forecasts(APIView):
+    """How often forecasts of state held."""
+
+    @extend_schema(parameters=[ForecastsRequestSerializer], responses=ForecastsSerializer)
+    def get(self, request: Request) -> Response:
+        form = ForecastsRequestSerializer(data=request.query_params)
+        form.is_valid(raise_exception=True)
+        topology, limit = form.validated_data["topology"], form.validated_data["limit"]
+        document = {
+            **asdict(queries.hit_rate(topology)),
+            "newest": queries.forecasts(topology)[:limit],
+        }
+        return Response(ForecastsSerializer(document).data)

@@ -1,0 +1,57 @@
+"""How many tuples a store will hold, as an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+
+from optimizer.catalog import Catalog
+from optimizer.estimate import estimate
+from optimizer.explain.forecast import AtEnd
+from optimizer.graph import GraphStore
+from optimizer.plan import Plan
+from optimizer.statistics import DefaultStatistics, Interval, LayeredStatistics
+
+RUN_SHARE = 1 / 8
+"""Tuples leave a store in runs that span at most this share of its retention (`jobs.store`)."""
+
+
+def kept_beyond(store: GraphStore, catalog: Catalog) -> float:
+    """The share of its windows that a store may hold on top of them; 0 if it forgets nothing.
+
+    The watermark stays behind the newest tuple by the streams' lateness, and a run stays as long as a
+    part of it is needed: 15 s of lateness and windows of 60 s make 15 / 60 + 1 / 8 = 0.375.
+    """
+    retentions = [retention for retention in store.retention_us if retention is not None]
+    if not retentions or min(retentions) <= 0:
+        return 0.0
+    latest = max(catalog[one.stream].lateness for one in store.inputs) / timedelta(microseconds=1)
+    return latest / min(retentions) + RUN_SHARE
+
+
+def widened(held: Interval, beyond: float) -> Interval:
+    """What lies in the windows, with what is kept beyond them at the high end."""
+    return Interval(held.low, held.expected, held.high * (1.0 + beyond))
+
+
+def held_by_store(plan: Plan) -> dict[str, Interval]:
+    """Tuples that every store of a plan holds once its windows are full, by its id."""
+    known = LayeredStatistics((plan.statistics, DefaultStatistics()))
+    low, expected, high = (
+        estimate(plan.graph, AtEnd(known, end), plan.setting.horizon_s).stores
+        for end in ("low", "expected", "high")
+    )
+    return {
+        store.id: widened(
+            Interval(low[store.id], expected[store.id], high[store.id]), kept_beyond(store, plan.catalog)
+        )
+        for store in plan.graph.stores
+    }
+
+
+def total(stores: Iterable[str], held: Mapping[str, Interval]) -> Interval:
+    """Several stores together; the ends add up, because one cause (a rate) moves several of them."""
+    found = [held[store] for store in stores]
+    return Interval(
+        sum(one.low for one in found), sum(one.expected for one in found), sum(one.high for one in found)
+    )

@@ -1,0 +1,39 @@
+"""How good forecasts have been."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+
+from backend.forecasts.models import Forecast
+
+
+@dataclass(frozen=True, slots=True)
+class HitRate:
+    """Of all forecasts whose time has come, how many held."""
+
+    judged: int
+    held: int
+    open: int
+    """Their windows are not full yet."""
+    overtaken: int
+    """Their plan was exchanged before."""
+
+
+def forecasts(topology: str) -> QuerySet[Forecast]:
+    """Newest first; of all topologies if none is named."""
+    found = Forecast.objects.select_related("query", "topology")
+    return found.filter(topology__name=topology) if topology else found
+
+
+def hit_rate(topology: str) -> HitRate:
+    """Over every forecast of a topology, or of all."""
+    states = list(forecasts(topology).order_by().values_list("state", flat=True))
+    held, missed = states.count(Forecast.State.HELD), states.count(Forecast.State.MISSED)
+    return HitRate(
+        judged=held + missed,
+        held=held,
+        open=states.count(Forecast.State.OPEN),
+        overtaken=states.count(Forecast.State.OVERTAKEN),
+    )

@@ -1,0 +1,168 @@
+"""Checking the running queries, one topology at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+
+from backend.bus import connection
+from backend.catalog.language import parse_versions
+from backend.oracle.comparison import compare
+from backend.oracle.ledger import Ledger, told_batches
+from backend.oracle.models import Check, Light, Verdict
+from backend.oracle.published import published
+from backend.oracle.queries import light_of
+from backend.oracle.reference import reference
+from backend.oracle.span import CannotCheck, choose_span
+from backend.streams.queries import load_catalog
+from backend.topologies.models import Desired, Plan, Topology, TopologyQuery
+from optimizer.catalog import Catalog
+from optimizer.errors import InputError
+
+BUDGET_SECONDS = 0.5
+"""Of one round over a topology's queries; what does not fit comes first in the next round. A check that
+was begun is finished."""
+KEPT = 100
+"""Checks of a query."""
+_LEASE_S = 120
+
+
+def due_topologies() -> list[int]:
+    """The topologies whose queries are to be checked; none if checks are turned off."""
+    if not settings.MILLRACE_CHECK_SECONDS:
+        return []
+    return list(Topology.objects.filter(desired=Desired.RUNNING).values_list("pk", flat=True))
+
+
+def check_topology(topology_id: int, now: datetime) -> int:
+    """Check the queries whose turn it is, longest unchecked first; returns how many were.
+
+    Nothing happens while another worker is at the same topology, and nothing is written of a query for
+    which no batch came since its last check.
+    """
+    topology = Topology.objects.filter(pk=topology_id).first()
+    if topology is None:
+        return 0
+    with _alone(topology) as mine:
+        return _check_due(topology, now) if mine else 0
+
+
+@contextmanager
+def _alone(topology: Topology) -> Iterator[bool]:
+    """True for one worker at a time; a worker that dies has it for _LEASE_S."""
+    key = f"millrace:oracle:{topology.name}"
+    mine = bool(connection().set(key, "1", nx=True, ex=_LEASE_S))
+    try:
+        yield mine
+    finally:
+        if mine:
+            connection().delete(key)
+
+
+def _check_due(topology: Topology, now: datetime) -> int:
+    deployed = topology.answered.select_related("query", "version__query", "light__newest")
+    since = now - timedelta(seconds=settings.MILLRACE_CHECK_SECONDS)
+    waiting: list[tuple[datetime, int, TopologyQuery]] = []
+    for one in deployed:
+        light = light_of(one)
+        if light is None or light.newest.at <= since:
+            waiting.append(
+                (datetime.min.replace(tzinfo=now.tzinfo) if light is None else light.newest.at, one.pk, one)
+            )
+    if not waiting:
+        return 0
+    ledger = Ledger(told_batches(topology.name))
+    catalog = load_catalog()
+    began = time.monotonic()
+    checked = 0
+    for _, _, deployment in sorted(waiting):
+        if time.monotonic() - began > BUDGET_SECONDS:
+            break
+        made = check_query(deployment, topology, ledger, catalog, now)
+        if made is not None and _keep(deployment, made):
+            checked += 1
+    return checked
+
+
+def check_query(
+    deployment: TopologyQuery, topology: Topology, ledger: Ledger, catalog: Catalog, now: datetime
+) -> Check | None:
+    """Compare what a query published in its newest unchecked batches; None if there are none.
+
+    The check is not stored.
+    """
+    began = time.monotonic()
+    light = light_of(deployment)
+    made = Check(
+        query=deployment.query, topology=topology, version=deployment.version.number, at=now, plan_id=""
+    )
+    try:
+        (query,) = parse_versions([deployment.version], catalog).values()
+        streams = {source.stream for source in query.inputs}
+        checked = None if light is None else light.newest.last_batch
+        span = choose_span(ledger, query.name, streams, _answering(deployment), checked)
+        if span is None:
+            return None
+        made.plan_id = span.batches[-1].plan_id
+        made.first_batch, made.last_batch = span.numbers[0], span.numbers[-1]
+        told = {batch.batch: batch.queries[query.name].results for batch in span.batches}
+        made.results = sum(told.values())
+        found = reference(query, catalog, ledger, span)
+        made.tuples, made.event_from, made.event_to = found.tuples, found.event_from, found.event_to
+        names = [output.name for output in query.outputs]
+        difference = compare(names, found.by_batch, told, published(topology.name, query.name, told))
+    except (CannotCheck, InputError) as error:
+        made.verdict, made.reason = Verdict.UNCHECKED, str(error)
+    else:
+        made.expected, made.compared = difference.expected, difference.compared
+        made.missing, made.extra = difference.missing, difference.extra
+        possible = sum(one.possible.total() for one in found.by_batch.values())
+        if difference.missing or difference.extra:
+            made.verdict, made.examples = Verdict.DIFFERS, difference.examples.model_dump_json()
+        elif possible and not difference.expected and not made.results:
+            made.verdict, made.reason = Verdict.UNCHECKED, "its windows are still filling"
+        else:
+            made.verdict = Verdict.EQUAL
+    made.seconds = time.monotonic() - began
+    return made
+
+
+def _answering(deployment: TopologyQuery) -> Callable[[str], bool]:
+    """Whether a plan answers the deployed version, by the plan's id."""
+    known: dict[str, bool] = {}
+
+    def answers(plan_id: str) -> bool:
+        if plan_id not in known:
+            plans = Plan.objects.filter(topology=deployment.topology_id, plan_id=plan_id)
+            known[plan_id] = plans.filter(versions=deployment.version_id).exists()
+        return known[plan_id]
+
+    return answers
+
+
+def _keep(deployment: TopologyQuery, made: Check) -> bool:
+    """Store a check and what it makes of the light; False if the deployment has gone meanwhile."""
+    with transaction.atomic():
+        present = TopologyQuery.objects.select_for_update().filter(
+            pk=deployment.pk, topology=made.topology, version=deployment.version_id
+        )
+        if not present.exists():
+            return False
+        before = light_of(deployment)
+        differed_at = None if before is None else before.differed_at
+        made.save()
+        Light.objects.update_or_create(
+            deployment=deployment,
+            defaults={
+                "newest": made,
+                "differed_at": made.at if made.verdict == Verdict.DIFFERS else differed_at,
+            },
+        )
+        oldest = Check.objects.filter(query=made.query).values_list("pk", flat=True)[KEPT : KEPT + 1]
+        Check.objects.filter(query=made.query, pk__lte=max(oldest, default=0)).delete()
+    return True

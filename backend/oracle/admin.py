@@ -1,0 +1,9 @@
+from django.contrib import admin
+
+from backend.oracle.models import Check
+
+
+@admin.register(Check)
+class CheckAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("query", "topology", "at", "verdict", "results", "missing", "extra")
+    list_filter = ("verdict",)

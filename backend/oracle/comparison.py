@@ -1,0 +1,131 @@
+"""Two multisets of results, one from the job and one from DuckDB, batch by batch."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from backend.oracle.published import Published
+from backend.streams.values import shown
+from optimizer.types import ColumnType
+
+MOST_EXAMPLES = 3
+Row = tuple[object, ...]
+
+
+class Examples(BaseModel):
+    """Results that only one side has, at most MOST_EXAMPLES of each, by column; values as JSON."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    missing: tuple[dict[str, Any], ...] = ()
+    extra: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """DuckDB's results of one batch."""
+
+    required: Counter[Row]
+    """Those that the query must have published."""
+    possible: Counter[Row]
+    """And those that it may have: their partners arrived late, or before the query had full windows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    expected: int
+    """Results that must be there."""
+    compared: int
+    """Published results that were compared by their values."""
+    missing: int
+    extra: int
+    examples: Examples
+
+
+def compare(
+    names: Sequence[str],
+    expected: Mapping[int, Expected],
+    told: Mapping[int, int],
+    tail: Mapping[int, Published],
+) -> Difference:
+    """What is missing and what is too much.
+
+    Where the tail has a batch whole, values are compared. Where it was cut, what is left of it must be
+    possible and the number that the job told must fit.
+
+    Args:
+        names: the query's outputs, in order.
+        expected: DuckDB's results, by batch.
+        told: how many results the job told of each batch.
+        tail: what the live tail has of each batch.
+    """
+    missing: Counter[Row] = Counter()
+    extra: Counter[Row] = Counter()
+    uncounted_missing = uncounted_extra = compared = 0
+    for batch, wanted in expected.items():
+        part = tail[batch]
+        rows = Counter(as_row(names, row) for row in part.rows)
+        compared += rows.total()
+        wrong = rows - wanted.possible
+        extra += wrong
+        if part.whole:
+            missing += wanted.required - rows
+        # What the job counted and the tail no longer has, or never had, can only be counted.
+        lacking = 0 if part.whole else max(0, wanted.required.total() - told[batch])
+        uncounted_missing += lacking
+        uncounted_extra += max(0, told[batch] - wanted.possible.total() - wrong.total())
+    return Difference(
+        expected=sum(one.required.total() for one in expected.values()),
+        compared=compared,
+        missing=missing.total() + uncounted_missing,
+        extra=extra.total() + uncounted_extra,
+        examples=Examples(missing=_examples(names, missing), extra=_examples(names, extra)),
+    )
+
+
+def as_row(names: Sequence[str], published: Mapping[str, Any]) -> Row:
+    """A published result as something to compare; a column that it lacks is NULL."""
+    return tuple(_number(published.get(name)) for name in names)
+
+
+def as_published(values: Iterable[object], types: Sequence[ColumnType]) -> Row:
+    """DuckDB's values as the job publishes them (`jobs.sinks.tail.to_json`).
+
+    >>> as_published([1.0, float("nan"), b"a"], [ColumnType.DOUBLE, ColumnType.DOUBLE, ColumnType.BINARY])
+    (1.0, None, 'YQ==')
+    """
+    return tuple(_value(value, kind) for value, kind in zip(values, types, strict=True))
+
+
+def _value(value: object, kind: ColumnType) -> object:
+    match value:
+        case float() if not math.isfinite(value):
+            return None
+        case timedelta():
+            return _number(value.total_seconds())
+        case bytes():
+            return base64.b64encode(value).decode()
+        case datetime() | date():
+            return shown(value)
+        case int() if kind is ColumnType.DOUBLE:
+            return _number(float(value))
+        case _:
+            return _number(value)
+
+
+def _number(value: object) -> object:
+    """Equal numbers are equal whatever their type and sign of zero; floats to 12 digits."""
+    return float(f"{value:.12g}") + 0.0 if isinstance(value, float) else value
+
+
+def _examples(names: Sequence[str], rows: Counter[Row]) -> tuple[dict[str, Any], ...]:
+    first = sorted(rows, key=repr)[:MOST_EXAMPLES]
+    return tuple(dict(zip(names, row, strict=True)) for row in first)

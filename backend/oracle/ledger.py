@@ -1,0 +1,99 @@
+"""What a topology's newest batches read and answered, as its job told it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from backend.bus import connection
+from jobs.protocol import events_key
+
+_PAGE = 200
+
+
+class _Told(BaseModel):
+    """Of an event what the oracle needs; stores and edges are not even read."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class StreamPart(_Told):
+    """A stream in one batch, as `jobs.protocol.StreamMetrics`."""
+
+    accepted: int
+    late: int
+    undecodable: int
+    max_event_time: datetime | None
+    position: str | None = None
+
+    @property
+    def read(self) -> int:
+        return self.accepted + self.late + self.undecodable
+
+
+class QueryPart(_Told):
+    """A query in one batch, as `jobs.protocol.QueryMetrics`."""
+
+    results: int
+    missing_before: datetime | None = None
+
+
+class Batch(_Told):
+    batch: int
+    plan_id: str
+    streams: dict[str, StreamPart]
+    queries: dict[str, QueryPart]
+
+
+class Ledger:
+    """Batches by their age, 0 for the newest, without a gap; read as far as somebody looks."""
+
+    def __init__(self, told: Iterator[Batch]) -> None:
+        self._told = told
+        self._read: list[Batch] = []
+
+    def get(self, age: int) -> Batch | None:
+        """None behind the oldest batch that is known."""
+        while len(self._read) <= age:
+            batch = next(self._told, None)
+            if batch is None:
+                return None
+            self._read.append(batch)
+        return self._read[age]
+
+    def begins_with(self, age: int) -> bool:
+        """True if the batch of this age is the topology's first: nothing was read before it."""
+        batch = self.get(age)
+        return batch is not None and batch.batch == 0
+
+
+def told_batches(topology: str) -> Iterator[Batch]:
+    """The topology's batches, newest first, up to the first gap.
+
+    A batch that was done again after a crash is told again; the newest telling counts.
+    """
+    last: int | None = None
+    end = "+"
+    while entries := connection().xrevrange(events_key(topology), max=end, count=_PAGE):
+        for entry, fields in entries:
+            end = f"({entry}"
+            batch = _batch(fields.get("message", ""))
+            if batch is None or batch.batch == last:
+                continue
+            if last is not None and batch.batch != last - 1:
+                # Events were lost, or the topology began anew: numbers before mean other batches.
+                return
+            last = batch.batch
+            yield batch
+
+
+def _batch(message: str) -> Batch | None:
+    """None for every other event, and for one that a job of another release wrote."""
+    if '"type":"batch"' not in message:
+        return None
+    try:
+        return Batch.model_validate_json(message)
+    except ValidationError:
+        return None

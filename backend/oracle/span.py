@@ -1,0 +1,175 @@
+"""Which batches a check looks at, and which stretches of the streams belong to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from backend.oracle.ledger import Batch, Ledger, StreamPart
+
+MOST_BATCHES = 64
+MOST_STARTS = 5_000
+"""Tuples that arrive in the batches of one check; a single batch may have more."""
+MOST_RESULTS = 1_000
+"""As many as the live tail keeps; a single batch may have more."""
+MOST_BACK = 7_500
+"""Batches that are looked back for what lies in the windows."""
+MOST_TUPLES = 50_000
+"""Tuples of one stream that are read."""
+_BEGINNING = "0-0"
+
+
+class CannotCheck(Exception):
+    """Nothing can be compared; says why, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Consecutive intervals of a stream, one per batch that read it."""
+
+    after: str
+    """The entry behind which the first one begins."""
+    bounds: tuple[str, ...]
+    """The last entry of each."""
+    parts: tuple[StreamPart, ...]
+    """What the job said of each."""
+
+    @property
+    def read(self) -> int:
+        """Tuples that the job found there."""
+        return sum(part.read for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Batches whose results are compared."""
+
+    batches: tuple[Batch, ...]
+    """Oldest first."""
+    age: int
+    """Of the oldest one in the ledger."""
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return tuple(batch.batch for batch in self.batches)
+
+
+def choose_span(
+    ledger: Ledger,
+    query: str,
+    streams: Collection[str],
+    is_answered: Callable[[str], bool],
+    checked: int | None,
+) -> Span | None:
+    """The newest batches that answered the query and were not checked yet; None if there are none.
+
+    Args:
+        ledger: of the query's topology.
+        query: its name.
+        streams: what it reads.
+        is_answered: says by a plan's id whether that plan answers the version in question.
+        checked: the last batch that was checked.
+    Raises:
+        CannotCheck: the newest batch answered it, but does not tell enough.
+    """
+    newest = ledger.get(0)
+    if newest is None:
+        return None
+    if checked is not None and checked > newest.batch:
+        # The topology began anew.
+        checked = None
+    chosen: list[Batch] = []
+    arrived = results = 0
+    while len(chosen) < MOST_BATCHES:
+        age = len(chosen)
+        batch = ledger.get(age)
+        part = None if batch is None else batch.queries.get(query)
+        if batch is None or part is None or not is_answered(batch.plan_id):
+            break
+        if checked is not None and batch.batch <= checked:
+            break
+        problem = _untold(ledger, age, batch, streams)
+        if problem is not None:
+            if not chosen:
+                raise CannotCheck(problem)
+            break
+        arrived += sum(batch.streams[stream].read for stream in streams)
+        results += part.results
+        if chosen and (arrived > MOST_STARTS or results > MOST_RESULTS):
+            break
+        chosen.append(batch)
+    return Span(tuple(reversed(chosen)), len(chosen) - 1) if chosen else None
+
+
+def _untold(ledger: Ledger, age: int, batch: Batch, streams: Collection[str]) -> str | None:
+    """What is not known of a batch's part of the streams; None if it can be checked."""
+    for stream in sorted(streams):
+        part = batch.streams.get(stream)
+        if part is None or part.position is None:
+            return f"{stream} is not kept in Redis, or its job is of an older release"
+        if position_before(ledger, age, stream) is None:
+            return f"where batch {batch.batch} began to read {stream} is no longer recorded"
+    return None
+
+
+def position_before(ledger: Ledger, age: int, stream: str) -> str | None:
+    """The last entry that was read before the batch of this age; None if that is not known.
+
+    A stream keeps its position while no plan reads it.
+    """
+    for older in range(age + 1, age + 1 + MOST_BACK):
+        batch = ledger.get(older)
+        if batch is None:
+            return _BEGINNING if ledger.begins_with(older - 1) else None
+        if stream in batch.streams:
+            return batch.streams[stream].position
+    return None
+
+
+def own_stretch(ledger: Ledger, span: Span, stream: str) -> Stretch:
+    """What arrived of a stream in the span, batch by batch."""
+    after = position_before(ledger, span.age, stream)
+    assert after is not None  # `choose_span` takes no other batches
+    parts = tuple(batch.streams[stream] for batch in span.batches)
+    return Stretch(after, tuple(_position(part, stream) for part in parts), parts)
+
+
+def stretch_before(ledger: Ledger, span: Span, stream: str, oldest: datetime | None) -> Stretch:
+    """What had arrived of a stream before the span and is not older than `oldest`, and perhaps more.
+
+    Args:
+        oldest: an event time; None for everything that ever arrived.
+    Raises:
+        CannotCheck: it reaches further back than what is recorded, or is too much.
+    """
+    parts: list[StreamPart] = []
+    read = 0
+    for age in range(span.age + 1, span.age + 1 + MOST_BACK):
+        batch = ledger.get(age)
+        if batch is None:
+            if not ledger.begins_with(age - 1):
+                break
+            return _stretch(_BEGINNING, parts, stream)
+        part = batch.streams.get(stream)
+        if part is None:
+            continue
+        reached = part.max_event_time
+        if reached is None or (oldest is not None and reached < oldest):
+            return _stretch(_position(part, stream), parts, stream)
+        parts.append(part)
+        read += part.read
+        if read > MOST_TUPLES:
+            raise CannotCheck(f"its windows hold more than {MOST_TUPLES:,} tuples of {stream}")
+    raise CannotCheck(f"its windows reach further back in {stream} than the batches that are recorded")
+
+
+def _stretch(after: str, newest_first: list[StreamPart], stream: str) -> Stretch:
+    parts = tuple(reversed(newest_first))
+    return Stretch(after, tuple(_position(part, stream) for part in parts), parts)
+
+
+def _position(part: StreamPart, stream: str) -> str:
+    if part.position is None:
+        raise CannotCheck(f"{stream} is not kept in Redis, or its job is of an older release")
+    return part.position

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from celery import shared_task
+from django.utils import timezone
+
+from backend.oracle import actions
+
+
+@shared_task(name="oracle.check")
+def check(topology_id: int) -> None:
+    """Compare what a topology's queries published with a batch join of what they read."""
+    actions.check_topology(topology_id, timezone.now())
+
+
+@shared_task(name="oracle.check_all")
+def check_all() -> None:
+    """Look for queries whose turn it is; a fault of one topology does not keep the others waiting."""
+    for topology_id in actions.due_topologies():
+        check.apply_async((topology_id,), expires=10.0)

@@ -1,0 +1,91 @@
+"""What operators say of one query: where it must be answered, and that it may cost more."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from backend.catalog.models import Query
+from backend.topologies import allowances, pins, placement
+
+
+class PinSerializer(serializers.Serializer[Any]):
+    """The topology to which a query is pinned."""
+
+    topology = serializers.RegexField(
+        r"\A[a-z][a-z0-9_-]{0,62}\Z", allow_null=True, help_text="null: wherever the optimizer puts it"
+    )
+
+
+class AllowanceSerializer(serializers.Serializer[Any]):
+    """Whether a query may cost more than its team's limits say."""
+
+    allowed = serializers.BooleanField()
+
+
+class _Word(APIView, ABC):
+    """One value that everybody reads and operators write."""
+
+    document: type[serializers.Serializer[Any]]
+    """With one field, which is the value."""
+
+    def get(self, request: Request, pk: int) -> Response:
+        return self._answer(get_object_or_404(Query, pk=pk))
+
+    def put(self, request: Request, pk: int) -> Response:
+        query = get_object_or_404(Query, pk=pk)
+        form = self.document(data=request.data)
+        form.is_valid(raise_exception=True)
+        (value,) = form.validated_data.values()
+        self.write(request.user, query, value)
+        return self._answer(query)
+
+    def _answer(self, query: Query) -> Response:
+        (name,) = self.document().fields
+        return Response(self.document({name: self.read(query)}).data)
+
+    @abstractmethod
+    def read(self, query: Query) -> Any: ...
+
+    @abstractmethod
+    def write(self, account: AbstractBaseUser, query: Query, value: Any) -> None: ...
+
+
+@extend_schema_view(
+    get=extend_schema(operation_id="query_pin", responses=PinSerializer),
+    put=extend_schema(operation_id="pin_query", request=PinSerializer, responses=PinSerializer),
+)
+class QueryPinned(_Word):
+    """Which topology must answer the query, if an operator said so."""
+
+    document = PinSerializer
+
+    def read(self, query: Query) -> str | None:
+        return placement.pinned_to(query)
+
+    def write(self, account: AbstractBaseUser, query: Query, value: str | None) -> None:
+        pins.pin_query(account, query, value)
+
+
+@extend_schema_view(
+    get=extend_schema(operation_id="query_allowance", responses=AllowanceSerializer),
+    put=extend_schema(operation_id="allow_query", request=AllowanceSerializer, responses=AllowanceSerializer),
+)
+class QueryAllowed(_Word):
+    """An operator's word that the limits do not hold for the query."""
+
+    document = AllowanceSerializer
+
+    def read(self, query: Query) -> bool:
+        return allowances.is_allowed(query)
+
+    def write(self, account: AbstractBaseUser, query: Query, value: bool) -> None:
+        allowances.allow_query(account, query, value)

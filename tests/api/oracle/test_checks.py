@@ -1,0 +1,322 @@
+"""What the oracle makes of what a job read, published and told; a real Redis, a real DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import redis
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
+
+from backend.alerts.watching import observe
+from backend.catalog.actions import add_version, create_query
+from backend.catalog.models import Query
+from backend.oracle import actions, reference, span
+from backend.oracle.models import Check, Light, Verdict
+from backend.streams.models import Stream
+from backend.topologies import planning
+from backend.topologies.actions import deploy_query
+from backend.topologies.models import Plan, Topology
+from jobs.protocol import events_key, results_key, stream_key
+from tests.api.conftest import TWO_WAY
+from tests.api.told import ToldJob, at
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+TAIL = results_key("flights", "pairs")
+
+
+@pytest.fixture
+def pairs(streams: dict[str, Stream], owner: User) -> Query:
+    return create_query(owner, "pairs", TWO_WAY)
+
+
+@pytest.fixture
+def topology(pairs: Query, owner: User) -> Topology:
+    deploy_query(owner, pairs, "flights")
+    topology = Topology.objects.get()
+    assert planning.plan_newest(topology.pk)
+    return topology
+
+
+@pytest.fixture
+def job(topology: Topology, bus: redis.Redis) -> ToldJob:
+    return ToldJob(bus, Plan.objects.get().plan_id, "pairs", ("departures", "weather"))
+
+
+@pytest.fixture
+def checked(topology: Topology) -> Callable[[], Check | None]:
+    """One round of the oracle, later than the last; the check that it made."""
+    later = iter(NOW + timedelta(hours=n) for n in range(100))
+
+    def look() -> Check | None:
+        before = set(Check.objects.values_list("pk", flat=True))
+        made = actions.check_topology(topology.pk, next(later))
+        fresh = list(Check.objects.exclude(pk__in=before))
+        assert made == len(fresh)
+        return fresh[0] if fresh else None
+
+    return look
+
+
+def flight(minute: float, name: str, origin: str = "JFK") -> dict[str, Any]:
+    return {"at": at(minute), "flight": name, "origin": origin}
+
+
+def wind(minute: float, speed: float, origin: str = "JFK") -> dict[str, Any]:
+    return {"at": at(minute), "wind": speed, "origin": origin}
+
+
+def pair(name: str, speed: float) -> dict[str, Any]:
+    return {"flight": name, "wind": speed}
+
+
+def test_equal_results_are_equal_also_with_partners_of_earlier_batches(
+    job: ToldJob, checked: Callable[[], Check | None]
+) -> None:
+    job.batch({"departures": [flight(0, "A"), flight(1, "B", "LGA")], "weather": []}, [])
+    job.batch({"weather": [wind(30, 20.5)]}, [pair("A", 20.5)])
+    first = checked()
+    assert first is not None
+    assert (first.verdict, first.first_batch, first.last_batch) == (Verdict.EQUAL, 0, 1)
+    assert (first.results, first.expected, first.compared, first.tuples) == (1, 1, 1, 3)
+    assert (first.event_from, first.event_to) == (
+        datetime(2013, 1, 1, 10, tzinfo=UTC),
+        datetime(2013, 1, 1, 10, 30, tzinfo=UTC),
+    )
+    # Only what came since is looked at; its partners came before. 61 minutes are more than an hour.
+    assert checked() is None
+    job.batch({"departures": [flight(61, "C"), flight(91, "D")]}, [pair("C", 20.5)])
+    second = checked()
+    assert second is not None
+    assert (second.verdict, second.first_batch, second.results) == (Verdict.EQUAL, 2, 1)
+    assert Light.objects.get().newest == second
+
+
+@pytest.mark.parametrize(
+    ("published", "missing", "extra"),
+    [
+        ([pair("A", 20), pair("B", 20)], 0, 0),
+        ([pair("A", 20)], 1, 0),
+        ([pair("A", 20), pair("B", 20), pair("B", 20)], 0, 1),
+        ([pair("A", 20), pair("B", 20), pair("C", 20)], 0, 1),
+        ([pair("A", 20), pair("B", 21)], 1, 1),
+        ([], 2, 0),
+    ],
+)
+def test_every_difference_is_found(
+    job: ToldJob,
+    checked: Callable[[], Check | None],
+    published: list[dict[str, Any]],
+    missing: int,
+    extra: int,
+) -> None:
+    job.batch({"departures": [flight(0, "A"), flight(0, "B")], "weather": [wind(0, 20)]}, published)
+    made = checked()
+    assert made is not None
+    assert (made.missing, made.extra) == (missing, extra)
+    assert made.verdict == (Verdict.DIFFERS if missing or extra else Verdict.EQUAL)
+
+
+def test_a_result_that_is_taken_out_of_the_tail_is_missed_and_told_of(
+    job: ToldJob,
+    checked: Callable[[], Check | None],
+    bus: redis.Redis,
+    as_viewer: Client,
+    pairs: Query,
+    topology: Topology,
+) -> None:
+    job.batch(
+        {"departures": [flight(0, "A"), flight(0, "B")], "weather": [wind(0, 20)]},
+        [pair("A", 20), pair("B", 20)],
+    )
+    bus.xdel(TAIL, bus.xrevrange(TAIL, count=1)[0][0])
+    made = checked()
+    assert made is not None
+    assert (made.verdict, made.missing, made.extra, made.results) == (Verdict.DIFFERS, 1, 0, 2)
+    (told,) = as_viewer.get(f"/api/queries/{pairs.pk}/checks/").json()
+    assert (told["verdict"], told["missing_rows"], told["extra_rows"]) == ("differs", [pair("B", 20)], [])
+    assert observe(topology).differing == {"pairs": "1 results missing and 0 too many in batches 0 to 0"}
+    document = as_viewer.get(f"/api/queries/{pairs.pk}/").json()["correctness"]
+    assert document == {"newest": told, "differed_at": told["at"]}
+    # The next results are right: the light remembers.
+    job.batch({"weather": [wind(1, 30)]}, [pair("A", 30), pair("B", 30)])
+    assert getattr(checked(), "verdict", None) == Verdict.EQUAL
+    (query,) = as_viewer.get("/api/topologies/flights/").json()["queries"]
+    assert (query["correctness"]["newest"]["verdict"], query["correctness"]["differed_at"]) == (
+        "equal",
+        told["at"],
+    )
+    assert observe(topology).differing == {}
+
+
+def test_tuples_that_were_too_late_are_not_expected(
+    job: ToldJob, checked: Callable[[], Check | None]
+) -> None:
+    job.batch({"weather": [wind(30, 20), wind(0, 99), wind(1, 98)]}, [], late={"weather": 2})
+    job.batch({"departures": [flight(31, "A"), flight(2, "B")]}, [pair("A", 20)], late={"departures": 1})
+    made = checked()
+    assert made is not None
+    assert (made.verdict, made.expected) == (Verdict.EQUAL, 1)
+
+
+def test_a_late_tuple_that_is_joined_may_meet_what_is_still_there(
+    job: ToldJob, checked: Callable[[], Check | None]
+) -> None:
+    Stream.objects.filter(name="weather").update(late="join")
+    job.batch(
+        {"departures": [flight(0, "A"), flight(0, "B"), flight(40, "C")], "weather": [wind(50, 1)]},
+        [pair("A", 1), pair("B", 1), pair("C", 1)],
+    )
+    job.batch({"weather": [wind(1, 20)]}, [pair("A", 20)], late={"weather": 1})
+    made = checked()
+    assert made is not None
+    assert (made.verdict, made.expected, made.results) == (Verdict.EQUAL, 3, 4)
+    job.batch({"weather": [wind(2, 30)]}, [pair("A", 31)], late={"weather": 1})
+    wrong = checked()
+    assert wrong is not None
+    assert (wrong.missing, wrong.extra) == (0, 1)
+
+
+def test_what_came_before_the_query_may_be_missing(job: ToldJob, checked: Callable[[], Check | None]) -> None:
+    begin = datetime(2013, 1, 1, 10, 30, tzinfo=UTC)
+    job.batch(
+        {"departures": [flight(0, "A"), flight(29, "B")], "weather": [wind(0, 20)]}, [], missing_before=begin
+    )
+    filling = checked()
+    assert filling is not None
+    assert (filling.verdict, filling.reason) == (Verdict.UNCHECKED, "its windows are still filling")
+    job.batch({"departures": [flight(10, "C"), flight(30, "D")]}, [], missing_before=begin)
+    made = checked()
+    assert made is not None
+    assert (made.verdict, made.expected, made.missing) == (Verdict.DIFFERS, 1, 1)
+
+
+def test_a_batch_with_more_results_than_the_tail_keeps_is_counted(
+    job: ToldJob, checked: Callable[[], Check | None], bus: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backend.oracle.published.MOST_ENTRIES", 2)
+    flights, results = [flight(0, name) for name in "ABC"], [pair(name, 20) for name in "ABC"]
+    job.batch({"departures": flights, "weather": [wind(0, 20)]}, results)
+    bus.xtrim(TAIL, maxlen=2, approximate=False)
+    made = checked()
+    assert made is not None
+    assert (made.verdict, made.results, made.compared) == (Verdict.EQUAL, 3, 2)
+    job.batch({"weather": [wind(1, 30)]}, [pair(name, 30) for name in "BC"], told=2)
+    bus.xtrim(TAIL, maxlen=2, approximate=False)
+    short = checked()
+    assert short is not None
+    assert (short.verdict, short.missing, short.extra) == (Verdict.DIFFERS, 1, 0)
+
+
+def test_what_is_gone_or_too_much_is_said(
+    job: ToldJob, checked: Callable[[], Check | None], bus: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job.batch({"departures": [flight(0, "A"), flight(1, "B")], "weather": []}, [])
+    bus.xtrim(stream_key("departures"), maxlen=1, approximate=False)
+    job.batch({"weather": [wind(2, 20)]}, [pair("A", 20), pair("B", 20)])
+    gone = checked()
+    assert gone is not None
+    assert gone.verdict == Verdict.UNCHECKED
+    assert gone.reason == "1 of 2 tuples of departures in its windows are no longer in Redis"
+    # Two hours later nothing of it is needed.
+    job.batch({"departures": [flight(180, "C")], "weather": [wind(180, 30)]}, [pair("C", 30)])
+    assert getattr(checked(), "verdict", None) == Verdict.EQUAL
+    with monkeypatch.context() as limited:
+        limited.setattr(span, "MOST_TUPLES", 0)
+        job.batch({"departures": [flight(182, "E")]}, [pair("E", 30)])
+        many = checked()
+        assert many is not None
+        assert many.reason == "its windows hold more than 0 tuples of departures"
+    # Events of before are lost: what lies in the windows cannot be known.
+    newest = bus.xrevrange(events_key("flights"), count=1)[0][0]
+    job.batch({"departures": [flight(183, "F")]}, [pair("F", 30)])
+    bus.xtrim(events_key("flights"), minid=newest, approximate=False)
+    lost = checked()
+    assert lost is not None
+    assert lost.reason == "its windows reach further back in departures than the batches that are recorded"
+
+
+def test_a_topic_and_an_older_job_are_not_checked(
+    job: ToldJob, checked: Callable[[], Check | None], bus: redis.Redis
+) -> None:
+    job.batch({"departures": [flight(0, "A")], "weather": [wind(0, 20)]}, [])
+    entry, fields = bus.xrevrange(events_key("flights"), count=1)[0]
+    bus.xdel(events_key("flights"), entry)
+    position = bus.xrevrange(stream_key("weather"), count=1)[0][0]
+    told = fields["message"].replace(f'"position":"{position}"', '"position":null')
+    bus.xadd(events_key("flights"), {"message": told})
+    made = checked()
+    assert made is not None
+    assert made.reason == "weather is not kept in Redis, or its job is of an older release"
+
+
+def test_a_new_version_begins_anew(
+    job: ToldJob, checked: Callable[[], Check | None], pairs: Query, owner: User, topology: Topology
+) -> None:
+    job.batch({"departures": [flight(0, "A")], "weather": [wind(0, 20)]}, [])
+    wrong = checked()
+    assert wrong is not None
+    assert wrong.verdict == Verdict.DIFFERS
+    add_version(owner, pairs, TWO_WAY.replace("1 HOUR", "2 HOURS"))
+    deploy_query(owner, Query.objects.get(pk=pairs.pk), "flights")
+    topology.refresh_from_db()
+    assert planning.plan_newest(topology.pk)
+    # The job still runs the plan of the version before.
+    job.batch({"weather": [wind(1, 30)]}, [])
+    assert checked() is None
+    job.plan_id = Plan.objects.latest("pk").plan_id
+    job.batch({"weather": [wind(90, 40)]}, [pair("A", 40)])
+    made = checked()
+    assert made is not None
+    assert (made.verdict, made.first_batch, made.version) == (Verdict.EQUAL, 2, 2)
+    assert Light.objects.get().differed_at is None
+
+
+def test_turns(job: ToldJob, topology: Topology, bus: redis.Redis, settings: Settings, owner: User) -> None:
+    job.batch({"departures": [flight(0, "A")], "weather": [wind(0, 20)]}, [pair("A", 20)])
+    settings.MILLRACE_CHECK_SECONDS = 0.0
+    assert actions.due_topologies() == []
+    settings.MILLRACE_CHECK_SECONDS = 60.0
+    assert actions.due_topologies() == [topology.pk]
+    # Another worker is at it.
+    bus.set("millrace:oracle:flights", "1")
+    assert actions.check_topology(topology.pk, NOW) == 0
+    bus.delete("millrace:oracle:flights")
+    assert actions.check_topology(topology.pk, NOW) == 1
+    job.batch({"weather": [wind(1, 30)]}, [pair("A", 30)])
+    assert actions.check_topology(topology.pk, NOW + timedelta(seconds=59)) == 0
+    assert actions.check_topology(topology.pk, NOW + timedelta(seconds=60)) == 1
+    assert not bus.exists("millrace:oracle:flights")
+
+
+def test_only_so_many_checks_are_kept(
+    job: ToldJob, checked: Callable[[], Check | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(actions, "KEPT", 2)
+    for minute in range(4):
+        job.batch({"weather": [wind(minute, 20)]}, [])
+        checked()
+    assert [check.last_batch for check in Check.objects.all()] == [3, 2]
+
+
+def test_a_cross_product_does_not_sink_the_worker(
+    streams: dict[str, Stream], owner: User, bus: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sql = (
+        "SELECT a.wind FROM weather [RANGE 1 HOUR] AS a CROSS JOIN weather [RANGE 1 HOUR] AS b "
+        "CROSS JOIN weather [RANGE 1 HOUR] AS c WHERE a.wind + b.wind + c.wind < 0"
+    )
+    deploy_query(owner, create_query(owner, "product", sql), "flights")
+    topology = Topology.objects.get()
+    assert planning.plan_newest(topology.pk)
+    monkeypatch.setattr(reference, "SECONDS", 0.2)
+    ToldJob(bus, Plan.objects.get().plan_id, "product", ("weather",)).batch(
+        {"weather": [wind(0, speed) for speed in range(1500)]}, []
+    )
+    assert actions.check_topology(topology.pk, NOW) == 1
+    made = Check.objects.get()
+    assert made.reason == "the batch join of its windows takes longer than 0.2 s"

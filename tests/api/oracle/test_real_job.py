@@ -1,0 +1,99 @@
+"""The oracle beside a real streaming job: its results are equal, until somebody takes one away."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import redis
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from backend.catalog.models import Query
+from backend.oracle.actions import check_topology
+from backend.oracle.models import Check, Verdict
+from backend.topologies import planning, process, supervision
+from backend.topologies.actions import deploy_query
+from backend.topologies.models import Run, Topology
+from jobs.protocol import EVENTS, BatchCompleted, JobFailed, events_key, results_key, stream_key
+
+BEGIN = datetime(2013, 1, 1, tzinfo=UTC)
+TAIL = results_key("flights", "windy")
+PATIENCE_S = 240.0
+
+
+class Producer:
+    """Three streams whose tuples meet now and then; some come too late, some twice."""
+
+    def __init__(self, bus: redis.Redis) -> None:
+        self._bus = bus
+        self._chance = random.Random(7)
+        self._minute = 0.0
+        self.sent = 0
+
+    def send(self, many: int) -> None:
+        for _ in range(many):
+            self._minute += 7
+            late = 120 if self._chance.random() < 0.02 else 0
+            moment = BEGIN + timedelta(minutes=self._minute - late)
+            row = {"at": moment.isoformat(), "origin": self._chance.choice(("JFK", "LGA", None))}
+            row |= {"tail": f"N{self._chance.randrange(24)}", "flight": f"F{self._minute:.0f}"}
+            wind = {"at": row["at"], "origin": row["origin"], "wind": self._chance.uniform(10, 40)}
+            back = {"at": row["at"], "tail": f"N{self._chance.randrange(24)}", "delay": self._minute / 7}
+            for stream, tuple_ in (("departures", row), ("weather", wind), ("arrivals", back)):
+                for _ in range(2 if self._chance.random() < 0.05 else 1):
+                    self._bus.xadd(stream_key(stream), {"json": json.dumps(tuple_)})
+                    self.sent += 1
+
+    def wait(self) -> None:
+        """Until everything that was sent is part of a batch."""
+        read: dict[int, int] = {}
+        after, deadline = "0-0", time.monotonic() + PATIENCE_S
+        while sum(read.values()) < self.sent:
+            assert time.monotonic() < deadline, f"{sum(read.values())} of {self.sent} tuples were read"
+            for _, entries in self._bus.xread({events_key("flights"): after}, block=1000) or ():
+                for after, fields in entries:  # noqa: B007
+                    event = EVENTS.validate_json(fields["message"])
+                    assert not isinstance(event, JobFailed), event.error
+                    if isinstance(event, BatchCompleted):
+                        streams = event.streams.values()
+                        read[event.batch] = sum(s.accepted + s.late + s.undecodable for s in streams)
+
+
+@pytest.fixture
+def topology(query: Query, owner: User) -> Topology:
+    deploy_query(owner, query, "flights")
+    topology = Topology.objects.get()
+    assert planning.plan_newest(topology.pk)
+    supervision.reconcile(topology.pk, timezone.now())
+    return topology
+
+
+def test_a_real_job_is_equal_and_a_result_that_is_taken_away_is_missed(
+    topology: Topology, bus: redis.Redis
+) -> None:
+    producer = Producer(bus)
+    for _ in range(2):
+        producer.send(150)
+        producer.wait()
+    assert check_topology(topology.pk, timezone.now()) == 1
+    equal = Check.objects.get()
+    assert (equal.verdict, equal.missing, equal.extra) == (Verdict.EQUAL, 0, 0), equal.reason
+    assert equal.compared == equal.results == equal.expected > 100
+    producer.send(20)
+    producer.wait()
+    taken, fields = bus.xrevrange(TAIL, count=1)[0]
+    bus.xdel(TAIL, taken)
+    assert check_topology(topology.pk, timezone.now() + timedelta(minutes=2)) == 1
+    differs = Check.objects.first()
+    assert differs is not None
+    assert differs.first_batch == (equal.last_batch or 0) + 1
+    assert (differs.verdict, differs.missing, differs.extra) == (Verdict.DIFFERS, 1, 0)
+    assert differs.results == differs.expected > 1
+    (missed,) = json.loads(differs.examples)["missing"]
+    lost = json.loads(fields["json"])
+    assert missed == {**lost, "wind": pytest.approx(lost["wind"]), "delay": pytest.approx(lost["delay"])}
+    process.end(Run.objects.get())
