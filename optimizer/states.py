@@ -300,15 +300,15 @@ class StateGraph:
         cost = self.options.probe_weight * (rate + evaluated / self._windows[start])
         if self._kept and self._kept.has_arc(self._named(start, source, store, target)):
             cost *= 1 - self.options.stay_discount
+            sent *= 1 - self.options.stay_discount
         self.start.append(start)
         self.source.append(source.index)
-            sent *= 1 - self.options.stay_discount
         self.store.append(store.index)
         self.target.append(target.index)
         self.cost.append(cost)
+        self.copy_cost.append(sent)
         self.rate.append(rate)
         self.known.append(known)
-        self.copy_cost.append(sent)
 
     def _evaluation(self, source: State, store: State, target: State) -> float:
         """Cost of the step's expensive predicates over a start's window, over all tasks."""
@@ -343,13 +343,13 @@ class StateGraph:
             self._routes[target, start] = found
         return found
 
-    def step(self, arc: int) -> Step:
-        """An arc's number with everything that a search asks about it."""
     def broadcast_cost(self, arc: int) -> float:
         """Objective of an arc that is sent to all tasks of its store."""
         copy = self.copy_cost[arc]
         return copy * self.sites[self.store[arc]].tasks + (self.cost[arc] - copy)
 
+    def step(self, arc: int) -> Step:
+        """An arc's number with everything that a search asks about it."""
         return arc, self.source[arc], self.store[arc], self.target[arc], self.known[arc]
 
     def steps(self, target: int, start: int) -> tuple[Step, ...]:
