@@ -117,6 +117,12 @@ def _parser() -> Parser:
         "(default: MILLRACE_KAFKA_RESULTS)",
     )  # fmt: skip
     running.add_argument(
+        "--most-unpublished", type=count, metavar="N",
+        default=os.environ.get("MILLRACE_KAFKA_MOST_UNPUBLISHED") or "10000",
+        help="batches that may wait for the Kafka cluster before the topology does "
+        "(default: MILLRACE_KAFKA_MOST_UNPUBLISHED, or 10000)",
+    )  # fmt: skip
+    running.add_argument(
         "--results-format", choices=("json", "avro"),
         default=os.environ.get("MILLRACE_KAFKA_RESULTS_FORMAT") or "json",
         help="of values in topics (default: MILLRACE_KAFKA_RESULTS_FORMAT, or json)",

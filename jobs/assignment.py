@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from jobs.sources.descriptor import Descriptor, EntryRange, LostRange
+from jobs.sources.descriptor import Descriptor, EntryRange, LostEntries, LostRange
 
 _LEAST_ROWS = 8192
 """Fewer rows are not worth a task of their own."""
@@ -29,7 +29,7 @@ def assign(descriptors: Sequence[Descriptor], tasks: int) -> tuple[tuple[Descrip
                 groups.append([])
                 room = share
             last = len(groups) == tasks
-            if isinstance(rest, EntryRange | LostRange) or rest.rows <= room or last:
+            if isinstance(rest, EntryRange | LostRange | LostEntries) or rest.rows <= room or last:
                 groups[-1].append(rest)
                 room -= rest.rows
                 rest = None

@@ -203,6 +203,8 @@ class _Job:
                     raise topics.error
         finally:
             self._outgoing.now("stopping")
+            if self._topics is not None:
+                self._topics.release()
             topology.stop()
             if self._topics is not None:
                 self._topics.close(_FAREWELL_S)
@@ -231,6 +233,7 @@ class _Job:
             self._checkpoint.identity.id,
             root / "results" if out is None else out,
             passing=out is None,
+            most=given.most_unpublished,
         )
 
     def _write_source(self) -> None:
@@ -278,6 +281,8 @@ class _Job:
             with self._changing:
                 self._checkpoint.forget_changes(committed.change.number)
         self._wake.set()
+        if self._topics is not None:
+            self._topics.wait_for_room()
 
     def _relieve(self, excess: Excess) -> Change | None:
         """Say that a batch makes too much, and wait for another plan; None if told to stop instead."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 
 from backend.alerts.conditions import Limits, Observed, conditions
 from backend.alerts.models import Alert, AlertRule, Delivery
-from backend.bus import connection, entry_order
-from backend.oracle.queries import differing
 from backend.live.queries import live_state
+from backend.oracle.queries import differing
 from backend.topologies.models import Desired, Topology
 from backend.topologies.status import topology_error
-from jobs.protocol import stream_key
+from backend.topologies.waiting import waiting_since
 
 OVERDUE = timedelta(seconds=30)
 """A message that is due for so long lost its task."""
@@ -48,25 +47,14 @@ def watch(now: datetime) -> list[int]:
 def observe(topology: Topology) -> Observed:
     """What is known of a topology now."""
     state = live_state(topology)
-    batch = state.batch
-    waiting = None
-    if batch is not None:
-        committed = int(batch.at.timestamp() * 1000)
-        waiting = min(filter(None, (_first_after(name, committed) for name in batch.streams)), default=None)
-        differing=differing(topology),
     return Observed(
         error=topology_error(topology),
         wanted=topology.desired == Desired.RUNNING,
-        streams={} if batch is None else batch.streams,
-        waiting_since=waiting,
+        streams={} if state.batch is None else state.batch.streams,
+        waiting_since=waiting_since(topology, state),
         suspended=dict(topology.deployed.exclude(suspended_at=None).values_list("query__name", "excess")),
+        differing=differing(topology),
     )
-
-
-def _first_after(stream: str, milliseconds: int) -> datetime | None:
-    """When the first entry arrived that came after a moment."""
-    entries = connection().xrange(stream_key(stream), min=f"{milliseconds + 1}-0", count=1)
-    return datetime.fromtimestamp(entry_order(entries[0][0])[0] / 1000, UTC) if entries else None
 
 
 def _compare(

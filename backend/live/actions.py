@@ -73,6 +73,9 @@ def _record(topology: Topology, entry: str, event: AnyEvent) -> None:
             _activate(topology, event.plan_id)
         case Heartbeat():
             run.update(state=event.state, heartbeat_at=event.at)
+            if event.state in ("running", "idle"):
+                # Its first word was lost if Redis was emptied meanwhile.
+                run.filter(started_at=None).update(started_at=event.at)
         case BatchCompleted():
             run.update(batch=event.batch, heartbeat_at=event.at)
             run.exclude(state=RunState.STOPPING).update(state=RunState.RUNNING)

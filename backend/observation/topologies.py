@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 import redis.exceptions
+from django.utils import timezone
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -12,10 +14,12 @@ from backend.errors import Unavailable
 from backend.live.models import LiveRecord
 from backend.live.queries import live_state, stored_state
 from backend.live.state import STATES, LiveState
-from backend.topologies.models import Topology
-
 from backend.oracle.models import Verdict
 from backend.oracle.queries import light_of
+from backend.topologies import process
+from backend.topologies.models import Topology
+from backend.topologies.waiting import waiting_since
+
 _TOPOLOGY = ["topology"]
 
 
@@ -35,12 +39,19 @@ class Families:
         self.batch_seconds = gauge("topology_batch_seconds", "Duration of the last batch.")
         self.tuples_in = gauge("topology_batch_tuples", "Tuples that the last batch read.")
         self.backlog = gauge("topology_backlog_tuples", "Tuples that wait at the sources.")
+        self.waiting = gauge("topology_waiting_seconds", "Age of the oldest tuple that no batch holds.")
+        self.unpublished = gauge("topology_unpublished_batches", "Batches that are in no topic yet.")
+        self.unpublished_seconds = gauge(
+            "topology_unpublished_seconds", "Since the oldest of them was committed, or 0."
+        )
         self.late = gauge("stream_batch_late_tuples", "Late tuples of the last batch.", "stream")
         self.undecodable = gauge("stream_batch_undecodable_tuples", "Unreadable ones of it.", "stream")
         self.watermark = gauge("stream_watermark_timestamp_seconds", "The stream's watermark.", "stream")
         self.store_tuples = gauge("store_tuples", "Tuples that a store holds.", "store")
         self.store_bytes = gauge("store_bytes", "Bytes that a store holds.", "store")
         self.suspended = gauge("query_suspended", "1 if a deployed query is not answered.", "query")
+        self.differs = gauge("query_differs", "1 if its newest check found other results.", "query")
+        self.checked = gauge("query_checked_timestamp_seconds", "When it was last compared.", "query")
         self.results = gauge("query_batch_results", "Results of the last batch.", "query")
         self.latency = gauge(
             "query_latency_seconds", "From a tuple's arrival to its results, last batch.", "query", "quantile"
@@ -50,24 +61,42 @@ class Families:
         return iter(vars(self).values())
 
 
-        self.differs = gauge("query_differs", "1 if its newest check found other results.", "query")
-        self.checked = gauge("query_checked_timestamp_seconds", "When it was last compared.", "query")
 class TopologyCollector(Collector):
     """One answer to Prometheus. What is unknown is left out: a gap is not a zero."""
 
     def collect(self) -> Iterator[Metric]:
         families = Families()
-        for topology in Topology.objects.order_by("name"):
-            _add(families, topology, _state(topology))
+        now = timezone.now()
+        topologies = Topology.objects.select_related("current_run", "active_plan", "plan")
+        for topology in topologies.order_by("name"):
+            live, waiting = _observed(topology, now)
+            _add(families, topology, live)
+            if waiting is not None:
+                families.waiting.add_metric([topology.name], waiting)
+            _add_outbox(families, topology, now)
         yield from families
 
 
-def _state(topology: Topology) -> LiveState:
+def _observed(topology: Topology, now: datetime) -> tuple[LiveState, float | None]:
+    """What it does, and how long its oldest tuple waits in seconds; None where that is unknown."""
     try:
-        return live_state(topology)
+        live = live_state(topology)
+        since = waiting_since(topology, live)
     except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, Unavailable):
         # What is stored is still true of the time that its heartbeat says.
-        return stored_state(LiveRecord.objects.filter(topology=topology).first())
+        return stored_state(LiveRecord.objects.filter(topology=topology).first()), None
+    if since is None:
+        return live, 0.0 if live.history else None
+    return live, (now - since).total_seconds()
+
+
+def _add_outbox(families: Families, topology: Topology, now: datetime) -> None:
+    outbox = process.outbox(topology.name)
+    if outbox is None:
+        return
+    families.unpublished.add_metric([topology.name], len(outbox))
+    age = max(0.0, now.timestamp() - min(outbox)) if outbox else 0.0
+    families.unpublished_seconds.add_metric([topology.name], age)
 
 
 def _add(families: Families, topology: Topology, live: LiveState) -> None:
@@ -80,6 +109,12 @@ def _add(families: Families, topology: Topology, live: LiveState) -> None:
     families.unplanned.add_metric([name], max(0, topology.revision - done))
     for query, since in topology.deployed.values_list("query__name", "suspended_at"):
         families.suspended.add_metric([name, query], 0.0 if since is None else 1.0)
+    for one in topology.answered.select_related("query", "version", "light__newest"):
+        light = light_of(one)
+        if light is not None and light.newest.verdict != Verdict.UNCHECKED:
+            differs = light.newest.verdict == Verdict.DIFFERS
+            families.differs.add_metric([name, one.query.name], 1.0 if differs else 0.0)
+            families.checked.add_metric([name, one.query.name], light.newest.at.timestamp())
     if live.heartbeat_at is not None:
         families.heartbeat.add_metric([name], live.heartbeat_at.timestamp())
     batch = live.batch
@@ -103,9 +138,3 @@ def _add(families: Families, topology: Topology, live: LiveState) -> None:
         for quantile, value in (("0.5", answered.latency_ms_p50), ("0.99", answered.latency_ms_p99)):
             if value is not None:
                 families.latency.add_metric([name, query, quantile], value / 1000)
-    for one in topology.answered.select_related("query", "version", "light__newest"):
-        light = light_of(one)
-        if light is not None and light.newest.verdict != Verdict.UNCHECKED:
-            differs = light.newest.verdict == Verdict.DIFFERS
-            families.differs.add_metric([name, one.query.name], 1.0 if differs else 0.0)
-            families.checked.add_metric([name, one.query.name], light.newest.at.timestamp())

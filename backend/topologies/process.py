@@ -38,6 +38,20 @@ def directory(topology: str) -> Path:
     return Path(settings.MILLRACE_HOME) / "topologies" / topology
 
 
+def outbox(topology: str) -> list[float] | None:
+    """When the batches were committed that are in no topic yet, unix seconds; None if the topology publishes
+    nothing, or its checkpoint is not on this host."""
+    folder = directory(topology) / "checkpoint" / "outbox"
+    if not folder.is_dir():
+        return None
+    found = []
+    for entry in folder.glob("[0-9]*.json"):
+        # What has been published since is gone.
+        with contextlib.suppress(FileNotFoundError):
+            found.append(entry.stat().st_mtime)
+    return found
+
+
 def log_file(run: Run) -> Path:
     return directory(run.topology.name) / "logs" / f"{run.pk}.log"
 

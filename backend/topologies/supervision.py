@@ -16,9 +16,11 @@ from django.db import transaction
 
 from backend.bus import connection, send_control, send_event
 from backend.live.actions import consume
+from backend.live.state import LiveState
 from backend.topologies import process
 from backend.topologies.models import ENDED, Desired, Plan, Run, RunState, Topology
 from backend.topologies.status import deployment_state
+from backend.topologies.waiting import waiting_since
 from jobs.protocol import AnyEvent, Deploy, Heartbeat, JobFailed, JobStopped, Stop, control_key
 
 log = logging.getLogger(__name__)
@@ -28,6 +30,9 @@ LAUNCH_SECONDS = 30
 STOP_SECONDS = {"now": 30, "drain": 600}
 """A job that was told to stop is asked by the operating system after this time, and killed later."""
 KILL_AFTER_SECONDS = 15
+STUCK_TRIGGERS = 20
+"""Tuples that wait may wait for the next trigger: a job is not stuck before so many are over."""
+_DOUBLINGS = 10
 TAIL_LINES = 50
 
 
@@ -36,13 +41,13 @@ def reconcile(topology_id: int, now: datetime) -> None:
     topology = _load(topology_id)
     if topology is None:
         return
-    consume(topology)
+    state = consume(topology)
     topology = _load(topology_id)
     if topology is None:
         return
     run = topology.current_run
     if run is not None and run.state not in ENDED:
-        verdict = _judge(topology, run, now)
+        verdict = _judge(topology, run, state, now)
         if verdict is not None:
             send_event(topology.name, verdict)
             consume(topology)
@@ -68,7 +73,7 @@ def _load(topology_id: int) -> Topology | None:
     return found
 
 
-def _judge(topology: Topology, run: Run, now: datetime) -> AnyEvent | None:
+def _judge(topology: Topology, run: Run, state: LiveState, now: datetime) -> AnyEvent | None:
     """What has to be said on behalf of a run that cannot: that it failed, or stopped as told."""
     if (
         run.state == RunState.CREATED
@@ -88,11 +93,11 @@ def _judge(topology: Topology, run: Run, now: datetime) -> AnyEvent | None:
         return _failure(run, now, "the job's process is gone")
     if run.stop_requested_at is not None:
         return _urge(run, now)
-    silence = _silence(run, now)
-    if silence is None:
+    reason = _silence(run, now) or _stall(topology, run, state, now)
+    if reason is None:
         return None
     process.end(run)
-    return _failure(run, now, silence)
+    return _failure(run, now, reason)
 
 
 def _urge(run: Run, now: datetime) -> AnyEvent | None:
@@ -100,6 +105,8 @@ def _urge(run: Run, now: datetime) -> AnyEvent | None:
     assert run.stop_requested_at is not None  # the caller asks for runs that were told to stop
     waited = now - run.stop_requested_at
     patience = timedelta(seconds=STOP_SECONDS[run.stop_mode])
+    if not _control_is_kept(run.topology):
+        _send_stop(run)
     if waited > patience + timedelta(seconds=KILL_AFTER_SECONDS):
         process.end(run)
         return JobStopped(run=run.pk, at=now, reason="killed: it did not stop when told")
@@ -125,6 +132,27 @@ def _silence(run: Run, now: datetime) -> str | None:
     if connection().info("server")["uptime_in_seconds"] <= 2 * limit.total_seconds():
         return None
     return f"no heartbeat for {(now - heard).total_seconds():.0f} s"
+
+
+def _stall(topology: Topology, run: Run, state: LiveState, now: datetime) -> str | None:
+    """Why a run counts as stuck although it is heard; None if it does not.
+
+    Every failure in a row doubles the patience: a batch that only takes long gets its time at last.
+    A batch that was given up waits for another plan, and not because of the job.
+    """
+    if run.started_at is None or topology.given_up:
+        return None
+    triggers = timedelta(milliseconds=STUCK_TRIGGERS * topology.trigger_ms)
+    patience = max(timedelta(seconds=settings.MILLRACE_STUCK_SECONDS), triggers)
+    patience *= 2 ** min(topology.failures, _DOUBLINGS)
+    progress = max(run.started_at, state.history[-1].at) if state.history else run.started_at
+    since = waiting_since(topology, state) if now - progress > patience else None
+    if since is None:
+        return None
+    waited = now - max(since, run.started_at)
+    if waited <= patience:
+        return None
+    return f"stuck: tuples have waited for {waited.total_seconds():.0f} s and no batch was committed"
 
 
 def _failure(run: Run, now: datetime, reason: str) -> JobFailed:
@@ -175,16 +203,17 @@ def _launch(topology: Topology, last: Run | None, now: datetime) -> None:
 
 
 def _send_plan(topology: Topology, run: Run) -> None:
-    """Tell a running job about the plan that is wanted, once per plan and run."""
+    """Tell a running job about the plan that is wanted, once per plan and run; again if Redis was emptied
+    before the job said that it has it."""
     plan = topology.plan
     if (
         plan is None
+        or topology.desired != Desired.RUNNING
         or run.started_at is None
         or run.stop_requested_at is not None
-        or run.sent_plan_id == plan.pk
     ):
         return
-    if topology.desired != Desired.RUNNING:
+    if run.sent_plan_id == plan.pk and (topology.active_plan_id == plan.pk or _control_is_kept(topology)):
         return
     claimed = Run.objects.filter(pk=run.pk, sent_plan=run.sent_plan_id).update(sent_plan=plan)
     if claimed and topology.active_plan_id != plan.pk:
@@ -208,8 +237,16 @@ def request_stop(run_id: str, now: datetime) -> None:
     if run is None:
         return
     Run.objects.filter(pk=run_id, stop_requested_at=None).update(stop_requested_at=now)
-    mode = "drain" if run.stop_mode == "drain" else "now"
-    send_control(run.topology.name, Stop(mode=mode))
+    _send_stop(run)
     if run.started_at is None:
         # It does not listen yet; there is nothing to lose before the first batch.
         process.terminate(run)
+
+
+def _send_stop(run: Run) -> None:
+    send_control(run.topology.name, Stop(mode="drain" if run.stop_mode == "drain" else "now"))
+
+
+def _control_is_kept(topology: Topology) -> bool:
+    """False if nothing that the topology was told is in Redis: it was never told, or Redis was emptied."""
+    return bool(connection().exists(control_key(topology.name)))

@@ -13,6 +13,7 @@ Redis keys:
     millrace:stream:{stream}                tuples of a stream, written by any producer
     millrace:results:{topology}:{query}     newest results of a query, capped, for the live tail
     millrace:dead:{topology}:{stream}       newest dead letters of a stream, capped
+    millrace:mark                           a random text: another one after the server lost what it held
 
 A stream entry holds either `json` (one JSON object, one tuple) or `arrow` (an Arrow IPC stream,
 any number of tuples). A result entry holds `json` (one object), `batch` and `trace` (a
@@ -27,6 +28,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, TypeAdapter
 
 PROTOCOL_VERSION: Literal[1] = 1
+MARK_KEY = "millrace:mark"
 
 
 def control_key(topology: str) -> str:

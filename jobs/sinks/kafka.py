@@ -64,17 +64,26 @@ class TopicResults:
     """Publishes committed batches from a thread of its own, in order.
 
     Arguments: the cluster; where results go; the checkpoint's directory and id; the directory of the
-    result files, and whether they are only there to be published.
+    result files, and whether they are only there to be published; how many batches may wait.
     """
 
     def __init__(
-        self, cluster: Cluster, topics: Topics, checkpoint: Path, identity: str, output: Path, passing: bool
+        self,
+        cluster: Cluster,
+        topics: Topics,
+        checkpoint: Path,
+        identity: str,
+        output: Path,
+        passing: bool,
+        most: int,
     ) -> None:
         self._cluster = cluster
         self._topics = topics
         self._identity = identity
         self.output = output
         self._passing = passing
+        self._most = most
+        self._released = threading.Event()
         self._outbox = checkpoint / "outbox"
         self._outbox.mkdir(exist_ok=True)
         self._changed = threading.Event()
@@ -105,6 +114,20 @@ class TopicResults:
     def waiting(self) -> int:
         """Batches that are not in the topics yet."""
         return sum(1 for _ in self._outbox.glob("[0-9]*.json"))
+
+    def wait_for_room(self) -> None:
+        """Return once fewer batches wait than may, publishing has ended, or after `release`.
+
+        A cluster that is away for long so holds the topology up, whose input stays where it is, rather than
+        fill the disk.
+        """
+        while self.waiting() >= self._most and self.error is None:
+            if self._released.wait(_POLL_S):
+                return
+
+    def release(self) -> None:
+        """Hold nobody up from now on: the topology is ending."""
+        self._released.set()
 
     def close(self, patience_s: float) -> None:
         """End behind the transaction at hand; what waits is published by the next process."""

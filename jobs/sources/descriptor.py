@@ -32,7 +32,7 @@ class EntryRange:
     after: str
     last: str
     rows: int
-    """Entries at planning time; entries deleted or trimmed since are gone."""
+    """Entries at planning time; entries deleted or trimmed since are gone, and reading says so."""
     kind: Literal["entries"] = "entries"
 
 
@@ -78,7 +78,18 @@ class LostRange:
     kind: Literal["lost"] = "lost"
 
 
-Descriptor: TypeAlias = FileRange | EntryRange | GeneratedRange | RecordRange | LostRange
+@dataclass(frozen=True, slots=True)
+class LostEntries:
+    """That the server was emptied: what its stream had behind `after`, if anything, nobody has read."""
+
+    stream: str
+    key: str
+    after: str
+    rows: int = 0
+    kind: Literal["lost entries"] = "lost entries"
+
+
+Descriptor: TypeAlias = FileRange | EntryRange | GeneratedRange | RecordRange | LostRange | LostEntries
 DESCRIPTORS: TypeAdapter[tuple[Descriptor, ...]] = TypeAdapter(
     tuple[Annotated[Descriptor, Field(discriminator="kind")], ...]
 )

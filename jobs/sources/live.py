@@ -6,6 +6,7 @@ every batch, so that a stream joins and leaves a running topology with the plan 
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +16,15 @@ from typing import TYPE_CHECKING, Literal
 import redis
 
 from jobs.checkpoint import ACTIVE
-from jobs.protocol import stream_key
-from jobs.sources.descriptor import Descriptor, EntryRange, GeneratedRange, LostRange, RecordRange
+from jobs.protocol import MARK_KEY, stream_key
+from jobs.sources.descriptor import (
+    Descriptor,
+    EntryRange,
+    GeneratedRange,
+    LostEntries,
+    LostRange,
+    RecordRange,
+)
 from jobs.sources.kafka_cluster import Away, required
 from jobs.sources.planner import PlannedBatch, Position
 from optimizer.kafka import KafkaTopic
@@ -39,10 +47,15 @@ def entry_order(entry: str) -> tuple[int, int]:
 
 
 _BOUNDED = """
--- The chunk ends, as id and count, of at most ARGV[2] entries behind ARGV[1] in chunks of ARGV[3];
--- last, how many entries wait altogether.
+-- The mark of what the server holds, ARGV[4] if it had none; then the chunk ends, as id and count, of at
+-- most ARGV[2] entries behind ARGV[1] in chunks of ARGV[3].
 local after, left, chunk = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local answer = {}
+local mark = redis.call('GET', KEYS[2])
+if not mark then
+  mark = ARGV[4]
+  redis.call('SET', KEYS[2], mark)
+end
+local answer = {mark}
 while left > 0 do
   local entries = redis.call('XRANGE', KEYS[1], '(' .. after, '+', 'COUNT', math.min(chunk, left))
   if #entries == 0 then break end
@@ -85,6 +98,10 @@ class LivePlanner:
     arrives. While Redis or the Kafka cluster cannot be reached the position stands still; nothing is
     lost, because entries and records stay there until read. If one goes away between two streams, the
     batch takes nothing of either: the streams' watermarks would drift apart.
+
+    A Redis that was emptied, or came back with nothing, has another mark than the position: the next batch
+    has a dead letter for each stream that was read before, and goes on behind the same entry. Ids come from
+    the server's clock, so what arrives later lies behind it.
     """
 
     def __init__(self, source: LiveSource, redis_url: str, checkpoint: Path) -> None:
@@ -140,6 +157,8 @@ class LivePlanner:
                 descriptors.extend(RecordRange(name, topic, *taken) for taken in after["ranges"])
                 continue
             last = before.get("id", START)
+            if "mark" in before and before["mark"] != after["mark"]:
+                descriptors.append(LostEntries(name, stream_key(name), last))
             for chunk_end, rows in after["chunks"]:
                 descriptors.append(EntryRange(name, stream_key(name), last, chunk_end, rows))
                 last = chunk_end
@@ -203,11 +222,19 @@ class LivePlanner:
 
     def _entries_end(self, name: str, position: Position, share: int) -> Position | None:
         after = position.get("id", START)
-        answer = self._bounded(keys=[stream_key(name)], args=[after, share, min(_CHUNK, max(1, share))])
-        if not answer:
+        first, *chunks = self._bounded(
+            keys=[stream_key(name), MARK_KEY],
+            args=[after, share, min(_CHUNK, max(1, share)), secrets.token_hex(8)],
+        )
+        mark = first.decode()
+        if not chunks and position.get("mark", mark) == mark:
             return None
-        ends = [end.decode() for end in answer[::2]]
-        return {"id": ends[-1], "chunks": [list(pair) for pair in zip(ends, answer[1::2], strict=True)]}
+        ends = [end.decode() for end in chunks[::2]]
+        return {
+            "id": ends[-1] if ends else after,
+            "chunks": [list(pair) for pair in zip(ends, chunks[1::2], strict=True)],
+            "mark": mark,
+        }
 
     def _backlog(self, end: Position) -> int | None:
         """Entries behind the batch's end, at most 10000 per stream; None while Redis cannot say."""

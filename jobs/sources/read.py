@@ -19,7 +19,7 @@ import redis
 
 from jobs.sources.arrow_types import cast_column, readable_as, stream_schema
 from jobs.sources.decode import REASON, TUPLE, parse_json
-from jobs.sources.descriptor import Descriptor, EntryRange, FileRange, LostRange, RecordRange
+from jobs.sources.descriptor import Descriptor, EntryRange, FileRange, LostEntries, LostRange, RecordRange
 from jobs.sources.rate import generate
 from optimizer.graph import GraphStream
 from optimizer.udf.arrow import ARROW_TYPES
@@ -43,7 +43,8 @@ class Raw:
 def read(descriptor: Descriptor, stream: GraphStream, columns: Collection[str], redis_url: str | None) -> Raw:
     """Read a range. `columns` is what the plan needs; the event time is always read.
 
-    Reading the same range twice gives the same rows, unless entries were deleted from Redis.
+    Reading the same range twice gives the same rows, unless entries were deleted from Redis: a dead letter
+    tells how many.
     Raises `redis.ConnectionError` while Redis cannot be reached and `OSError` for a missing file.
     """
     wanted = tuple(
@@ -59,11 +60,17 @@ def read(descriptor: Descriptor, stream: GraphStream, columns: Collection[str], 
         case RecordRange():
             return _read_records(descriptor, stream)
         case LostRange():
-            reason, text = _kafka().told(descriptor)
-            empty = stream_schema(stream.columns).empty_table()
-            return Raw(empty, _undecodable([reason], [text]), None)
+            return _nothing_but(stream, *_kafka().told(descriptor))
+        case LostEntries():
+            text = f"{descriptor.key}: entries behind {descriptor.after}"
+            return _nothing_but(stream, "Redis was emptied; entries that no batch had read are lost", text)
         case _:
             return Raw(generate(descriptor, stream).select([name for name, _ in wanted]), None, None)
+
+
+def _nothing_but(stream: GraphStream, reason: str, text: str) -> Raw:
+    """No tuple, and one dead letter that says why."""
+    return Raw(stream_schema(stream.columns).empty_table(), _undecodable([reason], [text]), None)
 
 
 def _read_file(descriptor: FileRange, wanted: tuple) -> Raw:  # type: ignore[type-arg]
@@ -150,6 +157,11 @@ def _read_entries(descriptor: EntryRange, stream: GraphStream, url: str) -> Raw:
     tables: list[pa.Table] = []
     table_ms: list[npt.NDArray[np.int64]] = []
     broken: list[tuple[str, str]] = []
+    if len(entries) < descriptor.rows:
+        lost = descriptor.rows - len(entries)
+        span = f"{descriptor.rows} entries behind {descriptor.after} up to {descriptor.last}"
+        place = f"{descriptor.key}: of {span}"
+        broken.append((f"{lost} entries were deleted from Redis before they were read", place))
     for entry_id, fields in entries:
         at_ms = int(entry_id.split(b"-", 1)[0])
         if b"json" in fields:

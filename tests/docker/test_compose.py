@@ -95,7 +95,8 @@ def test_what_has_no_default_must_be_given() -> None:
 
 
 def test_every_setting_is_one_that_the_product_reads() -> None:
-    settings = (ROOT / "backend" / "settings.py").read_text()
+    readers = (ROOT / "backend" / "settings.py", ROOT / "jobs" / "__main__.py")
+    settings = "".join(reader.read_text() for reader in readers)
     # Read by dj-database-url, Spark and prometheus-client.
     elsewhere = {"DATABASE_URL", "SPARK_LOCAL_HOSTNAME", "PROMETHEUS_MULTIPROC_DIR"}
     for name in ("web", "worker", "beat", "migrate"):

@@ -1,16 +1,19 @@
-"""Redis goes away while a topology runs, and comes back with what it had."""
+"""Redis goes away while a topology runs, and comes back with what it had, or with nothing."""
 
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
+import psutil
 import pytest
 
 from jobs.commit import CommitLog
 from jobs.protocol import Stop
-from tests.runtime.live import Live, RedisServer, write_live_workload
+from tests.runtime.live import PATIENCE_S, Live, RedisServer, write_live_workload
 
 QUERIES = {
     "two": "SELECT r.n AS rn, s.n AS sn FROM r [RANGE 20 SECONDS], s [RANGE 20 SECONDS] WHERE r.a = s.a",
@@ -66,3 +69,39 @@ def test_redis_is_gone_for_a_while(server: RedisServer, live: Live, tmp_path: Pa
     last = CommitLog(tmp_path / "checkpoint").last()
     assert last is not None
     assert [last.streams[stream].accepted for stream in "rst"] == [400, 400, 400]
+
+
+def test_redis_is_emptied(live: Live, tmp_path: Path) -> None:
+    """What no batch had read is lost, and a letter of each stream says so; all else is answered."""
+    live.produce(100)
+    live.start("run-1", "plan-1", live.graph("greedy", "two", "three"))
+    settle(live, tmp_path)
+    job = psutil.Process(live.process.pid)
+    everything = [job, *job.children(recursive=True)]
+    for process in everything:
+        process.suspend()
+    lost = live.produce(50)
+    live.client.flushall()
+    for process in everything:
+        process.resume()
+    for stream, rows in live.produced.items():
+        live.produced[stream] = [row for row in rows if row["n"] <= lost]
+    live.produce(50)
+    settle(live, tmp_path)
+    live.send(Stop(mode="drain"))
+    assert live.wait_until_ended() == 0
+    for query in ("two", "three"):
+        assert live.found(query) == live.expected(query), query
+    letters = pl.read_parquet(tmp_path / "out" / "dead_letters" / "**" / "*.parquet")
+    told = "Redis was emptied; entries that no batch had read are lost"
+    assert sorted(zip(letters["stream"], letters["reason"], strict=True)) == [(s, told) for s in "rst"]
+
+
+def settle(live: Live, folder: Path) -> None:
+    """Wait until everything produced is committed: events may be lost, commits are not."""
+    give_up_at = time.monotonic() + PATIENCE_S
+    wanted = {stream: len(rows) for stream, rows in live.produced.items()}
+    log = CommitLog(folder / "checkpoint")
+    while (last := log.last()) is None or {s: last.streams[s].accepted for s in wanted} != wanted:
+        assert time.monotonic() < give_up_at, last
+        assert not live.ends_within(0.1)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from datetime import UTC, datetime
+import os
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import redis
@@ -17,7 +18,15 @@ from pytest_django import Settings
 from backend.catalog.models import Query
 from backend.observation.logs import JSONFormatter
 from backend.topologies.actions import deploy_query
-from jobs.protocol import BatchCompleted, JobStarted, QueryMetrics, StoreMetrics, StreamMetrics, events_key
+from jobs.protocol import (
+    BatchCompleted,
+    JobStarted,
+    QueryMetrics,
+    StoreMetrics,
+    StreamMetrics,
+    events_key,
+    stream_key,
+)
 
 pytestmark = pytest.mark.django_db
 RUN = "0193f5a1c0de0001"
@@ -66,6 +75,8 @@ def test_a_topology_is_seen_by_prometheus(
     _say(bus)
     found = _samples(as_operator.get("/metrics").content.decode())
     one = (("topology", "flights"),)
+    assert found["millrace_topology_waiting_seconds", one] == 0
+    assert ("millrace_topology_unpublished_batches", one) not in found
     assert found["millrace_topology_state", (("state", "running"), *one)] == 1
     assert found["millrace_topology_state", (("state", "failed"), *one)] == 0
     assert found["millrace_topology_batch", one] == 7
@@ -80,6 +91,26 @@ def test_a_topology_is_seen_by_prometheus(
     # Unknown is not zero.
     assert (latency, (("quantile", "0.99"), ("query", "windy"), *one)) not in found
     assert ("millrace_topology_backlog_tuples", one) not in found
+
+
+def test_what_waits_is_seen_by_prometheus(
+    as_operator: Client, owner: User, query: Query, bus: redis.Redis, settings: Settings
+) -> None:
+    deploy_query(owner, query, "flights")
+    _say(bus)
+    arrived = NOW + timedelta(seconds=60)
+    bus.xadd(stream_key("weather"), {"json": "{}"}, id=f"{int(arrived.timestamp() * 1000)}-0")
+    outbox = settings.MILLRACE_HOME / "topologies" / "flights" / "checkpoint" / "outbox"
+    outbox.mkdir(parents=True)
+    for number, committed in ((7, arrived), (8, datetime.now(UTC))):
+        (outbox / f"{number}.json").touch()
+        os.utime(outbox / f"{number}.json", (committed.timestamp(), committed.timestamp()))
+    before = datetime.now(UTC)
+    found = _samples(as_operator.get("/metrics").content.decode())
+    one = (("topology", "flights"),)
+    assert found["millrace_topology_waiting_seconds", one] >= (before - arrived).total_seconds()
+    assert found["millrace_topology_unpublished_batches", one] == 2
+    assert found["millrace_topology_unpublished_seconds", one] >= (before - arrived).total_seconds()
 
 
 def test_requests_are_counted_by_route(as_operator: Client) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Protocol
 
 import psutil
 import pytest
+import redis
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
@@ -210,3 +212,46 @@ def test_ending_jobs_leaves_what_is_wanted(supervised: Supervised) -> None:
     supervised.look(1)
     supervised.look(2)
     assert supervised.run.pk > run.pk
+
+
+def test_what_was_said_before_redis_was_emptied_is_said_again(
+    supervised: Supervised, owner: User, operator: User, query: Query, bus: redis.Redis
+) -> None:
+    supervised.look()
+    supervised.hear("job_started")
+    bus.flushall()
+    supervised.hear("heartbeat", "batch")
+    supervised.look(1)
+    run = supervised.run
+    assert run.started_at is not None
+    assert run.pid is not None
+    deployed = actions.deploy_query(owner, create_query(owner, "second", TWO_WAY), "flights")
+    assert planning.plan_newest(supervised.topology.pk)
+    with _asleep(run.pid, bus):
+        supervised.look(0.1)
+        bus.flushall()
+    assert active_revision(supervised.look(0.1)) < deployed.revision
+    supervised.hear("plan_switched", "batch")
+    assert active_revision(supervised.look(0.1)) == deployed.revision
+
+    with _asleep(run.pid, bus):
+        actions.stop_topology(operator, supervised.topology, "drain")
+        supervision.request_stop(run.pk, supervised.now)
+        bus.flushall()
+    supervised.look(0.1)
+    supervised.hear("job_stopped")
+    assert topology_state(supervised.look(0.1)) == "stopped"
+    assert Run.objects.count() == 1
+
+
+@contextmanager
+def _asleep(pid: int, bus: redis.Redis) -> Iterator[None]:
+    """While a job's process sleeps and does not wait for Redis: what is said meanwhile lies there."""
+    process = psutil.Process(pid)
+    process.suspend()
+    try:
+        while bus.info("clients")["blocked_clients"]:
+            pass
+        yield
+    finally:
+        process.resume()

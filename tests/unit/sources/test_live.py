@@ -15,8 +15,12 @@ from redis.backoff import ConstantBackoff
 from redis.retry import Retry
 
 from jobs.protocol import stream_key
+from jobs.sources.descriptor import EntryRange, LostEntries
 from jobs.sources.live import LivePlanner, LiveSource
 from jobs.sources.planner import Position
+from jobs.sources.read import read
+from optimizer.graph import GraphStream
+from optimizer.types import ColumnType
 
 
 @pytest.fixture
@@ -86,3 +90,36 @@ def test_the_first_batch_moves_though_nothing_has_arrived(port: int, tmp_path: P
     assert planner.advance(end) == end
     redis.Redis(port=port).xadd(stream_key("r"), {"json": "{}"}, id="1-0")
     assert planner.advance(end)["streams"]["r"]["id"] == "1-0"
+
+
+def test_an_emptied_server_is_told_of_once(planner: LivePlanner, port: int) -> None:
+    """Also by the next process: the position has the mark of what was there."""
+    end = planner.advance(planner.initial())
+    client = redis.Redis(port=port)
+    client.flushall()
+    client.xadd(stream_key("r"), {"json": "{}"}, id="5-0")
+    after = planner.advance(end)
+    assert planner.planned(end, after).descriptors == (
+        LostEntries("r", stream_key("r"), "3-0"),
+        EntryRange("r", stream_key("r"), "3-0", "5-0", 1),
+        LostEntries("s", stream_key("s"), "3-0"),
+    )
+    assert planner.advance(after) == after
+
+
+def test_entries_that_were_deleted_before_they_were_read_are_told_of(port: int) -> None:
+    key = stream_key("r")
+    client = redis.Redis(port=port)
+    for number in (1, 2, 3):
+        client.xadd(key, {"json": f'{{"n": {number}}}'}, id=f"{number}-0")
+    client.xdel(key, "2-0")
+    stream = GraphStream("r", "at", (("at", ColumnType.TIMESTAMP), ("n", ColumnType.INT)), 0, "drop")
+    raw = read(EntryRange("r", key, "0-0", "3-0", 3), stream, ["n"], f"redis://127.0.0.1:{port}/0")
+    assert raw.table.column("n").to_pylist() == [1, 3]
+    assert raw.undecodable is not None
+    assert raw.undecodable.to_pylist() == [
+        {
+            "reason": "1 entries were deleted from Redis before they were read",
+            "tuple": f"{key}: of 3 entries behind 0-0 up to 3-0",
+        }
+    ]
