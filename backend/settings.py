@@ -121,9 +121,9 @@ MILLRACE_MAX_STATE_BYTES = _number("MILLRACE_MAX_STATE_BYTES", 1e11)
 MILLRACE_MAX_RESULT_RATE = _number("MILLRACE_MAX_RESULT_RATE", 1e6)
 MILLRACE_EXCESS_BATCHES = _number("MILLRACE_EXCESS_BATCHES", 20.0)
 MILLRACE_MAX_COMBINATIONS = _number("MILLRACE_MAX_COMBINATIONS", 5e6)
+MILLRACE_CHECK_SECONDS = _number("MILLRACE_CHECK_SECONDS", 60.0)
 MILLRACE_TASK_SECONDS = _number("MILLRACE_TASK_SECONDS", 300.0)
 MILLRACE_METRICS_TOKEN = os.environ.get("MILLRACE_METRICS_TOKEN", "")
-MILLRACE_CHECK_SECONDS = _number("MILLRACE_CHECK_SECONDS", 60.0)
 MILLRACE_METRICS_PORT = _number("MILLRACE_METRICS_PORT", 0.0)
 MILLRACE_LOG_FORMAT = os.environ.get("MILLRACE_LOG_FORMAT", "line")
 MILLRACE_MASTER = os.environ.get("MILLRACE_MASTER", "")
@@ -163,10 +163,10 @@ INSTALLED_APPS = [
     "backend.tokens",
     "backend.letters",
     "backend.alerts",
-]
-
     "backend.oracle",
     "backend.forecasts",
+]
+
 MIDDLEWARE = [
     "backend.observation.requests.RequestMetrics",
     "django.middleware.security.SecurityMiddleware",
@@ -365,8 +365,6 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 5.0,
         "options": {"expires": 10.0},
     },
-    "adapt": {
-        "task": "topologies.adapt",
     "check": {
         "task": "oracle.check_all",
         "schedule": 5.0,
@@ -377,6 +375,8 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 20.0,
         "options": {"expires": 20.0},
     },
+    "adapt": {
+        "task": "topologies.adapt",
         # Epochs last several seconds; one that is evaluated late only takes effect later.
         "schedule": 5.0,
         "options": {"expires": 10.0},
