@@ -81,6 +81,7 @@ def explained(given: argparse.Namespace) -> tuple[Explanation, PhysicalGraph]:
             mirs=not given.no_mir,
             single_copy=given.single_copy,
             storage_weight=given.storage_weight,
+            grids=given.grids,
             storage_budget=given.storage_budget,
             task_capacity=given.task_capacity,
             task_tuples=given.task_tuples,
@@ -171,6 +172,13 @@ def _add_planning(planning: argparse.ArgumentParser) -> None:
     )
     planning.add_argument("--no-mir", action="store_true", help="no materialized intermediate results")
     planning.add_argument("--single-copy", action="store_true", help="one partitioning per store")
+    planning.add_argument(
+        "--grids",
+        choices=("cost", "off", "always"),
+        default="cost",
+        help="lay stores out as join matrices: where that is cheapest, never, or all, for tests "
+        "(default: cost)",
+    )
     planning.add_argument("--parallelism", type=_count, default=1, metavar="N", help="tasks per store")
     planning.add_argument(
         "--retain", choices=("needed", "everything"), default="needed", help="what base stores keep"

@@ -14,9 +14,20 @@ from math import prod
 from optimizer.canonical import conjuncts, sort_key
 from optimizer.costs import SHORTEST_WINDOW_S, mean_life_s
 from optimizer.expression import Call, Expression, inputs_of
-from optimizer.graph import GraphStore, PhysicalGraph, ProbeRule, Rule, SourceRule, StoreRule, WindowBound
+from optimizer.fanout import fanout
+from optimizer.graph import (
+    Edge,
+    GraphStore,
+    PhysicalGraph,
+    ProbeRule,
+    Rule,
+    SourceRule,
+    StoreRule,
+    WindowBound,
+)
 from optimizer.statistics.defaults import default_selectivity
 from optimizer.statistics.provider import StatisticsProvider
+from optimizer.statistics.skew import hash_skew
 from optimizer.types import ColumnType
 from optimizer.udf.names import calls_user_function
 from optimizer.udf.pair_cost import pair_cost
@@ -33,7 +44,8 @@ class Estimated:
     stores: dict[str, float]
     """Tuples held by each store."""
     probe: float
-    """Tuples per second sent in order to probe, copies counted, with the evaluation of user functions."""
+    """Tuples per second sent in order to probe, copies counted, with the evaluation of user functions.
+    What is hashed counts as if all tasks received what the fullest does."""
 
     @property
     def stored(self) -> float:
@@ -82,14 +94,18 @@ class _Estimator:
 
     def estimated(self) -> Estimated:
         edges = {edge.id: self._produced(edge.origin) for edge in self.graph.edges}
-        probed = {rule.edge for rule in self.graph.rules if isinstance(rule, ProbeRule)}
+        probes = {rule.edge: rule for rule in self.graph.rules if isinstance(rule, ProbeRule)}
         probe = sum(
-            edges[edge.id] * (self.stores[edge.target].tasks if edge.kind == "all" else 1)
+            edges[edge.id] * fanout(edge, self.stores[edge.target], probes[edge.id]) * self._skew(edge)
             for edge in self.graph.edges
-            if edge.id in probed
+            if edge.id in probes
         ) + sum(self._evaluation(rule) for rule in self.graph.rules if isinstance(rule, ProbeRule))
         made = {rule.id: self._produced(rule.id) for rule in self.graph.rules if rule.kind != "store"}
         return Estimated(edges, made, {store: self._held(store) for store in self.stores}, probe)
+
+    def _skew(self, edge: Edge) -> float:
+        """What the fullest task receives over the mean: a step is done when its last task is."""
+        return hash_skew(self.stores[edge.target], self.statistics) if edge.kind == "group_by" else 1.0
 
     def _produced(self, rule: str) -> float:
         """Tuples per second that a source or probe rule makes."""
@@ -161,6 +177,9 @@ class _Estimator:
         return {bound.input: self._window_s(sender.windows, bound.input) for bound in sender.windows}
 
     def _held(self, store: str) -> float:
+        return self.stores[store].copies * self._in_one_copy(store)
+
+    def _in_one_copy(self, store: str) -> float:
         held = self.stores[store]
         if held.is_base:
             retention = held.retention_us[0]

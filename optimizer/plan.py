@@ -10,6 +10,7 @@ from time import perf_counter
 from optimizer.catalog import Catalog
 from optimizer.errors import Infeasible, hardest
 from optimizer.graph import PhysicalGraph
+from optimizer.matrix import lay_out
 from optimizer.parts import Part, answers, side_by_side
 from optimizer.problem import Cost, Options, Solution, Status
 from optimizer.query import Query
@@ -167,6 +168,7 @@ def plan(
         found = side_by_side([part.solution for part in parts], method)
         forest, solution = grow_settled(found, translation, options, setting.copies)
         graph = to_graph(forest, method=method, texts=texts)
+    graph, solution = lay_out(graph, solution, known, options)
     validate(graph, {terms.query.name: conditions_of(terms) for terms in translation.queries})
     setting = replace(setting, copies={})
     return Plan(method, solution, graph, translation, parts, setting, perf_counter() - began)

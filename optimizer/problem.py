@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
+
+GridUse: TypeAlias = Literal["cost", "off", "always"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -167,6 +169,9 @@ class Options:
     solver: str = "highs"
     relative_gap: float = 0.0
     seed: int = 0
+    grids: GridUse = "cost"
+    """Whether stores are laid out as grids: where that costs least, never, or all of them somehow, for
+    tests (`optimizer.matrix`)."""
     stay_discount: float = 0.02
     """Fraction taken off the cost of what the running plan has already while methods choose, so
     that a switch must earn its price; reported costs are without it."""

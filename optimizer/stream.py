@@ -34,6 +34,8 @@ class Stream:
     """Estimated event-time rate; None is unknown."""
     kafka: KafkaTopic | None = None
     """The topic that brings its tuples; None if producers send them to Millrace itself."""
+    top_shares: tuple[tuple[str, float], ...] = ()
+    """Columns and the share of tuples, from 0 to 1, that have the column's most frequent value."""
 
     def __post_init__(self) -> None:
         names = [name for name, _ in self.columns]
@@ -47,6 +49,9 @@ class Stream:
             raise ValueError(f"stream {self.name}: lateness must not be negative")
         if self.parallelism is not None and self.parallelism < 1:
             raise ValueError(f"stream {self.name}: parallelism must be at least 1")
+        for column, share in self.top_shares:
+            if self.column_type(column) is None or not 0 <= share <= 1:
+                raise ValueError(f"stream {self.name}: top share {share} of {column}: a column and 0 to 1")
         if self.tuples_per_second is not None and self.tuples_per_second < 0:
             raise ValueError(f"stream {self.name}: rate must not be negative")
         key = self.kafka.key if self.kafka is not None else None

@@ -24,7 +24,7 @@ from optimizer.types import COLUMN_TYPES, ColumnType
 from optimizer.udf.reader import FILE_NAME, allowed_functions, read_functions
 from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 
-_STREAM_KEYS = ("event_time", "columns", "lateness", "late", "parallelism", "rate", "kafka")
+_STREAM_KEYS = ("event_time", "columns", "lateness", "late", "parallelism", "rate", "kafka", "top_share")
 _NUMBER = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
@@ -237,7 +237,30 @@ class _Document:
             if rate is not None
             else None,
             self._kafka(entries, path, columns),
+            self._top_shares(entries, path, columns),
         )
+
+    def _top_shares(
+        self,
+        entries: Mapping[str, tuple[yaml.Node, yaml.Node]],
+        path: str,
+        columns: Sequence[tuple[str, ColumnType]],
+    ) -> tuple[tuple[str, float], ...]:
+        node = self._optional(entries, "top_share", path)
+        if node is None:
+            return ()
+        path = f"{path}.top_share"
+        names = [name for name, _ in columns]
+        shares = []
+        for name, (key, value) in self._mapping(node, path).items():
+            if name not in names:
+                expected = "one of the stream's columns"
+                self._fail(key, f"{path}.{name}", f"column {name}", expected, nearest(name, names))
+            share = self._number(value, f"{path}.{name}", "a fraction from 0 to 1")
+            if share > 1:
+                self._fail(value, f"{path}.{name}", f"{share:g}", "a fraction from 0 to 1")
+            shares.append((name, share))
+        return tuple(sorted(shares))
 
     def _kafka(
         self,

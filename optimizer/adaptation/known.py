@@ -13,16 +13,17 @@ For each statistic the best evidence wins:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from optimizer.canonical import blank_ordinals, canonical_names, conjuncts, sort_key
-from optimizer.expression import Expression, rename_inputs
+from optimizer.canonical import blank_ordinals, canonical_names, conjuncts, sort_key, stream_of
+from optimizer.expression import Expression, columns_of, rename_inputs
 from optimizer.expression_sql import to_sql
 from optimizer.query import Query
 from optimizer.statistics.defaults import DefaultStatistics
 from optimizer.statistics.interval import Interval
 from optimizer.statistics.provider import StatisticsProvider
+from optimizer.statistics.skew import top_share
 
 Source: TypeAlias = Literal["observed", "remembered", "sampled", "declared", "assumed"]
 """By an installed probe order in this epoch; by one in an earlier epoch; on a sample; by a person;
@@ -48,11 +49,24 @@ class Learnt:
 
 
 @dataclass(frozen=True, slots=True)
+class TopShare:
+    """The share of a stream's tuples that have the most frequent value of a column."""
+
+    stream: str
+    column: str
+    value: float
+    source: Literal["sampled", "remembered", "declared"]
+    """On a sample of the epoch; on one of an earlier epoch; by a person."""
+
+
+@dataclass(frozen=True, slots=True)
 class Known:
     """A `StatisticsProvider` of exactly what a set of queries needs; unknown for anything else."""
 
     statistics: tuple[Learnt, ...]
     """Rates by stream, then selectivities by predicate; no two of the same."""
+    top_shares: tuple[TopShare, ...] = ()
+    """Of columns in predicates, where something is known; by stream and column."""
     _rates: dict[str, Learnt] = field(init=False, repr=False, compare=False)
     _shares: dict[Expression, Learnt] = field(init=False, repr=False, compare=False)
 
@@ -66,7 +80,12 @@ class Known:
     def measured(self) -> Known:
         """Only what was seen in the data: nothing that a person declared or nobody knows."""
         seen = ("observed", "remembered", "sampled")
-        return Known(tuple(s for s in self.statistics if s.source in seen))
+        shares = tuple(share for share in self.top_shares if share.source in seen)
+        return Known(tuple(s for s in self.statistics if s.source in seen), shares)
+
+    def top_share(self, stream: str, column: str) -> float | None:
+        found = (s.value for s in self.top_shares if (s.stream, s.column) == (stream, column))
+        return next(found, None)
 
     def rate(self, stream: str) -> Interval | None:
         found = self._rates.get(stream)
@@ -106,8 +125,29 @@ def learn(
     """
     streams = sorted({item.stream for query in queries for item in query.inputs})
     rates = [_rate(stream, declared, observed, earlier) for stream in streams]
-    shares = [_share(p, declared, observed, sample, earlier) for p in _predicates(queries)]
-    return Known((*rates, *shares))
+    predicates = _predicates(queries)
+    shares = [_share(p, declared, observed, sample, earlier) for p in predicates]
+    compared = sorted({(stream_of(c.input), c.name) for p in predicates for c in columns_of(p)})
+    tops = [_top_share(*column, declared, sample, earlier) for column in compared]
+    return Known((*rates, *shares), tuple(top for top in tops if top is not None))
+
+
+def _top_share(
+    stream: str,
+    column: str,
+    declared: StatisticsProvider,
+    sample: StatisticsProvider | None,
+    earlier: Known | None,
+) -> TopShare | None:
+    counted = top_share(sample, stream, column) if sample is not None else None
+    if counted is not None:
+        return TopShare(stream, column, counted, "sampled")
+    before = [] if earlier is None else earlier.top_shares
+    for known in before:
+        if (known.stream, known.column) == (stream, column) and known.source != "declared":
+            return replace(known, source="remembered")
+    stated = top_share(declared, stream, column)
+    return None if stated is None else TopShare(stream, column, stated, "declared")
 
 
 def _predicates(queries: Sequence[Query]) -> list[Expression]:

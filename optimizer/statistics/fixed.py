@@ -22,6 +22,8 @@ class FixedStatistics:
     """Tuples per second by stream."""
     selectivities: Mapping[Expression, float] = field(default_factory=dict)
     """By predicate over stream names."""
+    top_shares: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    """Share of the most frequent value, by stream and column."""
 
     def __post_init__(self) -> None:
         normal = {blank_ordinals(predicate): value for predicate, value in self.selectivities.items()}
@@ -30,6 +32,9 @@ class FixedStatistics:
     def rate(self, stream: str) -> Interval | None:
         value = self.rates.get(stream)
         return None if value is None else Interval.exactly(value)
+
+    def top_share(self, stream: str, column: str) -> float | None:
+        return self.top_shares.get((stream, column))
 
     def selectivity(self, predicate: Expression) -> Interval | None:
         value = self.selectivities.get(blank_ordinals(predicate))

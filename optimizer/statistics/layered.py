@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from optimizer.expression import Expression
 from optimizer.statistics.interval import Interval
 from optimizer.statistics.provider import StatisticsProvider
+from optimizer.statistics.skew import top_share
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,12 @@ class LayeredStatistics:
     def rate(self, stream: str) -> Interval | None:
         for layer in self.layers:
             if (known := layer.rate(stream)) is not None:
+                return known
+        return None
+
+    def top_share(self, stream: str, column: str) -> float | None:
+        for layer in self.layers:
+            if (known := top_share(layer, stream, column)) is not None:
                 return known
         return None
 

@@ -40,6 +40,18 @@ class SampleStatistics:
         value = self.rates.get(stream)
         return None if value is None else Interval.exactly(value)
 
+    def top_share(self, stream: str, column: str) -> float | None:
+        """The share of the sample's most frequent value, NULL among them.
+
+        One of its tuples is left out: in a sample without any repetition nothing is known to repeat.
+        """
+        frame = self.frames.get(stream)
+        if frame is None or frame.height < 2 or column not in frame.columns:
+            return None
+        most = frame[column].value_counts()["count"].max()
+        assert isinstance(most, int)
+        return (most - 1) / (frame.height - 1)
+
     def selectivity(self, predicate: Expression) -> Interval | None:
         inputs = sorted(inputs_of(predicate))
         samples = {name: self._sample(name) for name in inputs}

@@ -12,11 +12,13 @@ from optimizer.workload import SelectivityEstimate
 def statistics_of_workload(
     streams: Iterable[Stream], selectivities: Iterable[SelectivityEstimate] = ()
 ) -> FixedStatistics:
-    """Rates from the streams' declarations, selectivities from streams.yaml's list.
+    """Rates and skew from the streams' declarations, selectivities from streams.yaml's list.
 
     Args:
         streams: those without a rate stay unknown.
         selectivities: `Workload.selectivities`; of several for one predicate the last counts.
     """
+    streams = tuple(streams)
     rates = {s.name: s.tuples_per_second for s in streams if s.tuples_per_second is not None}
-    return FixedStatistics(rates, {estimate.predicate: estimate.value for estimate in selectivities})
+    shares = {(stream.name, column): share for stream in streams for column, share in stream.top_shares}
+    return FixedStatistics(rates, {one.predicate: one.value for one in selectivities}, shares)

@@ -37,7 +37,8 @@ QUERIES = (
 
 
 def _plan(method: str, capacity: float | None, *, tasks: int = 2, retain_all: bool = False) -> Plan:
-    options = Options(task_capacity=capacity, storage_weight=0.1, time_limit_s=20.0)
+    # A limited plan is never laid out as grids, so neither is the one that it is compared with.
+    options = Options(task_capacity=capacity, storage_weight=0.1, time_limit_s=20.0, grids="off")
     retain = "everything" if retain_all else "needed"
     return plan(QUERIES, CATALOG, RATES, method, options, retain, tasks=tasks)
 

@@ -13,7 +13,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from optimizer.catalog import Catalog
-from optimizer.graph import PhysicalGraph
+from optimizer.fanout import fanout
+from optimizer.graph import PhysicalGraph, SourceRule
 from optimizer.query import Query
 from optimizer.sql import parse_query, to_duckdb
 from optimizer.stream import Stream
@@ -144,8 +145,10 @@ def twins(draw: st.DrawFn) -> Case:
 def busiest(graph: PhysicalGraph) -> float:
     """Tuples per second that the busiest task of the graph's stores is expected to receive."""
     rates = {one.id: one.tuples_per_second or 0.0 for one in graph.estimates}
-    tasks = {store.id: store.tasks for store in graph.stores}
+    stores = {store.id: store for store in graph.stores}
+    receivers = {rule.edge: rule for rule in graph.rules if not isinstance(rule, SourceRule)}
     loads: Counter[str] = Counter()
     for edge in graph.edges:
-        loads[edge.target] += rates[edge.id] / (1 if edge.kind == "all" else tasks[edge.target])
+        store = stores[edge.target]
+        loads[edge.target] += rates[edge.id] * fanout(edge, store, receivers[edge.id]) / store.tasks
     return max(loads.values(), default=0.0)
