@@ -1,9 +1,10 @@
 """How messages get from the tasks of one level to those of the next.
 
 What Spark shuffles are small rows. On one host a sending task writes the bodies of all its
-messages into one file in shared memory and only their names travel; a body for all tasks is
-written once and named many times, and a message for a later level is passed on by name without
-being opened. Between hosts, and when shared memory is full, the body travels in the row.
+messages into one file in shared memory and only their names travel; a body for all tasks, or for
+several edges, is written once and named many times, and a message for a later level is passed on by
+name without being opened. What a task sends to partitions that the same process works on next is not
+written at all. Between hosts, and when shared memory is full, the body travels in the row.
 
 Beside messages there are reports to the driver, and what each partition has stored so far in this
 batch, which goes from level to level. So a level only ever sees the files of the very attempts whose
@@ -20,7 +21,7 @@ import os
 import pickle
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -31,8 +32,9 @@ from jobs.message import EVERY_TASK, Message
 from jobs.runs import RUNS, RunRef
 from optimizer.graph import PhysicalGraph
 
-Wire: TypeAlias = tuple[str, bytes | None, str | None, int, int]
-"""(edge, body) or (edge, None, file, offset, length in bytes)."""
+Wire: TypeAlias = tuple[str, bytes | pa.Table | None, str | None, int, int]
+"""(edge, body, None, 0, length) or (edge, None, file, offset, length in bytes); or, inside a process,
+(edge, table, the sender's file, number of the body among the sender's, 0)."""
 Row: TypeAlias = tuple[int, Wire]
 """(Spark partition, wire)."""
 
@@ -90,18 +92,25 @@ class Outbox:
     """What one task sends. Use as a context manager, then take `rows`.
 
     Arguments: the graph, the number of Spark partitions, the batch's directory (None to send
-    bodies inside the rows), and a name that no other attempt of any task in this batch has.
+    bodies inside the rows), a name that no other attempt of any task in this batch has, and the
+    partitions that this very process works on.
     """
 
-    def __init__(self, graph: PhysicalGraph, partitions: int, directory: str | None, name: str) -> None:
+    def __init__(
+        self,
+        graph: PhysicalGraph,
+        partitions: int,
+        directory: str | None,
+        name: str,
+        near: Collection[int] = (),
+    ) -> None:
         self.rows: list[Row] = []
-        self.messages: dict[str, int] = {}
-        """Messages sent along each edge, copies counted."""
-        self.bytes: dict[str, int] = {}
-        """Bytes written along each edge, a body for all tasks once."""
         self._tasks = _tasks_by_edge(graph, partitions)
-        self._path = f"{directory}/{name}.messages" if directory else None
+        self._name = f"{directory}/{name}.messages"
+        self._path = self._name if directory else None
         self._file: Any = None
+        self._near = near
+        self._handed_over = 0
 
     def __enter__(self) -> Outbox:
         return self
@@ -110,16 +119,24 @@ class Outbox:
         if self._file is not None:
             self._file.close()
 
-    def send(self, message: Message) -> None:
-        """Send tuples; an empty body is not sent at all."""
-        if not message.body.num_rows:
-            return
-        wire = self._wire(message.edge, message.body)
-        everyone = range(self._tasks[message.edge])
-        targets: Sequence[int] = everyone if message.partition == EVERY_TASK else (message.partition,)
-        self.rows.extend((target, wire) for target in targets)
-        self.messages[message.edge] = self.messages.get(message.edge, 0) + len(targets)
-        self.bytes[message.edge] = self.bytes.get(message.edge, 0) + wire[4]
+    def send(self, messages: Sequence[Message]) -> None:
+        """Send tuples; an empty body is not sent at all, and one that messages share is written once."""
+        written: dict[int, _Place] = {}
+        handed_over: dict[int, _Place] = {}
+        for message in messages:
+            body = message.body
+            if not body.num_rows:
+                continue
+            everyone = range(self._tasks[message.edge])
+            for target in everyone if message.partition == EVERY_TASK else (message.partition,):
+                # Messages hold their bodies while this goes on, so no other one gets the same identity.
+                if target in self._near:
+                    place = handed_over.get(id(body)) or self._hand_over(body)
+                    handed_over[id(body)] = place
+                else:
+                    place = written.get(id(body)) or self._write(body)
+                    written[id(body)] = place
+                self.rows.append((target, (message.edge, *place)))
 
     def report(self, report: object) -> None:
         """Send a picklable report to the driver."""
@@ -132,41 +149,60 @@ class Outbox:
             body = RUNS.dump_json(tuple(runs))
             self.rows.append((partition, (STORED, body, None, 0, len(body))))
 
-    def _wire(self, edge: str, body: pa.Table) -> Wire:
+    def _hand_over(self, body: pa.Table) -> _Place:
+        self._handed_over += 1
+        return body, self._name, self._handed_over, 0
+
+    def _write(self, body: pa.Table) -> _Place:
         if self._path is not None:
             try:
                 if self._file is None:
                     self._file = pa.OSFile(self._path, "wb")
                 start = self._file.tell()
-                _write(body, self._file)
-                return edge, None, self._path, start, self._file.tell() - start
+                _write_stream(body, self._file)
+                return None, self._path, start, self._file.tell() - start
             except OSError as error:
                 if error.errno != errno.ENOSPC:
                     raise
                 self._path = None
         sink = pa.BufferOutputStream()
-        _write(body, sink)
+        _write_stream(body, sink)
         inline = sink.getvalue().to_pybytes()
-        return edge, inline, None, 0, len(inline)
+        return inline, None, 0, len(inline)
 
 
-def open_wire(partition: int, wire: Wire) -> Message:
-    """The message that a row names; bodies in shared memory are mapped, not copied."""
-    edge, inline, path, start, length = wire
-    if path is None:
-        assert inline is not None
-        buffer = pa.py_buffer(inline)
-    else:
-        with pa.memory_map(path) as file:
-            file.seek(start)
-            buffer = file.read_buffer(length)
-    with pa.ipc.open_stream(buffer) as reader:
-        return Message(edge, partition, reader.read_all())
+def open_wires(partition: int, wires: Iterable[Wire]) -> tuple[Message, ...]:
+    """The messages that rows name, in the order of their edges, senders and bodies.
+
+    Bodies in shared memory are mapped, not copied. Messages that were sent with one body have one body.
+    """
+    # Rows arrive in the order in which tasks end; sorted, equal batches do equal work.
+    ordered = sorted(wires, key=lambda wire: (wire[0], wire[2] or "", wire[3], wire[4]))
+    bodies: dict[tuple[str | int, int], pa.Table] = {}
+    files: dict[str, pa.Buffer] = {}
+    messages = []
+    for edge, content, path, start, length in ordered:
+        if isinstance(content, pa.Table):
+            messages.append(Message(edge, partition, content))
+            continue
+        place = (id(content) if path is None else path, start)
+        if place not in bodies:
+            if path is None:
+                buffer = pa.py_buffer(content)
+            else:
+                if path not in files:
+                    with pa.memory_map(path) as file:
+                        files[path] = file.read_buffer()
+                buffer = files[path].slice(start, length)
+            with pa.ipc.open_stream(buffer) as reader:
+                bodies[place] = reader.read_all()
+        messages.append(Message(edge, partition, bodies[place]))
+    return tuple(messages)
 
 
 def open_reports(rows: Iterable[Row]) -> list[Any]:
     """The reports among the rows that reached the driver."""
-    return [pickle.loads(wire[1]) for _, wire in rows if wire[0] == REPORT and wire[1] is not None]
+    return [pickle.loads(body) for _, (edge, body, *_) in rows if edge == REPORT and isinstance(body, bytes)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,17 +226,20 @@ def sort_rows(rows: Iterable[Row], graph: PhysicalGraph, level: int, partition: 
     for row in rows:
         edge = row[1][0]
         if edge == STORED:
-            stored = RUNS.validate_json(row[1][1] or b"[]")
+            assert isinstance(row[1][1], bytes)
+            stored = RUNS.validate_json(row[1][1])
         elif edge != REPORT and levels[edge] == level:
             here.append(row[1])
         else:
             passing.append(row)
-    # Rows arrive in the order in which tasks end; sorted, equal batches do equal work.
-    here.sort(key=lambda wire: (wire[0], wire[2] or "", wire[3], wire[4]))
-    return Inbox(tuple(open_wire(partition, wire) for wire in here), stored, tuple(passing))
+    return Inbox(open_wires(partition, here), stored, tuple(passing))
 
 
-def _write(body: pa.Table, sink: Any) -> None:
+_Place: TypeAlias = tuple[bytes | pa.Table | None, str | None, int, int]
+"""Where a message's body is: a `Wire` without the edge."""
+
+
+def _write_stream(body: pa.Table, sink: Any) -> None:
     with pa.ipc.new_stream(sink, body.schema) as writer:
         writer.write_table(body)
 

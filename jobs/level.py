@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from jobs.emission import emit
 from jobs.message import ARRIVAL, EVERY_TASK, LATE, ORDINAL, Message, Result, ordinal
-from jobs.probe import TooMany, probe
+from jobs.probe import Tables, TooMany, probe
 from jobs.rules import RuleIndex, index_of
 from jobs.runs import RunRef
-from jobs.sending import send
+from jobs.sending import send, sent_columns
 from jobs.store import PartitionState
 from optimizer.graph import Edge, GraphStore, PhysicalGraph
 
@@ -31,8 +31,8 @@ class StoreWork:
 
 @dataclass(frozen=True, slots=True)
 class EdgeWork:
-    """What one task received along an edge. Of an `all` edge, task 0's figures are those of what
-    was sent; every task receives the same."""
+    """What one task received along an edge, in the edge's own columns. Of an `all` edge, task 0's
+    figures are those of what was sent; every task receives the same."""
 
     tuples: int
     messages: int
@@ -80,7 +80,7 @@ def work(
             arrived[message.edge].append(message)
         else:
             later.append(message)
-    frames = {edge: _frame(parts) for edge, parts in arrived.items()}
+    frames = _frames(arrived)
     tally: dict[str, StoreWork] = {}
     added: list[RunRef] = []
     dropped: list[RunRef] = []
@@ -91,13 +91,14 @@ def work(
     results: list[Result] = []
     produced: dict[str, int] = {}
     too_many: dict[str, int] = {}
+    tables: Tables = {}
     for rule in index.probe_rules[level]:
         frame = frames.get(rule.edge)
         if frame is None:
             continue
         store = index.stores[rule.store]
         try:
-            found = probe(index, rule, state, state.runs(rule.store), frame, most)
+            found = probe(index, rule, state, state.runs(rule.store), frame, most, tables)
         except TooMany as error:
             too_many[rule.id] = error.combinations
             continue
@@ -107,13 +108,32 @@ def work(
             later.extend(send(index, rule.out, found, state.partition))
             inputs = tuple(bound.input for bound in rule.windows)
             results.extend(emit(index, rule.id, rule.emits, inputs, found))
-    edges = {edge: _edge_work(index.edges[edge], parts) for edge, parts in arrived.items()}
+    edges = {edge: _edge_work(index, index.edges[edge], parts) for edge, parts in arrived.items()}
     return Worked(later, results, tuple(added), tuple(dropped), tally, edges, produced, too_many)
+
+
+def _frames(arrived: Mapping[str, Sequence[Message]]) -> dict[str, pl.DataFrame]:
+    """What arrived on each edge: the same table for edges whose messages share their bodies."""
+    frames: dict[str, pl.DataFrame] = {}
+    made: dict[tuple[int, ...], pl.DataFrame] = {}
+    for edge, messages in arrived.items():
+        bodies = tuple(id(message.body) for message in messages)
+        if bodies not in made:
+            made[bodies] = _frame(messages)
+        frames[edge] = made[bodies]
+    return frames
 
 
 def _frame(messages: Sequence[Message]) -> pl.DataFrame:
     parts = [pl.DataFrame(pl.from_arrow(message.body)) for message in messages]
-    return parts[0] if len(parts) == 1 else pl.concat(parts)
+    if len(parts) == 1:
+        return parts[0]
+    if any(part.columns != parts[0].columns for part in parts):
+        # Which edges share a body may differ from sender to sender; all of them have what they share.
+        common = [name for name in parts[0].columns if all(name in part.columns for part in parts)]
+        parts = [part[common] for part in parts]
+    # Every rule behind the edge reads it, faster from one block of memory.
+    return pl.concat(parts, rechunk=True)
 
 
 def _maintain(
@@ -168,12 +188,13 @@ def _stored(index: RuleIndex, edge: Edge, frame: pl.DataFrame) -> pl.DataFrame:
     return kept.with_columns(pl.lit(start, dtype=pl.Int8).alias(ORDINAL))
 
 
-def _edge_work(edge: Edge, messages: Sequence[Message]) -> EdgeWork:
+def _edge_work(index: RuleIndex, edge: Edge, messages: Sequence[Message]) -> EdgeWork:
     assert edge.kind == "all" or all(message.partition != EVERY_TASK for message in messages)
+    columns = sent_columns(index, edge)
     return EdgeWork(
         sum(message.body.num_rows for message in messages),
         len(messages),
-        sum(message.body.nbytes for message in messages),
+        sum(message.body.select(columns).nbytes for message in messages),
     )
 
 

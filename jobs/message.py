@@ -1,7 +1,8 @@
 """What travels between levels: a table of partial results on one edge, for one task of its store.
 
 A message's body has the edge's columns, named `input.column`, and the start tuple's arrival
-number, by which the receiver decides what the start tuple sees. The other half of the start's
+number, by which the receiver decides what the start tuple sees. Messages on edges that place tuples
+alike share one body, which then has the columns of all these edges. The other half of the start's
 position, its input's ordinal, is the same for all tuples of an edge and therefore not sent.
 """
 

@@ -15,28 +15,25 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from jobs.bounds import ranges_of
-from jobs.emission import emit_columns
-from jobs.expressions import compile_expression
-from jobs.expressions.dtypes import common_type, convert
+from jobs.buckets import Buckets
 from jobs.expressions.screen import staged
-from jobs.lookup import lookups
-from jobs.message import ARRIVAL, LATE, ORDINAL, column_name, ordinal
-from jobs.ranges import Bound, Range, Stretches, best_range, best_stretches, number_keys, pieces, stretches
+from jobs.message import ARRIVAL, LATE, ORDINAL
+from jobs.probe_plan import STORED_ARRIVAL, STORED_LATE, STORED_ORDINAL, ProbePlan, plan_of
+from jobs.ranges import Stretches, best_range, best_stretches, number_keys, pieces, stretches
 from jobs.rules import RuleIndex
 from jobs.runs import RunRef
 from jobs.store import PartitionState
-from optimizer.expression import Expression, columns_of, inputs_of, rename_inputs
 from optimizer.graph import ProbeRule
-from optimizer.types import ColumnType
-from optimizer.udf.names import calls_user_function
 
-_STORED_ARRIVAL, _STORED_LATE, _STORED_ORDINAL = "@stored arrival", "@stored late", "@stored ordinal"
 _PAIRS = 500_000
 """Pairs formed at once where no key selects them; bounds memory."""
 _FEW_PAIRS = 100_000
+_FEW_ARRIVING = 16_384
+_FEW_STORED = 32_768
+"""With no more tuples, looking them up is faster than planning a join and having it done."""
 _SORTING = 8
 """Sorting a stored tuple takes about as long as forming and checking so many pairs in a hash join."""
 _SAMPLE = 2_000
@@ -56,61 +53,37 @@ class TooMany(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
-    """Which event times of one stored input the windows admit, beside given arriving tuples."""
-
-    stored_time: str
-    """Under its name in the tree."""
-    position: int
-    """Of the input in the store."""
-    after: tuple[tuple[str, int], ...]
-    """(arriving time column, window): not older than the arriving time minus the window."""
-    before: tuple[tuple[str, int], ...]
-    """(arriving time column, window): not newer than the arriving time plus the window."""
-
-    def bounds(self, arriving: pl.DataFrame) -> tuple[int, int]:
-        """Oldest and newest event time in microseconds, inclusive, that any of the tuples can meet."""
-        oldest, newest = _FIRST, _LAST
-        for column, window in self.after:
-            oldest = max(oldest, int(arriving[column].cast(pl.Int64).min()) - window)  # type: ignore[arg-type]
-        for column, window in self.before:
-            newest = min(newest, int(arriving[column].cast(pl.Int64).max()) + window)  # type: ignore[arg-type]
-        return oldest, newest
-
-
-_FIRST, _LAST = -(2**63), 2**63 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class ProbePlan:
-    """A probe rule made ready: what to read, join on, check and keep."""
-
-    arriving: list[str]
-    """The columns of arriving tuples that are used."""
-    stored: tuple[tuple[str, str], ...]
-    """(column in the store, column in the tree) that are read."""
-    lookups: tuple[tuple[str, pl.Expr], ...]
-    """(column in the store, what arriving tuples ask of it): equalities that an index of a run knows."""
-    probe_keys: tuple[pl.Expr, ...]
-    stored_keys: tuple[pl.Expr, ...]
-    ranges: tuple[Range, ...]
-    """Windows and inequalities between the two sides, for joins without keys or with few values."""
-    conditions: tuple[pl.Expr, ...]
-    """What to check of a pair besides the keys, the order and `costly`; implies `ranges`."""
-    costly: tuple[Expression, ...]
-    """What calls user functions, to be checked last and in this order."""
-    order: pl.Expr
-    """True where the start tuple is the newer one."""
-    outputs: tuple[pl.Expr, ...]
-    reaches: tuple[Reach, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Repetition:
     """How probable it is that two tuples of a store have equal keys, as one batch saw it."""
 
     batch: int
     probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Stored tuples that several probes look up by the same columns."""
+
+    frame: pl.DataFrame
+    buckets: Buckets
+    columns: dict[str, pl.Series]
+    integers: dict[str, npt.NDArray[np.int64]]
+
+    def column(self, name: str) -> pl.Series:
+        """A column in one block of memory: taking single rows from many runs is slow."""
+        if name not in self.columns:
+            self.columns[name] = self.frame.get_column(name).rechunk()
+        return self.columns[name]
+
+    def whole(self, name: str) -> npt.NDArray[np.int64]:
+        """A column of times or whole numbers without NULL."""
+        if name not in self.integers:
+            self.integers[name] = _integers(self.column(name))
+        return self.integers[name]
+
+
+Tables = dict[tuple[str, ...], Held]
+"""By what they were made of; kept by the caller for as long as the store stays as it is."""
 
 
 def probe(
@@ -120,6 +93,7 @@ def probe(
     runs: Sequence[RunRef],
     frame: pl.DataFrame,
     most: int | None = None,
+    tables: Tables | None = None,
 ) -> pl.DataFrame:
     """All combinations of arriving tuples and stored ones that satisfy the rule.
 
@@ -127,7 +101,8 @@ def probe(
     columns that the edges and leaves behind the rule read, with the start's arrival number.
 
     With `most`, raises `TooMany` instead of forming more combinations than that, or of checking a
-    hundred times as many pairs; under a memory limit in one piece of the store.
+    hundred times as many pairs; under a memory limit in one piece of the store. `tables` keeps what other
+    probes into the same stores can use again.
     """
     plan = plan_of(index, rule)
     arriving = frame[plan.arriving]
@@ -135,8 +110,16 @@ def probe(
     if not reachable:
         return pl.DataFrame()
     # Runs of earlier batches hold smaller arrival numbers only: nothing to compare.
-    first: int = arriving[ARRIVAL].min()  # type: ignore[assignment]
+    first: int = arriving.get_column(ARRIVAL).min()  # type: ignore[assignment]
     fresh = any(run.max_arrival >= first for run in reachable)
+    little = arriving.height <= _FEW_ARRIVING and sum(run.rows for run in reachable) <= _FEW_STORED
+    if little and plan.whole_keys and state.limit is None:
+        tables = {} if tables is None else tables
+        met = _meet_few(index, rule, plan, state, reachable, arriving, fresh, tables)
+        if met is not None:
+            if most is not None:
+                _refuse_too_many(met.height, most)
+            return met
     conditions = staged(plan.costly, (*plan.conditions, plan.order) if fresh else plan.conditions)
     columns = [*(name for name, _ in plan.stored), ARRIVAL, ORDINAL, LATE]
     sought = {} if state.limit is None else _sought(plan, arriving)
@@ -194,140 +177,6 @@ def _sought(plan: ProbePlan, arriving: pl.DataFrame) -> dict[str, pl.Series]:
     }
 
 
-def plan_of(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
-    """The rule made ready, once per graph and process."""
-    plan = index.probe_plans.get(rule.id)
-    if plan is None:
-        plan = index.probe_plans[rule.id] = _prepare(index, rule)
-    return plan
-
-
-def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
-    store = index.stores[rule.store]
-    in_store = {tree: stored for stored, tree in rule.renames}
-    bound = frozenset(rule.bound)
-    kept = {column for edge in rule.out for column in index.edges[edge].columns}
-    kept |= emit_columns(index, rule.emits, (*rule.bound, *in_store))
-    windows = index.unchecked_windows(rule)
-    times = {name: column_name(index.time_column(name)) for name in (*rule.bound, *in_store)}
-    expressions: list[Expression] = [*rule.predicates]
-    probe_keys, stored_keys, equal = [], [], []
-    probe_names: set[str] = set()
-    stored_names: set[str] = set()
-    for equality in rule.equalities:
-        stored = equality.stored
-        if not inputs_of(stored) <= in_store.keys():
-            stored = rename_inputs(stored, dict(rule.renames))
-        common = common_type(equality.probe.type, stored.type)
-        arriving_key = convert(compile_expression(equality.probe), equality.probe.type, common)
-        stored_key = convert(compile_expression(stored), stored.type, common)
-        if common is ColumnType.DOUBLE:
-            # Polars may join doubles by merging, which does not find NaN = NaN: join their hashes,
-            # then compare.
-            equal.append(arriving_key == stored_key)
-            arriving_key, stored_key = _hashed(arriving_key), _hashed(stored_key)
-        expressions.extend((equality.probe, stored))
-        names = (arriving_key.meta.output_name(), stored_key.meta.output_name())
-        if names[0] in probe_names or names[1] in stored_names:
-            # Polars joins on a column once: what else it must equal is compared behind.
-            equal.append(arriving_key == stored_key)
-            continue
-        probe_names.add(names[0])
-        stored_names.add(names[1])
-        probe_keys.append(arriving_key)
-        stored_keys.append(stored_key)
-    read = {column for expression in expressions for column in columns_of(expression)}
-    read |= {index.time_column(name) for newer, older, _ in windows for name in (newer, older)}
-    needed = {column_name(column): column for column in (*kept, *read)}
-    conditions = [_elapsed(times[newer], times[older]) <= window for newer, older, window in windows]
-    conditions.extend(equal)
-    costly = tuple(predicate for predicate in rule.predicates if calls_user_function(predicate))
-    conditions.extend(compile_expression(p) for p in rule.predicates if p not in costly)
-    reaches = tuple(
-        Reach(
-            times[tree],
-            position,
-            tuple(
-                (times[newer], window) for newer, older, window in windows if older == tree and newer in bound
-            ),
-            tuple(
-                (times[older], window) for newer, older, window in windows if newer == tree and older in bound
-            ),
-        )
-        for position, tree in enumerate(_tree_names(rule, [stored.input for stored in store.inputs]))
-    )
-    late = [(pl.col(LATE) | pl.col(_STORED_LATE)).alias(LATE)] if index.marks_late else []
-    return ProbePlan(
-        arriving=[
-            *(name for name in sorted(needed) if needed[name].input in bound),
-            ARRIVAL,
-            *((LATE,) if index.marks_late else ()),
-        ],
-        stored=tuple(
-            (f"{in_store[needed[name].input]}.{needed[name].name}", name)
-            for name in sorted(needed)
-            if needed[name].input in in_store
-        ),
-        lookups=tuple(
-            (lookup.column, convert(compile_expression(lookup.sought), lookup.sought.type, lookup.common))
-            for lookup in lookups(rule)
-        ),
-        probe_keys=tuple(probe_keys),
-        stored_keys=tuple(stored_keys),
-        ranges=(
-            *(_window(reach) for reach in reaches if reach.after or reach.before),
-            *ranges_of(rule.predicates, bound),
-        ),
-        conditions=tuple(conditions),
-        costly=costly,
-        order=_order(rule, store.is_base),
-        outputs=(
-            *(pl.col(name) for name in sorted({column_name(column) for column in kept})),
-            pl.col(ARRIVAL),
-            *late,
-        ),
-        reaches=reaches,
-    )
-
-
-def _tree_names(rule: ProbeRule, inputs: Sequence[str]) -> list[str]:
-    names = dict(rule.renames)
-    return [names[name] for name in inputs]
-
-
-def _hashed(doubles: pl.Expr) -> pl.Expr:
-    """Equal numbers for equal doubles (-0.0 = 0.0, NaN = NaN), NULL for NULL."""
-    return pl.when(doubles.is_nan()).then(0).when(doubles.is_not_null()).then((doubles + 0.0).hash())
-
-
-def _elapsed(newer: str, older: str) -> pl.Expr:
-    return pl.col(newer).to_physical() - pl.col(older).to_physical()
-
-
-def _order(rule: ProbeRule, base: bool) -> pl.Expr:
-    """(arrival, ordinal) of the stored tuple, under this tree's names, before that of the start."""
-    start = ordinal(rule.start)
-    if base:
-        (_, tree) = rule.renames[0]
-        if ordinal(tree) < start:
-            return pl.col(_STORED_ARRIVAL) <= pl.col(ARRIVAL)
-        return pl.col(_STORED_ARRIVAL) < pl.col(ARRIVAL)
-    earlier = sorted({ordinal(stored) for stored, tree in rule.renames if ordinal(tree) < start})
-    return (pl.col(_STORED_ARRIVAL) < pl.col(ARRIVAL)) | (
-        (pl.col(_STORED_ARRIVAL) == pl.col(ARRIVAL)) & pl.col(_STORED_ORDINAL).is_in(earlier)
-    )
-
-
-def _window(reach: Reach) -> Range:
-    return Range(
-        pl.col(reach.stored_time).to_physical(),
-        (
-            *(Bound(pl.col(column).to_physical() - window, "ge") for column, window in reach.after),
-            *(Bound(pl.col(column).to_physical() + window, "le") for column, window in reach.before),
-        ),
-    )
-
-
 def _reachable(plan: ProbePlan, runs: Sequence[RunRef], arriving: pl.DataFrame) -> list[RunRef]:
     reachable = list(runs)
     for reach in plan.reaches:
@@ -341,15 +190,78 @@ def _reachable(plan: ProbePlan, runs: Sequence[RunRef], arriving: pl.DataFrame) 
 
 
 def _stored(index: RuleIndex, rule: ProbeRule, plan: ProbePlan, run: pl.DataFrame) -> pl.DataFrame:
-    columns = [run[name].alias(tree) for name, tree in plan.stored]
-    columns.append(run[ARRIVAL].alias(_STORED_ARRIVAL))
+    columns = [run.get_column(name).alias(tree) for name, tree in plan.stored]
+    columns.append(run.get_column(ARRIVAL).alias(STORED_ARRIVAL))
     if not index.stores[rule.store].is_base:
-        columns.append(run[ORDINAL].alias(_STORED_ORDINAL))
+        columns.append(run[ORDINAL].alias(STORED_ORDINAL))
     if index.marks_late:
         # Runs from before the first query that marks late results hold tuples that were in time.
         late = run[LATE].fill_null(False) if LATE in run.columns else pl.repeat(False, run.height, eager=True)
-        columns.append(late.alias(_STORED_LATE))
+        columns.append(late.alias(STORED_LATE))
     return pl.DataFrame(columns)
+
+
+def _meet_few(
+    index: RuleIndex,
+    rule: ProbeRule,
+    plan: ProbePlan,
+    state: PartitionState,
+    runs: Sequence[RunRef],
+    arriving: pl.DataFrame,
+    fresh: bool,
+    tables: Tables,
+) -> pl.DataFrame | None:
+    """What the rule makes of few tuples; None if they have so many pairs that a library is faster."""
+    names = {tree: stored for stored, tree in plan.stored}
+    keys = tuple(names[stored] for _, stored in plan.whole_keys)
+    made_of = (*keys, "", *(run.path for run in runs))
+    if made_of not in tables:
+        scanned = state.scan_all(runs)
+        columns = {name: scanned.get_column(name).rechunk() for name in keys}
+        tables[made_of] = Held(scanned, Buckets([columns[name] for name in keys]), columns, {})
+    held = tables[made_of]
+    pairs = held.buckets.pairs([arriving.get_column(name) for name, _ in plan.whole_keys], _FEW_PAIRS)
+    if pairs is None:
+        return None
+    left, right = pairs
+
+    moments = {
+        name: held.whole(names[name]) if name in names else _integers(arriving.get_column(name))
+        for window in plan.windows
+        for name in window[:2]
+    }
+    for newer, older, window in plan.windows:
+        late, soon = (moments[name][right if name in names else left] for name in (newer, older))
+        inside = late - soon <= window
+        left, right = left[inside], right[inside]
+    if fresh:
+        before, now = held.whole(ARRIVAL)[right], _integers(arriving.get_column(ARRIVAL))[left]
+        older_ones = before < now
+        if plan.ties:
+            tied = before == now
+            if plan.ties is not True:
+                tied &= np.isin(held.whole(ORDINAL)[right], plan.ties)
+            older_ones |= tied
+        left, right = left[older_ones], right[older_ones]
+    if not len(left):
+        return pl.DataFrame()
+    rows, partners = pl.Series(left.astype(np.uint32)), pl.Series(right.astype(np.uint32))
+    if plan.only_windows and not index.marks_late:
+        made = [
+            held.column(names[name])[partners].alias(name)
+            if name in names
+            else arriving.get_column(name)[rows]
+            for name in plan.kept
+        ]
+        return pl.DataFrame([*made, arriving.get_column(ARRIVAL)[rows]])
+    sides = (arriving[rows], _stored(index, rule, plan, held.frame)[partners])
+    conditions = staged(plan.costly, plan.conditions)
+    return _checked(plan, pl.concat(sides, how="horizontal").lazy(), conditions).collect()
+
+
+def _integers(column: pl.Series) -> npt.NDArray[np.int64]:
+    values: npt.NDArray[np.int64] = column.cast(pl.Int64).to_numpy()
+    return values
 
 
 def _join(

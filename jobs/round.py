@@ -50,16 +50,17 @@ class Round:
 
     def __call__(self, task: int, groups: Iterable[Group]) -> Iterator[Row]:
         context = self.context
+        own = range(task, context.partitions, self.tasks)
         sent: list[Row] = []
         for number, descriptors in groups:
-            sent.extend(IngestStage(context)(number, (descriptors,)))
+            sent.extend(IngestStage(context, own)(number, (descriptors,)))
         for level in range(1, self.depth + 1):
             # Reports are for the driver, whichever task they come from.
             yield from (row for row in sent if row[1][0] == REPORT)
             received = self._exchange(level, task, [row for row in sent if row[1][0] != REPORT])
             sent = []
-            for partition in range(task, context.partitions, self.tasks):
-                sent.extend(LevelStage(context, level)(partition, received[partition]))
+            for partition in own:
+                sent.extend(LevelStage(context, level, own)(partition, received[partition]))
         yield from sent
 
     def _exchange(self, level: int, task: int, sent: Sequence[Row]) -> dict[int, list[Row]]:

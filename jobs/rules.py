@@ -21,7 +21,8 @@ from optimizer.types import ColumnType
 
 if TYPE_CHECKING:
     from jobs.emission import LeafPlan
-    from jobs.probe import ProbePlan, Repetition
+    from jobs.probe import Repetition
+    from jobs.probe_plan import ProbePlan
 
 
 class RuleIndex:
@@ -46,7 +47,7 @@ class RuleIndex:
                 case ProbeRule():
                     self.probe_rules[self.edges[rule.edge].level].append(rule)
         self.probe_plans: dict[str, ProbePlan] = {}
-        """Filled by `jobs.probe`, one by one, when a rule first gets work."""
+        """Filled by `jobs.probe_plan`, one by one, when a rule first gets work."""
         self.leaf_plans: dict[str, tuple[LeafPlan, ...]] = {}
         """Filled by `jobs.emission`, by rule, when it first has results."""
         self.repetitions: dict[tuple[str, tuple[Expression, ...]], Repetition] = {}

@@ -22,7 +22,8 @@ def send(
     one by which the tuples came here, they stay in the task, and nothing is hashed or moved.
 
     `frame` has the columns of all the edges, named `input.column`, and the position columns.
-    Edges that place tuples alike share one split. Along a `group_by` edge that only leads to
+    Edges that place tuples alike share one split and its bodies, which have the columns of all of them:
+    a message may have more columns than its edge. Along a `group_by` edge that only leads to
     probes a NULL key is not sent, because it equals nothing.
     """
     messages: list[Message] = []
@@ -32,12 +33,14 @@ def send(
         tasks = index.stores[edge.target].tasks
         only_probes = edge.id not in index.store_edges
         key = edge.key if edge.kind == "group_by" else None
-        drop_nulls, stays = only_probes and key is not None, edge_id in index.staying
+        # Only where there are NULLs do such edges carry other tuples than the rest.
+        drop_nulls = only_probes and key is not None and frame[column_name(key)].null_count() > 0
+        stays = edge_id in index.staying
         splits.setdefault((edge.kind, key, tasks, drop_nulls, stays), []).append(edge)
     for (kind, key, tasks, drop_nulls, stays), edges in splits.items():
-        wanted = list(dict.fromkeys(name for edge in edges for name in _columns(index, edge)))
+        wanted = list(dict.fromkeys(name for edge in edges for name in sent_columns(index, edge)))
         rows = frame
-        if key is not None and drop_nulls and rows[column_name(key)].null_count():
+        if key is not None and drop_nulls:
             rows = rows.filter(pl.col(column_name(key)).is_not_null())
         if kind == "all":
             parts = [(EVERY_TASK, rows)] if rows.height else []
@@ -52,15 +55,13 @@ def send(
                 else spread_tasks(rows[ARRIVAL], tasks)
             )
             parts = split(rows[wanted], placed, tasks)
-        for edge in edges:
-            columns = _columns(index, edge)
-            messages.extend(
-                Message(edge.id, task, part[columns].to_arrow(compat_level=pl.CompatLevel.oldest()))
-                for task, part in parts
-            )
+        for target, part in parts:
+            body = part[wanted].to_arrow(compat_level=pl.CompatLevel.oldest())
+            messages.extend(Message(edge.id, target, body) for edge in edges)
     return messages
 
 
-def _columns(index: RuleIndex, edge: Edge) -> list[str]:
+def sent_columns(index: RuleIndex, edge: Edge) -> list[str]:
+    """The columns of what travels along an edge."""
     position = (ARRIVAL, *((LATE,) if index.marks_late else ()))
     return [*edge_columns(edge), *position]

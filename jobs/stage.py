@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -154,6 +154,8 @@ class IngestStage:
     """Level 0: read descriptors, ingest them, send the first messages."""
 
     context: BatchContext
+    near: Collection[int] = ()
+    """The partitions that this process goes on to work on."""
 
     def __call__(self, task: int, descriptors: Iterable[Sequence[Descriptor]]) -> Iterator[Row]:
         started = time.perf_counter()
@@ -166,13 +168,12 @@ class IngestStage:
         letters: list[pa.Table] = []
         passed: dict[str, int] = {}
         position = 0
-        with _outbox(context, graph, 0, task) as outbox:
+        with _outbox(context, graph, 0, task, self.near) as outbox:
             for descriptor in (d for group in descriptors for d in group):
                 base = (context.batch * MOST_TASKS + task) * ARRIVALS_PER_TASK + position
                 raw, done = _ingest_one(graph, descriptor, base, late_below.get(descriptor.stream), context)
                 position += raw.table.num_rows
-                for message in done.messages:
-                    outbox.send(message)
+                outbox.send(done.messages)
                 results.extend(done.results)
                 for rule, made in done.rule_tuples.items():
                     passed[rule] = passed.get(rule, 0) + made
@@ -206,6 +207,8 @@ class LevelStage:
 
     context: BatchContext
     level: int
+    near: Collection[int] = ()
+    """As in `IngestStage`."""
 
     def __call__(self, partition: int, rows: Iterable[Row]) -> Iterator[Row]:
         context = self.context
@@ -222,9 +225,8 @@ class LevelStage:
         )
         worked = work(graph, self.level, state, inbox.messages, context.watermark_us, context.most)
         files: list[OutputFile] = []
-        with _outbox(context, graph, self.level, partition) as outbox:
-            for message in worked.messages:
-                outbox.send(message)
+        with _outbox(context, graph, self.level, partition, self.near) as outbox:
+            outbox.send(worked.messages)
             if self.level < graph.depth:
                 outbox.stored(partition, state.inserted)
             answers = _answer(context, self.level, partition, worked.results, files)
@@ -249,10 +251,12 @@ class LevelStage:
         yield from outbox.rows
 
 
-def _outbox(context: BatchContext, graph: PhysicalGraph, level: int, task: int) -> Outbox:
+def _outbox(
+    context: BatchContext, graph: PhysicalGraph, level: int, task: int, near: Collection[int]
+) -> Outbox:
     attempt = TaskContext.get()
     suffix = attempt.taskAttemptId() if attempt is not None else 0
-    return Outbox(graph, context.partitions, context.exchange, f"{level}-{task}-{suffix}")
+    return Outbox(graph, context.partitions, context.exchange, f"{level}-{task}-{suffix}", near)
 
 
 def _ingest_one(

@@ -19,6 +19,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,7 @@ from jobs.stage import BatchContext, IngestStage, LevelStage
 from jobs.store import state_root
 from jobs.succession import successor
 from jobs.switch import Switched, switch
+from jobs.warming import WarmUp
 from jobs.watermarks import Watermarks
 from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph
@@ -148,6 +150,7 @@ class Topology:
         self._query: StreamingQuery | None = None
         self._exchange: Path | None = None
         self._placement: Placement | None = None
+        self._warming: threading.Thread | None = None
         self._trigger_ms = 0
         self._beginnings = 0
         self._untidy = False
@@ -170,7 +173,22 @@ class Topology:
             self._placement = Placement(self._spark.sparkContext, self._partitions)
         self._spark.dataSource.register(MillraceSource)
         self._trigger_ms = trigger_ms
+        if self._settings.share_host:
+            self._warming = threading.Thread(target=self._warm_up, name="warming")
+            self._warming.start()
         self._begin()
+
+    def _warm_up(self) -> None:
+        """Have the workers load the plan while Spark sets up its query."""
+        change = self._checkpoint.newest_change()
+        assert change is not None
+        plan = self._checkpoint.shown(self._checkpoint.plan_path(change.plan))
+        spark = self._spark.sparkContext
+        tasks = min(self._partitions, local_slots(spark.master))
+        # What goes wrong here, if it is not the machine's moment of weakness, goes wrong again in the first
+        # batch, where it is told.
+        with suppress(Py4JJavaError):
+            spark.parallelize(range(tasks), tasks).mapPartitionsWithIndex(WarmUp(plan)).count()
 
     def _begin(self) -> None:
         reader = self._spark.readStream.format(FORMAT).option("checkpoint", str(self._checkpoint.root))
@@ -216,6 +234,9 @@ class Topology:
     def stop(self) -> None:
         """End after the batch that is being worked on, if any."""
         self._stopped = True
+        if self._warming is not None:
+            self._warming.join()
+            self._warming = None
         with self._at_work:
             if self._query is not None:
                 self._query.stop()

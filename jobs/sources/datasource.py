@@ -11,56 +11,71 @@ whose manifest exists is therefore never planned again: it ends where its manife
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pydantic import BaseModel, Field
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from jobs.commit import CommitLog, read_manifest
-from jobs.sources.live import LivePlanner, LiveSource
-from jobs.sources.planner import PLANNED, PlannedBatch, Position, SourcePlanner
-from jobs.sources.replay import ReplayPlanner, ReplaySource
+if TYPE_CHECKING:
+    from jobs.sources.live import LiveSource
+    from jobs.sources.planner import PlannedBatch, Position, SourcePlanner
+    from jobs.sources.replay import ReplaySource
+
+    Source: TypeAlias = ReplaySource | LiveSource
+
+# Spark imports this module in some four processes, of which one plans batches. So everything else is
+# imported where it is used: each of those processes would be 50 MB larger.
 
 FORMAT = "millrace"
-
-Source: TypeAlias = ReplaySource | LiveSource
-
-
-class SourceDocument(BaseModel):
-    """The file `source.json` of a checkpoint: what this topology reads."""
-
-    source: Annotated[Source, Field(discriminator="kind")]
 
 
 def write_source(checkpoint: Path, source: Source) -> None:
     """Tell the planning process what to read."""
-    _replace(checkpoint / "source.json", SourceDocument(source=source).model_dump_json().encode())
+    from pydantic import TypeAdapter
+
+    document = {"source": TypeAdapter(type(source)).dump_python(source, mode="json")}
+    _replace(checkpoint / "source.json", json.dumps(document).encode())
 
 
 def read_source(checkpoint: Path) -> Source | None:
     """What this topology read when it last ran; None if it never did."""
+    from pydantic import TypeAdapter
+
     path = checkpoint / "source.json"
-    return SourceDocument.model_validate_json(path.read_bytes()).source if path.exists() else None
+    if not path.exists():
+        return None
+    document = json.loads(path.read_bytes())["source"]
+    if document["kind"] == "replay":
+        from jobs.sources.replay import ReplaySource
+
+        return TypeAdapter(ReplaySource).validate_python(document)
+    from jobs.sources.live import LiveSource
+
+    return TypeAdapter(LiveSource).validate_python(document)
 
 
 def make_planner(checkpoint: Path, redis_url: str | None) -> SourcePlanner:
     source = read_source(checkpoint)
-    match source:
-        case None:
-            raise FileNotFoundError(f"{checkpoint}/source.json")
-        case ReplaySource():
-            return ReplayPlanner(source)
-        case LiveSource():
-            if redis_url is None:
-                raise ValueError("a live source needs the option redis")
-            return LivePlanner(source, redis_url, checkpoint)
+    if source is None:
+        raise FileNotFoundError(f"{checkpoint}/source.json")
+    if source.kind == "replay":
+        from jobs.sources.replay import ReplayPlanner
+
+        return ReplayPlanner(source)
+    from jobs.sources.live import LivePlanner
+
+    if redis_url is None:
+        raise ValueError("a live source needs the option redis")
+    return LivePlanner(source, redis_url, checkpoint)
 
 
 def read_planned(checkpoint: Path, batch: int) -> PlannedBatch:
     """What the planner decided for a batch that Spark has begun."""
+    from jobs.sources.planner import PLANNED
+
     return PLANNED.validate_json((checkpoint / "planned" / f"{batch}.json").read_bytes())
 
 
@@ -86,7 +101,6 @@ class _Reader(DataSourceStreamReader):  # type: ignore[misc]
     def __init__(self, checkpoint: Path, redis_url: str | None) -> None:
         self._checkpoint = checkpoint
         self._redis_url = redis_url
-        self._commits = CommitLog(checkpoint)
         # Spark also pickles the reader, to ship `read`; only the planning process needs the planner.
         self._planner: SourcePlanner | None = None
 
@@ -100,12 +114,16 @@ class _Reader(DataSourceStreamReader):  # type: ignore[misc]
         return self.planner.initial()
 
     def latestOffset(self, start: Position, limit: object) -> Position:
-        committed = self._commits.path(start["batch"])
+        committed = self._checkpoint / "commits" / f"{start['batch']}.json"
         if committed.exists():
+            from jobs.commit import read_manifest
+
             return read_manifest(str(committed)).position
         return self.planner.advance(start)
 
     def partitions(self, start: Position, end: Position) -> Sequence[InputPartition]:
+        from jobs.sources.planner import PLANNED
+
         planned = self.planner.planned(start, end)
         folder = self._checkpoint / "planned"
         folder.mkdir(exist_ok=True)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from jobs.sources.arrow_types import readable_as
-from jobs.sources.csv import stage_csv
-from jobs.sources.sorting import stage_sorted
 from optimizer.errors import InputError, Place
-from optimizer.graph import GraphStream
+
+if TYPE_CHECKING:
+    from optimizer.graph import GraphStream
+
+# `csv` and `sorting` are imported where they are used: the process that plans batches imports this module
+# and needs no Polars.
 
 ARRIVAL_COLUMN = "_arrival"
 """A bigint column of input files that gives the order of arrival over all streams."""
@@ -61,6 +65,10 @@ def find_inputs(data: Path, streams: tuple[GraphStream, ...], staging: Path) -> 
                 f"no {ARRIVAL_COLUMN} column, while {with_arrival[0]} has one",
                 f"{ARRIVAL_COLUMN} in the files of every stream, or of none",
             )
+    if not with_arrival:
+        return listed
+    from jobs.sources.sorting import stage_sorted
+
     return tuple(
         stage_sorted(files, staging / "sorted") if files.order_by == ARRIVAL_COLUMN else files
         for files in listed
@@ -86,6 +94,8 @@ def _stream_files(data: Path, stream: GraphStream, staging: Path) -> StreamFiles
     arrival: list[bool] = []
     for number, path in enumerate(paths):
         if path.suffix == ".csv":
+            from jobs.sources.csv import stage_csv
+
             staged = stage_csv(path, stream, staging / "csv" / stream.name / f"{number:06d}.parquet")
             schema, rows = _open(staged, path)
             readable = staged

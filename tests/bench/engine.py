@@ -25,7 +25,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from jobs.exchange import Outbox, Row, open_wire
+from jobs.exchange import Outbox, Row, open_wires
 from jobs.ingest import ingest
 from jobs.level import work
 from jobs.message import Result
@@ -68,8 +68,7 @@ class Engine:
                     base = (self._batch << 36) + (task << 28)
                     done = ingest(self.graph, stream, table, None, base, own.get(stream))
                     with Outbox(self.graph, self._tasks, folder, f"0-{task}") as outbox:
-                        for message in done.messages:
-                            outbox.send(message)
+                        outbox.send(done.messages)
                 rows += outbox.rows
                 self._newest[stream] = max(self._newest.get(stream, 0), done.max_event_time_us or 0)
                 self.tuples += done.accepted
@@ -81,18 +80,17 @@ class Engine:
         dropped: list[RunRef] = []
         inserted: list[tuple[RunRef, ...]] = [()] * self._tasks
         for level in range(1, self.graph.depth + 1):
-            here = sorted((row for row in rows if self._levels[row[1][0]] == level), key=lambda row: row[1])
+            here = [row for row in rows if self._levels[row[1][0]] == level]
             rows = [row for row in rows if self._levels[row[1][0]] > level]
             for task in range(self._tasks):
                 with self._timed(f"level {level}"):
-                    messages = [open_wire(task, wire) for target, wire in here if target == task]
+                    messages = open_wires(task, [wire for target, wire in here if target == task])
                     state = PartitionState(
                         str(self._scratch / "state"), task, self._batch, self._runs, inserted=inserted[task]
                     )
                     done = work(self.graph, level, state, messages, watermark)
                     with Outbox(self.graph, self._tasks, folder, f"{level}-{task}") as outbox:
-                        for message in done.messages:
-                            outbox.send(message)
+                        outbox.send(done.messages)
                 inserted[task] = state.inserted
                 rows += outbox.rows
                 added += done.added

@@ -133,6 +133,8 @@ def test_random_workloads_equal_duckdb(seed: int, tmp_path: Path, monkeypatch: p
         monkeypatch.setattr("jobs.probe._FEW_PAIRS", 2)
         monkeypatch.setattr("jobs.probe._PAIRS", 7)
         monkeypatch.setattr("jobs.probe._SORTING", 0)
+    if seed % 4 == 0:
+        monkeypatch.setattr("jobs.probe._FEW_STORED", 0)
     if seed % 3:
         monkeypatch.setattr("jobs.probe._SCREENED", 0)
     # Stores in pieces: of a few tuples, or of some blocks of a few tuples that indexes choose.

@@ -8,7 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from jobs.message import column_name
+from jobs.exchange import Outbox, Row, open_wires
+from jobs.ingest import ingest
+from jobs.message import Message, column_name
 from jobs.routing import hash_tasks
 from jobs.rules import index_of
 from optimizer.catalog import Catalog
@@ -82,3 +84,34 @@ def _same(made: PhysicalGraph, edge: str) -> bool:
     rule = index.rules[index.edges[edge].origin]
     assert rule.kind == "probe"
     return index.edges[edge].key == index.edges[rule.edge].key
+
+
+def _rows(near: tuple[int, ...], folder: Path) -> tuple[list[Message], list[Row]]:
+    """What a stream's first tuples are as messages, and as the rows that leave their task."""
+    made = graph("r.k = s.k AND s.k = t.k", tasks=2)
+    sent = ingest(made, "s", tuples(1).to_arrow(), None, 0, None).messages
+    with Outbox(made, 2, str(folder), "0-0-0", near) as outbox:
+        outbox.send(sent)
+    return sent, outbox.rows
+
+
+def test_edges_that_place_tuples_alike_share_what_is_written(tmp_path: Path) -> None:
+    sent, rows = _rows((), tmp_path)
+    assert len(rows) == len(sent) > 2
+    # One body for each task: the store's edge and the probes' lead to the same places.
+    assert len({wire[1:] for _, wire in rows}) == len({id(message.body) for message in sent}) == 2
+    opened = [message for task in (0, 1) for message in open_wires(task, [w for t, w in rows if t == task])]
+    assert len({id(message.body) for message in opened}) == 2
+    assert _content(opened) == _content(sent)
+
+
+def test_what_stays_in_the_process_is_not_written(tmp_path: Path) -> None:
+    sent, rows = _rows((0, 1), tmp_path)
+    assert not list(tmp_path.iterdir())
+    opened = [message for task in (0, 1) for message in open_wires(task, [w for t, w in rows if t == task])]
+    assert {id(message.body) for message in opened} == {id(message.body) for message in sent}
+    assert _content(opened) == _content(sent)
+
+
+def _content(messages: list[Message]) -> list[tuple[str, int, list[dict[str, object]]]]:
+    return sorted((m.edge, m.partition, m.body.to_pylist()) for m in messages)
