@@ -106,6 +106,8 @@ class BatchFigures:
     fetched_bytes: int = 0
     """Of the runs that its tasks read on other hosts than the ones where they were written; zero while
     every partition stays where it is."""
+    failed_calls: dict[str, int] = field(default_factory=dict)
+    """Calls of user functions that raised, by query; queries without any are missing."""
     resident_bytes: int = 0
     """The most that was in memory of the stores; zero without a limit, when nobody knows."""
 

@@ -10,6 +10,7 @@ import polars as pl
 from jobs.expressions import compile_expression
 from jobs.expressions.dtypes import convert
 from jobs.expressions.screen import staged
+from jobs.failed_calls import FailedCalls
 from jobs.message import ARRIVAL, LATE, Result, column_name
 from jobs.rules import RuleIndex
 from optimizer.expression import Column, columns_of
@@ -32,9 +33,17 @@ class LeafPlan:
 
 
 def emit(
-    index: RuleIndex, rule: str, emits: Sequence[Emit], inputs: Sequence[str], frame: pl.DataFrame
+    index: RuleIndex,
+    rule: str,
+    emits: Sequence[Emit],
+    inputs: Sequence[str],
+    frame: pl.DataFrame,
+    failed: FailedCalls,
 ) -> list[Result]:
-    """The results that complete combinations behind `rule` give, one table per query that has any."""
+    """The results that complete combinations behind `rule` give, one table per query that has any.
+
+    What functions raise in a query's own conditions and outputs is added to `failed`.
+    """
     if not emits:
         return []
     plans = index.leaf_plans.get(rule)
@@ -46,12 +55,14 @@ def emit(
     for plan in plans:
         rows = frame.filter(*plan.conditions) if plan.conditions else frame
         if rows.is_empty():
+            failed.count((plan.query,))
             continue
         if plan.columns is not None:
             table = _picked(rows, dict(zip(plan.names, plan.columns, strict=True)))
         else:
             # `with_columns` keeps the height where all outputs are constants.
             table = rows.with_columns(plan.outputs)[list(plan.names)]
+        failed.count((plan.query,))
         results.append(
             Result(
                 plan.query,

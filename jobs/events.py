@@ -53,6 +53,7 @@ def batch_completed(committed: Committed, run: str) -> BatchCompleted:
             latency_ms_p50=p50,
             latency_ms_p99=p99,
             complete_since=complete_since(manifest, graph, query.name),
+            failed_calls=gathered.failed_calls.get(query.name, 0),
             missing_before=None if missing_us is None else moment(missing_us),
         )
     return BatchCompleted(

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from jobs.emission import emit
 from jobs.expressions.screen import staged
+from jobs.failed_calls import FailedCalls
 from jobs.message import ARRIVAL, LATE, Message, Result
 from jobs.rules import index_of
 from jobs.sending import send
@@ -51,6 +52,8 @@ class Ingested:
     """Newest event time of all decoded tuples, which moves the stream's watermark."""
     rule_tuples: dict[str, int]
     """Tuples that passed each source rule, before copies, by rule."""
+    failed_calls: dict[str, int]
+    """Calls of user functions that raised, by query."""
 
 
 def ingest(
@@ -103,20 +106,23 @@ def ingest(
     messages: list[Message] = []
     results: list[Result] = []
     passed: dict[str, int] = {}
+    failed = FailedCalls()
     for rule in index.sources[stream]:
         rows = frame.rename(
             {name: f"{rule.input}.{name}" for name, _ in declared.columns if name in frame.columns}
         )
         if rule.filter is not None:
             rows = rows.filter(*staged([rule.filter]))
+            failed.count(index.users.of_rule(rule.id))
         passed[rule.id] = rows.height
         if rows.is_empty():
             continue
         messages.extend(send(index, rule.out, rows))
-        results.extend(emit(index, rule.id, rule.emits, (rule.input,), rows))
+        results.extend(emit(index, rule.id, rule.emits, (rule.input,), rows, failed))
     letters = pl.concat(dead).to_arrow().cast(DEAD_LETTERS) if dead else None
+    undecoded = unreadable + unplaced.height
     return Ingested(
-        messages, results, letters, frame.height, late, unreadable + unplaced.height, newest, passed
+        messages, results, letters, frame.height, late, undecoded, newest, passed, failed.by_query
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from jobs.emission import emit
+from jobs.failed_calls import FailedCalls
 from jobs.message import ARRIVAL, EVERY_TASK, LATE, ORDINAL, Message, Result, ordinal
 from jobs.probe import Tables, TooMany, probe
 from jobs.rules import RuleIndex, index_of
@@ -55,6 +56,8 @@ class Worked:
     too_many: dict[str, int]
     """Probe rules that were given up, and how many combinations they had made or begun to check. What
     is behind them is missing, so the work must not be committed."""
+    failed_calls: dict[str, int]
+    """Calls of user functions that raised, by query."""
 
 
 def work(
@@ -92,6 +95,7 @@ def work(
     produced: dict[str, int] = {}
     too_many: dict[str, int] = {}
     tables: Tables = {}
+    failed = FailedCalls()
     for rule in index.probe_rules[level]:
         frame = frames.get(rule.edge)
         if frame is None:
@@ -102,14 +106,17 @@ def work(
         except TooMany as error:
             too_many[rule.id] = error.combinations
             continue
+        failed.count(index.users.of_rule(rule.id))
         _count(tally, store.id, StoreWork(probes=frame.height, matches=found.height))
         produced[rule.id] = found.height
         if found.height:
             later.extend(send(index, rule.out, found, state.partition))
             inputs = tuple(bound.input for bound in rule.windows)
-            results.extend(emit(index, rule.id, rule.emits, inputs, found))
+            results.extend(emit(index, rule.id, rule.emits, inputs, found, failed))
     edges = {edge: _edge_work(index, index.edges[edge], parts) for edge, parts in arrived.items()}
-    return Worked(later, results, tuple(added), tuple(dropped), tally, edges, produced, too_many)
+    return Worked(
+        later, results, tuple(added), tuple(dropped), tally, edges, produced, too_many, failed.by_query
+    )
 
 
 def _frames(arrived: Mapping[str, Sequence[Message]]) -> dict[str, pl.DataFrame]:

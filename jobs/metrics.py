@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -51,6 +52,8 @@ class Gathered:
     """The newest dead letters of each task, with the columns of `ingest.DEAD_LETTERS`."""
     too_many: dict[str, int] = field(default_factory=dict)
     """Steps that were given up in some task, and how many combinations they had come to in all of them."""
+    failed_calls: dict[str, int] = field(default_factory=dict)
+    """Calls of user functions that raised, by query; queries without any are missing."""
     resident_bytes: int = 0
     """The most that was in memory of the stores, if all partitions had it at the same moment of a level; zero
     without a limit, when nobody knows."""
@@ -121,15 +124,15 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
             default=0,
         ),
         dead=tuple(report.dead for report in ordered if report.dead is not None),
-        too_many=_too_many(ordered),
+        too_many=_sums(report.too_many for report in ordered),
+        failed_calls=_sums(report.failed_calls for report in ordered),
     )
 
 
-def _too_many(reports: Sequence[TaskReport]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for report in reports:
-        for rule, combinations in report.too_many.items():
-            found[rule] = found.get(rule, 0) + combinations
+def _sums(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for part in parts:
+        found.update(part)
     return dict(sorted(found.items()))
 
 

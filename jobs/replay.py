@@ -162,6 +162,10 @@ class _Replay:
             name: sum(line.figures.results.get(name, 0) for line in self._history.lines)
             for name, _, _ in self._schedule.spans
         }
+        metrics["failed_calls"] = {
+            name: sum(line.figures.failed_calls.get(name, 0) for line in self._history.lines)
+            for name, _, _ in self._schedule.spans
+        }
         metrics["queries"] = self._queries()
         metrics["memory_limit_bytes"] = self._given.memory_limit
         metrics["peak_resident_state_bytes"] = (

@@ -18,6 +18,7 @@ from optimizer.graph import (
     StoreRule,
 )
 from optimizer.types import ColumnType
+from optimizer.users import users_of
 
 if TYPE_CHECKING:
     from jobs.emission import LeafPlan
@@ -34,6 +35,7 @@ class RuleIndex:
         self.stores = {store.id: store for store in graph.stores}
         self.edges = {edge.id: edge for edge in graph.edges}
         self.queries = {query.name: query for query in graph.queries}
+        self.users = users_of(graph)
         self.rules: dict[str, Rule] = {rule.id: rule for rule in graph.rules}
         self.sources: dict[str, list[SourceRule]] = defaultdict(list)
         self.store_rules: dict[int, list[StoreRule]] = defaultdict(list)

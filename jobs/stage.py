@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -133,6 +134,8 @@ class TaskReport:
     """The newest dead letters, with the columns of `ingest.DEAD_LETTERS`; None if there are none."""
     too_many: dict[str, int] = field(default_factory=dict)
     """As in `level.Worked`."""
+    failed_calls: dict[str, int] = field(default_factory=dict)
+    """Calls of user functions that raised, by query."""
     resident_bytes: int = 0
     """The most that was in memory of the stores at one moment; zero without a limit, when nobody knows."""
 
@@ -167,6 +170,7 @@ class IngestStage:
         results: list[Result] = []
         letters: list[pa.Table] = []
         passed: dict[str, int] = {}
+        failed: Counter[str] = Counter()
         position = 0
         with _outbox(context, graph, 0, task, self.near) as outbox:
             for descriptor in (d for group in descriptors for d in group):
@@ -177,6 +181,7 @@ class IngestStage:
                 results.extend(done.results)
                 for rule, made in done.rule_tuples.items():
                     passed[rule] = passed.get(rule, 0) + made
+                failed.update(done.failed_calls)
                 if done.dead is not None:
                     letters.append(done.dead)
                 streams.append(
@@ -197,7 +202,11 @@ class IngestStage:
             answers = _answer(context, 0, task, results, files)
             seconds = time.perf_counter() - started
             done_here = (tuple(streams), tuple(files), answers)
-            outbox.report(TaskReport(0, task, seconds, *done_here, {}, {}, (), (), passed, dead=dead))
+            outbox.report(
+                TaskReport(
+                    0, task, seconds, *done_here, {}, {}, (), (), passed, dead=dead, failed_calls=dict(failed)
+                )
+            )
         yield from outbox.rows
 
 
@@ -245,6 +254,7 @@ class LevelStage:
                     worked.rule_tuples,
                     state.root.fetched_bytes - fetched,
                     too_many=worked.too_many,
+                    failed_calls=worked.failed_calls,
                     resident_bytes=state.peak_resident_bytes,
                 )
             )

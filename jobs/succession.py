@@ -61,6 +61,7 @@ def successor(
             counts=counts(graph, gathered, runs, previous.queries if previous is not None else {}),
             inserted_bytes=state_bytes(gathered.added),
             fetched_bytes=gathered.fetched_bytes,
+            failed_calls=gathered.failed_calls,
             resident_bytes=gathered.resident_bytes,
         ),
         removed=tuple(sorted({*dropped, *unused})),

@@ -12,12 +12,11 @@ from backend.forecasts.models import Forecast, ForecastStore
 from backend.live.queries import live_state
 from backend.topologies.models import Plan as PlanRecord
 from backend.topologies.models import Topology, TopologyQuery
-from backend.topologies.users import users_of
 from jobs.protocol import BatchCompleted
 from optimizer.catalog import Catalog
 from optimizer.graph import GraphStore, PhysicalGraph
 from optimizer.plan import Plan
-
+from optimizer.users import users_of
 
 
 def keep_forecasts(

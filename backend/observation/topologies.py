@@ -53,6 +53,7 @@ class Families:
         self.differs = gauge("query_differs", "1 if its newest check found other results.", "query")
         self.checked = gauge("query_checked_timestamp_seconds", "When it was last compared.", "query")
         self.results = gauge("query_batch_results", "Results of the last batch.", "query")
+        self.failed_calls = gauge("query_batch_failed_calls", "Calls that raised in it.", "query")
         self.latency = gauge(
             "query_latency_seconds", "From a tuple's arrival to its results, last batch.", "query", "quantile"
         )
@@ -135,6 +136,7 @@ def _add(families: Families, topology: Topology, live: LiveState) -> None:
         families.store_bytes.add_metric([name, store], held.bytes)
     for query, answered in sorted(batch.queries.items()):
         families.results.add_metric([name, query], answered.results)
+        families.failed_calls.add_metric([name, query], answered.failed_calls)
         for quantile, value in (("0.5", answered.latency_ms_p50), ("0.99", answered.latency_ms_p99)):
             if value is not None:
                 families.latency.add_metric([name, query, quantile], value / 1000)

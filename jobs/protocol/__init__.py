@@ -197,6 +197,8 @@ class QueryMetrics(BaseModel):
     latency_ms_p99: float | None
     complete_since: datetime | None
     """Since when results cover the whole window; None while it fills."""
+    failed_calls: int = 0
+    """Calls of an administrator's functions that raised in the batch: their rows count as NULL."""
 
 
     missing_before: datetime | None = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from threading import Lock
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,8 @@ failures: Counter[str] = Counter()
 """By function: rows for which it raised, in this process."""
 
 _LOG = logging.getLogger(__name__)
+_COUNTING = Lock()
+"""Polars may call a function from several of its threads at once."""
 
 
 class BadAnswer(ValueError):
@@ -108,8 +111,9 @@ def _typed(answer: object, rows: int, kind: pa.DataType) -> pa.Array:
 
 
 def _note(name: str, error: Exception) -> None:
-    failures[name] += 1
-    count = failures[name]
+    with _COUNTING:
+        failures[name] += 1
+        count = failures[name]
     if count == 10 ** (len(str(count)) - 1):
         _LOG.warning(
             "function %s raised %s: %s; the row counts as NULL (%d so far)",

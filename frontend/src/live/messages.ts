@@ -25,6 +25,7 @@ const queryMetrics = z.object({
   latency_ms_p50: z.number().nullable(),
   latency_ms_p99: z.number().nullable(),
   complete_since: z.string().nullable(),
+  failed_calls: whole.optional(),
 });
 
 const shared = { version: z.literal(1), run: z.string(), at: z.string() };

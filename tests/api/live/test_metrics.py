@@ -61,7 +61,9 @@ def _say(bus: redis.Redis) -> None:
         },
         edges={},
         queries={
-            "windy": QueryMetrics(results=4, latency_ms_p50=20.0, latency_ms_p99=None, complete_since=None)
+            "windy": QueryMetrics(
+                results=4, latency_ms_p50=20.0, latency_ms_p99=None, complete_since=None, failed_calls=3
+            )
         },
     )
     for event in (started, batch):
@@ -85,6 +87,7 @@ def test_a_topology_is_seen_by_prometheus(
     assert found["millrace_topology_revisions_unplanned", one] == 1
     assert found["millrace_store_bytes", (("store", "S-1"), *one)] == 640
     assert found["millrace_query_suspended", (("query", "windy"), *one)] == 0
+    assert found["millrace_query_batch_failed_calls", (("query", "windy"), *one)] == 3
     assert found["millrace_stream_batch_late_tuples", (("stream", "weather"), *one)] == 2
     latency = "millrace_query_latency_seconds"
     assert found[latency, (("quantile", "0.5"), ("query", "windy"), *one)] == 0.02

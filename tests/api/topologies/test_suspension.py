@@ -26,7 +26,6 @@ from backend.topologies.excess import excess_of, shares
 from backend.topologies.limits import Limits
 from backend.topologies.models import AuditEntry, Desired, Run, Topology, TopologyQuery
 from backend.topologies.status import query_status
-from backend.topologies.users import users_of
 from jobs.protocol import (
     AnyEvent,
     BatchCompleted,
@@ -37,6 +36,7 @@ from jobs.protocol import (
     events_key,
 )
 from optimizer.graph import PhysicalGraph, ProbeRule
+from optimizer.users import users_of
 
 pytestmark = pytest.mark.django_db
 Post = Callable[..., Any]
