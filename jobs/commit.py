@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from jobs.durable import sync
 from jobs.runs import RunRef
 from jobs.sinks.parquet import OutputFile
+from jobs.slices import Layout
 from jobs.urls import read_bytes
 from optimizer.errors import InputError, Place
 
@@ -59,6 +60,8 @@ class StoreState:
     """The stored columns, `input.column`."""
     filter: str = ""
     """A digest of the conditions under which tuples are stored."""
+    layout: Layout | None = None
+    """Of a store that is cut into slices of event time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from jobs.commit import BatchCounts
+from optimizer.fanout import fanout
 from optimizer.graph import PhysicalGraph, ProbeRule
 
 
@@ -65,13 +66,18 @@ def sum_counts(batches: Sequence[BatchCounts], before_us: int | None) -> EpochCo
 
 
 def sent(graph: PhysicalGraph, edges: Mapping[str, int]) -> int:
-    """Tuples that were sent in order to probe, copies counted: what a plan is chosen to keep small."""
-    tasks = {store.id: store.tasks for store in graph.stores}
-    probes = {rule.edge for rule in graph.rules if isinstance(rule, ProbeRule)}
-    return sum(
-        edges.get(edge.id, 0) * (tasks[edge.target] if edge.kind == "all" else 1)
-        for edge in graph.edges
-        if edge.id in probes
+    """Tuples that were sent in order to probe, copies counted: what a plan is chosen to keep small.
+
+    Of slices the copies are those of slices as wide as the plan has them.
+    """
+    stores = {store.id: store for store in graph.stores}
+    probes = {rule.edge: rule for rule in graph.rules if isinstance(rule, ProbeRule)}
+    return round(
+        sum(
+            edges.get(edge.id, 0) * fanout(edge, stores[edge.target], probes[edge.id])
+            for edge in graph.edges
+            if edge.id in probes
+        )
     )
 
 

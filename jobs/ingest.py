@@ -18,6 +18,7 @@ from jobs.failed_calls import FailedCalls
 from jobs.message import ARRIVAL, LATE, Message, Result
 from jobs.rules import index_of
 from jobs.sending import send
+from jobs.slices import NO_LAYOUTS, Layouts
 from optimizer.graph import PhysicalGraph
 
 DEAD_LETTERS = pa.schema(
@@ -63,6 +64,7 @@ def ingest(
     undecodable: pa.Table | None,
     arrival_base: int,
     watermark_us: int | None,
+    layouts: Layouts = NO_LAYOUTS,
 ) -> Ingested:
     """Accept a batch's tuples of a stream and send them on their way.
 
@@ -71,7 +73,7 @@ def ingest(
     number `arrival_base + i`, so a caller leaves room between batches and tasks. `watermark_us` is
     the watermark at the end of the previous batch, the newer of the stream's own and, if the stream
     was passed over as idle, the topology's; None before the first tuple. A tuple is late iff it is
-    strictly older.
+    strictly older. `layouts` are the batch's.
     """
     index = index_of(graph)
     declared = index.streams[stream]
@@ -117,7 +119,7 @@ def ingest(
         passed[rule.id] = rows.height
         if rows.is_empty():
             continue
-        messages.extend(send(index, rule.out, rows))
+        messages.extend(send(index, rule.out, rows, layouts=layouts))
         results.extend(emit(index, rule.id, rule.emits, (rule.input,), rows, failed))
     letters = pl.concat(dead).to_arrow().cast(DEAD_LETTERS) if dead else None
     undecoded = unreadable + unplaced.height

@@ -15,6 +15,8 @@ from jobs.probe import Tables, TooMany, probe
 from jobs.rules import RuleIndex, index_of
 from jobs.runs import RunRef
 from jobs.sending import send, sent_columns
+from jobs.slice_routing import touched_by
+from jobs.slices import NO_LAYOUTS, Layouts
 from jobs.store import PartitionState
 from optimizer.graph import Edge, GraphStore, PhysicalGraph
 
@@ -67,13 +69,14 @@ def work(
     messages: Sequence[Message],
     watermark_us: int | None,
     most: int | None = None,
+    layouts: Layouts = NO_LAYOUTS,
 ) -> Worked:
     """Do everything that `level` has to do in the partition of `state`.
 
     All store rules run before all probe rules. At level 1 expired runs leave and small ones are
     merged, so level 1 has to be worked in every partition, with or without messages.
     `watermark_us` is the topology's watermark at the end of the previous batch; `most` bounds what
-    one probe rule may make here, see `probe`.
+    one probe rule may make here, see `probe`; `layouts` are the batch's.
     """
     index = index_of(graph)
     arrived: dict[str, list[Message]] = defaultdict(list)
@@ -110,10 +113,15 @@ def work(
         _count(tally, store.id, StoreWork(probes=frame.height, matches=found.height))
         produced[rule.id] = found.height
         if found.height:
-            later.extend(send(index, rule.out, found, state.partition))
+            later.extend(send(index, rule.out, found, state.partition, layouts))
             inputs = tuple(bound.input for bound in rule.windows)
             results.extend(emit(index, rule.id, rule.emits, inputs, found, failed))
-    edges = {edge: _edge_work(index, index.edges[edge], parts) for edge, parts in arrived.items()}
+    edges = {
+        edge: _edge_work(
+            index, index.edges[edge], parts, _counted(index, index.edges[edge], frames[edge], state, layouts)
+        )
+        for edge, parts in arrived.items()
+    }
     return Worked(
         later, results, tuple(added), tuple(dropped), tally, edges, produced, too_many, failed.by_query
     )
@@ -195,11 +203,20 @@ def _stored(index: RuleIndex, edge: Edge, frame: pl.DataFrame) -> pl.DataFrame:
     return kept.with_columns(pl.lit(start, dtype=pl.Int8).alias(ORDINAL))
 
 
-def _edge_work(index: RuleIndex, edge: Edge, messages: Sequence[Message]) -> EdgeWork:
-    assert edge.kind == "all" or all(message.partition != EVERY_TASK for message in messages)
+def _counted(
+    index: RuleIndex, edge: Edge, frame: pl.DataFrame, state: PartitionState, layouts: Layouts
+) -> int:
+    """How many of the tuples that arrived here count here; of slices' copies only one does, in one task."""
+    if edge.kind == "slices" and edge.id in index.probe_edges:
+        return touched_by(index, edge, frame, layouts).counted_in(state.partition)
+    return frame.height
+
+
+def _edge_work(index: RuleIndex, edge: Edge, messages: Sequence[Message], counted: int) -> EdgeWork:
+    assert edge.kind in ("all", "slices") or all(message.partition != EVERY_TASK for message in messages)
     columns = sent_columns(index, edge)
     return EdgeWork(
-        sum(message.body.num_rows for message in messages),
+        counted,
         len(messages),
         sum(message.body.select(columns).nbytes for message in messages),
     )

@@ -22,6 +22,7 @@ from jobs.residence import limit_of
 from jobs.rules import RuleIndex, index_of
 from jobs.runs import RunRef
 from jobs.sending import send
+from jobs.slices import Layouts
 from jobs.store import CompactionPolicy, PartitionState, state_root
 from optimizer.graph import PhysicalGraph, ProbeRule, SourceRule, StoreRule
 
@@ -37,12 +38,13 @@ def rebuild(
     stored: Mapping[str, Sequence[RunRef]],
     wanted: Sequence[str],
     batch: int,
+    layouts: Layouts,
     share_bytes: int | None = None,
 ) -> dict[str, tuple[RunRef, ...]]:
     """The runs of the intermediate stores `wanted`, from the runs of all other stores.
 
-    `batch` is the first batch that will use them, `share_bytes` what may be in memory of the stores at one
-    moment: one partition is worked on after the other.
+    `batch` is the first batch that will use them, `layouts` are those of the stored runs, `share_bytes`
+    what may be in memory of the stores at one moment: one partition is worked on after the other.
     """
     feeding = feeding_part(graph, frozenset(wanted))
     index = index_of(feeding)
@@ -51,7 +53,7 @@ def rebuild(
     limit = limit_of(index_of(graph), share_bytes)
     made: dict[str, list[RunRef]] = {store: [] for store in wanted}
     for step, (low, high) in enumerate(_steps(graph, stored)):
-        messages = _start(checkpoint, index, stored, low, high, limit is not None)
+        messages = _start(checkpoint, index, stored, low, high, layouts, limit is not None)
         number = _NUMBERS + batch * 1000 + step
         states = [
             PartitionState(checkpoint.state, partition, number, runs, _NO_COMPACTION, limit=limit)
@@ -61,9 +63,8 @@ def rebuild(
             later: list[Message] = []
             for partition, state in enumerate(states):
                 here = [m for m in messages if m.partition in (partition, EVERY_TASK)]
-                worked = work(
-                    feeding, level, state, [m for m in here if index.edges[m.edge].level == level], None
-                )
+                due = [m for m in here if index.edges[m.edge].level == level]
+                worked = work(feeding, level, state, due, None, layouts=layouts)
                 later.extend(worked.messages)
                 for run in worked.added:
                     made[run.store].append(run)
@@ -127,6 +128,7 @@ def _start(
     stored: Mapping[str, Sequence[RunRef]],
     low: int,
     high: int,
+    layouts: Layouts,
     bounded: bool,
 ) -> list[Message]:
     """What the sources would have sent of the tuples with arrival numbers in the range."""
@@ -155,5 +157,5 @@ def _start(
             if rule.filter is not None:
                 rows = rows.filter(compile_expression(rule.filter))
             if rows.height:
-                messages.extend(send(index, rule.out, rows))
+                messages.extend(send(index, rule.out, rows, layouts=layouts))
     return messages

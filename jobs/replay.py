@@ -312,6 +312,7 @@ def _policy(given: argparse.Namespace, workload: Workload) -> Policy:
         forced=given.another_plan_every_epoch,
         schedule=schedule,
         evolves=bool(schedule.batches),
+        batch_rows=given.batch_rows or DEFAULT_BATCH_ROWS,
     )
 
 

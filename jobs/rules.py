@@ -58,6 +58,10 @@ class RuleIndex:
         """Filled by `jobs.lookup`, by store, when somebody first asks."""
         self.probe_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, ProbeRule))
         self.store_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, StoreRule))
+        self.receivers: dict[str, StoreRule | ProbeRule] = {
+            rule.edge: rule for rule in graph.rules if not isinstance(rule, SourceRule)
+        }
+        """What receives on each edge."""
         self.input_streams = {
             **{rule.input: rule.stream for rule in graph.rules if isinstance(rule, SourceRule)},
             **{stored.input: stored.stream for store in graph.stores for stored in store.inputs},

@@ -9,16 +9,23 @@ import polars as pl
 from jobs.message import ARRIVAL, EVERY_TASK, LATE, Message, column_name
 from jobs.routing import hash_tasks, split, spread_tasks
 from jobs.rules import RuleIndex, edge_columns
+from jobs.slice_routing import send_to_slices
+from jobs.slices import NO_LAYOUTS, Layouts
 from optimizer.expression import Column
 from optimizer.graph import Edge
 
 
 def send(
-    index: RuleIndex, edge_ids: Sequence[str], frame: pl.DataFrame, task: int | None = None
+    index: RuleIndex,
+    edge_ids: Sequence[str],
+    frame: pl.DataFrame,
+    task: int | None = None,
+    layouts: Layouts = NO_LAYOUTS,
 ) -> list[Message]:
     """Messages with the rows of `frame` for each of the edges.
 
-    `task` is the task that sends, of the stores; None for a source. Where an edge's key is equal to the
+    `task` is the task that sends, of the stores; None for a source. `layouts` are the batch's, of
+    stores that are cut into slices. Where an edge's key is equal to the
     one by which the tuples came here, they stay in the task, and nothing is hashed or moved.
 
     `frame` has the columns of all the edges, named `input.column`, and the position columns.
@@ -30,6 +37,12 @@ def send(
     splits: dict[tuple[str, Column | None, int, bool, bool], list[Edge]] = {}
     for edge_id in edge_ids:
         edge = index.edges[edge_id]
+        if edge.kind == "slices":
+            wanted = sent_columns(index, edge)
+            for to, part in send_to_slices(index, edge, frame, layouts):
+                body = part[wanted].to_arrow(compat_level=pl.CompatLevel.oldest())
+                messages.append(Message(edge.id, to, body))
+            continue
         tasks = index.stores[edge.target].tasks
         only_probes = edge.id not in index.store_edges
         key = edge.key if edge.kind == "group_by" else None

@@ -28,6 +28,7 @@ from jobs.residence import limit_of
 from jobs.rules import index_of
 from jobs.runs import RunRef
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, OutputFile, result_folder, write_hidden
+from jobs.slices import Layout
 from jobs.sources.descriptor import Descriptor
 from jobs.sources.read import Raw, read
 from jobs.store import PartitionState, state_root
@@ -68,6 +69,8 @@ class BatchContext:
     """How many combinations a step may make in a task before the batch is given up; None for any number."""
     share_bytes: int | None = None
     """How much of the stores each partition may have in memory; None for any amount."""
+    layouts: tuple[tuple[str, Layout], ...] = ()
+    """Of stores that are cut into slices of event time, by the store's id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +137,10 @@ class TaskReport:
     """The newest dead letters, with the columns of `ingest.DEAD_LETTERS`; None if there are none."""
     too_many: dict[str, int] = field(default_factory=dict)
     """As in `level.Worked`."""
-    failed_calls: dict[str, int] = field(default_factory=dict)
-    """Calls of user functions that raised, by query."""
     resident_bytes: int = 0
     """The most that was in memory of the stores at one moment; zero without a limit, when nobody knows."""
+    failed_calls: dict[str, int] = field(default_factory=dict)
+    """Calls of user functions that raised, by query."""
 
 
 @lru_cache(maxsize=4)
@@ -232,7 +235,15 @@ class LevelStage:
         state = PartitionState(
             context.state, partition, context.batch, committed, inserted=inbox.stored, limit=limit
         )
-        worked = work(graph, self.level, state, inbox.messages, context.watermark_us, context.most)
+        worked = work(
+            graph,
+            self.level,
+            state,
+            inbox.messages,
+            context.watermark_us,
+            context.most,
+            dict(context.layouts),
+        )
         files: list[OutputFile] = []
         with _outbox(context, graph, self.level, partition, self.near) as outbox:
             outbox.send(worked.messages)
@@ -254,8 +265,8 @@ class LevelStage:
                     worked.rule_tuples,
                     state.root.fetched_bytes - fetched,
                     too_many=worked.too_many,
-                    failed_calls=worked.failed_calls,
                     resident_bytes=state.peak_resident_bytes,
+                    failed_calls=worked.failed_calls,
                 )
             )
         yield from outbox.rows
@@ -281,7 +292,8 @@ def _ingest_one(
     if letters and wanted and raw.table.num_columns < len(stream.columns):
         # Some of these become dead letters, which keep the whole tuple.
         raw = read(descriptor, stream, [name for name, _ in stream.columns], context.redis_url)
-    done = ingest(graph, descriptor.stream, raw.table, raw.undecodable, base, late_below)
+    layouts = dict(context.layouts)
+    done = ingest(graph, descriptor.stream, raw.table, raw.undecodable, base, late_below, layouts)
     return raw, done
 
 

@@ -9,6 +9,7 @@ from jobs.checkpoint import Change
 from jobs.commit import BatchFigures, Manifest, QueryState, StoreState, StreamState
 from jobs.metrics import Gathered, counts, latencies_ms, newest, state_bytes
 from jobs.runs import RunRef
+from jobs.slices import Layouts, with_layouts
 from jobs.sources.planner import PlannedBatch
 from jobs.switch import store_filters, stored_columns
 from jobs.watermarks import Watermarks
@@ -23,6 +24,7 @@ def successor(
     epoch: int,
     planned: PlannedBatch,
     watermarks: Watermarks,
+    layouts: Layouts,
     gathered: Gathered,
     started_us: int,
     committed_us: int,
@@ -35,7 +37,8 @@ def successor(
         unused: runs of the last commit that `previous` does not list.
         graph, change: the plan of the batch.
         epoch: the batch's.
-        planned, watermarks, gathered: what it read, under which watermarks, and what its tasks reported.
+        planned, watermarks, layouts, gathered: what it read, under which watermarks and slices, and what its
+            tasks reported.
         started_us, committed_us: wall clock, microseconds since 1970.
     """
     known_runs = previous.runs if previous is not None else ()
@@ -47,7 +50,7 @@ def successor(
         epoch=epoch,
         runs=_in_order(runs),
         streams=_streams(previous, gathered, planned, started_us),
-        stores=_stores(previous, graph, gathered),
+        stores=with_layouts(_stores(previous, graph, gathered), layouts),
         queries=_queries(previous, graph, gathered, started_us),
         files=gathered.files,
         watermark_us=watermarks.topology_us,

@@ -25,11 +25,13 @@ from jobs.message import ARRIVAL, LATE
 from jobs.metrics import newest
 from jobs.rebuild import rebuild
 from jobs.residence import Limit, limit_of
-from jobs.routing import hash_tasks, split, spread_tasks
+from jobs.routing import Tasks, hash_tasks, split, spread_tasks
 from jobs.rules import index_of
 from jobs.runs import RunRef, new_attempt, run_path
+from jobs.slices import first_layout, slice_numbers
 from jobs.store import run_figures, state_root
-from optimizer.graph import GraphStore, PhysicalGraph, ProbeRule, SourceRule, StoreRule
+from optimizer.expression import Column
+from optimizer.graph import GraphStore, PhysicalGraph, ProbeRule, Slices, SourceRule, StoreRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +85,16 @@ def switch(
             kept[store.id] = _replaced(checkpoint, runs.get(source, ()), new, store, batch, limit)
             start = newest(before.stores[source].complete_from_us, _kept_from(before, old, store, source))
         states[store.id] = StoreState(
-            columns=columns[store.id], filter=filters[store.id], complete_from_us=start
+            columns=columns[store.id],
+            filter=filters[store.id],
+            complete_from_us=start,
+            layout=first_layout(store) if isinstance(store.partitioning, Slices) else None,
         )
     intermediate = [store for store in missing if not store.is_base]
     if intermediate:
         wanted = [store.id for store in intermediate]
-        made = rebuild(checkpoint, new, kept, wanted, batch, share_bytes)
+        layouts = {name: state.layout for name, state in states.items() if state.layout is not None}
+        made = rebuild(checkpoint, new, kept, wanted, batch, layouts, share_bytes)
         for store in intermediate:
             kept[store.id] = made.get(store.id, ())
             states[store.id] = StoreState(
@@ -243,18 +249,24 @@ def _replaced(
     frames = (root.read(run, keep=limit is None) for run in runs)
     for number, frame in enumerate(_bounded(frames, most_bytes)):
         kept = frame.select([c for c in (*names, ARRIVAL, LATE) if c in frame.columns])
-        placed = (
-            spread_tasks(kept[ARRIVAL], store.tasks)
-            if store.partitioning is None
-            else hash_tasks(kept[f"{store.partitioning.input}.{store.partitioning.name}"], store.tasks)
-        )
-        for task, part in split(kept, placed, store.tasks):
+        for task, part in split(kept, _placed(store, times, kept), store.tasks):
             path = run_path(store.id, task, batch, 0, attempt, f"filled{number:05d}")
             arranged, index = part, dict[bytes, bytes]()
             if limit is not None:
                 arranged, index = limit.arranged(store.id, part)
             written.append(root.write(run_figures(store, (times,), task, path, part), arranged, index))
     return tuple(written)
+
+
+def _placed(store: GraphStore, time: str, kept: pl.DataFrame) -> Tasks:
+    """The task of each tuple; a store that begins with slices has those of its plan."""
+    match store.partitioning:
+        case Slices():
+            return slice_numbers(first_layout(store), kept[time].cast(pl.Int64).to_numpy()) % store.tasks
+        case Column() as column:
+            return hash_tasks(kept[f"{column.input}.{column.name}"], store.tasks)
+        case _:
+            return spread_tasks(kept[ARRIVAL], store.tasks)
 
 
 _ROWS_AT_ONCE = 500_000

@@ -46,6 +46,7 @@ from jobs.residence import share
 from jobs.round import Round
 from jobs.session import local_slots
 from jobs.sinks.parquet import hidden_path, remove_hidden, show, write_schemas
+from jobs.slices import Layout, layouts_of
 from jobs.sources.datasource import FORMAT, MillraceSource, read_planned
 from jobs.sources.descriptor import Descriptor
 from jobs.sources.planner import PlannedBatch
@@ -112,6 +113,7 @@ class _Attempt:
     """What it started from: the last commit, or an interim manifest behind a switch of plans."""
     base: Switched | None
     watermarks: Watermarks
+    layouts: Mapping[str, Layout]
     gathered: Gathered
 
 
@@ -305,6 +307,7 @@ class Topology:
             batch // self._settings.epoch_batches,
             planned,
             attempt.watermarks,
+            attempt.layouts,
             gathered,
             started_us,
             time.time_ns() // 1000,
@@ -334,6 +337,7 @@ class Topology:
         watermarks = Watermarks.of(
             graph, previous, started_us, self._settings.idle_timeout_us, planned.reachable_since_us
         )
+        layouts = layouts_of(graph, previous, batch, self._settings.epoch_batches)
         folder = None
         if self._exchange is not None:
             folder = self._exchange / str(batch)
@@ -352,13 +356,14 @@ class Topology:
             tail=self._settings.tail,
             most=self._settings.most,
             share_bytes=self._share_bytes,
+            layouts=tuple(layouts.items()),
         )
         try:
             reports = self._run(graph, context, planned)
         finally:
             if folder is not None:
                 remove_batch(folder)
-        return _Attempt(graph, previous, base, watermarks, gather(graph, reports))
+        return _Attempt(graph, previous, base, watermarks, layouts, gather(graph, reports))
 
     def _relieved(self, attempt: _Attempt, batch: int, change: Change) -> Change:
         """The change under which to work on a batch again that made too much.

@@ -16,6 +16,7 @@ from optimizer.problem import Cost, Options, Solution, Status
 from optimizer.query import Query
 from optimizer.running import Frame, Running
 from optimizer.setting import Setting
+from optimizer.slicing import choose_slices
 from optimizer.statistics import LayeredStatistics, StatisticsProvider, statistics_of_workload
 from optimizer.translate import Retain, Translation, conditions_of, grow_settled, to_graph
 from optimizer.translate.individual import together, translations_together
@@ -116,6 +117,7 @@ def plan(
     *,
     tasks: int = 1,
     horizon_s: float = 3600.0,
+    batch_s: float = 0.0,
     running: Running | None = None,
     texts: Mapping[str, str] | None = None,
 ) -> Plan:
@@ -140,6 +142,7 @@ def plan(
         retain: see `optimizer.translate.to_graph`.
         tasks: N of streams that set no parallelism of their own.
         horizon_s: seconds over which an unbounded window is taken to hold tuples.
+        batch_s: seconds of event time that one batch spans, for the choice of time slices; 0 if unknown.
         running: the plan in use: a warm start, left only for a gain above `Options.stay_discount`.
             Ignored if it was made by another method or under other options.
         texts: SQL by query name, to be shown with the graph.
@@ -168,6 +171,7 @@ def plan(
         found = side_by_side([part.solution for part in parts], method)
         forest, solution = grow_settled(found, translation, options, setting.copies)
         graph = to_graph(forest, method=method, texts=texts)
+    graph, solution = choose_slices(graph, solution, options, batch_s)
     graph, solution = lay_out(graph, solution, known, options)
     validate(graph, {terms.query.name: conditions_of(terms) for terms in translation.queries})
     setting = replace(setting, copies={})

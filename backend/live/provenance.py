@@ -35,7 +35,7 @@ class Step:
     rule: str
     edge: str
     kind: str
-    """How the message travelled: shuffle, group_by or all."""
+    """How the message travelled: shuffle, group_by, all, slices or grid."""
     level: int
     store: str
     label: str

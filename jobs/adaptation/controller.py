@@ -64,6 +64,8 @@ class Policy:
     schedule: Schedule
     evolves: bool
     """True if queries come or go: all their streams are read from the first batch on."""
+    batch_rows: int
+    """Most tuples of a batch, all streams together."""
 
     @property
     def changes(self) -> bool:
@@ -274,9 +276,16 @@ class Controller:
             # A plan that changes must find what it needs, so whole tuples are stored.
             "everything" if self._policy.changes else "needed",
             tasks=self._policy.tasks,
+            batch_s=self._batch_s(queries, known),
             running=running,
             texts={name: sql for name, sql in self._workload.sql if name in names},
         )
+
+    def _batch_s(self, queries: Sequence[Query], known: Known) -> float:
+        """Seconds of event time that a full batch spans, by the rates that are known."""
+        streams = sorted({item.stream for query in queries for item in query.inputs})
+        rates = [rate.expected for stream in streams if (rate := known.rate(stream)) is not None]
+        return self._policy.batch_rows / sum(rates) if sum(rates) > 0 else 0.0
 
     def _another(self, batch: int, queries: Sequence[Query], running: PhysicalGraph) -> PhysicalGraph | None:
         texts = dict(self._workload.sql)

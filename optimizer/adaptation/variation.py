@@ -9,10 +9,11 @@ from dataclasses import replace
 from optimizer.adaptation.known import Known, learn
 from optimizer.adaptation.weighing import same_plan
 from optimizer.catalog import Catalog
-from optimizer.graph import PhysicalGraph
+from optimizer.graph import PhysicalGraph, Slices
 from optimizer.plan import plan
 from optimizer.problem import Options
 from optimizer.query import Query
+from optimizer.slicing import slice_all
 from optimizer.statistics import FixedStatistics
 
 _METHODS = ("greedy", "tree", "flat", "left-deep", "ilp", "individual")
@@ -31,7 +32,7 @@ def variation(
 
     Methods take turns, and each plans for made-up statistics with a made-up number of tasks and
     cheap storage, so that probe orders, partitionings, parallelism and materialized results
-    all change.
+    all change; stores are cut into time slices now and then.
 
     Args:
         seed: decides; the same seed gives the same plan.
@@ -56,9 +57,16 @@ def variation(
             tasks=chance.randint(1, tasks),
             texts=texts,
         )
-        if not same_plan(made.graph, running):
-            return made.graph
+        graph = _sliced(made.graph, random.Random(f"slices {seed} {attempt}"))
+        if not same_plan(graph, running):
+            return graph
     return None
+
+
+def _sliced(graph: PhysicalGraph, chance: random.Random) -> PhysicalGraph:
+    """At times with slices of event time for all stores that can have them."""
+    slices = Slices(chance.choice((1, 2, 3, 5, 8)), smoothed=chance.random() < 0.7)
+    return slice_all(graph, slices) if chance.random() < 0.4 else graph
 
 
 def _made_up(known: Known, chance: random.Random) -> Known:

@@ -25,6 +25,7 @@ from tests.bench.joins.shapes import SHAPES, Shape
 from tests.bench.latency import benchmark as latency
 from tests.bench.live import benchmark as live
 from tests.bench.pages import benchmark as pages
+from tests.bench.psp import benchmark as psp
 from tests.bench.queries import benchmark as queries
 from tests.bench.tpch import benchmark as tpch
 from tests.bench.tpch_peers import benchmark as tpch_peers
@@ -69,6 +70,11 @@ def _ajoin_sharing(folder: Path, scale: float, repeat: int, command: str) -> Non
 def _ajoin_adhoc(folder: Path, scale: float, repeat: int, command: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         ajoin.run_adhoc(Path(scratch), scale, repeat, command).write(folder)
+
+
+def _psp(folder: Path, scale: float, repeat: int, command: str) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        psp.run(folder, Path(scratch), scale, repeat, command).write(folder)
 
 
 def _adaptive(folder: Path, scale: float, repeat: int, command: str) -> None:
@@ -127,6 +133,7 @@ BENCHMARKS: dict[str, Callable[[Path, float, int, str], None]] = {
     "pages": _pages,
     "ajoin-sharing": _ajoin_sharing,
     "ajoin-adhoc": _ajoin_adhoc,
+    "psp": _psp,
     "tpch5": _tpch(5),
     "tpch10": _tpch(10),
     "tpch-peers": _tpch_peers,

@@ -14,6 +14,9 @@ _COLUMNS = {
     "peak_state_bytes": "peak state, MB",
     "us_per_tuple": "µs per tuple",
     "probe_steps": "probe steps",
+    "batch_ms": "ms per batch",
+    "held_tuples": "tuples held",
+    "fullest_task": "fullest task",
     "deployed_s_p50": "deployed p50, s",
     "deployed_s_p95": "deployed p95, s",
     "switches": "switches",
@@ -91,6 +94,7 @@ def _number(name: str, value: float | None) -> str:
         return f"{100 * value:.1f}"
     return (
         f"{value:,.2f}"
-        if name in ("seconds", "us_per_tuple", "deployed_s_p50", "deployed_s_p95", "planning_s")
+        if name
+        in ("seconds", "us_per_tuple", "deployed_s_p50", "deployed_s_p95", "planning_s", "fullest_task")
         else f"{value:,.0f}"
     )

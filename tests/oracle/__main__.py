@@ -30,16 +30,19 @@ def main() -> int:
     parser.add_argument("--kill", action="store_true", help="kill -9 twice on the way and continue")
     parser.add_argument("--evolve", action="store_true", help="queries come and go on the way")
     parser.add_argument("--functions", action="store_true", help="queries call user functions")
+    parser.add_argument("--slices", action="store_true", help="stores are cut into slices of event time")
     parser.add_argument("--keep", type=Path, help="a folder for the cases' files")
     parser.add_argument("--option", action="append", default=[], help="for replay, as --option=--adaptive")
     a = parser.parse_args()
+    if a.slices and a.evolve:
+        parser.error("--slices begins with a plan of all queries, and with --evolve not all are there")
     with tempfile.TemporaryDirectory() as scratch:
         for seed in range(a.seed, a.seed + a.count):
             folder = (a.keep or Path(scratch)) / f"seed-{seed}"
             run = Run(a.method, a.batch_rows, a.parallelism, tuple(a.option))
             try:
                 sizes = (a.streams, a.queries, a.tuples)
-                done = run_case(seed, folder, run, *sizes, a.kill, a.evolve, a.functions)
+                done = run_case(seed, folder, run, *sizes, a.kill, a.evolve, a.functions, a.slices)
             except (AssertionError, ReplayFailed) as failure:
                 sys.stderr.write(f"seed {seed}: {failure}\n")
                 return 1

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
+from optimizer.graph import Slices
 from tests.oracle import evolving
 from tests.oracle.evolving import Batches, Span, batches_of, draw_schedule, write_schedule
+from tests.oracle.forced import sliced_plan
 from tests.oracle.generate import generate
 from tests.oracle.reference import check
 from tests.oracle.replay import Run, replay, replay_until_killed
@@ -22,6 +25,7 @@ def run_case(
     kill: bool = False,
     evolve: bool = False,
     functions: bool = False,
+    slices: bool = False,
 ) -> str:
     """Replays the workload of a seed and compares every query with DuckDB.
 
@@ -32,6 +36,7 @@ def run_case(
         kill: kill the process with SIGKILL at two random batches, and continue each time.
         evolve: queries come and go on a random schedule.
         functions: queries call user functions.
+        slices: base stores are cut into slices of event time, as far as they are bounded.
     Returns:
         A line that says what was compared.
     Raises:
@@ -54,6 +59,14 @@ def run_case(
         batches = batches_of(workload, folder / "batches", drawn.batch_rows)
         spans = draw_schedule(workload, seed, max(map(max, filter(None, batches.values()))) + 1)
         write_schedule(spans, folder / "workload" / "schedule.yaml")
+    sliced = ""
+    if slices:
+        assert drawn.parallelism is not None
+        graph = sliced_plan(folder / "workload", drawn.method, drawn.parallelism, seed)
+        (folder / "plan.json").write_text(graph.to_json(), encoding="utf-8")
+        epochs = () if "--epoch-batches" in drawn.options else ("--epoch-batches", "2")
+        drawn = replace(drawn, options=(*drawn.options, *epochs, "--plan", str(folder / "plan.json")))
+        sliced = f", {sum(isinstance(s.partitioning, Slices) for s in graph.stores)} sliced stores"
     where = (folder / "workload", folder / "data", folder / "out", drawn)
     kills = 0
     if kill:
@@ -72,5 +85,5 @@ def run_case(
     killed = f", killed {kills} times" if kill else ""
     return (
         f"{rows} tuples in batches of {drawn.batch_rows}, parallelism {drawn.parallelism}, "
-        f"method {drawn.method or 'default'}{killed}: {results} results"
+        f"method {drawn.method or 'default'}{killed}{sliced}: {results} results"
     )

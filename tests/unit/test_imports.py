@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SHARED_WITH_JOBS = {"errors", "types", "expression", "stream", "kafka", "functions", "graph", "udf", "users"}
+SHARED_WITH_JOBS = {
+    *("errors", "types", "expression", "stream", "kafka", "functions", "graph", "fanout", "udf", "users"),
+}
 """What the runtime may know of the optimizer: the graph's model, and the functions that it calls."""
 REPLAY = ("jobs/replay.py", "jobs/adaptation/")
 """The replay command, whose driver plans: the only part of the runtime that may call the whole

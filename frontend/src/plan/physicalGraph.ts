@@ -76,6 +76,12 @@ const probeRule = z.object({
   emits: z.array(emit),
 });
 
+const slices = z.object({ kind: z.literal("slices"), count: z.number(), smoothed: z.boolean() });
+
+const grid = z.object({ kind: z.literal("grid"), groups: z.number() });
+
+const partitioning = z.discriminatedUnion("kind", [column, slices, grid]);
+
 export const physicalGraph = z.object({
   version: z.literal(1),
   method: z.string(),
@@ -93,7 +99,7 @@ export const physicalGraph = z.object({
       id: z.string(),
       label: z.string(),
       inputs: z.array(z.object({ input: z.string(), stream: z.string(), columns: z.array(z.string()) })),
-      partitioning: column.nullable(),
+      partitioning: partitioning.nullable(),
       tasks: z.number(),
       retention_us: z.array(z.number().nullable()),
     }),
@@ -103,7 +109,7 @@ export const physicalGraph = z.object({
       id: z.string(),
       origin: z.string(),
       target: z.string(),
-      kind: z.enum(["shuffle", "group_by", "all"]),
+      kind: z.enum(["shuffle", "group_by", "all", "slices", "grid"]),
       key: column.nullable(),
       level: z.number(),
       columns: z.array(column),

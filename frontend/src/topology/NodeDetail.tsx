@@ -83,12 +83,19 @@ function NodeFacts({ node, graph, rates, batch, statistics, colour }: Omit<Props
   );
 }
 
+function placement({ partitioning, tasks }: Store): string {
+  if (partitioning === null) return "at random";
+  if (partitioning.kind === "slices") return `by time in ${partitioning.count} ${partitioning.count === 1 ? "slice" : "slices"}`;
+  if (partitioning.kind === "grid") return `as a grid of ${tasks / partitioning.groups} by ${partitioning.groups}`;
+  return `by ${expressionText(partitioning)}`;
+}
+
 function StoreFacts({ store, graph, batch, statistics }: Pick<Props, "graph" | "batch" | "statistics"> & { store: Store }): JSX.Element {
   const metrics = batch?.stores[store.id];
   const held = batch === null && statistics !== null ? `${count(statistics.held[store.id])} tuples on average` : `${count(metrics?.tuples)} tuples`;
   const estimate = graph.estimates.find((entry) => entry.id === store.id);
   const kept = store.retention_us.map((retention) => windowLength(retention === null ? null : retention / 1000)).join(", ");
-  const placed = store.partitioning === null ? "at random" : `by ${expressionText(store.partitioning)}`;
+  const placed = placement(store);
   return (
     <>
       <Row label="store">{`${store.label}: ${placed} over ${store.tasks} ${store.tasks === 1 ? "task" : "tasks"}, kept ${kept}`}</Row>

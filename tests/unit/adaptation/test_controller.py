@@ -44,7 +44,7 @@ AFTER = learn(clash.queries(), FixedStatistics(RATES, {R_S: 0.00001, S_T: 0.5}))
 
 def policy(schedule: Schedule | None = None, adaptive: bool = True, forced: bool = False) -> Policy:
     chosen = schedule or Schedule.always(("q1", "q2"))
-    return Policy("ilp", 2, EPOCH, adaptive, forced, chosen, bool(chosen.batches))
+    return Policy("ilp", 2, EPOCH, adaptive, forced, chosen, bool(chosen.batches), batch_rows=400)
 
 
 @dataclass

@@ -8,17 +8,28 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from optimizer.graph import Slices
 from optimizer.interpret import interpret
 from optimizer.methods import METHODS
 from optimizer.plan import plan
 from optimizer.problem import Options
+from optimizer.slicing import slice_all
+from optimizer.validate import validate
 from tests.unit.planning.workloads import CATALOG, Case, cases, twins
 
 
 @pytest.mark.parametrize("method", METHODS)
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
-@given(case=cases(), tasks=st.sampled_from((1, 3)), weight=st.sampled_from((0.0, 1.0)), whole=st.booleans())
-def test_a_graph_answers_like_duckdb(method: str, case: Case, tasks: int, weight: float, whole: bool) -> None:
+@given(
+    case=cases(),
+    tasks=st.sampled_from((1, 3)),
+    weight=st.sampled_from((0.0, 1.0)),
+    whole=st.booleans(),
+    slices=st.sampled_from((0, 1, 4)),
+)
+def test_a_graph_answers_like_duckdb(
+    method: str, case: Case, tasks: int, weight: float, whole: bool, slices: int
+) -> None:
     made = plan(
         case.queries,
         CATALOG,
@@ -28,7 +39,9 @@ def test_a_graph_answers_like_duckdb(method: str, case: Case, tasks: int, weight
         tasks=tasks,
     )
 
-    results = interpret(made.graph, case.batches)
+    graph = slice_all(made.graph, Slices(slices)) if slices else made.graph
+    validate(graph)
+    results = interpret(graph, case.batches)
 
     for query in case.queries:
         assert Counter(map(repr, results[query.name])) == Counter(map(repr, case.expected(query)))

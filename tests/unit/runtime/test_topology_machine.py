@@ -28,6 +28,7 @@ from jobs.checkpoint import Change, Checkpoint, Identity
 from jobs.commit import Manifest
 from jobs.exchange import REPORT, Row, open_reports
 from jobs.metrics import Gathered, gather
+from jobs.slices import Layouts, layouts_of
 from jobs.sources.descriptor import FileRange
 from jobs.sources.planner import PlannedBatch
 from jobs.stage import BatchContext, IngestStage, LevelStage
@@ -45,6 +46,7 @@ from optimizer.stream import Stream
 from optimizer.types import ColumnType
 
 PARTITIONS = 3
+EPOCH = 2
 START = datetime(2026, 1, 1, tzinfo=UTC)
 COLUMNS = (
     ("at", ColumnType.TIMESTAMP),
@@ -108,6 +110,7 @@ class Begun:
     base: Switched | None
     previous: Manifest | None
     watermarks: Watermarks
+    layouts: Layouts
     context: BatchContext
     planned: PlannedBatch
 
@@ -200,6 +203,9 @@ class TopologyMachine(RuleBasedStateMachine):
             base = switch(self.checkpoint, before, old, graph, change, batch, self.share_bytes)
         previous = before if base is None else base.manifest
         watermarks = Watermarks.of(graph, previous, batch, None, 0)
+        layouts = layouts_of(graph, previous, batch, EPOCH)
+        if layouts:
+            event("slices of event time")
         descriptors = []
         for stream in graph.streams:
             if rows := arriving[stream.name].height:
@@ -222,9 +228,10 @@ class TopologyMachine(RuleBasedStateMachine):
             redis_url=None,
             tail=1_000_000,
             share_bytes=self.share_bytes,
+            layouts=tuple(layouts.items()),
         )  # fmt: skip
         planned = PlannedBatch(batch, {"batch": batch + 1}, tuple(descriptors), (), None)
-        return Begun(change, graph, base, previous, watermarks, context, planned)
+        return Begun(change, graph, base, previous, watermarks, layouts, context, planned)
 
     def tasks(self, begun: Begun) -> Gathered:
         """What Spark has its tasks do, one after the other."""
@@ -247,8 +254,9 @@ class TopologyMachine(RuleBasedStateMachine):
         """What `Topology._work` does with the tasks' reports; not `tidy`: as far as the manifest."""
         unused = begun.base.removed if begun.base is not None else ()
         self.last = successor(
-            begun.previous, unused, begun.graph, begun.change, 0, begun.planned, begun.watermarks, done, 1, 2
-        )
+            begun.previous, unused, begun.graph, begun.change, 0, begun.planned, begun.watermarks,
+            begun.layouts, done, 1, 2,
+        )  # fmt: skip
         self.checkpoint.commits.write(self.last)
         state_root(self.checkpoint.state).verify(self.last.runs)
         if tidy:
