@@ -7,8 +7,8 @@ up it says between which values every block of rows lies, and which values the r
 differences: blocks are row ranges of an Arrow file, which is mapped and not parsed, and a batch's keys are
 looked up together.
 
-A filter only pays while few keys are sought: with many, every block holds one that the filter lets through
-by mistake. So it is asked only if there are at most one key per `_ROWS_PER_KEY` rows.
+The index only pays while few keys are sought: of many, every block holds one, or one that the filter lets
+through by mistake. So it is asked only if there are at most one key per `_ROWS_PER_KEY` rows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _PROBES = 4
 _ROWS_PER_KEY = 128
 _HASHES = 1 << 62
 
-_RANGES, _ROWS, _FILTER = b"millrace.ranges", b"millrace.block_rows", "millrace.filter."
+_ORDER, _RANGES, _ROWS = b"millrace.order", b"millrace.ranges", b"millrace.block_rows"
+_FILTER = "millrace.filter."
 
 Bits = npt.NDArray[np.uint8]
 Rows = tuple[int, int]
@@ -40,10 +41,14 @@ Rows = tuple[int, int]
 
 
 def describe(frame: pl.DataFrame, columns: Sequence[str]) -> dict[bytes, bytes]:
-    """The index of a run that will hold `frame`, as schema metadata; empty if no column can have one."""
+    """The index of a run that will hold `frame`, in the order of the first of `columns`: schema metadata.
+
+    Columns of types that can have none are left out.
+    """
+    metadata = {_ORDER: columns[0].encode()} if columns else {}
     indexed = [name for name in columns if frame.schema[name] in _ORDERED]
     if not indexed or frame.is_empty():
-        return {}
+        return metadata
     bounds = [
         bound.alias(f"{kind} {name}")
         for name in indexed
@@ -53,7 +58,7 @@ def describe(frame: pl.DataFrame, columns: Sequence[str]) -> dict[bytes, bytes]:
     ranges = frame.select(block, *indexed).group_by("@block", maintain_order=True).agg(bounds).drop("@block")
     written = io.BytesIO()
     ranges.write_ipc_stream(written, compat_level=pl.CompatLevel.oldest())
-    metadata = {_RANGES: base64.b64encode(written.getvalue()), _ROWS: str(BLOCK_ROWS).encode()}
+    metadata |= {_RANGES: base64.b64encode(written.getvalue()), _ROWS: str(BLOCK_ROWS).encode()}
     for name in indexed:
         metadata[(_FILTER + name).encode()] = base64.b64encode(_filter(frame[name].drop_nulls()).tobytes())
     return metadata
@@ -69,10 +74,9 @@ class RunIndex:
     def __init__(self, rows: int, metadata: Mapping[bytes, bytes] | None) -> None:
         self._rows = rows
         self._metadata = metadata or {}
-        self._ranges: pl.DataFrame | None = None
         self._block_rows = int(self._metadata.get(_ROWS, b"0"))
-        if _RANGES in self._metadata:
-            self._ranges = pl.read_ipc_stream(io.BytesIO(base64.b64decode(self._metadata[_RANGES])))
+        self.order = self._metadata[_ORDER].decode() if _ORDER in self._metadata else None
+        """The column in whose ascending order the rows are, NULL first; None if in none that is known."""
 
     @property
     def bytes(self) -> int:
@@ -84,24 +88,28 @@ class RunIndex:
 
         `sought` has values by column: distinct, in ascending order, without NULL.
         """
-        if self._ranges is None:
+        few = {column: values for column, values in sought.items() if self._are_few(values)}
+        if _RANGES not in self._metadata or not few:
             return [(0, self._rows)] if self._rows else []
-        kept = np.ones(self._ranges.height, dtype=np.bool_)
-        for column, values in sought.items():
-            if f"least {column}" in self._ranges.columns:
-                kept &= self._blocks(self._ranges, column, values)
+        ranges = pl.read_ipc_stream(io.BytesIO(base64.b64decode(self._metadata[_RANGES])))
+        kept = np.ones(ranges.height, dtype=np.bool_)
+        for column, values in few.items():
+            if f"least {column}" in ranges.columns:
+                kept &= self._blocks(ranges, column, values)
         edges = np.flatnonzero(np.diff(kept.astype(np.int8), prepend=0, append=0)).tolist()
         return [
             (first * self._block_rows, min(last * self._block_rows, self._rows))
             for first, last in zip(edges[::2], edges[1::2], strict=True)
         ]
 
+    def _are_few(self, values: pl.Series) -> bool:
+        return len(values) * _ROWS_PER_KEY <= self._rows
+
     def _blocks(self, ranges: pl.DataFrame, column: str, values: pl.Series) -> npt.NDArray[np.bool_]:
         least = ranges[f"least {column}"].cast(values.dtype)
         greatest = ranges[f"greatest {column}"].cast(values.dtype)
         inside = between(values, least, greatest)
-        if len(inside) * _ROWS_PER_KEY <= self._rows:
-            inside = inside.filter(pl.Series(self._may_hold(column, inside), dtype=pl.Boolean))
+        inside = inside.filter(pl.Series(self._may_hold(column, inside), dtype=pl.Boolean))
         if inside.is_empty():
             return np.zeros(ranges.height, dtype=np.bool_)
         first = inside.search_sorted(least, side="left")

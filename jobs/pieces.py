@@ -1,10 +1,10 @@
 """A store's tuples a bounded number of bytes at a time.
 
 Under a memory limit a probe does not see a store as a whole but in pieces, one after the other: a join
-distributes over the parts of one side. The runs' files are mapped step by step, in the blocks where the keys
-that are sought can be, and unmapped again. In every step only the columns of keys are read; the others are
-where a tuple has keys that are sought. So what is resident is bounded whatever the runs' sizes, and what is
-read from the disk follows what the probe needs and not what is stored.
+distributes over the parts of one side. Of every run the keys are looked at first, in the blocks where those
+that are sought can be; the other columns are read only where a tuple has them. A run is unmapped when it is
+done with, and what was touched of a large one before that. So what is resident is bounded whatever the
+runs' sizes, and what is read from the disk follows what the probe needs and not what is stored.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from jobs.blocks import Rows, RunIndex, between
-from jobs.runs import RunRef, StateRoot
+from jobs.blocks import RunIndex, between
+from jobs.runs import MappedRun, RunRef, StateRoot
 
 _VIEW_BYTES = 16
 """What Polars adds to every text or binary value that it reads from Arrow."""
+
+Positions = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +62,16 @@ def pieces(
     held = beside = 0
     for run in runs:
         mapped = root.map(run)
-        known = RunIndex(run.rows, mapped.schema.metadata)
-        left = known.matching(sought)
-        index_bytes = known.bytes
-        del known
-        while left:
-            taken, left = _step(mapped, columns, sought, left, step_bytes)
-            parts += taken
-            held += sum(map(_bytes_of, taken))
-            del taken
-            beside = max(beside, index_bytes + step_bytes)
+        known = RunIndex(run.rows, mapped.table.schema.metadata)
+        beside = max(beside, known.bytes + min(run.bytes, step_bytes))
+        for part in _taken(mapped, known, columns, sought, step_bytes):
+            parts.append(part)
+            held += _bytes_of(part)
+            del part
             if held >= step_bytes:
-                del mapped
                 yield from _piece(parts, held, beside)
-                held = beside = 0
-            if left:
-                # What was touched of the run leaves memory with its mapping.
-                mapped = root.map(run)
+                held = 0
+        del mapped, known
     yield from _piece(parts, held, beside)
 
 
@@ -90,51 +85,67 @@ def _piece(parts: list[pa.Table], size: int, beside: int) -> Iterator[Piece]:
         yield Piece(frame, size, beside)
 
 
-def _step(
-    run: pa.Table,
+def _taken(
+    run: MappedRun,
+    known: RunIndex,
     columns: Sequence[str],
     sought: Mapping[str, pl.Series],
-    wanted: Sequence[Rows],
-    most_bytes: int,
-) -> tuple[list[pa.Table], list[Rows]]:
-    """The tuples among the first of the wanted rows, as many as fit whatever they hold, and the rows left."""
+    step_bytes: int,
+) -> Iterator[pa.Table]:
+    """The sought tuples of a run, copied, in steps of so many bytes of the run."""
     # Its schema would keep the whole index alive.
-    there = run.select([name for name in columns if name in run.column_names]).replace_schema_metadata(None)
-    width = max(1.0, _bytes_of(there) / max(1, there.num_rows))
-    taken: list[pa.Table] = []
-    left = list(wanted)
-    room = max(1, int(most_bytes / width))
-    while left and room > 0:
-        start, stop = left.pop(0)
-        end = min(stop, start + room)
-        room -= end - start
-        if end < stop:
-            left.insert(0, (end, stop))
-        part = there.slice(start, end - start)
-        rows = _sought_rows(run, start, end, sought)
-        if rows is None:
-            taken.append(part)
-        elif len(rows):
-            taken.append(part.take(pa.array(rows)))
-    return taken, left
+    there = run.table.select([name for name in columns if name in run.table.column_names])
+    there = there.replace_schema_metadata(None)
+    step = max(1, int(step_bytes / max(1.0, _bytes_of(there) / there.num_rows)))
+    for first, stop in known.matching(sought):
+        for start in range(first, stop, step):
+            rows = _sought_rows(run.table, known.order, start, min(start + step, stop), sought)
+            if rows is None or len(rows):
+                # A copy even of all of them: what is mapped has to be let go of.
+                every = np.arange(min(step, stop - start)) if rows is None else rows
+                yield there.take(pa.array(every + start))
+            run.release(step_bytes)
 
 
 def _sought_rows(
-    run: pa.Table, start: int, end: int, sought: Mapping[str, pl.Series]
-) -> npt.NDArray[np.int64] | None:
-    """Which of the rows from `start` on have sought values in every column; None for all."""
-    found: pl.Series | None = None
-    for column, values in sought.items():
-        keys = pl.Series(pl.from_arrow(run.column(column).slice(start, end - start))).cast(values.dtype)
-        # In a run in the order of its keys few values can be meant, and the others need not be hashed.
-        inside = between(values, keys, keys)
-        if inside.is_empty():
-            return np.empty(0, dtype=np.int64)
-        here = keys.is_in(inside.implode())
-        found = here if found is None else found & here
-    if found is None or found.all():
-        return None
-    rows: npt.NDArray[np.int64] = found.arg_true().cast(pl.Int64).to_numpy()
+    run: pa.Table, order: str | None, start: int, end: int, sought: Mapping[str, pl.Series]
+) -> Positions | None:
+    """Which rows, counted from `start`, have sought values in every column; None for all."""
+    found: Positions | None = None
+    for column in sorted(sought, key=lambda name: name != order):
+        values, held = sought[column], run.column(column).slice(start, end - start)
+        if found is not None:
+            held = held.take(pa.array(found))
+        keys = pl.Series(pl.from_arrow(held))
+        if column == order and keys.dtype == values.dtype and keys.dtype.is_integer():
+            rows = _sorted_matches(keys, values)
+        else:
+            rows = _matches(keys.cast(values.dtype), values)
+        found = rows if found is None else found[rows]
+        if not len(found):
+            break
+    return found
+
+
+def _sorted_matches(keys: pl.Series, values: pl.Series) -> Positions:
+    """Where keys in ascending order, NULL first, are one of the values: by binary search, as neighbours."""
+    nulls = keys.null_count()
+    numbers, wanted = keys[nulls:].to_numpy(), values.to_numpy()
+    if not len(numbers):
+        return np.empty(0, dtype=np.int64)
+    wanted = wanted[np.searchsorted(wanted, numbers[0]) : np.searchsorted(wanted, numbers[-1], side="right")]
+    begins = np.searchsorted(numbers, wanted)
+    counts = np.searchsorted(numbers, wanted, side="right") - begins
+    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    rows: Positions = np.repeat(begins, counts) + within + nulls
+    return rows
+
+
+def _matches(keys: pl.Series, values: pl.Series) -> Positions:
+    inside = between(values, keys, keys)
+    if inside.is_empty():
+        return np.empty(0, dtype=np.int64)
+    rows: Positions = keys.is_in(inside.implode()).arg_true().cast(pl.Int64).to_numpy()
     return rows
 
 

@@ -44,7 +44,7 @@ class Limit:
     def arranged(self, store: str, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[bytes, bytes]]:
         """The tuples in the order in which a run of the store should have them, and the run's index.
 
-        A run whose index would be too large to be read beside a piece has none, and is always read whole.
+        Of an index that would be too large to be read beside a piece only the order is kept.
         """
         columns = self.searched.get(store, ())
         if not columns:
@@ -52,7 +52,7 @@ class Limit:
         ordered = frame.sort(columns[0], maintain_order=True)
         index = describe(ordered, columns)
         small = sum(map(len, index.values())) <= self.part_bytes // COPIES
-        return ordered, index if small else {}
+        return ordered, index if small else describe(ordered.clear(), columns)
 
 
 def limit_of(index: RuleIndex, share_bytes: int | None) -> Limit | None:

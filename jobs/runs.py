@@ -13,6 +13,7 @@ damage is found before anything is computed from it.
 
 from __future__ import annotations
 
+import mmap
 import os
 import secrets
 import shutil
@@ -65,6 +66,24 @@ class RunRef:
 
 RUNS: TypeAdapter[tuple[RunRef, ...]] = TypeAdapter(tuple[RunRef, ...])
 """Reads and writes lists of runs as JSON, for manifests and between processes."""
+
+
+@dataclass(frozen=True, slots=True)
+class MappedRun:
+    """A run in memory, as far as it has been touched."""
+
+    table: pa.Table
+    """Its tuples, and what is known of it as metadata of the schema."""
+    pages: mmap.mmap
+    bytes: int
+
+    def release(self, most_bytes: int) -> None:
+        """Have what was touched of it leave this process's memory, if it is larger than that.
+
+        What is needed again is mapped again, from the page cache or from the disk.
+        """
+        if self.bytes > most_bytes:
+            self.pages.madvise(mmap.MADV_DONTNEED)
 
 
 class StateRoot:
@@ -160,19 +179,20 @@ class StateRoot:
         if frame is not None:
             self._opened.move_to_end(run.path)
             return frame
-        frame = pl.DataFrame(pl.from_arrow(self.map(run)))
+        frame = pl.DataFrame(pl.from_arrow(self.map(run).table))
         if keep:
             self._opened[run.path] = frame
             self._forget()
         return frame
 
-    def map(self, run: RunRef) -> pa.Table:
-        """The run's tuples and its metadata, mapped and not read; unmapped when nobody holds them.
+    def map(self, run: RunRef) -> MappedRun:
+        """The run, mapped and not read; unmapped when nobody holds it or a part of its table.
 
         Raises `InputError` for a run behind a URL that is not what was written.
         """
-        with pa.memory_map(self._on_this_host(run)) as file:
-            return pa.ipc.open_file(file).read_all()
+        with open(self._on_this_host(run), "rb") as file:
+            pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return MappedRun(pa.ipc.open_file(pa.py_buffer(pages)).read_all(), pages, run.bytes)
 
     def _on_this_host(self, run: RunRef) -> str:
         """The name of a local file with the run's content."""

@@ -39,6 +39,15 @@ class CompactionPolicy:
     most_bytes: int | None = None
     """Of the runs that become one; None for any number."""
 
+    def repays(self, group: Sequence[RunRef]) -> bool:
+        """Whether the runs are worth becoming one: a large one and some small ones would be written again and
+        again. A run of half of `most_bytes` is as large as it gets, so two may do to make one."""
+        rows = [run.rows for run in group]
+        if len(group) >= self.fan and 2 * sum(rows) >= self.fan * max(rows):
+            return True
+        full = self.most_bytes is not None and 2 * sum(run.bytes for run in group) >= self.most_bytes
+        return full and len(group) > 1 and 2 * max(rows) <= sum(rows)
+
 
 @dataclass(frozen=True, slots=True)
 class Evicted:
@@ -210,10 +219,7 @@ class PartitionState:
                 if run is not None and small and _fits(group, run, span_limit, policy):
                     group.append(run)
                     continue
-                # A group of one large run and some small ones would be written again and again.
-                if len(group) >= policy.fan and 2 * sum(r.rows for r in group) >= policy.fan * max(
-                    r.rows for r in group
-                ):
+                if policy.repays(group):
                     return tuple(group)
                 group = [run] if run is not None and run.rows <= largest else []
             largest *= policy.fan

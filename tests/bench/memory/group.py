@@ -6,8 +6,10 @@ this process goes on to bound them. It takes the right to write there: root, or 
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from pathlib import Path
 
 _MOUNT = Path("/sys/fs/cgroup/memory")
 _SAMPLED_EVERY_S = 0.05
+_ENDING_S = 60.0
 _FOREVER = 1 << 62
 
 
@@ -53,7 +56,7 @@ class Group:
 
 @contextmanager
 def group(name: str, limit_bytes: int | None) -> Iterator[Group]:
-    """A group of that name, removed at the end; processes that are left in it move to its parent.
+    """A group of that name, removed at the end; its processes must have been told to end by then.
 
     Args:
         name: a file name.
@@ -81,9 +84,21 @@ def group(name: str, limit_bytes: int | None) -> Iterator[Group]:
     finally:
         done.set()
         watching.join()
-        for process in (folder / "cgroup.procs").read_text().split():
-            (folder.parent / "cgroup.procs").write_text(process)
-        folder.rmdir()
+        _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a group whose processes have been killed; they take a moment to end."""
+    give_up_at = time.monotonic() + _ENDING_S
+    while True:
+        try:
+            folder.rmdir()
+        except OSError as error:
+            if error.errno != errno.EBUSY or time.monotonic() > give_up_at:
+                raise
+            time.sleep(_SAMPLED_EVERY_S)
+        else:
+            return
 
 
 def _parent() -> Path:

@@ -38,7 +38,7 @@ def test_one_key_is_in_one_block_and_most_missing_ones_in_none() -> None:
 
 def test_what_is_not_indexed_is_read_whole() -> None:
     held = pl.DataFrame({"k": [1, 2], "d": [1.0, float("nan")]})
-    assert describe(held, ["d"]) == {}
+    assert index(held, "d").order == "d"
     assert index(held, "d").matching({"d": pl.Series([5.0])}) == [(0, 2)]
     assert index(held, "k").matching({"other": pl.Series([5])}) == [(0, 2)]
     assert RunIndex(0, None).matching({}) == []
@@ -107,7 +107,7 @@ def test_pieces_are_small_and_have_everything(tmp_path: Path, monkeypatch: pytes
     columns = ["k", "text", ARRIVAL]
     every = list(pieces(root, runs, columns, {}, 1_000))
     assert len(every) > 10
-    index_bytes = RunIndex(100, root.map(runs[0]).schema.metadata).bytes
+    index_bytes = RunIndex(100, root.map(runs[0]).table.schema.metadata).bytes
     assert max(piece.bytes for piece in every) <= 1_000
     assert max(piece.beside_bytes for piece in every) <= 500 + index_bytes
     expected = pl.concat([f.select([c for c in columns if c in f.columns]) for f in frames], how="diagonal")
