@@ -156,6 +156,8 @@ class Options:
     latency_weight: float = 0.0
     storage_budget: float | None = None
     """Upper bound on stored tuples over all installed copies."""
+    task_capacity: float | None = None
+    """Upper bound on tuples per second received by one task of a store."""
     task_tuples: float | None = None
     """Stored tuples that one task holds: every store gets as many tasks as it needs. None leaves the number
     of tasks to streams and `tasks`."""
@@ -163,8 +165,6 @@ class Options:
     """Strategy of the method `tree`: a name in `optimizer.methods.tree.STRATEGIES`."""
     tree_bounds: tuple[float, float] | None = None
     """L and U of Algorithm 3 of the dissertation: tuples sent within the longest window, tuples stored."""
-    task_capacity: float | None = None
-    """Upper bound on tuples per second received by one task of a store."""
     time_limit_s: float = 10.0
     solver: str = "highs"
     relative_gap: float = 0.0
