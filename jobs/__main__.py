@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from jobs.options import Parser, count, duration_us, size, tasks
+from jobs.options import Parser, count, duration_us, size, tasks, weight
 from jobs.session import processors
 from optimizer.errors import Infeasible, InputError
 
@@ -72,6 +72,14 @@ def _parser() -> Parser:
     )
     replaying.add_argument("--epoch-batches", type=count, default=16, metavar="N", help="batches of an epoch")
     replaying.add_argument("--adaptive", action="store_true", help="plan again as statistics change")
+    replaying.add_argument(
+        "--storage-weight", type=weight, default=1.0, metavar="W", help="cost of one stored tuple"
+    )
+    replaying.add_argument(
+        "--grids", choices=("cost", "off", "always"), default="cost",
+        help="lay stores out as join matrices: where that is cheapest, never, or all, for tests "
+        "(default: cost)",
+    )  # fmt: skip
     replaying.add_argument(
         "--schedule", type=Path, metavar="FILE",
         help="queries that come and go (default: WORKLOAD/schedule.yaml, if there)",

@@ -84,13 +84,17 @@ class BatchCounts:
     rules: dict[str, int] = field(default_factory=dict)
     """Tuples that each source and probe rule produced."""
     held: dict[str, int] = field(default_factory=dict)
-    """Tuples in each store at the end of the batch."""
+    """Tuples in each store at the end of the batch, copies in other tasks not counted."""
     oldest_us: int | None = None
     """Oldest event time that was stored; None if nothing was."""
     newest_us: int | None = None
     """Newest event time that was read; None if nothing was."""
     complete_since_us: dict[str, int] = field(default_factory=dict)
     """Of queries whose stores do not reach back to the first tuple: see `QueryState`."""
+    fullest: dict[str, int] = field(default_factory=dict)
+    """Tuples that the fullest task of each store received, to keep and to probe with."""
+    fullest_held: dict[str, int] = field(default_factory=dict)
+    """Tuples in the fullest task of each store at the end of the batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +113,12 @@ class BatchFigures:
     fetched_bytes: int = 0
     """Of the runs that its tasks read on other hosts than the ones where they were written; zero while
     every partition stays where it is."""
-    failed_calls: dict[str, int] = field(default_factory=dict)
-    """Calls of user functions that raised, by query; queries without any are missing."""
     resident_bytes: int = 0
     """The most that was in memory of the stores; zero without a limit, when nobody knows."""
+    failed_calls: dict[str, int] = field(default_factory=dict)
+    """Calls of user functions that raised, by query; queries without any are missing."""
+    moved: int = 0
+    """Stored tuples that got into other tasks or stores, copies counted, because the plan changed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from jobs.level import EdgeWork, StoreWork
 from jobs.runs import RunRef
 from jobs.sinks.parquet import OutputFile
 from jobs.stage import ARRIVALS_PER_TASK, Answers, Arrived, Tail, TaskReport
-from optimizer.graph import PhysicalGraph
+from optimizer.fanout import fanout
+from optimizer.graph import PhysicalGraph, SourceRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +53,13 @@ class Gathered:
     """The newest dead letters of each task, with the columns of `ingest.DEAD_LETTERS`."""
     too_many: dict[str, int] = field(default_factory=dict)
     """Steps that were given up in some task, and how many combinations they had come to in all of them."""
-    failed_calls: dict[str, int] = field(default_factory=dict)
-    """Calls of user functions that raised, by query; queries without any are missing."""
     resident_bytes: int = 0
     """The most that was in memory of the stores, if all partitions had it at the same moment of a level; zero
     without a limit, when nobody knows."""
+    failed_calls: dict[str, int] = field(default_factory=dict)
+    """Calls of user functions that raised, by query; queries without any are missing."""
+    fullest: dict[str, int] = field(default_factory=dict)
+    """Tuples that the fullest task of each store received, to keep and to probe with."""
 
 
 def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
@@ -69,6 +72,7 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
     arrived: list[Arrived] = []
     answers: dict[str, list[Answers]] = {query.name: [] for query in graph.queries}
     produced = {rule.id: 0 for rule in graph.rules if rule.kind != "store"}
+    received: dict[str, Counter[int]] = {store.id: Counter() for store in graph.stores}
     for report in ordered:
         seconds[report.level] = max(seconds[report.level], report.seconds)
         for part in report.streams:
@@ -89,6 +93,7 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
                 have.probes + done.probes,
                 have.matches + done.matches,
             )
+            received[store][report.task] += done.inserted + done.probes
         for edge, done_edge in report.edges.items():
             edges[edge].append(done_edge)
         for query, answer in report.answers.items():
@@ -96,11 +101,14 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
         for rule, made in report.rules.items():
             produced[rule] += made
     kinds = {edge.id: edge.kind for edge in graph.edges}
+    receivers = {rule.edge: rule for rule in graph.rules if not isinstance(rule, SourceRule)}
+    kept = {store.id: store for store in graph.stores}
+    copies = {e.id: fanout(e, kept[e.target], receivers[e.id]) for e in graph.edges}
     policies = {s.name: s.late for s in graph.streams}
     return Gathered(
         streams=streams,
         stores=stores,
-        edges={edge: _edge(kinds[edge], parts) for edge, parts in edges.items()},
+        edges={edge: _edge(kinds[edge], copies[edge], parts) for edge, parts in edges.items()},
         results={query: sum(a.rows for a in parts) for query, parts in answers.items()},
         files=tuple(file for report in ordered for file in report.files),
         tails={
@@ -126,6 +134,7 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
         dead=tuple(report.dead for report in ordered if report.dead is not None),
         too_many=_sums(report.too_many for report in ordered),
         failed_calls=_sums(report.failed_calls for report in ordered),
+        fullest={store: max(tasks.values(), default=0) for store, tasks in received.items()},
     )
 
 
@@ -136,13 +145,16 @@ def _sums(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return dict(sorted(found.items()))
 
 
-def _edge(kind: str, parts: Sequence[EdgeWork]) -> EdgeWork:
-    """Tuples before copies: on an `all` edge every task received the same ones."""
+def _edge(kind: str, copies: float, parts: Sequence[EdgeWork]) -> EdgeWork:
+    """Tuples before copies: on an `all` edge every task received the same ones, on a `grid` edge every
+    tuple arrived in `copies` tasks."""
     if not parts:
         return EdgeWork(0, 0, 0)
-    tuples = max(p.tuples for p in parts) if kind == "all" else sum(p.tuples for p in parts)
-    size = max(p.bytes for p in parts) if kind == "all" else sum(p.bytes for p in parts)
-    return EdgeWork(tuples, sum(p.messages for p in parts), size)
+    messages = sum(part.messages for part in parts)
+    if kind == "all":
+        return EdgeWork(max(p.tuples for p in parts), messages, max(p.bytes for p in parts))
+    times = round(copies) if kind == "grid" else 1
+    return EdgeWork(sum(p.tuples for p in parts) // times, messages, sum(p.bytes for p in parts) // times)
 
 
 def newest(first: int | None, second: int | None) -> int | None:
@@ -206,9 +218,9 @@ def counts(
 ) -> BatchCounts:
     """What the batch tells about rates, selectivities and completeness; `runs` are those behind it,
     `queries` those before it."""
-    held = dict.fromkeys((store.id for store in graph.stores), 0)
+    by_task: dict[str, Counter[int]] = {store.id: Counter() for store in graph.stores}
     for run in runs:
-        held[run.store] += run.rows
+        by_task[run.store][run.partition] += run.rows
     newest_us: int | None = None
     for stream in gathered.streams.values():
         newest_us = newest(newest_us, stream.max_event_time_us)
@@ -216,7 +228,9 @@ def counts(
         accepted={name: stream.accepted for name, stream in gathered.streams.items()},
         edges={edge: work.tuples for edge, work in gathered.edges.items()},
         rules=gathered.rules,
-        held=held,
+        held={store.id: by_task[store.id].total() // store.copies for store in graph.stores},
+        fullest=gathered.fullest,
+        fullest_held={store: max(tasks.values(), default=0) for store, tasks in by_task.items()},
         oldest_us=min((time for run in gathered.added for time in run.min_times_us), default=None),
         newest_us=newest_us,
         complete_since_us={

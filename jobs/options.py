@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from typing import NoReturn
 
@@ -28,6 +29,21 @@ def tasks(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 256:
         raise argparse.ArgumentTypeError(f"{text!r} instead of a whole number from 1 to 256")
     return int(text)
+
+
+def weight(text: str) -> float:
+    """A number of at least 0.
+
+    >>> weight("0.001")
+    0.001
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0):
+        raise argparse.ArgumentTypeError(f"{text!r} instead of a number of at least 0")
+    return value
 
 
 def size(text: str) -> int:

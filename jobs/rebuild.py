@@ -144,7 +144,8 @@ def _start(
         parts = [
             root.read(run, keep=not bounded).filter(pl.col(ARRIVAL).is_between(low, high, closed="left"))
             for run in stored[held.id]
-            if run.min_arrival < high and run.max_arrival >= low
+            # A store in several copies has one of them in its first tasks.
+            if run.partition < held.tasks // held.copies and run.min_arrival < high and run.max_arrival >= low
         ]
         if not parts:
             continue

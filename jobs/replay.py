@@ -32,6 +32,7 @@ from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph
 from optimizer.methods import METHODS
 from optimizer.naming import nearest
+from optimizer.problem import Options
 from optimizer.udf.reader import SETTING as FUNCTIONS
 from optimizer.workload import Workload, functions_file, load_workload
 
@@ -234,6 +235,7 @@ def report(graph: PhysicalGraph, checkpoint: Checkpoint, lines: Sequence[BatchLi
         "peak_state_bytes": max((line.figures.state_bytes for line in lines), default=0),
         "state_bytes_written": sum(line.figures.inserted_bytes for line in lines),
         "state_bytes_fetched": sum(line.figures.fetched_bytes for line in lines),
+        "moved_tuples": sum(line.figures.moved for line in lines),
         "stores": {
             store: {
                 "relation": labels[store],
@@ -243,6 +245,7 @@ def report(graph: PhysicalGraph, checkpoint: Checkpoint, lines: Sequence[BatchLi
                 "matches": last.stores[store].matches if last is not None else 0,
                 "inserted": last.stores[store].inserted if last is not None else 0,
                 "evicted": last.stores[store].evicted if last is not None else 0,
+                "fullest_task": sum(line.figures.counts.fullest.get(store, 0) for line in lines),
             }
             for store in labels
         },
@@ -313,6 +316,7 @@ def _policy(given: argparse.Namespace, workload: Workload) -> Policy:
         schedule=schedule,
         evolves=bool(schedule.batches),
         batch_rows=given.batch_rows or DEFAULT_BATCH_ROWS,
+        options=Options(storage_weight=given.storage_weight, grids=given.grids),
     )
 
 
@@ -329,6 +333,8 @@ def _subject(
         digest.update(graph.to_json().encode())
     if graph is None or policy.changes:
         digest.update(f"{given.method} {given.parallelism}".encode())
+        if policy.options != Options():
+            digest.update(repr((policy.options.storage_weight, policy.options.grids)).encode())
     if policy.changes:
         digest.update(repr((policy.epoch_batches, policy.adaptive, policy.forced, policy.schedule)).encode())
     return digest.hexdigest()[:16]

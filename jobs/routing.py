@@ -36,6 +36,40 @@ def spread_tasks(arrivals: pl.Series, tasks: int) -> Tasks:
     return (numbers % tasks).astype(np.int64)
 
 
+def grid_columns(arrivals: pl.Series, tasks: int, rows: int) -> Tasks:
+    """The column of each tuple in a grid of `rows` rows: it lies in the column's task of every row.
+
+    Tasks are numbered row by row, so a tuple with arrival number a lies in all tasks t with
+    t = a modulo the number of columns: where that number is halved, every task keeps what it has.
+
+    >>> grid_columns(pl.Series([7, 8]), tasks=4, rows=2).tolist()
+    [1, 0]
+    """
+    return spread_tasks(arrivals, tasks // rows)
+
+
+def grid_parts(
+    frame: pl.DataFrame, arrivals: pl.Series, tasks: int, rows: int, *, probing: bool
+) -> list[tuple[range, pl.DataFrame]]:
+    """The rows of `frame` with the tasks of a grid that they go to.
+
+    A tuple to keep goes to its column's task in every row, one that probes to all tasks of one row, which
+    together hold every tuple once.
+
+    >>> frame = pl.DataFrame({"a": [7]})
+    >>> [list(to) for to, _ in grid_parts(frame, frame["a"], tasks=6, rows=2, probing=False)]
+    [[1, 4]]
+    >>> [list(to) for to, _ in grid_parts(frame, frame["a"], tasks=6, rows=2, probing=True)]
+    [[3, 4, 5]]
+    """
+    columns = tasks // rows
+    if probing:
+        parts = split(frame, spread_tasks(arrivals, rows), rows)
+        return [(range(row * columns, (row + 1) * columns), part) for row, part in parts]
+    parts = split(frame, grid_columns(arrivals, tasks, rows), columns)
+    return [(range(column, tasks, columns), part) for column, part in parts]
+
+
 def split(frame: pl.DataFrame, placed: Tasks, tasks: int) -> list[tuple[int, pl.DataFrame]]:
     """The rows of each task that has any, in their order, by task."""
     if frame.is_empty():

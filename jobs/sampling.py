@@ -49,7 +49,9 @@ def sample_streams(
         names = {
             f"{stored.input}.{name}": name for name in stored.columns if wanted is None or name in wanted
         }
-        mine = [run for run in runs.get(store.id, ()) if run.max_arrival >= first]
+        # A store in several copies is read in one of them.
+        tasks = store.tasks // store.copies
+        mine = [run for run in runs.get(store.id, ()) if run.max_arrival >= first and run.partition < tasks]
         step = max(1, -(-sum(run.rows for run in mine) // ROWS))
         parts = []
         for run in mine:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from jobs.message import ARRIVAL, EVERY_TASK, LATE, Message, column_name
-from jobs.routing import hash_tasks, split, spread_tasks
+from jobs.routing import grid_parts, hash_tasks, split, spread_tasks
 from jobs.rules import RuleIndex, edge_columns
 from jobs.slice_routing import send_to_slices
 from jobs.slices import NO_LAYOUTS, Layouts
@@ -34,7 +34,7 @@ def send(
     probes a NULL key is not sent, because it equals nothing.
     """
     messages: list[Message] = []
-    splits: dict[tuple[str, Column | None, int, bool, bool], list[Edge]] = {}
+    splits: dict[tuple[str, Column | None, int, tuple[int, bool] | None, bool, bool], list[Edge]] = {}
     for edge_id in edge_ids:
         edge = index.edges[edge_id]
         if edge.kind == "slices":
@@ -49,12 +49,19 @@ def send(
         # Only where there are NULLs do such edges carry other tuples than the rest.
         drop_nulls = only_probes and key is not None and frame[column_name(key)].null_count() > 0
         stays = edge_id in index.staying
-        splits.setdefault((edge.kind, key, tasks, drop_nulls, stays), []).append(edge)
-    for (kind, key, tasks, drop_nulls, stays), edges in splits.items():
+        # Of a grid, tuples that probe go elsewhere than those to keep.
+        grid = (index.stores[edge.target].copies, only_probes) if edge.kind == "grid" else None
+        splits.setdefault((edge.kind, key, tasks, grid, drop_nulls, stays), []).append(edge)
+    for (kind, key, tasks, grid, drop_nulls, stays), edges in splits.items():
         wanted = list(dict.fromkeys(name for edge in edges for name in sent_columns(index, edge)))
         rows = frame
         if key is not None and drop_nulls:
             rows = rows.filter(pl.col(column_name(key)).is_not_null())
+        if grid is not None:
+            for targets, part in grid_parts(rows[wanted], rows[ARRIVAL], tasks, grid[0], probing=grid[1]):
+                body = part.to_arrow(compat_level=pl.CompatLevel.oldest())
+                messages.extend(Message(edge.id, target, body) for edge in edges for target in targets)
+            continue
         if kind == "all":
             parts = [(EVERY_TASK, rows)] if rows.height else []
         elif tasks == 1:

@@ -28,6 +28,7 @@ def successor(
     gathered: Gathered,
     started_us: int,
     committed_us: int,
+    moved: int = 0,
 ) -> Manifest:
     """What exists after a batch.
 
@@ -40,6 +41,7 @@ def successor(
         planned, watermarks, layouts, gathered: what it read, under which watermarks and slices, and what its
             tasks reported.
         started_us, committed_us: wall clock, microseconds since 1970.
+        moved: stored tuples that a switch of plans has copied.
     """
     known_runs = previous.runs if previous is not None else ()
     dropped = {run.path for run in gathered.dropped}
@@ -64,8 +66,9 @@ def successor(
             counts=counts(graph, gathered, runs, previous.queries if previous is not None else {}),
             inserted_bytes=state_bytes(gathered.added),
             fetched_bytes=gathered.fetched_bytes,
-            failed_calls=gathered.failed_calls,
             resident_bytes=gathered.resident_bytes,
+            failed_calls=gathered.failed_calls,
+            moved=moved,
         ),
         removed=tuple(sorted({*dropped, *unused})),
         position=planned.end,

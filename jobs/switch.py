@@ -14,7 +14,7 @@ all found.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -23,15 +23,16 @@ from jobs.checkpoint import Change, Checkpoint
 from jobs.commit import Manifest, QueryState, StoreState, StreamState, write_manifest
 from jobs.message import ARRIVAL, LATE
 from jobs.metrics import newest
+from jobs.migration import can_migrate, migrate
 from jobs.rebuild import rebuild
 from jobs.residence import Limit, limit_of
-from jobs.routing import Tasks, hash_tasks, split, spread_tasks
+from jobs.routing import Tasks, grid_columns, hash_tasks, split, spread_tasks
 from jobs.rules import index_of
 from jobs.runs import RunRef, new_attempt, run_path
 from jobs.slices import first_layout, slice_numbers
 from jobs.store import run_figures, state_root
 from optimizer.expression import Column
-from optimizer.graph import GraphStore, PhysicalGraph, ProbeRule, Slices, SourceRule, StoreRule
+from optimizer.graph import GraphStore, Grid, PhysicalGraph, ProbeRule, Slices, SourceRule, StoreRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ class Switched:
     """Where its tasks find it."""
     removed: tuple[str, ...]
     """Runs of the old plan that the new one does not use."""
+    moved: int
+    """Stored tuples copied into base stores of the new plan; what stayed in its task is not counted."""
 
 
 def switch(
@@ -73,6 +76,8 @@ def switch(
                 complete_from_us=newest(known.complete_from_us, _kept_from(before, old, store)),
             )
     missing = [store for store in new.stores if store.id not in kept]
+    using = {store.id for store in new.stores}
+    root, moved = state_root(checkpoint.state), 0
     for store in missing:
         if not store.is_base:
             continue
@@ -82,7 +87,17 @@ def switch(
             seen = before.streams.get(store.inputs[0].stream, StreamState()).max_event_time_us
             start = None if seen is None else seen + 1
         else:
-            kept[store.id] = _replaced(checkpoint, runs.get(source, ()), new, store, batch, limit)
+            held = next(s for s in old.stores if s.id == source)
+            unused = source not in using and set(before.stores[source].columns) == set(columns[store.id])
+            if unused and limit is None and can_migrate(held, store):
+                using.add(source)
+                done = migrate(root, runs.get(source, ()), held, store, _times(new, store), batch)
+                kept[store.id], sent = done.runs, done.sent
+            else:
+                once = [r for r in runs.get(source, ()) if r.partition < held.tasks // held.copies]
+                kept[store.id] = _replaced(checkpoint, once, new, store, batch, limit)
+                sent = sum(run.rows for run in kept[store.id])
+            moved += sent
             start = newest(before.stores[source].complete_from_us, _kept_from(before, old, store, source))
         states[store.id] = StoreState(
             columns=columns[store.id],
@@ -92,8 +107,8 @@ def switch(
         )
     intermediate = [store for store in missing if not store.is_base]
     if intermediate:
-        wanted = [store.id for store in intermediate]
         layouts = {name: state.layout for name, state in states.items() if state.layout is not None}
+        wanted = [store.id for store in intermediate]
         made = rebuild(checkpoint, new, kept, wanted, batch, layouts, share_bytes)
         for store in intermediate:
             kept[store.id] = made.get(store.id, ())
@@ -122,8 +137,9 @@ def switch(
     # Processes keep manifests by name, and a batch may be begun more than once while they live.
     path = checkpoint.root / "commits" / f"switch-{batch}-{new_attempt()}.json"
     write_manifest(path, manifest)
-    using = {run.path for run in manifest.runs}
-    return Switched(manifest, str(path), tuple(sorted(r.path for r in before.runs if r.path not in using)))
+    listed = {run.path for run in manifest.runs}
+    removed = tuple(sorted(run.path for run in before.runs if run.path not in listed))
+    return Switched(manifest, str(path), removed, moved)
 
 
 def stored_columns(graph: PhysicalGraph) -> dict[str, tuple[str, ...]]:
@@ -233,7 +249,7 @@ def _best_source(
 
 def _replaced(
     checkpoint: Checkpoint,
-    runs: tuple[RunRef, ...],
+    runs: Sequence[RunRef],
     graph: PhysicalGraph,
     store: GraphStore,
     batch: int,
@@ -249,24 +265,29 @@ def _replaced(
     frames = (root.read(run, keep=limit is None) for run in runs)
     for number, frame in enumerate(_bounded(frames, most_bytes)):
         kept = frame.select([c for c in (*names, ARRIVAL, LATE) if c in frame.columns])
-        for task, part in split(kept, _placed(store, times, kept), store.tasks):
-            path = run_path(store.id, task, batch, 0, attempt, f"filled{number:05d}")
+        columns = store.tasks // store.copies
+        for column, part in split(kept, _placed(store, times, kept), columns):
             arranged, index = part, dict[bytes, bytes]()
             if limit is not None:
                 arranged, index = limit.arranged(store.id, part)
-            written.append(root.write(run_figures(store, (times,), task, path, part), arranged, index))
+            for task in range(column, store.tasks, columns):
+                path = run_path(store.id, task, batch, 0, attempt, f"filled{number:05d}")
+                figures = run_figures(store, (times,), task, path, part)
+                written.append(root.write(figures, arranged, index))
     return tuple(written)
 
 
 def _placed(store: GraphStore, time: str, kept: pl.DataFrame) -> Tasks:
-    """The task of each tuple; a store that begins with slices has those of its plan."""
+    """The task of each tuple, of a grid the column; a store that begins with slices has those of its plan."""
     match store.partitioning:
+        case Grid(groups=rows):
+            return grid_columns(kept[ARRIVAL], store.tasks, rows)
+        case None:
+            return spread_tasks(kept[ARRIVAL], store.tasks)
         case Slices():
             return slice_numbers(first_layout(store), kept[time].cast(pl.Int64).to_numpy()) % store.tasks
         case Column() as column:
             return hash_tasks(kept[f"{column.input}.{column.name}"], store.tasks)
-        case _:
-            return spread_tasks(kept[ARRIVAL], store.tasks)
 
 
 _ROWS_AT_ONCE = 500_000

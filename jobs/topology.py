@@ -311,6 +311,7 @@ class Topology:
             gathered,
             started_us,
             time.time_ns() // 1000,
+            base.moved if base is not None else 0,
         )
         self._make_durable(manifest, before)
         self._checkpoint.commits.write(manifest)

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import cache
 
+from jobs.adaptation.cardinalities import cardinalities
 from jobs.adaptation.decision import Decision, Decisions, Kind
 from jobs.adaptation.sample import Samples
 from jobs.adaptation.schedule import Schedule
@@ -33,6 +35,7 @@ from optimizer.adaptation import (
 )
 from optimizer.adaptation.weighing import same_plan
 from optimizer.graph import GraphStream, PhysicalGraph
+from optimizer.matrix import Regrouped, keep_groups, regroup, with_groups
 from optimizer.plan import Plan, plan
 from optimizer.problem import Options
 from optimizer.query import Query
@@ -46,8 +49,8 @@ from optimizer.statistics import (
 )
 from optimizer.workload import Workload
 
-_AGAIN = Options(time_limit_s=5.0)
-"""Of planning again: what runs is a good plan already."""
+_AGAIN_S = 5.0
+"""Time limit of planning again: what runs is a good plan already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,8 @@ class Policy:
     """True if queries come or go: all their streams are read from the first batch on."""
     batch_rows: int
     """Most tuples of a batch, all streams together."""
+    options: Options = field(default_factory=Options)
+    """Of planning."""
 
     @property
     def changes(self) -> bool:
@@ -102,7 +107,7 @@ class Controller:
         known = learn(queries, self._declared)
         planned = None
         if graph is None:
-            planned = self._plan(0, known, Options())
+            planned = self._plan(0, known, self._policy.options)
             graph = planned.graph
         made = self._with_streams(graph)
         change = self._checkpoint.record_change(made, None, "start")
@@ -184,6 +189,7 @@ class Controller:
         moved = most_moved(adopted.known, known)
         tasks = tasks_by_stream(running)
         weighed = None
+        regrouped: tuple[Regrouped, ...] = ()
         kind: Kind = "statistics"
         planned: Plan | None = None
         made: PhysicalGraph | None = None
@@ -191,7 +197,7 @@ class Controller:
             kind, cause = "schedule", _difference(adopted.queries, names)
             made = self._another(batch, queries, running) if self._policy.forced else None
             if made is None:
-                planned = self._plan(batch, known, Options(), tasks, self._running(adopted))
+                planned = self._plan(batch, known, self._policy.options, tasks, self._running(adopted))
         elif self._policy.forced and batch % self._policy.epoch_batches == 0:
             made = self._another(batch, queries, running)
             kind, cause = "forced", "another plan on purpose" if made else "no other plan was found"
@@ -200,22 +206,27 @@ class Controller:
         elif resized := resize(tasks, self._loads(lines, epoch, counts), self._fixed, self._policy.tasks):
             kind, cause, moved = "load", "; ".join(map(str, resized)), None
             tasks |= {one.stream: one.after for one in resized}
-            planned = self._plan(batch, known, _AGAIN, tasks, self._running(adopted))
+            planned = self._plan(batch, known, self._again, tasks, self._running(adopted))
+        elif regrouped := self._regrouped(running, lines, epoch):
+            kind, cause, moved = "load", "; ".join(map(str, regrouped)), None
+            made = with_groups(running, {one.store: one.after.rows for one in regrouped})
         else:
-            planned = self._plan(batch, known, _AGAIN, tasks, self._running(adopted))
-            if same_plan(self._with_streams(planned.graph), running):
-                planned, cause = None, "the running plan is still the best"
+            planned = self._plan(batch, known, self._again, tasks, self._running(adopted))
+            made = keep_groups(self._with_streams(planned.graph), running)
+            if same_plan(made, running):
+                planned, made, cause = None, None, "the running plan is still the best"
             else:
-                weighed = weigh(running, planned.graph, known, Options(), counts.seconds, elapsed_s(lines))
+                weighed = weigh(running, made, known, self._policy.options, counts.seconds, elapsed_s(lines))
                 cause = str(moved) if moved is not None else "statistics became more exact"
                 if not weighed.worthwhile:
-                    planned, cause = None, "another plan would not repay the switch"
-        made = made if planned is None else planned.graph
+                    planned, made, cause = None, None, "another plan would not repay the switch"
+        if made is None and planned is not None:
+            made = planned.graph
         plan_id = None if made is None else self._adopt(self._with_streams(made), cause, batch)
         self.decisions.record(
             Decision(
                 batch, kind, epoch if epoch >= 0 else None, names, plan_id, adopted.plan, cause, moved,
-                known, weighed, _document(planned),
+                known, weighed, adopted.running if regrouped else _document(planned),
             )
         )  # fmt: skip
         self._samples.drop_before(epoch)
@@ -237,6 +248,20 @@ class Controller:
 
     def _loads(self, lines: Sequence[BatchLine], epoch: int, counts: EpochCounts) -> dict[str, float]:
         return loads(self._ran(lines, epoch), counts.edges, counts.batches)
+
+    def _regrouped(
+        self, running: PhysicalGraph, lines: Sequence[BatchLine], epoch: int
+    ) -> tuple[Regrouped, ...]:
+        """Grids of which Algorithm 2 changes the shape, by all epochs so far."""
+        options = self._policy.options
+        if options.grids == "off":
+            return ()
+        graph_of = cache(self._checkpoint.graph)
+        return regroup(running, cardinalities(lines, graph_of, running, epoch, options.storage_weight))
+
+    @property
+    def _again(self) -> Options:
+        return replace(self._policy.options, time_limit_s=_AGAIN_S)
 
     def _ran(self, lines: Sequence[BatchLine], epoch: int) -> PhysicalGraph:
         """The plan under which an epoch's counts were made."""
@@ -290,7 +315,8 @@ class Controller:
     def _another(self, batch: int, queries: Sequence[Query], running: PhysicalGraph) -> PhysicalGraph | None:
         texts = dict(self._workload.sql)
         catalog = self._workload.catalog
-        return variation(queries, catalog, running, batch, self._policy.tasks, texts)
+        grids = self._policy.options.grids
+        return variation(queries, catalog, running, batch, self._policy.tasks, texts, grids)
 
     def _with_streams(self, graph: PhysicalGraph) -> PhysicalGraph:
         """Where queries come and go, the plan reads the streams of all of them from the beginning, so

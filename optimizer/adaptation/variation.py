@@ -11,7 +11,7 @@ from optimizer.adaptation.weighing import same_plan
 from optimizer.catalog import Catalog
 from optimizer.graph import PhysicalGraph, Slices
 from optimizer.plan import plan
-from optimizer.problem import Options
+from optimizer.problem import GridUse, Options
 from optimizer.query import Query
 from optimizer.slicing import slice_all
 from optimizer.statistics import FixedStatistics
@@ -27,16 +27,18 @@ def variation(
     seed: int,
     tasks: int,
     texts: Mapping[str, str] | None = None,
+    grids: GridUse = "cost",
 ) -> PhysicalGraph | None:
     """A valid plan that differs from the running one in whatever chance decides.
 
     Methods take turns, and each plans for made-up statistics with a made-up number of tasks and
     cheap storage, so that probe orders, partitionings, parallelism and materialized results
-    all change; stores are cut into time slices now and then.
+    all change; stores are cut into time slices now and then, or laid out as grids.
 
     Args:
         seed: decides; the same seed gives the same plan.
         tasks: at most so many tasks for streams that set none themselves.
+        grids: `always` has all stores in every plan laid out as grids, `cost` in some plans, `off` in none.
 
     Returns:
         None if a few tries found no other plan, as for a query over one stream.
@@ -44,6 +46,8 @@ def variation(
     base = learn(queries, FixedStatistics())
     for attempt in range(_TRIES):
         chance = random.Random(f"{seed} {attempt}")
+        at_times = grids == "cost" and random.Random(f"grids {seed} {attempt}").random() < 0.4
+        gridded = grids == "always" or at_times
         method = _METHODS[(seed + attempt) % len(_METHODS)]
         made = plan(
             queries,
@@ -51,7 +55,11 @@ def variation(
             _made_up(base, chance),
             method,
             Options(
-                storage_weight=chance.choice((0.0, 0.001, 1.0)), time_limit_s=2.0, mirs=chance.random() < 0.8
+                storage_weight=chance.choice((0.0, 0.001, 1.0)),
+                time_limit_s=2.0,
+                mirs=chance.random() < 0.8,
+                grids="always" if gridded else "off",
+                seed=seed + attempt,
             ),
             "everything",
             tasks=chance.randint(1, tasks),

@@ -9,12 +9,13 @@ Prints one line per case and exits with 1 at the first that differs; its files s
 from __future__ import annotations
 
 import argparse
+import random
 import sys
 import tempfile
 from pathlib import Path
 
 from tests.oracle.case import run_case
-from tests.oracle.replay import ReplayFailed, Run
+from tests.oracle.replay import CHANGING_GRIDS, ReplayFailed, Run
 
 
 def main() -> int:
@@ -30,6 +31,9 @@ def main() -> int:
     parser.add_argument("--kill", action="store_true", help="kill -9 twice on the way and continue")
     parser.add_argument("--evolve", action="store_true", help="queries come and go on the way")
     parser.add_argument("--functions", action="store_true", help="queries call user functions")
+    parser.add_argument(
+        "--grids", action="store_true", help="all stores are join matrices, and others at every epoch"
+    )
     parser.add_argument("--slices", action="store_true", help="stores are cut into slices of event time")
     parser.add_argument("--keep", type=Path, help="a folder for the cases' files")
     parser.add_argument("--option", action="append", default=[], help="for replay, as --option=--adaptive")
@@ -39,7 +43,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         for seed in range(a.seed, a.seed + a.count):
             folder = (a.keep or Path(scratch)) / f"seed-{seed}"
-            run = Run(a.method, a.batch_rows, a.parallelism, tuple(a.option))
+            options = (*a.option, *(CHANGING_GRIDS if a.grids else ()))
+            tasks = a.parallelism or (random.Random(seed).choice((2, 4, 6)) if a.grids else None)
+            run = Run(a.method, a.batch_rows, tasks, options)
             try:
                 sizes = (a.streams, a.queries, a.tuples)
                 done = run_case(seed, folder, run, *sizes, a.kill, a.evolve, a.functions, a.slices)
