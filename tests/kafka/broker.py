@@ -11,8 +11,10 @@ import subprocess
 import time
 from pathlib import Path
 
+import trustme
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
+from cryptography.hazmat.primitives import serialization
 
 ROOT = Path(__file__).resolve().parents[2]
 _POM = Path(__file__).with_name("pom.xml")
@@ -45,6 +47,18 @@ def jars() -> Path:
     return _JARS
 
 
+def _write_certificates(authority: Path, broker: Path) -> None:
+    """PEM files: an authority, and the broker's key and certificate, in the form that Kafka reads."""
+    made = trustme.CA()
+    issued = made.issue_cert("127.0.0.1")
+    key = serialization.load_pem_private_key(issued.private_key_pem.bytes(), None)
+    text = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    broker.write_bytes(text + b"".join(pem.bytes() for pem in issued.cert_chain_pems))
+    made.cert_pem.write_to_path(str(authority))
+
+
 def _free_ports(number: int) -> list[int]:
     probes = [socket.socket() for _ in range(number)]
     for probe in probes:
@@ -56,7 +70,7 @@ def _free_ports(number: int) -> list[int]:
 
 
 class Broker:
-    """One broker, with a listener without and one with a password; its topics outlive a restart."""
+    """One broker, with a plain listener and one with TLS and a password; its topics outlive a restart."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -69,6 +83,8 @@ class Broker:
             f'username="{USER}" password="{PASSWORD}" user_{USER}="{PASSWORD}";'
         )
         folder.mkdir(parents=True, exist_ok=True)
+        self.authority = folder / "authority.pem"
+        _write_certificates(self.authority, folder / "broker.pem")
         (folder / "server.properties").write_text(
             f"""\
 process.roles=broker,controller
@@ -76,7 +92,9 @@ node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
 listeners=PLAINTEXT://127.0.0.1:{plain},CONTROLLER://127.0.0.1:{controller},GUARDED://127.0.0.1:{guarded}
 advertised.listeners=PLAINTEXT://127.0.0.1:{plain},GUARDED://127.0.0.1:{guarded}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,GUARDED:SASL_PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,GUARDED:SASL_SSL
+listener.name.guarded.ssl.keystore.type=PEM
+listener.name.guarded.ssl.keystore.location={folder / "broker.pem"}
 listener.name.guarded.sasl.enabled.mechanisms=PLAIN
 listener.name.guarded.plain.sasl.jaas.config={login}
 controller.listener.names=CONTROLLER

@@ -23,7 +23,7 @@ from optimizer.graph import GraphStream
 from optimizer.kafka import KafkaTopic
 from optimizer.types import ColumnType
 from tests.kafka.broker import PASSWORD, USER, Broker
-from tests.kafka.topology import make_topic
+from tests.kafka.topology import make_topic, wait_for_topic
 
 _MANY = 1_000
 
@@ -126,6 +126,7 @@ def test_a_topic_that_was_made_anew_is_refused(broker: Broker, topic: str, offse
     first = _next(offsets, KafkaTopic(topic))
     admin = broker.admin()
     admin.delete_topics([topic])[topic].result()
+    wait_for_topic(admin, topic, there=False)
     assert _next(offsets, KafkaTopic(topic), first) is None
     make_topic(admin, topic, 1)
 
@@ -151,12 +152,13 @@ def test_a_broker_that_is_killed_is_waited_for(broker: Broker, topic: str, offse
     assert read_records(RecordRange("r", topic, 0, 0, 5), skip=False)[0].offsets == [0, 1, 2, 3, 4]
 
 
-def test_a_cluster_with_a_password(broker: Broker, topic: str) -> None:
+def test_a_cluster_with_tls_and_a_password(broker: Broker, topic: str) -> None:
     _send(broker, topic, 3)
     cluster = configured(
         {
             "MILLRACE_KAFKA_SERVERS": broker.guarded_servers,
-            "MILLRACE_KAFKA_SECURITY_PROTOCOL": "SASL_PLAINTEXT",
+            "MILLRACE_KAFKA_SECURITY_PROTOCOL": "SASL_SSL",
+            "MILLRACE_KAFKA_SSL_CA": str(broker.authority),
             "MILLRACE_KAFKA_SASL_MECHANISM": "PLAIN",
             "MILLRACE_KAFKA_SASL_USERNAME": USER,
             "MILLRACE_KAFKA_SASL_PASSWORD": PASSWORD,

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import io
 import json
+import time
 import uuid
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import fastavro
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from jobs.protocol import stream_key
 from optimizer.workload import Workload, load_workload
 from tests.kafka.broker import Broker
-from tests.runtime.live import BEGIN, Live
+from tests.runtime.live import BEGIN, PATIENCE_S, Live
 
 SCHEMA = {
     "type": "record",
@@ -107,6 +108,24 @@ def make_topic(admin: AdminClient, name: str, partitions: int, **settings: str) 
     config = {key.replace("_", "."): value for key, value in settings.items()}
     made = admin.create_topics([NewTopic(name, partitions, 1, config=config)])
     made[name].result(30)
+    wait_for_topic(admin, name, there=True)
+
+
+def wait_for_topic(admin: AdminClient, name: str, *, there: bool) -> None:
+    """Until the broker knows what its controller has decided, which takes it a moment."""
+    give_up_at = time.monotonic() + PATIENCE_S
+    while _is_there(admin, name) != there:
+        assert time.monotonic() < give_up_at, f"{name}: expected {there}"
+
+
+def _is_there(admin: AdminClient, name: str) -> bool:
+    try:
+        admin.describe_topics(TopicCollection([name]), request_timeout=30)[name].result()
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+            raise
+        return False
+    return True
 
 
 def committed_values(servers: str, topic: str) -> list[bytes]:
