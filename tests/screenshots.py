@@ -36,6 +36,7 @@ PAGES = {
     "preview": "/queries/{query}/",
     "past-texts": "/queries/{query}/",
     "versions": "/queries/{query}/",
+    "checks": "/queries/{query}/",
     "convert": "/convert/",
     "topologies": "/topologies/",
     "topology": "/topologies/flights/",
@@ -49,6 +50,7 @@ PAGES = {
     "steps": "/topologies/flights/?tab=Steps",
     "topology-streams": "/topologies/flights/?tab=Streams",
     "topology-queries": "/topologies/flights/?tab=Queries",
+    "forecasts": "/topologies/flights/?tab=Forecasts",
     "streams": "/streams/",
     "stream": "/streams/departures/",
     "jobs": "/jobs/",
@@ -74,6 +76,11 @@ def open_conversion(page: Page) -> None:
     page.get_by_role("tree").last.wait_for(timeout=SLOW_MS)
 
 
+def open_checks(page: Page) -> None:
+    page.get_by_role("tab", name="Checks").click()
+    expect(page.get_by_role("region", name="Checks").locator("tbody tr").first).to_be_visible(timeout=SLOW_MS)
+
+
 def open_past_epoch(page: Page) -> None:
     page.get_by_label("Look back").press("ArrowLeft", timeout=SLOW_MS)
     expect(page.get_by_text("Rates and tuples held are those of epoch")).to_be_visible()
@@ -90,6 +97,7 @@ OPENED: dict[str, Callable[[Page], None]] = {
     "preview": open_preview,
     "past-texts": lambda page: page.get_by_role("button", name="History").click(),
     "versions": lambda page: page.get_by_role("tab", name="Versions").click(),
+    "checks": open_checks,
     "convert": open_conversion,
     "alerts": lambda page: page.get_by_role("button", name="New alert").click(),
     "jobs": open_job,

@@ -10,6 +10,7 @@ from django.db import transaction
 from backend.forecasts.intervals import held_by_store, total
 from backend.forecasts.models import Forecast, ForecastStore
 from backend.live.queries import live_state
+from backend.live.state import StoresPoint
 from backend.topologies.models import Plan as PlanRecord
 from backend.topologies.models import Topology, TopologyQuery
 from jobs.protocol import BatchCompleted
@@ -17,6 +18,10 @@ from optimizer.catalog import Catalog
 from optimizer.graph import GraphStore, PhysicalGraph
 from optimizer.plan import Plan
 from optimizer.users import users_of
+
+AVERAGED = 30
+"""Batches with full windows over which stores are averaged, as far as the topology's live state keeps them:
+streams have lulls and peaks."""
 
 
 def keep_forecasts(
@@ -73,15 +78,15 @@ def judge(now: datetime) -> int:
     """Compare open forecasts whose windows are full with what their stores hold; returns how many were."""
     judged = 0
     for topology in Topology.objects.filter(forecasts__state=Forecast.State.OPEN).distinct():
-        batch = live_state(topology).batch
-        if batch is None:
+        live = live_state(topology)
+        if live.batch is None:
             continue
         for forecast in Forecast.objects.filter(topology=topology, state=Forecast.State.OPEN):
-            judged += _judge(forecast, batch, now)
+            judged += _judge(forecast, live.batch, live.store_history, now)
     return judged
 
 
-def _judge(forecast: Forecast, batch: BatchCompleted, now: datetime) -> int:
+def _judge(forecast: Forecast, batch: BatchCompleted, history: Sequence[StoresPoint], now: datetime) -> int:
     stores = list(forecast.stores.values_list("store", flat=True))
     planned = _stores(forecast, forecast.plan_id)
     running = planned if batch.plan_id == forecast.plan_id else _stores(forecast, batch.plan_id)
@@ -97,9 +102,18 @@ def _judge(forecast: Forecast, batch: BatchCompleted, now: datetime) -> int:
     if forecast.began_at is None:
         row.update(began_at=reached)
         return 0
-    if reached - forecast.began_at < timedelta(milliseconds=forecast.full_after_ms):
+    if forecast.full_batch is None:
+        if reached - forecast.began_at >= timedelta(milliseconds=forecast.full_after_ms):
+            row.update(full_batch=batch.batch)
         return 0
-    observed = sum(batch.stores[store].tuples for store in stores)
+    if batch.batch < forecast.full_batch + AVERAGED:
+        return 0
+    totals = [
+        sum(point.stores[store].tuples for store in stores)
+        for point in history
+        if point.batch >= forecast.full_batch and all(store in point.stores for store in stores)
+    ]
+    observed = round(sum(totals) / len(totals))
     held = forecast.low <= observed <= forecast.high
     return row.update(
         state=Forecast.State.HELD if held else Forecast.State.MISSED, observed=observed, judged_at=now

@@ -10,8 +10,8 @@ class Forecast(models.Model):
     """How many tuples the stores that a query needs will hold, said when it was deployed.
 
     `low`, `expected` and `high` are as the editor shows them: if all statistics lie low, as expected,
-    or high. Open until the windows are full under the plan that it was made for; then `observed` says
-    what the stores hold.
+    or high. Open until the windows are full under the plan that it was made for and some more batches
+    were worked on; then `observed` says what the stores held on average over these.
     """
 
     class State(models.TextChoices):
@@ -33,6 +33,8 @@ class Forecast(models.Model):
     """Of event time, from the first batch under the plan until its windows are full."""
     began_at = models.DateTimeField(null=True)
     """Event time of the first batch under the plan; null before it."""
+    full_batch = models.BigIntegerField(null=True)
+    """The first batch with full windows; null before it."""
     state = models.CharField(max_length=9, choices=State.choices, default=State.OPEN)
     observed = models.BigIntegerField(null=True)
     judged_at = models.DateTimeField(null=True)

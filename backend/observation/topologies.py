@@ -51,7 +51,6 @@ class Families:
         self.store_bytes = gauge("store_bytes", "Bytes that a store holds.", "store")
         self.suspended = gauge("query_suspended", "1 if a deployed query is not answered.", "query")
         self.differs = gauge("query_differs", "1 if its newest check found other results.", "query")
-        self.checked = gauge("query_checked_timestamp_seconds", "When it was last compared.", "query")
         self.results = gauge("query_batch_results", "Results of the last batch.", "query")
         self.failed_calls = gauge("query_batch_failed_calls", "Calls that raised in it.", "query")
         self.latency = gauge(
@@ -115,7 +114,6 @@ def _add(families: Families, topology: Topology, live: LiveState) -> None:
         if light is not None and light.newest.verdict != Verdict.UNCHECKED:
             differs = light.newest.verdict == Verdict.DIFFERS
             families.differs.add_metric([name, one.query.name], 1.0 if differs else 0.0)
-            families.checked.add_metric([name, one.query.name], light.newest.at.timestamp())
     if live.heartbeat_at is not None:
         families.heartbeat.add_metric([name], live.heartbeat_at.timestamp())
     batch = live.batch

@@ -73,6 +73,8 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
   const nodes = scene.append("g").attr("class", "forest-nodes");
   let latest: ProbeForestData | null = null;
   let fitted = "";
+  /** Changes of the plan that were shown as motions; the drawing is `moving` until the newest has arrived. */
+  let motions = 0;
   /** What is drawn of each node: only what changes is written again. */
   const written = new Map<string, string>();
   let room = { width: 0, height: 0 };
@@ -284,7 +286,14 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     writeText(changed.select("text.fold"), (node) => (node.node.children.length === 0 ? "" : node.hidden > 0 ? "▸" : "▾"));
     const place = (node: PlacedNode): string => `translate(${node.x},${node.y})`;
     if (moved && still) drawn.attr("transform", place);
-    else if (moved) drawn.transition().duration(motionMs()).attr("transform", place);
+    else if (moved) {
+      motions += 1;
+      const mine = motions;
+      svg.classed("moving", true);
+      const arrive = (): void => void svg.classed("moving", mine !== motions);
+      // A motion that another one takes over from is rejected; the other one arrives.
+      drawn.transition().duration(motionMs()).attr("transform", place).end().then(arrive, arrive);
+    }
 
     const size = `${placed.width}x${placed.height}`;
     if (size !== fitted) {

@@ -11,7 +11,7 @@ from django.test import Client
 
 from backend.catalog.actions import add_version, create_query
 from backend.catalog.models import Query
-from backend.forecasts.actions import judge
+from backend.forecasts.actions import AVERAGED, judge
 from backend.forecasts.models import Forecast
 from backend.streams.models import Stream
 from backend.topologies import planning
@@ -63,12 +63,23 @@ def test_a_forecast_is_judged_once_its_windows_are_full(
     url = "/api/forecasts/?topology=flights"
     assert (as_viewer.get(url).json()["judged"], as_viewer.get(url).json()["open"]) == (0, 1)
     job.batch(arrived(60), [], stores=holding)
+    assert judge(NOW) == 0
+    # A peak of one batch in thirty.
+    for number in range(AVERAGED):
+        assert judge(NOW) == 0
+        job.batch(
+            arrived(61 + number), [], stores={store: n + 30 * (number == 0) for store, n in holding.items()}
+        )
     assert judge(NOW) == 1
     assert judge(NOW) == 0
     told = as_viewer.get(url).json()
     assert (told["judged"], told["held"], told["open"]) == (1, int(state == "held"), 0)
     (one,) = told["newest"]
-    assert (one["query"], one["state"], one["observed"]) == ("pairs", state, sum(holding.values()))
+    assert (one["query"], one["state"], one["observed"]) == (
+        "pairs",
+        state,
+        sum(holding.values()) + round(30 * len(holding) / (AVERAGED + 1)),
+    )
     assert as_viewer.get("/api/forecasts/?topology=other").json()["judged"] == 0
     assert as_viewer.get("/api/forecasts/").json()["judged"] == 1
 
