@@ -183,11 +183,11 @@ class StreamMetrics(BaseModel):
     watermark: datetime | None
     """At the end of this batch; None before the first tuple."""
     max_event_time: datetime | None
-
-
     position: str | None = None
     """The last entry of the Redis stream that this batch or one before it has read, 0-0 before the first;
     None if its tuples come from elsewhere."""
+
+
 class QueryMetrics(BaseModel):
     model_config = ConfigDict(frozen=True)
 
@@ -199,11 +199,11 @@ class QueryMetrics(BaseModel):
     """Since when results cover the whole window; None while it fills."""
     failed_calls: int = 0
     """Calls of an administrator's functions that raised in the batch: their rows count as NULL."""
-
-
     missing_before: datetime | None = None
     """Results of this batch whose newest tuple has this event time or a newer one are all there; None if all
     are."""
+
+
 class BatchCompleted(Event):
     type: Literal["batch"] = "batch"
     batch: int

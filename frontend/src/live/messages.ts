@@ -159,8 +159,8 @@ export const snapshot = z.object({
   switches: z.array(
     z.object({ at: z.string(), plan_id: z.string(), epoch: whole, batch: whole, cause: z.string() }),
   ),
-  epochs: z.array(epochPoint),
   given_up: z.object({ at: z.string(), plan_id: z.string(), batch: whole }).nullable(),
+  epochs: z.array(epochPoint),
   statistics: epochCompleted.nullable(),
   queries: z.array(z.object({ id: whole, name: z.string(), version: whole })),
 });
