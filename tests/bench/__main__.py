@@ -29,6 +29,7 @@ from tests.bench.psp import benchmark as psp
 from tests.bench.queries import benchmark as queries
 from tests.bench.tpch import benchmark as tpch
 from tests.bench.tpch_peers import benchmark as tpch_peers
+from tests.bench.trees import benchmark as trees
 from tests.bench.windows import benchmark as windows
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -75,6 +76,11 @@ def _ajoin_adhoc(folder: Path, scale: float, repeat: int, command: str) -> None:
 def _psp(folder: Path, scale: float, repeat: int, command: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         psp.run(folder, Path(scratch), scale, repeat, command).write(folder)
+
+
+def _trees(folder: Path, scale: float, repeat: int, command: str) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        trees.run(folder, Path(scratch), scale, repeat, command).write(folder)
 
 
 def _adaptive(folder: Path, scale: float, repeat: int, command: str) -> None:
@@ -133,6 +139,7 @@ BENCHMARKS: dict[str, Callable[[Path, float, int, str], None]] = {
     "pages": _pages,
     "ajoin-sharing": _ajoin_sharing,
     "ajoin-adhoc": _ajoin_adhoc,
+    "trees": _trees,
     "psp": _psp,
     "tpch5": _tpch(5),
     "tpch10": _tpch(10),

@@ -46,11 +46,14 @@ class Case:
     per_second: int
     parallel: int
     leaving: bool = False
+    afresh: bool = False
+    """True plans every set of queries from nothing, as if no plan were in use."""
 
     @property
     def name(self) -> str:
         scenario = "SC2" if self.leaving else "SC1"
-        return f"{scenario}, {self.template.ways}-way, {self.per_second}/s, {self.parallel} parallel"
+        pace = f"{self.per_second}/s, {self.parallel} parallel"
+        return f"{scenario}, {self.template.ways}-way, {pace}{', from nothing' if self.afresh else ''}"
 
     @property
     def queries(self) -> int:
@@ -86,7 +89,7 @@ def subject(case: Case) -> Subject:
         out.mkdir()
         streams, drawn = case.template.streams, case.template.draw(case.queries)
         known = workload.write_workload(out / "workload", streams, drawn, RATE)
-        planner = _Planner(known)
+        planner = _Planner(known, case.afresh)
         (out / "plan.json").write_text(planner.plan(range(1)).graph.to_json())
         with RunningTopology(out, out / "plan.json", TRIGGER_MS) as topology:
             topology.wait_until(topology.has_started, "the start")
@@ -120,7 +123,8 @@ def subject(case: Case) -> Subject:
 class _Planner:
     """Plans one set after the other, each from the one before, as the product's workers do."""
 
-    def __init__(self, known: Workload) -> None:
+    def __init__(self, known: Workload, afresh: bool) -> None:
+        self._afresh = afresh
         self._known = known
         self._queries = sorted(known.queries, key=lambda query: query.name)
         self._statistics = statistics_of_workload(known.catalog, known.selectivities)
@@ -136,7 +140,7 @@ class _Planner:
             method="greedy",
             retain="everything",
             tasks=_TASKS,
-            running=None if self._last is None else self._last.running,
+            running=None if self._last is None or self._afresh else self._last.running,
         )
         self.seconds += time.monotonic() - began
         return self._last

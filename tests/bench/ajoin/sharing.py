@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from optimizer.graph import PhysicalGraph
 from optimizer.plan import plan
 from optimizer.problem import Options
+from optimizer.setting import Setting
 from optimizer.statistics import statistics_of_workload
+from optimizer.translate import Retain, conditions_of, to_graph
+from optimizer.validate import validate
+from optimizer.workload import Workload
 from tests.bench.ajoin import workload
 from tests.bench.ajoin.workload import Template
 from tests.bench.joins.replays import command, replay
@@ -24,46 +30,76 @@ USUAL = Template(ways=3, similarity=0.5)
 SIMILARITIES = (0.0, 0.25, 0.5, 0.75, 1.0)
 GROUPS = (1, 2, 4)
 WAYS = (2, 3, 4, 5)
+_HORIZON_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How queries are planned."""
+    """How queries are planned, and planned again."""
 
     name: str
     method: str = "ilp"
     options: Options = field(default_factory=Options)
+    grouped: bool = True
+    """False keeps queries apart whose filters or windows differ."""
+    retain: Retain = "needed"
+    informed: bool = True
+    """False leaves every selectivity to be guessed."""
+    adaptive: bool = False
+    """True lets the replay plan by itself, and again from what it learns."""
 
 
 ALL = Way("everything")
 WITHOUT = (
     Way("no sharing between queries", method="individual"),
+    Way("no grouping: filters and windows apart", grouped=False),
     Way("no joint order: each query's best", method="flat"),
     Way("no materialized results", options=Options(mirs=False)),
     Way("one partitioning per store", options=Options(single_copy=True)),
+    Way("no narrow stores: whole tuples", retain="everything"),
+    Way("guessed selectivities, learnt", retain="everything", informed=False, adaptive=True),
+    Way("guessed selectivities, not learnt", retain="everything", informed=False),
 )
 
 
 def subject(scratch: Path, template: Template, way: Way, scale: float) -> Subject:
     """A replay of `QUERIES` queries of a template under a plan made in some way."""
     name = f"{template.ways}-way, {template.similarity:.0%} similar, {template.groups} group(s), {way.name}"
-    place = scratch / f"{template.ways}-{template.similarity:g}-{template.groups}-{way.method}-{way.name[:6]}"
+    place = scratch / "".join(c if c.isalnum() else "-" for c in name)
     rows = max(workload.FILES, round(RATE * SECONDS * scale))
-    streams = template.streams
-    known = workload.write_workload(place / "workload", streams, template.draw(QUERIES), RATE)
+    streams, drawn = template.streams, template.draw(QUERIES)
+    known = workload.write_workload(place / "workload", streams, drawn, RATE, told=way.informed)
     read = sorted({source.stream for query in known.queries for source in query.inputs})
     workload.write_data(place / "data", read, rows, RATE)
-    statistics = statistics_of_workload(known.catalog, known.selectivities)
-    found = plan(known.queries, known.catalog, statistics, way.method, way.options, tasks=TASKS)
-    (place / "plan.json").write_text(found.graph.to_json())
+    (place / "plan.json").write_text(planned(known, way).to_json())
     batch = -(-rows * len(read) // BATCHES)
-    options = ["--plan", str(place / "plan.json")]
+    if way.adaptive:
+        shown = ["--parallelism", str(TASKS), "--adaptive", "--epoch-batches", "2"]
+        options = shown
+    else:
+        shown, options = ["--plan", "PLAN"], ["--plan", str(place / "plan.json")]
 
     def measure(out: Path) -> Mapping[str, float]:
         figures = replay(place / "workload", place / "data", out, batch, options)
         speed = figures.get("steady_tuples_per_second") or figures["tuples_per_second"]
-        probes = sum(rule.kind == "probe" for rule in found.graph.rules)
+        rules = json.loads((out / "plan.json").read_text())["rules"]
+        probes = sum(rule["kind"] == "probe" for rule in rules)
         return figures | {"probe_steps": probes, "us_per_tuple": 1e6 / speed}
 
     expected = workload.count_results(place / "data", read, known)
-    return Subject(name, command(batch, ["--plan", "PLAN"]), measure, expected)
+    return Subject(name, command(batch, shown), measure, expected)
+
+
+def planned(known: Workload, way: Way) -> PhysicalGraph:
+    """The workload's queries planned in some way, from what its streams.yaml says."""
+    statistics = statistics_of_workload(known.catalog, known.selectivities)
+    if way.grouped:
+        made = plan(
+            known.queries, known.catalog, statistics, way.method, way.options, way.retain, tasks=TASKS
+        )
+        return made.graph
+    setting = Setting(known.catalog, statistics, way.method, way.options, way.retain, TASKS, _HORIZON_S)
+    forest, _ = setting.solve(known.queries)
+    graph = to_graph(forest, method=way.method)
+    validate(graph, {terms.query.name: conditions_of(terms) for terms in forest.translation.queries})
+    return graph

@@ -117,16 +117,19 @@ class _Link:
 _Chain = tuple[_Link, ...]
 
 
-def write_workload(folder: Path, streams: Sequence[str], queries: Sequence[Drawn], rate: int) -> Workload:
-    """Writes FOLDER/streams.yaml, with what is true of `table`'s tuples, and FOLDER/queries/*.sql."""
+def write_workload(
+    folder: Path, streams: Sequence[str], queries: Sequence[Drawn], rate: int, *, told: bool = True
+) -> Workload:
+    """Writes FOLDER/streams.yaml and FOLDER/queries/*.sql; selectivities, as they are true of `table`'s
+    tuples, only if they are to be `told`."""
     (folder / "queries").mkdir(parents=True)
     columns = ", ".join(f"a{number}: bigint" for number in range(ATTRIBUTES))
     lines = ["streams:"]
     for stream in streams:
         lines += [f"  {stream}:", "    event_time: ts", f"    rate: {rate}"]
         lines += [f"    columns: {{ts: timestamp, id: bigint, {columns}}}"]
-    lines.append("selectivities:")
-    known = dict(pair for query in queries for pair in query.selectivities)
+    lines += ["selectivities:"] if told else []
+    known = dict(pair for query in queries for pair in query.selectivities) if told else {}
     lines += [f'  - {{predicate: "{text}", value: {value!r}}}' for text, value in known.items()]
     (folder / "streams.yaml").write_text("\n".join([*lines, ""]))
     for number, query in enumerate(queries):
