@@ -41,3 +41,9 @@ def test_killed_and_continued_equals_duckdb(seed: int, tmp_path: Path) -> None:
 
 def test_predicates_that_call_functions(tmp_path: Path) -> None:
     run_case(40, tmp_path / "case", Run(batch_rows=300), queries=6, functions=True)
+
+
+def test_stores_cut_into_slices_take_turns_with_other_plans(tmp_path: Path) -> None:
+    run = Run("ilp", batch_rows=90, parallelism=3, options=("--another-plan-every-epoch",))
+    compared = run_case(50, tmp_path / "case", run, queries=4, slices=True)
+    assert "2 sliced stores" in compared

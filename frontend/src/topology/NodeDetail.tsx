@@ -18,7 +18,13 @@ interface Props {
   readonly colour: StreamColour;
 }
 
-const KINDS = { shuffle: "to any one task", group_by: "to the task of the key's hash", all: "to every task" } as const;
+const KINDS = {
+  shuffle: "to any one task",
+  group_by: "to the task of the key's hash",
+  all: "to every task",
+  slices: "to the tasks whose slices its windows touch",
+  grid: "to one row of tasks",
+} as const;
 
 function Row({ label, children }: { label: string; children: JSX.Element | string }): JSX.Element {
   return (

@@ -11,7 +11,7 @@ interface Props {
   readonly live: Live;
 }
 
-const KINDS = { shuffle: "one task", group_by: "by key", all: "all tasks" } as const;
+const KINDS = { shuffle: "one task", group_by: "by key", all: "all tasks", slices: "by time", grid: "one row of tasks" } as const;
 /** From here on an estimate is called wrong rather than rough. */
 const FAR_OFF = 10;
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -23,13 +23,15 @@ from tests.bench.psp.workload import PIXELS, TASKS, WINDOW_S, Rates, Way, count_
 from tests.bench.subjects import Subject, measure_in_turns
 
 COUNTS = (1, 2, 4, 8, 16)
+FEW_COUNTS = (1, 4, 16)
+"""In long batches."""
 RATE = 40
 SHORT_S, LONG_S = 2, 16
 """Event time of a batch: a fraction of the window, and twice as much."""
 SECONDS = 48
 EPOCH_BATCHES = 2
-_EVERY_COUNT = tuple(Way(f"{count} slices", Slices(count)) for count in COUNTS)
-_REPLICATED = tuple(Way(f"replicated, {tasks} tasks", None, True, tasks) for tasks in (1, 2, TASKS))
+_SLICED = {count: Way(f"{count} slices", Slices(count)) for count in COUNTS}
+_REPLICATED = tuple(Way(f"replicated, {tasks} tasks", None, True, tasks) for tasks in (1, TASKS))
 _BROADCAST = Way("broadcast")
 _DOUBLED = (
     Way("doubled, moving boundaries", Slices(TASKS, smoothed=True)),
@@ -52,16 +54,20 @@ def run(folder: Path, scratch: Path, scale: float, repeat: int, command_: str) -
     for name, rates in (("even", even), ("doubled", doubled)):
         write(scratch / name, rates)
     results = {name: count_with_duckdb(scratch / name) for name in ("even", "doubled")}
-    ways = (*_EVERY_COUNT, _BROADCAST, *_REPLICATED)
+    ways = (*_SLICED.values(), _BROADCAST, *_REPLICATED)
+    few = (*(_SLICED[count] for count in FEW_COUNTS), _BROADCAST)
     short = {way: _subject(scratch, way, "even", rate, SHORT_S, results) for way in ways}
-    long = {way: _subject(scratch, way, "even", rate, LONG_S, results) for way in ways[: len(COUNTS) + 1]}
+    long = {way: _subject(scratch, way, "even", rate, LONG_S, results) for way in few}
     changing = [_subject(scratch, way, "doubled", rate, SHORT_S, results) for way in _DOUBLED]
     measured = measure_in_turns("psp", [*short.values(), *long.values(), *changing], scratch, repeat)
     found = {m.subject: m for m in measured}
     plots = [
         plot
-        for name, subjects in (("psp-short-batches", short), ("psp-long-batches", long))
-        if (plot := _plot(folder, name, [found[subjects[way].name] for way in _EVERY_COUNT]))
+        for name, subjects, counts in (
+            ("psp-short-batches", short, COUNTS),
+            ("psp-long-batches", long, FEW_COUNTS),
+        )
+        if (plot := _plot(folder, name, {n: found[subjects[_SLICED[n]].name] for n in counts}))
     ]
     return Report("psp", scale, command_, measured, _notes(rate, found), plots=tuple(plots))
 
@@ -107,8 +113,8 @@ def _tasks(out: Path) -> int:
     return max(store["tasks"] for store in json.loads((out / "plan.json").read_text())["stores"])
 
 
-def _plot(folder: Path, name: str, measured: Sequence[Measured]) -> str | None:
-    done = [(count, m) for count, m in zip(COUNTS, measured, strict=True) if m.runs]
+def _plot(folder: Path, name: str, measured: Mapping[int, Measured]) -> str | None:
+    done = [(count, m) for count, m in measured.items() if m.runs]
     if not done:
         return None
     panels = [
@@ -129,8 +135,7 @@ def _notes(rate: int, found: Mapping[str, Measured]) -> tuple[str, ...]:
         "grid with as many rows as tasks). *Doubled*: the rate of both streams doubles midway.",
     ]
     sliced, *others = (
-        found[f"{way.name}, batches of {SHORT_S} s"]
-        for way in (_EVERY_COUNT[COUNTS.index(TASKS)], _BROADCAST, _REPLICATED[-1])
+        found[f"{way.name}, batches of {SHORT_S} s"] for way in (_SLICED[TASKS], _BROADCAST, _REPLICATED[-1])
     )
     for other in others:
         if sliced.runs and other.runs:
