@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 import urllib.request
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +30,8 @@ class Standalone:
     workers do not know where this project lies: what their executors run comes with the driver. The
     master keeps what it knows in a directory, so that another one can go on with it.
 
+    Where hosts have addresses and networks of their own, a subclass says which.
+
     Args:
         folder: for logs, work directories and the master's memory; made here.
         workers: how many to start.
@@ -37,6 +40,8 @@ class Standalone:
     Raises:
         RuntimeError: the workers did not register in time.
     """
+
+    master_host = "127.0.0.1"
 
     def __init__(self, folder: Path, workers: int, cores: int = 1) -> None:
         self._folder, self._cores = folder, cores
@@ -48,7 +53,7 @@ class Standalone:
 
     @property
     def url(self) -> str:
-        return f"spark://127.0.0.1:{self._port}"
+        return f"spark://{self.master_host}:{self._port}"
 
     def __enter__(self) -> Standalone:
         self._folder.mkdir(parents=True)
@@ -68,7 +73,7 @@ class Standalone:
         self._stop()
 
     def start_master(self) -> None:
-        where = ["--host", "127.0.0.1", "--port", str(self._port), "--webui-port", str(self._page)]
+        where = ["--host", self.master_host, "--port", str(self._port), "--webui-port", str(self._page)]
         memory = self._folder / "master"
         memory.mkdir(exist_ok=True)
         kept = f"-Dspark.deploy.recoveryMode=FILESYSTEM -Dspark.deploy.recoveryDirectory={memory}"
@@ -87,7 +92,9 @@ class Standalone:
             "SPARK_LOCAL_DIRS": str(scratch),
             "TMPDIR": str(self._temporary_folder()),
         }
-        self._workers[number] = self._start("worker.Worker", options, f"worker-{number}", of_its_own)
+        self._workers[number] = self._start(
+            "worker.Worker", options, f"worker-{number}", of_its_own, self.entering(number)
+        )
 
     def _temporary_folder(self) -> Path:
         self._temporary.append(Path(tempfile.mkdtemp(prefix="millrace-test-worker-")))
@@ -96,6 +103,10 @@ class Standalone:
     def host(self, number: int) -> str:
         """What Spark takes for a worker's host."""
         return f"127.0.0.{number + 2}"
+
+    def entering(self, number: int) -> list[str]:
+        """What starts a program on a worker's host; nothing where it is this one."""
+        return []
 
     def kill_master(self) -> None:
         assert self._master is not None
@@ -130,20 +141,25 @@ class Standalone:
 
     def _registered(self) -> int:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self._page}/json/", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://{self.master_host}:{self._page}/json/", timeout=5) as answer:
                 return int(json.load(answer)["aliveworkers"])
         except OSError:
             # Not up yet.
             return 0
 
     def _start(
-        self, kind: str, options: list[str], name: str, environment: dict[str, str]
+        self,
+        kind: str,
+        options: list[str],
+        name: str,
+        environment: dict[str, str],
+        entering: Sequence[str] = (),
     ) -> subprocess.Popen[bytes]:
         home = Path(pyspark.__file__).parent
         inherited = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         with (self._folder / f"{name}.log").open("ab") as log:
             return subprocess.Popen(
-                [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}", *options],
+                [*entering, str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}", *options],
                 cwd=self._folder,
                 stdout=log,
                 stderr=log,
