@@ -24,6 +24,7 @@ from tests.bench.joins import benchmark as joins
 from tests.bench.joins.shapes import SHAPES, Shape
 from tests.bench.latency import benchmark as latency
 from tests.bench.live import benchmark as live
+from tests.bench.matrix import benchmark as matrix
 from tests.bench.pages import benchmark as pages
 from tests.bench.psp import benchmark as psp
 from tests.bench.queries import benchmark as queries
@@ -90,6 +91,13 @@ def _adaptive(folder: Path, scale: float, repeat: int, command: str) -> None:
         adaptive.run(folder, Path(scratch), scale, command)
 
 
+def _matrix(folder: Path, scale: float, repeat: int, command: str) -> None:
+    """Writes its JSON, plots and Markdown section into the folder itself; runs everything once."""
+    del repeat
+    with tempfile.TemporaryDirectory() as scratch:
+        matrix.run(folder, Path(scratch), scale, command)
+
+
 def _live(folder: Path, scale: float, repeat: int, command: str) -> None:
     """Writes its JSON and Markdown section into the folder itself; runs once."""
     del repeat
@@ -135,6 +143,7 @@ BENCHMARKS: dict[str, Callable[[Path, float, int, str], None]] = {
     "cluster": _cluster,
     "optimizer": _optimizer,
     "adaptive": _adaptive,
+    "matrix": _matrix,
     "live": _live,
     "pages": _pages,
     "ajoin-sharing": _ajoin_sharing,

@@ -1,0 +1,182 @@
+"""matrix: Squall's experiments: a skewed join key, and cardinalities that fluctuate (docs/matrix.md).
+
+Writes matrix.json, matrix-skew.svg, matrix-fluctuation.svg and matrix.md. Loads and tuples moved do
+not depend on the machine; tuples per second do.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tests.bench.matrix.data import (
+    FLUCTUATING_BATCHES,
+    TASKS,
+    read_tables,
+    skewed,
+    top_share,
+    write_evenly,
+    write_fluctuating,
+    write_workload,
+)
+from tests.bench.matrix.plots import draw_fluctuation, draw_skew
+from tests.bench.matrix.replays import Replayed, replay
+from tests.bench.measurement import describe_machine
+
+SKEWS = (0.0, 0.25, 0.5, 0.75, 1.0)
+FACTORS = (2, 4, 6, 8)
+SCALE_FACTOR = 0.2
+"""TPC-H's, at scale 1: 300,000 orders, 1.2 million lines."""
+EQUAL, BAND = "o_key = l_key", "l_key BETWEEN o_key - 1 AND o_key + 1"
+WAYS = {"hash": ("--grids", "off"), "matrix": ("--grids", "cost"), "by cost": ("--grids", "cost")}
+
+
+class WrongAnswer(AssertionError):
+    """Two layouts disagree: their figures mean nothing."""
+
+
+def run(folder: Path, scratch: Path, scale: float, command: str) -> None:
+    """Replays both experiments and writes what happened.
+
+    Args:
+        folder: for the results.
+        scratch: an empty folder for data, state and answers.
+        scale: of the tables.
+        command: what the person typed, for the report.
+    Raises:
+        WrongAnswer: when layouts have different numbers of results.
+    """
+    skew = _skew(scratch / "skew", scale)
+    fluctuation = _fluctuation(scratch / "fluctuation", scale)
+    plots = (
+        draw_skew(folder, skew),
+        draw_fluctuation(folder, {k: run.moments for k, run in fluctuation.items()}),
+    )
+    machine = describe_machine()
+    taken_at = datetime.now(UTC).isoformat(timespec="seconds")
+    document = {
+        "benchmark": "matrix",
+        "scale": scale,
+        "command": command,
+        "skew": {way: {str(z): _skew_figures(r) for z, r in runs.items()} for way, runs in skew.items()},
+        "fluctuation": {str(k): _fluctuation_figures(r) for k, r in fluctuation.items()},
+        "machine": machine,
+        "taken_at": taken_at,
+    }
+    (folder / "matrix.json").write_text(json.dumps(document, indent=1) + "\n")
+    told = ", ".join(f"{key} {value}" for key, value in machine.items())
+    parts = [_text(skew, fluctuation, plots), f"`{command}`, {taken_at}. {told}.\n"]
+    (folder / "matrix.md").write_text("\n".join(parts))
+
+
+def _skew(scratch: Path, scale: float) -> dict[str, dict[float, Replayed]]:
+    tables = read_tables(scratch, SCALE_FACTOR * scale)
+    runs: dict[str, dict[float, Replayed]] = {way: {} for way in WAYS}
+    for z in SKEWS:
+        made = skewed(tables, z)
+        place = scratch / f"z{z:g}"
+        write_evenly(made, place / "data")
+        shares = (top_share(made.orders["o_key"]), top_share(made.lineitem["l_key"]))
+        for way, options in WAYS.items():
+            known = {"hash": None, "matrix": (1.0, 1.0), "by cost": shares}[way]
+            folder = place / way.replace(" ", "-")
+            write_workload(made, EQUAL, folder / "workload", known)
+            (folder / "data").symlink_to(place / "data")
+            rows = (made.orders.height + made.lineitem.height) // 8
+            words = ("--batch-rows", str(rows), "--parallelism", str(TASKS), "--storage-weight", "0")
+            runs[way][z] = replay(folder, folder / "out", (*words, *options))
+            sys.stderr.write(f"matrix: z = {z:g}, {way}: fullest task {runs[way][z].fullest_task:.2f}\n")
+        _check([runs[way][z] for way in WAYS])
+    return runs
+
+
+def _fluctuation(scratch: Path, scale: float) -> dict[int, Replayed]:
+    tables = read_tables(scratch, SCALE_FACTOR * scale)
+    runs = {}
+    for k in FACTORS:
+        place = scratch / f"k{k}"
+        total = write_fluctuating(tables, k, place / "data")
+        write_workload(tables, BAND, place / "workload", None)
+        words = ["--batch-rows", str(-(-total // FLUCTUATING_BATCHES)), "--epoch-batches", "1"]
+        words += ["--parallelism", str(TASKS), "--storage-weight", "0"]
+        runs[k] = replay(place, place / "adaptive", [*words, "--adaptive"])
+        _check([runs[k], replay(place, place / "fixed", [*words, "--grids", "off"])])
+        worst = max(moment.load_ratio for moment in runs[k].settled)
+        sys.stderr.write(f"matrix: k = {k}: load at most {worst:.3f} of the best\n")
+    return runs
+
+
+def _check(runs: list[Replayed]) -> None:
+    results = [run.metrics["results"] for run in runs]
+    if any(found != results[0] for found in results):
+        raise WrongAnswer(str(results))
+
+
+def _skew_figures(run: Replayed) -> dict[str, object]:
+    return {
+        "tuples_per_second": run.metrics["tuples_per_second"],
+        "fullest_task": run.fullest_task,
+        "stores": run.labels,
+        "results": run.metrics["results"],
+    }
+
+
+def _fluctuation_figures(run: Replayed) -> dict[str, object]:
+    return {
+        "worst_load_ratio": max(moment.load_ratio for moment in run.settled),
+        "worst_load_ratio_of_all_batches": max(moment.load_ratio for moment in run.moments),
+        "load_ratio": [moment.load_ratio for moment in run.moments],
+        "cardinality_ratio": [moment.ratio for moment in run.moments],
+        "moved_per_tuple": run.metrics["moved_tuples"] / run.metrics["tuples_in"],
+        "changes": sum(len(epoch["switches"]) for epoch in run.metrics["epochs"]),
+        "results": run.metrics["results"],
+    }
+
+
+def _text(
+    skew: Mapping[str, Mapping[float, Replayed]], fluctuation: Mapping[int, Replayed], plots: tuple[str, str]
+) -> str:
+    rows = [
+        [f"{z:g}"]
+        + [f"{skew[way][z].metrics['tuples_per_second']:,.0f}" for way in WAYS]
+        + [f"{skew[way][z].fullest_task:.2f}" for way in WAYS]
+        + [skew["by cost"][z].labels]
+        for z in SKEWS
+    ]
+    moving = [
+        [
+            str(k),
+            f"{max(moment.load_ratio for moment in run.settled):.3f}",
+            f"{max(moment.load_ratio for moment in run.moments):.3f}",
+            str(sum(len(epoch["switches"]) for epoch in run.metrics["epochs"])),
+            f"{run.metrics['moved_tuples'] / run.metrics['tuples_in']:.2f}",
+        ]
+        for k, run in fluctuation.items()
+    ]
+    return "\n".join(
+        [
+            "## matrix\n",
+            f"TPC-H's orders and lineitem without windows, stores of {TASKS} tasks, keeping a tuple free "
+            "of cost. First by the order's key, which lines have under Zipf's law: hashed, laid out as a "
+            "join matrix whatever the skew is, and as the optimizer chooses by the top key's share. "
+            "The fullest task is told in shares of an even distribution of all tuples without copies.\n",
+            "| z | hash, tuples/s | matrix | by cost | hash, fullest | matrix | by cost | stores chosen |",
+            "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
+            *("| " + " | ".join(row) + " |" for row in rows),
+            "",
+            f"![Throughput and fullest task over z](benchmarks/{plots[0]})\n",
+            "Then a band join while the ratio of the cardinalities goes to and fro between k and 1/k, "
+            "with `--adaptive`. The load is what the fullest task holds, the best one what it would hold in "
+            "the best shape for the same tuples.\n",
+            "A shape takes hold two batches behind those that it was chosen for; batches that let a stream "
+            "grow by more than a third in that time, as the first ones do, are in the third column only.\n",
+            "| k | worst load / best load | of all batches | changes of shape | tuples moved per tuple |",
+            "| ---: | ---: | ---: | ---: | ---: |",
+            *("| " + " | ".join(row) + " |" for row in moving),
+            "",
+            f"![Ratio of cardinalities and of loads](benchmarks/{plots[1]})\n",
+        ]
+    )
