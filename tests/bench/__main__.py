@@ -24,6 +24,7 @@ from tests.bench.joins import benchmark as joins
 from tests.bench.joins.shapes import SHAPES, Shape
 from tests.bench.latency import benchmark as latency
 from tests.bench.live import benchmark as live
+from tests.bench.memory import benchmark as memory
 from tests.bench.matrix import benchmark as matrix
 from tests.bench.pages import benchmark as pages
 from tests.bench.psp import benchmark as psp
@@ -62,6 +63,11 @@ def _latency(folder: Path, scale: float, repeat: int, command: str) -> None:
 def _cluster(folder: Path, scale: float, repeat: int, command: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         cluster.run(Path(scratch), scale, repeat, command).write(folder)
+
+
+def _memory(folder: Path, scale: float, repeat: int, command: str) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        memory.run(Path(scratch), scale, repeat, command).write(folder)
 
 
 def _ajoin_sharing(folder: Path, scale: float, repeat: int, command: str) -> None:
@@ -141,6 +147,7 @@ BENCHMARKS: dict[str, Callable[[Path, float, int, str], None]] = {
     "queries": _queries,
     "latency": _latency,
     "cluster": _cluster,
+    "memory": _memory,
     "optimizer": _optimizer,
     "adaptive": _adaptive,
     "matrix": _matrix,

@@ -29,6 +29,9 @@ from jobs.exchange import Outbox, Row, open_wires
 from jobs.ingest import ingest
 from jobs.level import work
 from jobs.message import Result
+from jobs.options import size
+from jobs.residence import limit_of, share
+from jobs.rules import index_of
 from jobs.runs import RunRef
 from jobs.sinks.parquet import write_hidden
 from jobs.stage import needed_columns
@@ -42,13 +45,16 @@ from optimizer.workload import load_workload
 class Engine:
     """A topology's batches, one after the other; `seconds` is the processor time by part."""
 
-    def __init__(self, graph: PhysicalGraph, scratch: Path) -> None:
+    def __init__(self, graph: PhysicalGraph, scratch: Path, memory_limit: int | None = None) -> None:
         self.graph = graph
         self.seconds: dict[str, float] = defaultdict(float)
         self.tuples = 0
         self.results = 0
         self._scratch = scratch
         self._tasks = max(store.tasks for store in graph.stores)
+        self._limit = limit_of(index_of(graph), share(memory_limit, self._tasks))
+        self.resident_bytes = 0
+        """The most that one task had of the state in memory, under a limit."""
         self._levels = {edge.id: edge.level for edge in graph.edges}
         self._runs: dict[str, list[RunRef]] = {}
         self._newest: dict[str, int] = {}
@@ -86,12 +92,18 @@ class Engine:
                 with self._timed(f"level {level}"):
                     messages = open_wires(task, [wire for target, wire in here if target == task])
                     state = PartitionState(
-                        str(self._scratch / "state"), task, self._batch, self._runs, inserted=inserted[task]
+                        str(self._scratch / "state"),
+                        task,
+                        self._batch,
+                        self._runs,
+                        inserted=inserted[task],
+                        limit=self._limit,
                     )
                     done = work(self.graph, level, state, messages, watermark)
                     with Outbox(self.graph, self._tasks, folder, f"{level}-{task}") as outbox:
                         outbox.send(done.messages)
                 inserted[task] = state.inserted
+                self.resident_bytes = max(self.resident_bytes, state.peak_resident_bytes)
                 rows += outbox.rows
                 added += done.added
                 dropped += done.dropped
@@ -128,6 +140,7 @@ def main() -> None:
     parser.add_argument("--measured", type=int, default=4, help="how many of the last batches count")
     parser.add_argument("--tasks", type=int, default=2)
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--memory-limit", type=size, metavar="BYTES", help="as for replay")
     given = parser.parse_args()
     workload = load_workload(given.workload)
     known = statistics_of_workload(workload.catalog.streams, workload.selectivities)
@@ -138,24 +151,28 @@ def main() -> None:
         )
         for stream in graph.streams
     }
-    size = given.batch_rows // len(data)
-    batches = min(table.num_rows for table in data.values()) // size
+    rows = given.batch_rows // len(data)
+    batches = min(table.num_rows for table in data.values()) // rows
     profile = cProfile.Profile()
     with tempfile.TemporaryDirectory() as scratch:
-        engine = Engine(graph, Path(scratch))
+        engine = Engine(graph, Path(scratch), given.memory_limit)
         for batch in range(batches):
             if batch == max(0, batches - given.measured):
                 engine.seconds.clear()
                 engine.tuples = engine.results = 0
                 if given.profile:
                     profile.enable()
-            engine.feed({name: table.slice(batch * size, size) for name, table in data.items()})
+            engine.feed({name: table.slice(batch * rows, rows) for name, table in data.items()})
         profile.disable()
         spent = sum(engine.seconds.values())
         parts = ", ".join(f"{part} {s / spent:.0%}" for part, s in engine.seconds.items())
+        resident = ""
+        if given.memory_limit is not None:
+            resident = f", in memory {engine.resident_bytes / 1e6:.1f} MB a task"
         sys.stdout.write(
             f"{spent / engine.tuples * 1e6:.3f} CPU us per tuple ({parts}), {engine.results} results, "
-            f"state {engine.state_bytes / 1e6:.0f} MB\n"
+            f"state {engine.state_bytes / 1e6:.0f} MB"
+            f"{resident}\n"
         )
     if given.profile:
         pstats.Stats(profile).sort_stats("tottime").print_stats(30)

@@ -1,8 +1,8 @@
 """memory: a join whose state is five times what may be in memory, in a control group that holds it to that.
 
-How much a group is given is measured first: what the processes take for a fifteenth of the data, whose state
-is a third of the limit, and then the limit on top. So a run that keeps to the limit has a little room, and
-one that keeps its state in memory lacks four times the limit.
+How much a group is given is measured first: what the processes of an unlimited run, whose state is mapped,
+have at most beside the page cache, and the limit on top. So a run that keeps to the limit has the limit for
+mapped state and all other files, and one that keeps its state in memory lacks four times the limit.
 """
 
 from __future__ import annotations
@@ -52,21 +52,19 @@ def run(scratch: Path, scale: float, repeat: int, command: str) -> Report:
     limit = count * len(workload.STREAMS) * workload.TUPLE_BYTES // TIMES
     workload.write_workload(scratch / "workload")
     workload.write(scratch / "data", count, seed=7)
-    workload.write(scratch / "little", count // 15, seed=8)
     expected = workload.count_with_duckdb(scratch / "data")
     batch_rows = count * len(workload.STREAMS) // BATCHES
-    base = _replay(scratch, "little", scratch / "base", batch_rows, _limited(limit))["group_peak_bytes"]
-    room = int(base) + limit
+    flat = ("--method", "flat")
+    room = int(_replay(scratch, scratch / "base", batch_rows, flat)["group_peak_bytes"]) + limit
 
     def subject(name: str, options: Sequence[str], room: int | None = None, held: bool = False) -> Subject:
         def measure(out: Path) -> Mapping[str, float]:
-            return _replay(scratch, "data", out, batch_rows, options, room, held)
+            return _replay(scratch, out, batch_rows, options, room, held)
 
         inside = "" if room is None else f", in a group of {room} bytes"
         typed = f"python -m jobs replay WORKLOAD --data DATA --out OUT --batch-rows {batch_rows}"
         return Subject(name, " ".join([typed, *options]) + inside, measure, None if held else expected)
 
-    flat = ("--method", "flat")
     subjects = (
         subject(_FREE, flat),
         subject(_BOUNDED, (*flat, *_limited(limit)), room),
@@ -83,7 +81,6 @@ def _limited(limit: int) -> tuple[str, str]:
 
 def _replay(
     scratch: Path,
-    data: str,
     out: Path,
     batch_rows: int,
     options: Sequence[str],
@@ -92,7 +89,7 @@ def _replay(
 ) -> dict[str, float]:
     """One replay in a group of `room` bytes. With `held`, state stays in memory, and a run that fails is an
     answer too: `completed` is 0, and how many processes were killed."""
-    where = [str(scratch / "workload"), "--data", str(scratch / data), "--out", str(out)]
+    where = [str(scratch / "workload"), "--data", str(scratch / "data"), "--out", str(out)]
     words = [sys.executable, "-m", "jobs", "replay", *where, "--batch-rows", str(batch_rows), *options]
     environment = dict(os.environ)
     if held:
