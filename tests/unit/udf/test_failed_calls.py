@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 
 from jobs.ingest import ingest
+from jobs.metrics import gather
+from jobs.stage import TaskReport
 from optimizer.catalog import Catalog
 from optimizer.graph import PhysicalGraph
 from optimizer.plan import plan
@@ -91,3 +93,12 @@ def test_a_filter_without_an_answer_counts_for_its_query(allowed: Catalog) -> No
     zeros = rows.column("x").to_pylist().count(0.0)
     assert zeros > 10
     assert ingest(made, "r", rows, None, 0, None).failed_calls == {"alone": zeros}
+
+
+def test_what_the_tasks_of_a_batch_counted_is_added_up(allowed: Catalog) -> None:
+    made = graph(allowed, pair=f"SELECT r.x {BOTH} AND inverse(r.x - s.x) < 9", plain=f"SELECT r.x {BOTH}")
+    reports = [
+        TaskReport(level, task, 0.0, (), (), {}, {}, {}, (), (), {}, failed_calls={"pair": task + 1})
+        for level, task in ((0, 0), (1, 0), (1, 1))
+    ]
+    assert gather(made, reports).failed_calls == {"pair": 4}
