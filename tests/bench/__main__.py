@@ -24,8 +24,8 @@ from tests.bench.joins import benchmark as joins
 from tests.bench.joins.shapes import SHAPES, Shape
 from tests.bench.latency import benchmark as latency
 from tests.bench.live import benchmark as live
-from tests.bench.memory import benchmark as memory
 from tests.bench.matrix import benchmark as matrix
+from tests.bench.memory import benchmark as memory
 from tests.bench.pages import benchmark as pages
 from tests.bench.psp import benchmark as psp
 from tests.bench.queries import benchmark as queries
@@ -80,14 +80,14 @@ def _ajoin_adhoc(folder: Path, scale: float, repeat: int, command: str) -> None:
         ajoin.run_adhoc(Path(scratch), scale, repeat, command).write(folder)
 
 
-def _psp(folder: Path, scale: float, repeat: int, command: str) -> None:
-    with tempfile.TemporaryDirectory() as scratch:
-        psp.run(folder, Path(scratch), scale, repeat, command).write(folder)
-
-
 def _trees(folder: Path, scale: float, repeat: int, command: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         trees.run(folder, Path(scratch), scale, repeat, command).write(folder)
+
+
+def _psp(folder: Path, scale: float, repeat: int, command: str) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        psp.run(folder, Path(scratch), scale, repeat, command).write(folder)
 
 
 def _adaptive(folder: Path, scale: float, repeat: int, command: str) -> None:
@@ -155,8 +155,8 @@ BENCHMARKS: dict[str, Callable[[Path, float, int, str], None]] = {
     "pages": _pages,
     "ajoin-sharing": _ajoin_sharing,
     "ajoin-adhoc": _ajoin_adhoc,
-    "trees": _trees,
     "psp": _psp,
+    "trees": _trees,
     "tpch5": _tpch(5),
     "tpch10": _tpch(10),
     "tpch-peers": _tpch_peers,
