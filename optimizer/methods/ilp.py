@@ -47,6 +47,8 @@ GUIDED_ROUNDS = 2
 """Sweeps of local search on a guided plan: neighbourhoods gain more than further sweeps do."""
 NEARLY_CLOSED = 0.005
 """Relative gap from which the solver closes faster than another guided plan would."""
+NEARLY_OPTIMAL = 0.002
+"""Relative gap from which branching finds what is left, and neighbourhoods mostly nothing."""
 TIED_GAP = 0.01
 """Relative gap above which branching is not worth its time where costs are multiples of a step:
 it raised the bound by 0.2 % in 10 s of CPU (30 five-way queries over 10 relations)."""
@@ -202,7 +204,10 @@ def _solve_component(
     rounds = round(ROUNDS_PER_SECOND * options.time_limit_s)
     near = Neighbourhoods(flow, best)
     until = perf_counter() + REFINE_SHARE * (deadline - perf_counter())
-    best = near.search(bound, rounds=round(FIRST_SHARE * rounds), deadline=until)
+    if relaxed.finished and relaxed.values is not None:
+        best = near.agree(relaxed.values, until)
+    if _gap(flow, best, bound) > NEARLY_OPTIMAL:
+        best = near.search(bound, rounds=round(FIRST_SHARE * rounds), deadline=until)
     if _gap(flow, best, bound) > NEARLY_CLOSED and free_copies(graph):
         best = near.best = _joined(flow, best, min(SPLIT_SHARE * allowed, deadline - perf_counter()))
     if _closed(flow, best, bound):
@@ -229,6 +234,7 @@ def _solve_component(
         start=flow.columns.point(best),
         nodes=round(BRANCHING_WORK * options.time_limit_s / max(len(flow.program.indices), 1)),
         below=flow.program.below(best.total - flow.fixed_storage()),
+        relaxed=relaxed,
     )
     if answer.values is not None:
         found = flow.columns.draft(answer.values)

@@ -6,11 +6,13 @@ second, in which all of their paths and every MIR, copy and broadcast may change
 Uniform rates need it: there the relaxation is far from integral, branching proves nothing
 in minutes, and single moves only meet ties.
 
-Source: large neighbourhood search (Shaw, CP 1998), on the flow program of section 7.1.
+Source: large neighbourhood search (Shaw, CP 1998) and relaxation induced neighbourhoods (Danna,
+Rothberg and Le Pape, Mathematical Programming 102, 2005), on the flow program of section 7.1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from time import perf_counter
 
@@ -28,6 +30,12 @@ GROWTH = 1.5
 """Factor by which neighbourhoods grow once each query was tried without a gain."""
 LARGEST_SHARE = 0.6
 """Part of all queries beyond which a neighbourhood is no easier than the whole."""
+AGREEMENT = 0.05
+"""How far a column of the relaxation may be from the plan's to count as the same."""
+OPEN_SHARE = 0.25
+"""Part of all columns that the relaxation may leave open for it to be worth following."""
+TOLERANCE = 1e-9
+"""Relative gain below which a plan is not better."""
 ROUNDS_PER_SECOND = 8
 """Rounds for a second of the time limit: a work limit that a quiet machine reaches first."""
 
@@ -63,22 +71,46 @@ class Neighbourhoods:
             return self.best
         current = np.array(self._flow.columns.point(self.best))
         fixed = self._flow.fixed_storage()
-        tolerance = 1e-9 * max(abs(self.best.total), 1e-9)
+        tolerance = TOLERANCE * max(abs(self.best.total), TOLERANCE)
         for _ in range(rounds):
             if self.best.total - fixed <= bound + tolerance or perf_counter() > deadline:
                 break
             centre = self._next_centre()
             if centre is None:
                 break
-            values = self._resolver.solve(current, self._held(centre), deadline - perf_counter())
-            if values is None:
-                continue
-            found = self._flow.columns.draft(values)
-            tidy(found)
-            if found.total < self.best.total - tolerance:
-                self.best, self._gained = found, True
-                current = np.array(self._flow.columns.point(found))
+            if self._decide(current, self._held(centre), deadline):
+                self._gained = True
+                current = np.array(self._flow.columns.point(self.best))
         return self.best
+
+    def agree(self, relaxed: Sequence[float], deadline: float) -> Draft:
+        """The best plan that keeps all that the one before has in common with the relaxation.
+
+        Where little is left to decide this finds at once what takes branching many times longer: 1 s of
+        CPU against 15 s (100 five-way queries over 100 relations, paid, uniform). Where more than
+        `OPEN_SHARE` of the columns is left, the plan before is returned.
+
+        Args:
+            relaxed: the relaxation's value of each column.
+            deadline: guard on `perf_counter`'s clock.
+        """
+        current = np.array(self._flow.columns.point(self.best))
+        held = np.nonzero(np.abs(np.array(relaxed) - current) < AGREEMENT)[0]
+        if len(current) - len(held) <= OPEN_SHARE * len(current):
+            self._decide(current, held, deadline)
+        return self.best
+
+    def _decide(self, current: npt.NDArray[np.double], held: npt.NDArray[np.int64], deadline: float) -> bool:
+        """True if deciding anew what is not held gave a better plan, which is then the best."""
+        values = self._resolver.solve(current, held, deadline - perf_counter())
+        if values is None:
+            return False
+        found = self._flow.columns.draft(values)
+        tidy(found)
+        if found.total >= self.best.total - TOLERANCE * max(abs(self.best.total), TOLERANCE):
+            return False
+        self.best = found
+        return True
 
     def _next_centre(self) -> int | None:
         """Each query once in random order, then all again, in wider neighbourhoods if none gained."""

@@ -98,4 +98,7 @@ class Relaxation:
     """The relaxation's point, or one on the way to it; None if there is nothing to follow."""
     bound: float
     """Proven lower bound of the objective, by weak duality from the solver's row duals."""
+    reduced: list[float]
+    """By column, with the same duals: an integer point that has 1 there costs at least `bound` and this; one
+    that has 0 there costs at least `bound` less this if it is negative. Empty without duals."""
     finished: bool

