@@ -206,6 +206,8 @@ class TopologyMachine(RuleBasedStateMachine):
         layouts = layouts_of(graph, previous, batch, EPOCH)
         if layouts:
             event("slices of event time")
+        if any(len(layout.segments) > 1 for layout in layouts.values()):
+            event("slices whose boundaries moved")
         descriptors = []
         for stream in graph.streams:
             if rows := arriving[stream.name].height:
