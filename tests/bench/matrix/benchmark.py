@@ -15,8 +15,9 @@ from pathlib import Path
 from tests.bench.matrix.data import (
     FLUCTUATING_BATCHES,
     TASKS,
-    read_tables,
+    orders_and_lines,
     skewed,
+    suppliers_and_lines,
     top_share,
     write_evenly,
     write_fluctuating,
@@ -29,7 +30,7 @@ from tests.bench.measurement import describe_machine
 SKEWS = (0.0, 0.25, 0.5, 0.75, 1.0)
 FACTORS = (2, 4, 6, 8)
 SCALE_FACTOR = 0.2
-"""TPC-H's, at scale 1: 300,000 orders, 1.2 million lines."""
+"""TPC-H's, at scale 1: 2,000 suppliers, 300,000 orders, 1.2 million lines."""
 EQUAL, BAND = "o_key = l_key", "l_key BETWEEN o_key - 1 AND o_key + 1"
 WAYS = {"hash": ("--grids", "off"), "matrix": ("--grids", "cost"), "by cost": ("--grids", "cost")}
 
@@ -73,19 +74,19 @@ def run(folder: Path, scratch: Path, scale: float, command: str) -> None:
 
 
 def _skew(scratch: Path, scale: float) -> dict[str, dict[float, Replayed]]:
-    tables = read_tables(scratch, SCALE_FACTOR * scale)
+    sides = suppliers_and_lines(scratch, SCALE_FACTOR * scale)
     runs: dict[str, dict[float, Replayed]] = {way: {} for way in WAYS}
     for z in SKEWS:
-        made = skewed(tables, z)
+        made = skewed(sides, z)
         place = scratch / f"z{z:g}"
         write_evenly(made, place / "data")
-        shares = (top_share(made.orders["o_key"]), top_share(made.lineitem["l_key"]))
+        shares = (top_share(made.one["o_key"]), top_share(made.lineitem["l_key"]))
         for way, options in WAYS.items():
             known = {"hash": None, "matrix": (1.0, 1.0), "by cost": shares}[way]
             folder = place / way.replace(" ", "-")
             write_workload(made, EQUAL, folder / "workload", known)
             (folder / "data").symlink_to(place / "data")
-            rows = (made.orders.height + made.lineitem.height) // 8
+            rows = (made.one.height + made.lineitem.height) // 8
             words = ("--batch-rows", str(rows), "--parallelism", str(TASKS), "--storage-weight", "0")
             runs[way][z] = replay(folder, folder / "out", (*words, *options))
             sys.stderr.write(f"matrix: z = {z:g}, {way}: fullest task {runs[way][z].fullest_task:.2f}\n")
@@ -94,12 +95,12 @@ def _skew(scratch: Path, scale: float) -> dict[str, dict[float, Replayed]]:
 
 
 def _fluctuation(scratch: Path, scale: float) -> dict[int, Replayed]:
-    tables = read_tables(scratch, SCALE_FACTOR * scale)
+    sides = orders_and_lines(scratch, SCALE_FACTOR * scale)
     runs = {}
     for k in FACTORS:
         place = scratch / f"k{k}"
-        total = write_fluctuating(tables, k, place / "data")
-        write_workload(tables, BAND, place / "workload", None)
+        total = write_fluctuating(sides, k, place / "data")
+        write_workload(sides, BAND, place / "workload", None)
         words = ["--batch-rows", str(-(-total // FLUCTUATING_BATCHES)), "--epoch-batches", "1"]
         words += ["--parallelism", str(TASKS), "--storage-weight", "0"]
         runs[k] = replay(place, place / "adaptive", [*words, "--adaptive"])
@@ -159,18 +160,19 @@ def _text(
     return "\n".join(
         [
             "## matrix\n",
-            f"TPC-H's orders and lineitem without windows, stores of {TASKS} tasks, keeping a tuple free "
-            "of cost. First by the order's key, which lines have under Zipf's law: hashed, laid out as a "
-            "join matrix whatever the skew is, and as the optimizer chooses by the top key's share. "
+            f"TPC-H's tables without windows, stores of {TASKS} tasks, keeping a tuple free "
+            "of cost. First suppliers and lines by the supplier, whom lines have under Zipf's law: hashed, "
+            "laid out as a join matrix whatever the skew is, and as the optimizer chooses by the top "
+            "key's share. "
             "The fullest task is told in shares of an even distribution of all tuples without copies.\n",
             "| z | hash, tuples/s | matrix | by cost | hash, fullest | matrix | by cost | stores chosen |",
             "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
             *("| " + " | ".join(row) + " |" for row in rows),
             "",
             f"![Throughput and fullest task over z](benchmarks/{plots[0]})\n",
-            "Then a band join while the ratio of the cardinalities goes to and fro between k and 1/k, "
-            "with `--adaptive`. The load is what the fullest task holds, the best one what it would hold in "
-            "the best shape for the same tuples.\n",
+            "Then a band join of orders and lines while the ratio of the cardinalities goes to and fro "
+            "between k and 1/k, with `--adaptive`. The load is what the fullest task holds, the best one "
+            "what it would hold in the best shape for the same tuples.\n",
             "A shape takes hold two batches behind those that it was chosen for; batches that let a stream "
             "grow by more than a third in that time, as the first ones do, are in the third column only.\n",
             "| k | worst load / best load | of all batches | changes of shape | tuples moved per tuple |",

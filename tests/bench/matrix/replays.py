@@ -20,21 +20,21 @@ _LIMIT_S = 1800.0
 class Moment:
     """What tasks held at the end of a batch; tuples."""
 
-    orders: int
+    one: int
     lineitem: int
     fullest: int
     """Of both streams, in the fullest task."""
 
     @property
     def ratio(self) -> float:
-        """|orders| / |lineitem|."""
-        return self.orders / max(1, self.lineitem)
+        """|one| / |lineitem|."""
+        return self.one / max(1, self.lineitem)
 
     @property
     def load_ratio(self) -> float:
         """The fullest task's tuples over those that each task would hold in the best shape (ILF / ILF*)."""
-        best = best_shape(TASKS, self.orders, self.lineitem)
-        return self.fullest / input_load(best, self.orders, self.lineitem)
+        best = best_shape(TASKS, self.one, self.lineitem)
+        return self.fullest / input_load(best, self.one, self.lineitem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Replayed:
         return tuple(
             now
             for before, now in earlier
-            if now.orders <= 4 / 3 * before.orders and now.lineitem <= 4 / 3 * before.lineitem
+            if now.one <= 4 / 3 * before.one and now.lineitem <= 4 / 3 * before.lineitem
         )
 
     @property
@@ -94,5 +94,5 @@ def _moments(checkpoint: Path) -> list[Moment]:
     for line in map(json.loads, (checkpoint / "batches.jsonl").read_text().splitlines()):
         counts, names = line["figures"]["counts"], streams[line["plan"]]
         held = {names[store]: tuples for store, tuples in counts["held"].items()}
-        found.append(Moment(held["orders"], held["lineitem"], sum(counts["fullest_held"].values())))
+        found.append(Moment(held["one"], held["lineitem"], sum(counts["fullest_held"].values())))
     return found
