@@ -71,6 +71,12 @@ def test_a_query_of_nested_joins_is_converted(page: Page, axe: str) -> None:
     page.evaluate(axe)
     found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
     assert [one["id"] for one in found["violations"] if one["impact"] in SERIOUS] == []
+    # What was converted goes on as a query, and another text is not taken for the converted one.
+    page.get_by_label("SQL with joins in any nesting").press("End")
+    page.keyboard.insert_text(" ")
+    expect(page.get_by_text("Of the text before the last change.")).to_be_visible()
+    page.get_by_role("link", name="Open in the editor").click()
+    expect(page.locator(".cm-content")).to_contain_text("d.tail = a.tail")
 
 
 def test_a_query_changes_and_goes_back(page: Page) -> None:

@@ -5,6 +5,7 @@ import { convertSql } from "../api/endpoints";
 import { explainError, Refusal } from "../api/request";
 import { ChartHost } from "../charts/ChartHost";
 import { createOperatorTree, type OperatorTreeData } from "../charts/operatorTree";
+import { shareLink } from "../editor/share";
 import { layoutPlan } from "./planTree";
 
 const EXAMPLE = "SELECT … FROM (SELECT … FROM a JOIN b ON …) AS t JOIN c ON … WHERE …";
@@ -36,7 +37,10 @@ function Joins({ conversion }: { readonly conversion: Conversion }): JSX.Element
     <>
       {conversion.joins.map((join) => (
         <section key={join.name}>
-          <h3>{join.name}: {join.inputs.join(", ")}</h3>
+          <div class="toolbar">
+            <h3>{join.name}: {join.inputs.join(", ")}</h3>
+            {join.subqueries.length === 0 && <a class="button small" href={shareLink(window.location.origin, "/queries/new/", { sql: join.sql, name: "", description: "" })} title="As a new query, to which you give windows">Open in the editor</a>}
+          </div>
           {join.subqueries.length > 0 && <p class="muted">Waits until {join.subqueries.map((subquery) => subquery.name).join(", ")} is complete: an aggregate is no stream of tuples.</p>}
           <pre class="explain" tabIndex={0}>{join.sql}</pre>
         </section>
@@ -50,7 +54,8 @@ function Joins({ conversion }: { readonly conversion: Conversion }): JSX.Element
 /** A query of nested joins: its plan of binary joins beside the plan of multi-way joins. */
 export function ConversionIsland(): JSX.Element {
   const [sql, setSql] = useState("");
-  const [conversion, setConversion] = useState<Conversion | null>(null);
+  /** With the text that it is of. */
+  const [converted, setConverted] = useState<{ readonly sql: string; readonly conversion: Conversion } | null>(null);
   const [problems, setProblems] = useState<readonly Problem[]>([]);
   const [reason, setReason] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -61,9 +66,9 @@ export function ConversionIsland(): JSX.Element {
     setProblems([]);
     setReason(null);
     try {
-      setConversion(await convertSql(sql));
+      setConverted({ sql, conversion: await convertSql(sql) });
     } catch (error) {
-      setConversion(null);
+      setConverted(null);
       const found = error instanceof Refusal ? error.problems : [];
       setProblems(found);
       setReason(found.length > 0 ? null : explainError(error));
@@ -73,6 +78,7 @@ export function ConversionIsland(): JSX.Element {
   };
   return (
     <section class="conversion">
+      <p class="muted">A query that joins two at a time, with subqueries and aggregates as other systems write it, over the streams that are registered here. Its inner joins become multi-way joins without intermediate results; each can be opened as a query of its own.</p>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -98,13 +104,14 @@ export function ConversionIsland(): JSX.Element {
           </ul>
         )}
       </div>
-      {conversion !== null && (
+      {converted !== null && (
         <>
+          {converted.sql !== sql && <p class="notice" role="status">Of the text before the last change.</p>}
           <div class="plans">
-            <Plan title="Before: binary joins" operators={conversion.before} marked={marked} onHover={setMarked} />
-            <Plan title="After: multi-way joins" operators={conversion.after} marked={marked} onHover={setMarked} />
+            <Plan title="Before: binary joins" operators={converted.conversion.before} marked={marked} onHover={setMarked} />
+            <Plan title="After: multi-way joins" operators={converted.conversion.after} marked={marked} onHover={setMarked} />
           </div>
-          <Joins conversion={conversion} />
+          <Joins conversion={converted.conversion} />
         </>
       )}
     </section>
