@@ -127,9 +127,10 @@ def dual_bound(program: Program, duals: npt.NDArray[np.double]) -> tuple[float, 
     priced = np.where(np.isfinite(side) & np.isfinite(duals), duals, 0.0)
     side = np.where(np.isfinite(side), side, 0.0)
     weights = np.repeat(priced, np.diff(program.row_start)) * np.array(program.values)
-    reduced = np.array(program.cost) - np.bincount(
+    shares: npt.NDArray[np.double] = np.bincount(
         np.array(program.indices, dtype=np.int64), weights, minlength=len(program.cost)
-    )
+    ).astype(np.double, copy=False)
+    reduced = np.array(program.cost, dtype=np.double) - shares
     below = reduced < 0
     return float(priced @ side + reduced[below] @ np.array(program.upper)[below]), reduced
 
