@@ -16,7 +16,8 @@ _ROOT = Path(__file__).resolve().parents[1]
 SUITES = {
     "unit": [sys.executable, "-m", "pytest", "tests/unit"],
     "frontend": ["npx", "--no-install", "vitest", "run"],
-    "api": [sys.executable, "-m", "pytest", "tests/api"],
+    # Who gets in without an account is asked at every change, not only when security is tested.
+    "api": [sys.executable, "-m", "pytest", "tests/api", "tests/security/test_endpoints.py"],
     "runtime": [sys.executable, "-m", "pytest", "-m", "not long", "tests/runtime"],
     "oracle": [sys.executable, "-m", "pytest", "-m", "not long", "tests/oracle"],
     "browser": [sys.executable, "-m", "pytest", "tests/browser"],

@@ -13,6 +13,7 @@ OPEN = {
     "": "leads to the pages",
     "login/": "where one signs in",
     "logout/": "ends a session, by POST only",
+    "favicon.ico": "the picture of the tab",
     "healthz": "says whether database and Redis answer",
     "readyz": "and whether migrations are missing",
     "api/schema/": "the API's description, the same in every installation",
