@@ -143,8 +143,8 @@ class Standalone:
         try:
             with urllib.request.urlopen(f"http://{self.master_host}:{self._page}/json/", timeout=5) as answer:
                 return int(json.load(answer)["aliveworkers"])
-        except OSError:
-            # Not up yet.
+        except (OSError, json.JSONDecodeError):
+            # Not up yet, or its pages are and this one is not.
             return 0
 
     def _start(

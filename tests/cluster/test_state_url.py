@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 
 from jobs.checkpoint import Checkpoint, Identity
 from jobs.message import ARRIVAL
+from jobs.protocol import Stop
 from jobs.run_cache import RunCache
 from jobs.runs import RunRef, StateRoot
 from jobs.stage import load_graph
@@ -21,7 +24,10 @@ from jobs.urls import below, claim
 from optimizer.errors import InputError
 from optimizer.graph import GraphStore, PhysicalGraph, StoredInput
 from tests.cluster.object_store import CREDENTIALS, ObjectStore
+from tests.cluster.standalone import Standalone
 from tests.faults.replays import Replay
+from tests.faults.test_redis import QUERIES as LIVE
+from tests.runtime.live import TOPOLOGY, Live, RedisServer, write_live_workload
 
 STORE = GraphStore("S", "r", (StoredInput("r", "r", ("at",)),), None, 1, (None,))
 
@@ -154,3 +160,52 @@ def test_a_replay_that_is_killed_and_continued(
     code, errors = thief.end()
     assert (code, errors.count("\n")) == (2, 1), errors
     assert "found the state of checkpoint" in errors
+
+
+def test_a_topology_that_is_killed_and_continued(
+    object_store: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its state lies below its name, and two topologies may share a URL."""
+    (tmp_path / "cache").mkdir()
+    monkeypatch.setenv("MILLRACE_STATE_CACHE", str(tmp_path / "cache"))
+    server = RedisServer(tmp_path)
+    server.start()
+    live = Live(server.port, tmp_path, write_live_workload(tmp_path / "workload", LIVE))
+    options = ("--state", object_store.url("topologies"))
+    try:
+        graph = live.graph("greedy", *LIVE)
+        live.produce(100)
+        live.start("run-1", "plan-1", graph, options=options)
+        live.wait_for_tuples("rst")
+        live.produce(50)
+        assert live.signal(signal.SIGKILL) == -signal.SIGKILL
+        live.start("run-2", "plan-1", graph, options=options)
+        live.wait_for(lambda e: e.type == "job_started" and e.run == "run-2")
+        live.produce(50)
+        live.send(Stop(mode="drain"))
+        assert live.wait_until_ended() == 0
+        for query in LIVE:
+            assert live.found(query) == live.expected(query), query
+    finally:
+        live.close()
+        server.stop()
+    assert not list((tmp_path / "checkpoint").rglob("*.arrow"))
+    runs = [name for name in object_store.names("topologies") if name.endswith(".arrow")]
+    assert runs
+    assert all(name.startswith(f"{TOPOLOGY}/runs/") for name in runs)
+
+
+def test_two_workers_of_which_one_is_lost(
+    object_store: ObjectStore, workload: Path, data: Path, tmp_path: Path
+) -> None:
+    """The other one has none of its runs: it fetches them from the object store."""
+    with Standalone(tmp_path / "cluster", 2) as cluster:
+        options = ("--batch-rows", "4500", "--parallelism", "2", "--master", cluster.url)
+        replay = Replay(workload, data, tmp_path / "out", *options, "--state", object_store.url("lost"))
+        assert replay.run_until(2)
+        cluster.kill_worker(1)
+        assert replay.end() == (0, "")
+    replay.check()
+    assert not list((replay.checkpoint / "state").rglob("*.arrow"))
+    metrics = json.loads((replay.out / "metrics.json").read_text())
+    assert metrics["state_bytes_fetched"] > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 
+import pyspark
 import pytest
 import redis
 
@@ -19,7 +21,7 @@ from tests.api.conftest import redis_url  # noqa: F401
 from tests.docker import compose
 from tests.docker.compose import ROOT
 
-PATIENCE_S = 120.0
+PATIENCE_S = 240.0
 GIVEN = {
     name: value or "given" for name, value in compose.example().items() if name != "MILLRACE_METRICS_TOKEN"
 } | {"MILLRACE_METRICS_TOKEN": "scrape"}
@@ -167,3 +169,35 @@ def test_the_beat_service(home: Path, redis_url: str) -> None:  # noqa: F811
     with _started(command, _environment("beat", home, redis_url), log) as process:
         # No worker takes it: what the beat sends lies in the broker's list.
         _wait(process, log, lambda: queue.blpop(["celery"], timeout=1) is not None)
+
+
+def test_the_spark_services(tmp_path: Path) -> None:
+    """A worker finds its master, and both are healthy by compose's own word."""
+    port, pages = free_port(), {"spark-master": free_port(), "spark-worker": free_port()}
+    home = Path(pyspark.__file__).parent
+    environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
+
+    def command(service: str, **replaced: str) -> list[str]:
+        words = _command(service, **{"webui-port": str(pages[service]), **replaced})
+        return [str(home / "bin" / "spark-class"), *(compose.expanded(word, GIVEN) for word in words[1:])]
+
+    def is_healthy(service: str) -> bool:
+        check = compose.load().services[service].healthcheck
+        assert check is not None
+        asked = check.test[-1].replace("8080", str(pages[service])).replace("8081", str(pages[service]))
+        words = [sys.executable, "-c", asked]
+        return subprocess.run(words, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+    def has_a_worker() -> bool:
+        with urllib.request.urlopen(f"http://127.0.0.1:{pages['spark-master']}/json/", timeout=10) as answer:
+            return bool(json.load(answer)["aliveworkers"] == 1)
+
+    starting = command("spark-master", host="127.0.0.1", port=str(port))
+    log = tmp_path / "master.log"
+    with _started(starting, environment, log) as master:
+        _wait(master, log, lambda: is_healthy("spark-master"))
+        starting = command("spark-worker", **{"work-dir": str(tmp_path / "work")})
+        starting[-1] = f"spark://127.0.0.1:{port}"
+        log = tmp_path / "worker.log"
+        with _started(starting, environment, log) as worker:
+            _wait(worker, log, lambda: is_healthy("spark-worker") and has_a_worker())
