@@ -22,6 +22,7 @@ from typing import Literal
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from backend.run.setting import free_port
+from tests.browser.jobs_page import job_of
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "docs" / "screenshots"
@@ -87,10 +88,11 @@ def open_past_epoch(page: Page) -> None:
 
 
 def open_job(page: Page) -> None:
+    job = job_of(page, "flights")
     for summary in ("Batches by level", "Queries and where they run", "Scale", "Audit trail"):
-        page.get_by_text(summary, exact=True).first.click()
-    page.get_by_label(re.compile("^Tasks of ")).first.wait_for()
-    page.locator("svg.level-bars").first.wait_for()
+        job.get_by_text(summary, exact=True).click()
+    job.get_by_label("Tasks of departures").wait_for()
+    job.locator("svg.level-bars").wait_for(timeout=SLOW_MS)
 
 
 OPENED: dict[str, Callable[[Page], None]] = {

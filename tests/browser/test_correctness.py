@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Page, expect
 
+from tests.browser.jobs_page import job_of
 from tests.browser.test_operating import PAIRS, wait_for_results
 from tests.browser.test_story import SLOW_MS
 
@@ -82,7 +83,7 @@ def test_a_query_moves_to_a_topology_of_its_own_and_back(page: Page) -> None:
     def move(topology: str, target: str | None) -> None:
         """Choose on the jobs' page who answers the query; a target that is not there yet is named."""
         page.goto("/jobs/")
-        job = page.locator(".job").filter(has=page.get_by_role("link", name=topology, exact=True))
+        job = job_of(page, topology)
         job.get_by_text("Queries and where they run").click()
         choice = job.get_by_label(f"Which topology answers {name}")
         if target is None:

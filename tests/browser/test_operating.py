@@ -13,6 +13,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ROOT, RunningProduct
+from tests.browser.jobs_page import job_of
 from tests.browser.test_story import SLOW_MS
 
 PAIRS = """SELECT d.flight, w.wind_speed
@@ -75,9 +76,9 @@ def test_dead_letters_are_corrected_and_discarded(page: Page) -> None:
     page.get_by_role("dialog").get_by_role("button", name="Discard").click()
     expect(letters).to_contain_text("No tuple was turned away", timeout=SLOW_MS)
     page.goto("/jobs/")
-    page.get_by_text("Audit trail").first.click()
-    trail = page.get_by_role("region", name=re.compile("^Audit trail of"))
-    expect(trail.first).to_contain_text("discard")
+    job = job_of(page, "flights")
+    job.get_by_text("Audit trail").click()
+    expect(job.get_by_role("region", name="Audit trail of flights")).to_contain_text("discard")
 
 
 def test_an_alert_is_made_and_tried(page: Page) -> None:

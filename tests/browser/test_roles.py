@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import ROOT, RunningProduct, signed_in
+from tests.browser.jobs_page import job_of
 from tests.browser.test_story import SLOW_MS
 
 PASSWORD = "quiet-water-19"
@@ -61,11 +62,12 @@ def test_a_viewer_reads_everything_and_writes_nothing(browser: Browser, product:
         expect(page.locator("section.alerts")).to_be_visible()
         expect(page.get_by_role("button", name="New alert")).to_have_count(0)
         page.goto("/jobs/")
-        stop = page.get_by_role("button", name="Stop…").first
+        job = job_of(page, "flights")
+        stop = job.get_by_role("button", name="Stop…")
         expect(stop).to_be_disabled(timeout=SLOW_MS)
         expect(stop).to_have_attribute("title", WHY)
-        page.get_by_text("Scale", exact=True).first.click()
-        expect(page.get_by_label("Tasks of departures").first).to_be_disabled(timeout=SLOW_MS)
+        job.get_by_text("Scale", exact=True).click()
+        expect(job.get_by_label("Tasks of departures")).to_be_disabled(timeout=SLOW_MS)
         refuses(page, "/api/queries/", {"name": "mine", "sql": "SELECT d.flight FROM departures AS d"})
         refuses(page, "/api/streams/departures/events/", {"at": "2013-01-01T00:00:00Z"})
         refuses(page, "/api/topologies/flights/stop/", {"mode": "now"})

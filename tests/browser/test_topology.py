@@ -6,6 +6,7 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.jobs_page import job_of
 from tests.browser.test_story import SLOW_MS
 
 TREES = "/topologies/flights/?tab=Receipt"
@@ -129,7 +130,7 @@ def test_an_epoch_is_looked_back_at_beside_batches_and_log(page: Page) -> None:
 
 def test_queries_are_pinned_stores_scaled_and_a_restart_asks_for_the_name(page: Page) -> None:
     page.goto("/jobs/")
-    block = page.locator("article.job").filter(has=page.get_by_role("link", name="flights", exact=True))
+    block = job_of(page, "flights")
     block.get_by_text("Queries and where they run").click(timeout=SLOW_MS)
     place = block.get_by_label("Which topology answers made_up_in_wind")
     expect(place).to_have_value("")
@@ -242,7 +243,7 @@ def test_tables_are_sorted_and_bottlenecks_lead_to_their_store(page: Page) -> No
 
 def test_stopping_asks_for_the_name_and_is_kept_in_the_audit_trail(page: Page) -> None:
     page.goto("/jobs/")
-    block = page.locator("article.job").filter(has=page.get_by_role("link", name="flights", exact=True))
+    block = job_of(page, "flights")
     block.get_by_role("button", name="Stop…").click(timeout=SLOW_MS)
     dialog = page.get_by_role("dialog", name="Stop flights?")
     expect(dialog).to_contain_text("get no more results")
