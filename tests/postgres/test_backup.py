@@ -10,7 +10,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.faults.replays import ROWS, Replay
 from tests.postgres.conftest import Server
+from tests.runtime.linear import write_data, write_workload
 
 ROOT = Path(__file__).resolve().parents[2]
 OPERATE = ROOT / "docker" / "operate"
@@ -81,6 +83,27 @@ def test_what_comes_back_is_what_was_there(old: Installation, postgres: Server, 
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"!")
     refused = new.run(str(OPERATE / "restore"), folder)
     assert (refused.returncode, "is damaged" in refused.stderr) == (2, True)
+
+
+def test_a_restored_topology_goes_on_where_it_was_saved(
+    old: Installation, postgres: Server, tmp_path: Path
+) -> None:
+    """Its checkpoint works in another folder: the results are those of a run that nothing interrupted."""
+    workload, data = write_workload(tmp_path / "workload"), write_data(tmp_path / "data", ROWS)
+    saved = Replay(workload, data, old.home / "topologies" / "linear", "--batch-rows", "4500")
+    assert saved.run_until(2)
+    assert saved.process is not None
+    saved.process.kill()
+    saved.process.communicate()
+    done = old.run(str(OPERATE / "backup"), str(tmp_path / "saved"))
+    assert done.returncode == 0, done.stderr
+
+    new = Installation(postgres, "elsewhere", tmp_path / "elsewhere")
+    done = new.run(str(OPERATE / "restore"), str(tmp_path / "saved"))
+    assert done.returncode == 0, done.stderr
+    restored = Replay(workload, data, new.home / "topologies" / "linear", "--batch-rows", "4500")
+    assert restored.committed() >= 2
+    restored.finish()
 
 
 def test_a_backup_that_fails_leaves_nothing(postgres: Server, tmp_path: Path) -> None:
