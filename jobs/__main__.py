@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from jobs.ended_process import advice
 from jobs.options import Parser, count, duration_us, size, tasks, weight
 from jobs.session import processors
 from optimizer.errors import Infeasible, InputError
@@ -39,8 +40,10 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("interrupted; run the same command again to continue", file=sys.stderr)
         return 1
-    except Exception:
+    except Exception as error:
         traceback.print_exc()
+        if (more := advice(error)) is not None:
+            print(more, file=sys.stderr)
         return 1
     return 0
 

@@ -16,6 +16,9 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -31,13 +34,16 @@ _PROBES = 4
 """Bits set per value: with 8 bits per value, 2.4 % of the values that a run lacks seem to be there."""
 _ROWS_PER_KEY = 128
 _HASHES = 1 << 62
+_OBJECTS_BYTES = 4096
+"""Of an open index, whatever it holds."""
 
 _ORDER, _RANGES, _ROWS = b"millrace.order", b"millrace.ranges", b"millrace.block_rows"
 _FILTER = "millrace.filter."
 
-Bits = npt.NDArray[np.uint8]
-Rows = tuple[int, int]
+Bits: TypeAlias = npt.NDArray[np.uint8]
+Rows: TypeAlias = tuple[int, int]
 """From inclusive, to exclusive."""
+Sortable: TypeAlias = npt.NDArray[Any]
 
 
 def describe(frame: pl.DataFrame, columns: Sequence[str]) -> dict[bytes, bytes]:
@@ -64,6 +70,36 @@ def describe(frame: pl.DataFrame, columns: Sequence[str]) -> dict[bytes, bytes]:
     return metadata
 
 
+class Keys:
+    """Values that are sought in a column: distinct, in ascending order, without NULL.
+
+    What the search takes of them is computed once for all runs.
+    """
+
+    def __init__(self, values: pl.Series) -> None:
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def sortable(self) -> Sortable:
+        return _sortable(self.values)
+
+    @cached_property
+    def hashes(self) -> npt.NDArray[np.int64]:
+        return hash_tasks(self.values, _HASHES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """Of a column, the blocks that are not all NULL, and the values between which each of them lies."""
+
+    blocks: npt.NDArray[np.int64]
+    least: Sortable
+    greatest: Sortable
+
+
 class RunIndex:
     """The index of a run, as its file has it.
 
@@ -73,54 +109,84 @@ class RunIndex:
 
     def __init__(self, rows: int, metadata: Mapping[bytes, bytes] | None) -> None:
         self._rows = rows
-        self._metadata = metadata or {}
+        self._metadata = dict(metadata or {})
         self._block_rows = int(self._metadata.get(_ROWS, b"0"))
         self.order = self._metadata[_ORDER].decode() if _ORDER in self._metadata else None
         """The column in whose ascending order the rows are, NULL first; None if in none that is known."""
+        self._ranges: pl.DataFrame | None = None
+        self._filters: dict[str, Bits] = {}
+        self._bounds: dict[tuple[str, pl.DataType], _Bounds] = {}
 
     @property
     def bytes(self) -> int:
         """What it takes in memory."""
-        return sum(len(value) for value in self._metadata.values())
+        if self._ranges is None:
+            return sum(len(value) for value in self._metadata.values())
+        # Bounds are there once as the file has them and once or twice to be searched.
+        return 3 * int(self._ranges.estimated_size()) + sum(map(len, self._filters.values())) + _OBJECTS_BYTES
 
-    def matching(self, sought: Mapping[str, pl.Series]) -> list[Rows]:
-        """Stretches of rows outside of which no row has, in every column, one of the sought values.
+    def narrows(self, sought: Mapping[str, Keys]) -> bool:
+        """Whether so few values are sought that the index is asked; it is open from then on."""
+        if not self._asked(sought):
+            return False
+        if self._ranges is None:
+            self._open()
+        return True
 
-        `sought` has values by column: distinct, in ascending order, without NULL.
-        """
-        few = {column: values for column, values in sought.items() if self._are_few(values)}
-        if _RANGES not in self._metadata or not few:
+    def matching(self, sought: Mapping[str, Keys]) -> list[Rows]:
+        """Stretches of rows outside of which no row has, in every column, one of the sought values."""
+        if not self.narrows(sought):
             return [(0, self._rows)] if self._rows else []
-        ranges = pl.read_ipc_stream(io.BytesIO(base64.b64decode(self._metadata[_RANGES])))
-        kept = np.ones(ranges.height, dtype=np.bool_)
-        for column, values in few.items():
-            if f"least {column}" in ranges.columns:
-                kept &= self._blocks(ranges, column, values)
+        assert self._ranges is not None
+        kept = np.ones(self._ranges.height, dtype=np.bool_)
+        for column in self._asked(sought):
+            kept &= self._blocks(self._ranges, column, sought[column])
         edges = np.flatnonzero(np.diff(kept.astype(np.int8), prepend=0, append=0)).tolist()
         return [
             (first * self._block_rows, min(last * self._block_rows, self._rows))
             for first, last in zip(edges[::2], edges[1::2], strict=True)
         ]
 
-    def _are_few(self, values: pl.Series) -> bool:
-        return len(values) * _ROWS_PER_KEY <= self._rows
+    def _asked(self, sought: Mapping[str, Keys]) -> list[str]:
+        """The columns of few values that the index knows."""
+        few = (column for column, keys in sought.items() if len(keys) * _ROWS_PER_KEY <= self._rows)
+        if self._ranges is not None:
+            return [column for column in few if column in self._filters]
+        return [column for column in few if (_FILTER + column).encode() in self._metadata]
 
-    def _blocks(self, ranges: pl.DataFrame, column: str, values: pl.Series) -> npt.NDArray[np.bool_]:
-        least = ranges[f"least {column}"].cast(values.dtype)
-        greatest = ranges[f"greatest {column}"].cast(values.dtype)
-        inside = between(values, least, greatest)
-        inside = inside.filter(pl.Series(self._may_hold(column, inside), dtype=pl.Boolean))
-        if inside.is_empty():
-            return np.zeros(ranges.height, dtype=np.bool_)
-        first = inside.search_sorted(least, side="left")
-        last = inside.search_sorted(greatest, side="right")
-        # A block of NULL only has no bounds.
-        found: npt.NDArray[np.bool_] = ((last > first) & least.is_not_null()).to_numpy()
+    def _open(self) -> None:
+        self._ranges = pl.read_ipc_stream(io.BytesIO(base64.b64decode(self._metadata[_RANGES])))
+        for name, packed in self._metadata.items():
+            if name.startswith(_FILTER.encode()):
+                column = name.decode().removeprefix(_FILTER)
+                self._filters[column] = np.frombuffer(base64.b64decode(packed), dtype=np.uint8)
+        self._metadata.clear()
+
+    def _blocks(self, ranges: pl.DataFrame, column: str, keys: Keys) -> npt.NDArray[np.bool_]:
+        found = np.zeros(ranges.height, dtype=np.bool_)
+        bounds = self._bounds_of(ranges, column, keys.values.dtype)
+        first = np.searchsorted(keys.sortable, bounds.least, side="left")
+        stop = np.searchsorted(keys.sortable, bounds.greatest, side="right")
+        low, high = int(first.min(initial=len(keys))), int(stop.max(initial=0))
+        if low < high:
+            held = self._may_hold(column, keys.hashes[low:high])
+            before = np.concatenate(([0], np.cumsum(held)))
+            found[bounds.blocks] = before[stop - low] > before[first - low]
         return found
 
-    def _may_hold(self, column: str, values: pl.Series) -> npt.NDArray[np.bool_]:
-        packed = np.frombuffer(base64.b64decode(self._metadata[(_FILTER + column).encode()]), dtype=np.uint8)
-        places = _places(values, len(packed) * 8)
+    def _bounds_of(self, ranges: pl.DataFrame, column: str, kind: pl.DataType) -> _Bounds:
+        """In the type in which they are compared with keys."""
+        if (column, kind) not in self._bounds:
+            known = ranges[f"least {column}"].is_not_null()
+            least, greatest = (
+                _sortable(ranges[f"{end} {column}"].filter(known).cast(kind)) for end in ("least", "greatest")
+            )
+            self._bounds[column, kind] = _Bounds(np.flatnonzero(known.to_numpy()), least, greatest)
+        return self._bounds[column, kind]
+
+    def _may_hold(self, column: str, hashes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        packed = self._filters[column]
+        places = _places(hashes, len(packed) * 8)
         found: npt.NDArray[np.bool_] = ((packed[places >> 3] >> (7 - (places & 7)) & 1) == 1).all(axis=0)
         return found
 
@@ -136,16 +202,21 @@ def between(values: pl.Series, least: pl.Series, greatest: pl.Series) -> pl.Seri
     return values.filter(values.is_between(least.min(), greatest.max()))
 
 
+def _sortable(values: pl.Series) -> Sortable:
+    """Values without NULL as NumPy searches them: texts as objects, which Python orders by code points and
+    so as Polars orders their bytes."""
+    return values.to_physical().to_numpy()
+
+
 def _filter(values: pl.Series) -> Bits:
     bits = np.zeros(max(8, -(-len(values) * _BITS_PER_VALUE // 8) * 8), dtype=np.bool_)
-    bits[_places(values, len(bits)).reshape(-1)] = True
+    bits[_places(hash_tasks(values, _HASHES), len(bits)).reshape(-1)] = True
     return np.packbits(bits)
 
 
-def _places(values: pl.Series, bits: int) -> npt.NDArray[np.int64]:
+def _places(hashes: npt.NDArray[np.int64], bits: int) -> npt.NDArray[np.int64]:
     """The bits of each value, one column per value: two hashes make all of them (Kirsch, Mitzenmacher, ESA
     2006, section 2). Equal values of two types have equal bits, as they belong to the same task."""
-    hashes = hash_tasks(values, _HASHES)
     first, step = hashes & (2**31 - 1), (hashes >> 31) | 1
     places: npt.NDArray[np.int64] = (first + np.arange(_PROBES)[:, np.newaxis] * step) % bits
     return places

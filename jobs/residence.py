@@ -4,8 +4,11 @@ The limit of a topology is shared out evenly among its partitions, so it holds h
 worked on at the same time. It bounds stored tuples: what a task has mapped or copied of them at one
 moment. The batch in hand, its results, Python and Spark are not part of it.
 
-A share is used in quarters, because a piece that is joined, and runs that are merged, may be there three
-times: as mapped, in the order that the work needs, and as Arrow or Polars wants them.
+On one host runs are merged beside the batches (`merging`), which gets a share of its own.
+
+A share is used in fifths, because a piece that is joined, and runs that are merged, may be there three
+times: as mapped, in the order that the work needs, and as Arrow or Polars wants them. One fifth is for
+indexes of runs, which stay opened, and half of one for the step that finds the piece.
 """
 
 from __future__ import annotations
@@ -21,11 +24,12 @@ from jobs.rules import RuleIndex
 from optimizer.errors import InputError, Place
 
 SMALLEST_SHARE_BYTES = 256 * 1024
-"""Of one partition. With less, more time would go into opening runs than into reading them."""
+"""Of a limit, for each partition. With less, more time would go into opening runs than into reading them."""
 COPIES = 3
 """How often a part of the state is in memory while it is worked on, at most. A piece also has
-the step that found it beside it, half as large, and the index of a run, a third."""
-_PARTS = COPIES + 1
+beside it the step that found it, half as large, indexes that stay open, as large, and the index of a run, a
+third."""
+_PARTS = COPIES + 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +66,13 @@ def limit_of(index: RuleIndex, share_bytes: int | None) -> Limit | None:
     return Limit(share_bytes, {store.id: searched_columns(index, store) for store in index.graph.stores})
 
 
-def share(limit_bytes: int | None, partitions: int) -> int | None:
+def share(limit_bytes: int | None, partitions: int, merging: bool = False) -> int | None:
     """What each of the partitions may hold, in bytes; None for any amount.
 
-    >>> share(4 << 20, 4)
-    1048576
+    With `merging` somebody merges runs beside them and may hold as much.
+
+    >>> share(4 << 20, 4), share(5 << 20, 4, merging=True)
+    (1048576, 1048576)
 
     Raises `InputError` if that would be too little to work with.
     """
@@ -79,4 +85,4 @@ def share(limit_bytes: int | None, partitions: int) -> int | None:
             f"{limit_bytes} bytes for {partitions} partitions",
             f"at least {partitions * SMALLEST_SHARE_BYTES}, which is {SMALLEST_SHARE_BYTES} for each",
         )
-    return limit_bytes // partitions
+    return limit_bytes // (partitions + merging)

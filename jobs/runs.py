@@ -34,6 +34,7 @@ import pyarrow.fs as pafs
 from pydantic import TypeAdapter
 
 from jobs.durable import make_durable
+from jobs.open_indexes import OpenIndexes
 from jobs.run_cache import RunCache
 from optimizer.errors import InputError, Place
 
@@ -107,6 +108,8 @@ class StateRoot:
         self.local = isinstance(self.filesystem, pafs.LocalFileSystem)
         self.fetched_bytes = 0
         """Of runs that this process has read and another host had written."""
+        self.indexes = OpenIndexes()
+        """Of runs that this process has looked into under a memory limit."""
         self._cache = None if self.local else RunCache(root)
         self._base = base
         self._opened: OrderedDict[str, pl.DataFrame] = OrderedDict()

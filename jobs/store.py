@@ -71,7 +71,8 @@ class PartitionState:
 
     Arguments: the state's root; the task's number; the batch; the runs of the last commit by
     store id, of all partitions or of this one; when to compact; the runs that earlier levels of this
-    batch have inserted in this partition; how much of the state may be in memory.
+    batch have inserted in this partition; how much of the state may be in memory; whether `compact` does
+    anything, or somebody else merges runs (`merging`).
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class PartitionState:
         policy: CompactionPolicy | None = None,
         inserted: Sequence[RunRef] = (),
         limit: Limit | None = None,
+        merges: bool = True,
     ) -> None:
         self.root = state_root(root)
         self.partition = partition
@@ -91,6 +93,7 @@ class PartitionState:
         if limit is not None:
             self.policy = replace(self.policy, most_bytes=limit.part_bytes)
         self.limit = limit
+        self._merges = merges
         self.peak_resident_bytes = 0
         """The most that was in memory of the state at one moment, under a limit; not known without one."""
         self._runs = {
@@ -148,7 +151,7 @@ class PartitionState:
         if self.limit is None:
             yield self.scan_all(runs)
             return
-        for piece in pieces(self.root, runs, columns, sought, self.limit.part_bytes):
+        for piece in pieces(self.root, runs, columns, sought, self.limit.part_bytes, self.limit.part_bytes):
             self._holds(piece.bytes * COPIES + piece.beside_bytes)
             yield piece.frame
             del piece
@@ -177,10 +180,32 @@ class PartitionState:
 
         Tuples that have expired are left out. Runs that `evict` names are not merged.
         """
+        group = self.mergeable(store, watermark_us) if self._merges else ()
+        return self.merge(group, store, times, watermark_us, level) if group else Compacted((), (), 0)
+
+    def mergeable(self, store: GraphStore, watermark_us: int | None) -> tuple[RunRef, ...]:
+        """Neighbouring committed runs that repay being merged, none of which `evict` names; or none."""
         gone = set(self.evict(store, watermark_us).dropped)
-        group = self._group(store, [run for run in self._runs.get(store.id, ()) if run not in gone])
-        if not group:
-            return Compacted((), (), 0)
+        return self._group(store, [run for run in self._runs.get(store.id, ()) if run not in gone])
+
+    def merge(
+        self,
+        group: tuple[RunRef, ...],
+        store: GraphStore,
+        times: Sequence[str],
+        watermark_us: int | None,
+        level: int,
+    ) -> Compacted:
+        """Write the tuples of some runs as one run, without those that have expired.
+
+        Args:
+            group: runs of the store in this partition, at least one.
+            store, times: as for `insert`.
+            watermark_us: the topology's, microseconds since 1970; None before there is one.
+            level: at which it happens, 0 between batches.
+        Raises:
+            FileNotFoundError: a run is not there.
+        """
         kept = self._together(group)
         rows = kept.height
         for time, keep in zip(times, _oldest(store, watermark_us), strict=True):
@@ -199,10 +224,11 @@ class PartitionState:
         return Compacted((run,), group, expired)
 
     def _together(self, group: Sequence[RunRef]) -> pl.DataFrame:
-        if self.limit is None:
-            return pl.concat([self.scan(run) for run in group], how="diagonal")
-        self._holds(sum(run.bytes for run in group) * COPIES)
-        return pl.concat([self.root.read(run, keep=False) for run in group], how="diagonal")
+        if self.limit is not None:
+            self._holds(sum(run.bytes for run in group) * COPIES)
+        # Not kept open: they are not read again, and other threads of whoever merges may use the root.
+        frames = [pl.DataFrame(pl.from_arrow(self.root.map(run).table)) for run in group]
+        return pl.concat(frames, how="diagonal")
 
     def _holds(self, size: int) -> None:
         self.peak_resident_bytes = max(self.peak_resident_bytes, size)
