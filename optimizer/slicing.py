@@ -6,7 +6,8 @@ equations 1 to 5, read for stages: a tuple that is sent costs one unit for every
 T_s, times the hops), and the pairs that it forms cost what evaluating them takes (T_j), divided by the tasks
 that share them. A broadcast shares the pairs evenly and reaches all N tasks. Wide slices reach few tasks,
 but leave the pairs to few; narrow ones share them out and reach as many tasks as the broadcast. A batch that
-spans more event time than a window touches many slices at once, so then few wide slices keep all tasks busy.
+spans more event time than a window touches many slices at once, so then few wide slices keep all tasks busy:
+see `busiest_share`.
 """
 
 from __future__ import annotations
@@ -15,9 +16,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 
+import numpy as np
+import numpy.typing as npt
+
 from optimizer.digest import digest
 from optimizer.fanout import fanout, reach_us
-from optimizer.graph import Estimate, GraphStore, Grid, PhysicalGraph, ProbeRule, Rule, Slices, StoreRule
+from optimizer.graph import (
+    Estimate,
+    GraphStore,
+    Grid,
+    Grids,
+    PhysicalGraph,
+    ProbeRule,
+    Rule,
+    Slices,
+    StoreRule,
+)
 from optimizer.problem import Options, Solution, Status
 
 PAIR = 0.005
@@ -27,6 +41,10 @@ LEAST_GAIN = 0.1
 """Of a store's broadcasts, the share that slices have to save; estimates are no better than that."""
 _MOST_PER_TASK = 4
 """Slices of one retention per task that are tried: more send more and balance hardly better."""
+_PHASES = 8
+"""Places of the first boundary that the busiest task's share is averaged over."""
+_MANY_PER_TASK = 32
+"""Slices at work per task from which on the busiest task has less than a 32nd more than the others."""
 
 
 def choose_slices(
@@ -73,7 +91,7 @@ def slice_all(graph: PhysicalGraph, slices: Slices) -> PhysicalGraph:
         {
             store.id: slices
             for store in graph.stores
-            if _can_be_sliced(store) and not isinstance(store.partitioning, Grid)
+            if _can_be_sliced(store) and not isinstance(store.partitioning, Grid | Grids)
         },
     )
 
@@ -169,10 +187,58 @@ def _cost(store: GraphStore, slices: Slices, probe: _Probe, batch_s: float) -> f
     assert store.retention_us[0] is not None
     width = slices.width_us(store.retention_us[0])
     reached = store.tasks if probe.reach_us is None else min(store.tasks, probe.reach_us / width + 1.0)
-    # Slices that the partners of a batch's tuples lie in; the busiest task has one more than its share.
-    busy = max(1.0, (probe.window_us + batch_s * 1e6) / width)
-    share = min(1.0, ceil(busy / store.tasks) / busy)
+    share = busiest_share(width, probe.window_us, batch_s * 1e6, store.tasks)
     return probe.tuples_per_second * reached + probe.evaluation * store.tasks * share
+
+
+def busiest_share(width: float, window: float, batch: float, tasks: int) -> float:
+    """The busiest task's part of the pairs that a batch forms, when slices are dealt out to tasks in turn.
+
+    A stored tuple meets those of the batch that are newer, by at most the window. So pairs lie over the
+    stored tuples' event time like a trapezoid: they become more from a window before the batch on for as long
+    as the shorter of window and batch lasts, and fewer towards the end of the batch. A slice has the part of
+    it that it covers. Where boundaries are when a batch comes is chance: the mean over places is returned.
+
+    >>> [round(busiest_share(width, 8.0, 2.0, 4), 3) for width in (8.0, 4.0, 2.0)]
+    [0.746, 0.495, 0.25]
+
+    Args:
+        width: event time that a slice spans; all three times have the same unit.
+        window: how much older than a tuple of the batch a partner may be.
+        batch: event time that a batch spans.
+        tasks: of the store.
+
+    Source: PSP, section 5.5, where slices are ages of tuples and all of them at work for every tuple.
+    """
+    longer, shorter = max(window, batch), min(window, batch)
+    busy = (window + batch) / width
+    if busy >= _MANY_PER_TASK * tasks:
+        return 1.0 / tasks
+    if busy == 0.0:
+        return 1.0
+    begins = (np.arange(_PHASES) + 0.5) / _PHASES
+    rounds = ceil((busy + 1.0) / tasks)
+    boundaries = width * (np.arange(rounds * tasks + 1) - begins[:, None])
+    parts = np.diff(_pairs_before(boundaries, longer, shorter), axis=1)
+    by_task = parts.reshape(_PHASES, rounds, tasks).sum(axis=1)
+    return float(by_task.max(axis=1).mean())
+
+
+def _pairs_before(times: npt.NDArray[np.float64], longer: float, shorter: float) -> npt.NDArray[np.float64]:
+    """The part of a batch's pairs whose stored tuples are from before each time since the first of them.
+
+    Args:
+        times: event times.
+        longer: the longer one of window and batch.
+        shorter: the other one.
+    """
+    if shorter == 0.0:
+        return np.clip(times / longer, 0.0, 1.0)
+    rise, level, fall, end = (
+        np.maximum(times - begin, 0.0) ** 2 / 2 for begin in (0.0, shorter, longer, longer + shorter)
+    )
+    found: npt.NDArray[np.float64] = (rise - level - fall + end) / (longer * shorter)
+    return found
 
 
 def _cost_of_probes(graph: PhysicalGraph) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from optimizer.catalog import Catalog
@@ -13,7 +14,7 @@ from optimizer.fanout import reach_us
 from optimizer.graph import GraphStore, PhysicalGraph, ProbeRule, Slices
 from optimizer.plan import plan
 from optimizer.problem import Options
-from optimizer.slicing import slice_all, with_slices
+from optimizer.slicing import busiest_share, slice_all, with_slices
 from optimizer.sql import parse_query
 from optimizer.statistics import DefaultStatistics, FixedStatistics, LayeredStatistics
 from optimizer.stream import Stream
@@ -81,9 +82,10 @@ def test_a_long_batch_keeps_all_tasks_busy_with_wide_slices() -> None:
     cheap = replace(NEAR, cost_us=0.1)
     counts = [
         slices_of(planned(COSTLY, rate=10.0, batch_s=batch_s, functions=(cheap,)))
-        for batch_s in (0.0, 10.0, 50.0, 150.0)
+        for batch_s in (0.0, 10.0, 20.0, 50.0, 80.0, 150.0)
     ]
-    assert counts == [None, 4, 2, 1]
+    # With a batch of one window half of the pairs are with a third of the slices at work.
+    assert counts == [None, None, 4, 3, 2, 1]
 
 
 def test_dearer_pairs_are_shared_by_more_tasks() -> None:
@@ -93,6 +95,40 @@ def test_dearer_pairs_are_shared_by_more_tasks() -> None:
         for cost_us in (0.01, 0.1, 10.0)
     ]
     assert counts == [1, 3, None]
+
+
+@pytest.mark.parametrize(
+    ("width", "window", "batch", "tasks"),
+    [
+        (8.0, 8.0, 2.0, 4),
+        (2.0, 8.0, 2.0, 4),
+        (3.0, 8.0, 2.0, 4),
+        (2.5, 10.0, 10.0, 16),
+        (4.0, 8.0, 16.0, 4),
+        (1.5, 8.0, 0.1, 3),
+        (5.0, 0.1, 20.0, 3),
+    ],
+)
+def test_the_busiest_tasks_share_is_that_of_counted_pairs(
+    width: float, window: float, batch: float, tasks: int
+) -> None:
+    step = 0.05
+    new = np.arange(0.0, batch, step)
+    stored = np.arange(-window, batch, step)
+    older = new[:, None] - stored
+    pairs = ((older > -step / 2) & (older < window - step / 2)).sum(axis=0)
+    shares = []
+    for begin in np.linspace(0.0, width, 50, endpoint=False):
+        task = np.floor((stored + step / 2 - begin) / width).astype(int) % tasks
+        shares.append(np.bincount(task, pairs).max() / pairs.sum())
+    assert busiest_share(width, window, batch, tasks) == pytest.approx(np.mean(shares), abs=0.02)
+
+
+def test_the_busiest_task_of_one_has_everything_and_of_many_slices_an_even_share() -> None:
+    assert busiest_share(3.0, 8.0, 2.0, 1) == pytest.approx(1.0)
+    assert busiest_share(1.0, 0.0, 0.0, 4) == 1.0
+    assert busiest_share(0.001, 8.0, 0.0, 4) == 0.25
+    assert busiest_share(8.0 / 127, 8.0, 0.0, 4) == pytest.approx(0.25, rel=1 / 31)
 
 
 @pytest.mark.parametrize(("text", "why"), [(HASHED, "an equality routes"), (FOR_EVER, "time has no end")])
