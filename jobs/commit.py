@@ -18,9 +18,9 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from jobs.durable import sync
+from jobs.layouts import StoreLayout
 from jobs.runs import RunRef
 from jobs.sinks.parquet import OutputFile
-from jobs.slices import Layout
 from jobs.urls import read_bytes
 from optimizer.errors import InputError, Place
 
@@ -60,8 +60,8 @@ class StoreState:
     """The stored columns, `input.column`."""
     filter: str = ""
     """A digest of the conditions under which tuples are stored."""
-    layout: Layout | None = None
-    """Of a store that is cut into slices of event time."""
+    layout: StoreLayout | None = None
+    """Of a store that is cut into slices of event time, or has tuples under another number of tasks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ import pyarrow as pa
 from jobs.emission import emit
 from jobs.expressions.screen import staged
 from jobs.failed_calls import FailedCalls
+from jobs.layouts import NO_LAYOUTS, Layouts
 from jobs.message import ARRIVAL, LATE, Message, Result
 from jobs.rules import index_of
 from jobs.sending import send
-from jobs.slices import NO_LAYOUTS, Layouts
 from optimizer.graph import PhysicalGraph
 
 DEAD_LETTERS = pa.schema(

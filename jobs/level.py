@@ -10,13 +10,15 @@ import polars as pl
 
 from jobs.emission import emit
 from jobs.failed_calls import FailedCalls
-from jobs.message import ARRIVAL, EVERY_TASK, LATE, ORDINAL, Message, Result, ordinal
+from jobs.layouts import NO_LAYOUTS, Layouts
+from jobs.message import ARRIVAL, EVERY_TASK, LATE, ORDINAL, Message, Result, column_name, ordinal
 from jobs.probe import Tables, TooMany, probe
+from jobs.routing import hash_tasks
 from jobs.rules import RuleIndex, index_of
 from jobs.runs import RunRef
 from jobs.sending import send, sent_columns
 from jobs.slice_routing import touched_by
-from jobs.slices import NO_LAYOUTS, Layouts
+from jobs.spread import Spread
 from jobs.store import PartitionState
 from optimizer.graph import Edge, GraphStore, PhysicalGraph
 
@@ -206,9 +208,16 @@ def _stored(index: RuleIndex, edge: Edge, frame: pl.DataFrame) -> pl.DataFrame:
 def _counted(
     index: RuleIndex, edge: Edge, frame: pl.DataFrame, state: PartitionState, layouts: Layouts
 ) -> int:
-    """How many of the tuples that arrived here count here; of slices' copies only one does, in one task."""
-    if edge.kind == "slices" and edge.id in index.probe_edges:
+    """How many of the tuples that arrived here count here; of the copies of one that asks several tasks,
+    because of slices or of older numbers of tasks, only one does."""
+    if edge.id not in index.probe_edges:
+        return frame.height
+    if edge.kind == "slices":
         return touched_by(index, edge, frame, layouts).counted_in(state.partition)
+    if edge.kind == "group_by" and isinstance(layouts.get(edge.target), Spread):
+        assert edge.key is not None
+        placed = hash_tasks(frame[column_name(edge.key)], index.stores[edge.target].tasks)
+        return int((placed == state.partition).sum())
     return frame.height
 
 

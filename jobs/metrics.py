@@ -13,6 +13,7 @@ from jobs.commit import BatchCounts, QueryState
 from jobs.level import EdgeWork, StoreWork
 from jobs.runs import RunRef
 from jobs.sinks.parquet import OutputFile
+from jobs.spread import in_first_copy
 from jobs.stage import ARRIVALS_PER_TASK, Answers, Arrived, Tail, TaskReport
 from optimizer.fanout import fanout
 from optimizer.graph import PhysicalGraph, SourceRule
@@ -228,7 +229,10 @@ def counts(
         accepted={name: stream.accepted for name, stream in gathered.streams.items()},
         edges={edge: work.tuples for edge, work in gathered.edges.items()},
         rules=gathered.rules,
-        held={store.id: by_task[store.id].total() // store.copies for store in graph.stores},
+        held={
+            s.id: sum(rows for task, rows in by_task[s.id].items() if in_first_copy(s, task))
+            for s in graph.stores
+        },
         fullest=gathered.fullest,
         fullest_held={store: max(tasks.values(), default=0) for store, tasks in by_task.items()},
         oldest_us=min((time for run in gathered.added for time in run.min_times_us), default=None),
@@ -246,11 +250,12 @@ def state_bytes(runs: Iterable[RunRef]) -> int:
 
 
 def held(graph: PhysicalGraph, runs: Mapping[str, Sequence[RunRef]]) -> dict[str, tuple[int, int, list[int]]]:
-    """Per store: tuples, bytes, and tuples per task."""
+    """Per store: tuples, bytes, and tuples per task; of these there may be more than the plan has, while
+    tuples lie under an older number of tasks."""
     answer = {}
     for store in graph.stores:
         mine = runs.get(store.id, ())
-        per_task = [0] * store.tasks
+        per_task = [0] * max(store.tasks, *(run.partition + 1 for run in mine), 1)
         for run in mine:
             per_task[run.partition] += run.rows
         answer[store.id] = (sum(per_task), state_bytes(mine), per_task)

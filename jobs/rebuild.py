@@ -16,13 +16,14 @@ import polars as pl
 
 from jobs.checkpoint import Checkpoint
 from jobs.expressions import compile_expression
+from jobs.layouts import Layouts, spread_of
 from jobs.level import work
 from jobs.message import ARRIVAL, EVERY_TASK, LATE, Message
 from jobs.residence import limit_of
 from jobs.rules import RuleIndex, index_of
 from jobs.runs import RunRef
 from jobs.sending import send
-from jobs.slices import Layouts
+from jobs.spread import in_first_copy
 from jobs.store import CompactionPolicy, PartitionState, state_root
 from optimizer.graph import PhysicalGraph, ProbeRule, SourceRule, StoreRule
 
@@ -49,7 +50,7 @@ def rebuild(
     feeding = feeding_part(graph, frozenset(wanted))
     index = index_of(feeding)
     runs: dict[str, tuple[RunRef, ...]] = {store: tuple(held) for store, held in stored.items()}
-    tasks = max(store.tasks for store in graph.stores)
+    tasks = max(max(spread_of(store, layouts).counts(store)) for store in graph.stores)
     limit = limit_of(index_of(graph), share_bytes)
     made: dict[str, list[RunRef]] = {store: [] for store in wanted}
     for step, (low, high) in enumerate(_steps(graph, stored)):
@@ -144,8 +145,7 @@ def _start(
         parts = [
             root.read(run, keep=not bounded).filter(pl.col(ARRIVAL).is_between(low, high, closed="left"))
             for run in stored[held.id]
-            # A store in several copies has one of them in its first tasks.
-            if run.partition < held.tasks // held.copies and run.min_arrival < high and run.max_arrival >= low
+            if in_first_copy(held, run.partition) and run.min_arrival < high and run.max_arrival >= low
         ]
         if not parts:
             continue

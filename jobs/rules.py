@@ -71,6 +71,7 @@ class RuleIndex:
         """Edges whose tuples are already in the task that they are for: the sending probe's store and
         the receiving store have as many tasks and are partitioned by values that are equal."""
         self.marks_late = any(query.marks_late for query in graph.queries)
+        self._staying_under: dict[frozenset[str], frozenset[str]] = {}
 
     def time_column(self, canonical_input: str) -> Column:
         """The event-time column of an input."""
@@ -89,6 +90,24 @@ class RuleIndex:
         rule = self.rules[edge.origin]
         assert not isinstance(rule, StoreRule)
         return rule.input if isinstance(rule, SourceRule) else rule.start
+
+    def staying_under(self, spread: frozenset[str]) -> frozenset[str]:
+        """The edges of `staying` that still are, while the tuples of the stores `spread` lie under several
+        numbers of tasks: what is found in such a store may be found in any task, and so may its partners."""
+        if not spread:
+            return self.staying
+        if spread not in self._staying_under:
+            self._staying_under[spread] = frozenset(
+                edge
+                for edge in self.staying
+                if not {self._origin_store(edge), self.edges[edge].target} & spread
+            )
+        return self._staying_under[spread]
+
+    def _origin_store(self, edge: str) -> str:
+        rule = self.rules[self.edges[edge].origin]
+        assert isinstance(rule, ProbeRule), "only what a probe has found is in a task already"
+        return rule.store
 
     def _stays(self, edge: Edge) -> bool:
         rule = self.rules[edge.origin]

@@ -12,6 +12,7 @@ import polars as pl
 
 from jobs.message import ARRIVAL
 from jobs.runs import RunRef, StateRoot
+from jobs.spread import in_first_copy
 from jobs.stage import ARRIVALS_PER_TASK, MOST_TASKS
 from optimizer.expression import Column, Expression, columns_of
 from optimizer.graph import PhysicalGraph, ProbeRule, SourceRule
@@ -49,9 +50,11 @@ def sample_streams(
         names = {
             f"{stored.input}.{name}": name for name in stored.columns if wanted is None or name in wanted
         }
-        # A store in several copies is read in one of them.
-        tasks = store.tasks // store.copies
-        mine = [run for run in runs.get(store.id, ()) if run.max_arrival >= first and run.partition < tasks]
+        mine = [
+            run
+            for run in runs.get(store.id, ())
+            if run.max_arrival >= first and in_first_copy(store, run.partition)
+        ]
         step = max(1, -(-sum(run.rows for run in mine) // ROWS))
         parts = []
         for run in mine:

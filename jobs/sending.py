@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import polars as pl
 
+from jobs.layouts import NO_LAYOUTS, Layouts, spread_of, spread_stores
 from jobs.message import ARRIVAL, EVERY_TASK, LATE, Message, column_name
 from jobs.routing import grid_parts, hash_tasks, split, spread_tasks
 from jobs.rules import RuleIndex, edge_columns
 from jobs.slice_routing import send_to_slices
-from jobs.slices import NO_LAYOUTS, Layouts
+from jobs.spread import asked_tasks
 from optimizer.expression import Column
 from optimizer.graph import Edge
+
+_Way: TypeAlias = tuple[str, Column | None, tuple[int, ...], tuple[int, bool] | None, bool, bool]
+"""What edges that place tuples alike have in common: kind, key, numbers of tasks, shape of a grid and which
+side of it, whether NULL is left out, whether tuples stay in their task."""
 
 
 def send(
@@ -24,9 +30,11 @@ def send(
 ) -> list[Message]:
     """Messages with the rows of `frame` for each of the edges.
 
-    `task` is the task that sends, of the stores; None for a source. `layouts` are the batch's, of
-    stores that are cut into slices. Where an edge's key is equal to the
-    one by which the tuples came here, they stay in the task, and nothing is hashed or moved.
+    `task` is the task that sends, of the stores; None for a source. `layouts` are the batch's. Where
+    an edge's key is equal to the one by which the tuples came here, they stay in the task, and nothing is
+    hashed or moved. A probe of a store whose number of tasks has changed is sent to the task of its key
+    under each number of which tuples are left, once to each task; what all tasks are to have, to all tasks
+    under the largest.
 
     `frame` has the columns of all the edges, named `input.column`, and the position columns.
     Edges that place tuples alike share one split and its bodies, which have the columns of all of them:
@@ -34,7 +42,8 @@ def send(
     probes a NULL key is not sent, because it equals nothing.
     """
     messages: list[Message] = []
-    splits: dict[tuple[str, Column | None, int, tuple[int, bool] | None, bool, bool], list[Edge]] = {}
+    splits: dict[_Way, list[Edge]] = {}
+    staying = index.staying_under(spread_stores(layouts))
     for edge_id in edge_ids:
         edge = index.edges[edge_id]
         if edge.kind == "slices":
@@ -43,16 +52,18 @@ def send(
                 body = part[wanted].to_arrow(compat_level=pl.CompatLevel.oldest())
                 messages.append(Message(edge.id, to, body))
             continue
-        tasks = index.stores[edge.target].tasks
+        store = index.stores[edge.target]
         only_probes = edge.id not in index.store_edges
+        counts = spread_of(store, layouts).counts(store) if only_probes else (store.tasks,)
         key = edge.key if edge.kind == "group_by" else None
         # Only where there are NULLs do such edges carry other tuples than the rest.
         drop_nulls = only_probes and key is not None and frame[column_name(key)].null_count() > 0
-        stays = edge_id in index.staying
+        stays = edge_id in staying
         # Of a grid, tuples that probe go elsewhere than those to keep.
-        grid = (index.stores[edge.target].copies, only_probes) if edge.kind == "grid" else None
-        splits.setdefault((edge.kind, key, tasks, grid, drop_nulls, stays), []).append(edge)
-    for (kind, key, tasks, grid, drop_nulls, stays), edges in splits.items():
+        grid = (store.copies, only_probes) if edge.kind == "grid" else None
+        splits.setdefault((edge.kind, key, counts, grid, drop_nulls, stays), []).append(edge)
+    for (kind, key, counts, grid, drop_nulls, stays), edges in splits.items():
+        tasks = counts[0]
         wanted = list(dict.fromkeys(name for edge in edges for name in sent_columns(index, edge)))
         rows = frame
         if key is not None and drop_nulls:
@@ -63,7 +74,14 @@ def send(
                 messages.extend(Message(edge.id, target, body) for edge in edges for target in targets)
             continue
         if kind == "all":
-            parts = [(EVERY_TASK, rows)] if rows.height else []
+            if rows.height:
+                body = rows[wanted].to_arrow(compat_level=pl.CompatLevel.oldest())
+                everyone = (EVERY_TASK,) if len(counts) == 1 else range(max(counts))
+                messages.extend(Message(edge.id, target, body) for edge in edges for target in everyone)
+            continue
+        if len(counts) > 1 and key is not None:
+            asking, placed = asked_tasks(rows[column_name(key)], counts)
+            parts = split(rows[wanted][asking], placed, max(counts))
         elif tasks == 1:
             parts = [(0, rows)] if rows.height else []
         elif stays and task is not None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from jobs.layouts import Layouts, slices_of
 from jobs.message import EVERY_TASK, column_name
 from jobs.routing import split
 from jobs.rules import RuleIndex
-from jobs.slices import Layouts, Numbers, Touched, layout_of, slice_numbers, touched
+from jobs.slices import Numbers, Touched, slice_numbers, touched
 from optimizer.graph import Edge, ProbeRule
 
 
@@ -24,7 +25,7 @@ def send_to_slices(
     store = index.stores[edge.target]
     if edge.id in index.store_edges:
         (time,) = index.stored_times(store)
-        numbers = slice_numbers(layout_of(store, layouts), _microseconds(rows[time]))
+        numbers = slice_numbers(slices_of(store, layouts), _microseconds(rows[time]))
         return split(rows, numbers % store.tasks, store.tasks)
     if rows.is_empty():
         return []
@@ -51,7 +52,7 @@ def touched_by(index: RuleIndex, edge: Edge, rows: pl.DataFrame, layouts: Layout
     oldest = np.max(np.stack(list(times.values())), axis=0) - window
     limits = [times[name] + after for name in rule.bound if (after := windows[name]) is not None]
     newest = np.min(np.stack(limits), axis=0) if limits else None
-    return touched(layout_of(store, layouts), oldest, newest, store.tasks)
+    return touched(slices_of(store, layouts), oldest, newest, store.tasks)
 
 
 def _microseconds(times: pl.Series) -> Numbers:

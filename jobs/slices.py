@@ -7,23 +7,20 @@ new segment begins behind the newest event time that was seen, what is stored st
 lies, and the segments before it are forgotten once nothing of their time is kept. Numbers only grow with
 event time, so the slices that a stretch of event time touches are those from its beginning's to its end's.
 
-Every task of a batch must use the same layouts. The driver derives them from the last manifest
-(`layouts_of`), so a batch that is worked on again has the same ones.
-
 Source: PSP (Wang, Rundensteiner, EDBT 2009), sections 3 (slices) and 6 (count-based smoothing, and the
 passive one of its two ways of relocation).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from optimizer.graph import GraphStore, PhysicalGraph, Slices
+from optimizer.graph import GraphStore, Slices
 
 if TYPE_CHECKING:
     from jobs.commit import Manifest, StoreState
@@ -61,11 +58,6 @@ class Layout:
     """Newest event time of the stream then; None before the first look."""
 
 
-Layouts: TypeAlias = Mapping[str, Layout]
-"""By the store's id. A store that is not in it has the slices of its plan."""
-NO_LAYOUTS: Layouts = {}
-
-
 def first_layout(store: GraphStore) -> Layout:
     """The slices with which a store begins: those of the plan, counted from 1970.
 
@@ -76,11 +68,6 @@ def first_layout(store: GraphStore) -> Layout:
     """
     width = _planned_us(store)
     return Layout((Segment(0, width, 0),), width)
-
-
-def layout_of(store: GraphStore, layouts: Layouts) -> Layout:
-    known = layouts.get(store.id)
-    return first_layout(store) if known is None else known
 
 
 def slice_numbers(layout: Layout, times_us: Numbers) -> Numbers:
@@ -132,33 +119,18 @@ def touched(layout: Layout, oldest_us: Numbers, newest_us: Numbers | None, tasks
     return Touched(first, np.clip(last - first + 1, 0, tasks), tasks)
 
 
-def layouts_of(
-    graph: PhysicalGraph, previous: Manifest | None, batch: int, epoch_batches: int
-) -> dict[str, Layout]:
-    """The layouts under which a batch is worked on, by the store's id.
-
-    They are looked at again at the first batch of an epoch, and when the plan asks for another width.
+def continued(
+    store: GraphStore, layout: Layout, state: StoreState, previous: Manifest, epoch_begins: bool
+) -> Layout:
+    """The layout of the next batch: looked at again when an epoch begins or the plan asks for another width,
+    it has the width that fits the newest arrivals, for event times that are still to come.
 
     Args:
+        state: of the store.
         previous: the manifest that the batch starts from.
-        batch: its number.
-        epoch_batches: batches of an epoch.
     """
-    layouts = {}
-    for store in graph.stores:
-        if isinstance(store.partitioning, Slices):
-            state = previous.stores.get(store.id) if previous is not None else None
-            if previous is None or state is None or state.layout is None:
-                layouts[store.id] = first_layout(store)
-            elif batch % epoch_batches == 0 or state.layout.planned_us != _planned_us(store):
-                layouts[store.id] = _continued(store, state.layout, state, previous)
-            else:
-                layouts[store.id] = state.layout
-    return layouts
-
-
-def _continued(store: GraphStore, layout: Layout, state: StoreState, previous: Manifest) -> Layout:
-    """The layout with the width that fits the newest arrivals, for event times that are still to come."""
+    if not epoch_begins and layout.planned_us == _planned_us(store):
+        return layout
     stream = previous.streams.get(store.inputs[0].stream)
     newest = None if stream is None else stream.max_event_time_us
     if newest is None:
@@ -213,8 +185,3 @@ def _planned_us(store: GraphStore) -> int:
     assert isinstance(store.partitioning, Slices)
     assert store.retention_us[0] is not None, "slices have a retention: see optimizer.validate"
     return store.partitioning.width_us(store.retention_us[0])
-
-
-def with_layouts(stores: Mapping[str, StoreState], layouts: Layouts) -> dict[str, StoreState]:
-    """The stores' states with the layouts under which a batch was worked on."""
-    return {store: replace(state, layout=layouts.get(store)) for store, state in stores.items()}

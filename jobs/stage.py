@@ -22,13 +22,13 @@ from pyspark import TaskContext
 from jobs.commit import read_manifest
 from jobs.exchange import Outbox, Row, sort_rows
 from jobs.ingest import Ingested, ingest
+from jobs.layouts import StoreLayout
 from jobs.level import EdgeWork, StoreWork, work
 from jobs.message import Result
 from jobs.residence import limit_of
 from jobs.rules import index_of
 from jobs.runs import RunRef
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, OutputFile, result_folder, write_hidden
-from jobs.slices import Layout
 from jobs.sources.descriptor import Descriptor
 from jobs.sources.read import Raw, read
 from jobs.store import PartitionState, state_root
@@ -69,8 +69,8 @@ class BatchContext:
     """How many combinations a step may make in a task before the batch is given up; None for any number."""
     share_bytes: int | None = None
     """How much of the stores each partition may have in memory; None for any amount."""
-    layouts: tuple[tuple[str, Layout], ...] = ()
-    """Of stores that are cut into slices of event time, by the store's id."""
+    layouts: tuple[tuple[str, StoreLayout], ...] = ()
+    """Of stores that do not lie as the plan alone says, by the store's id: see `layouts`."""
 
 
 @dataclass(frozen=True, slots=True)

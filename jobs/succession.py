@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from jobs.checkpoint import Change
 from jobs.commit import BatchFigures, Manifest, QueryState, StoreState, StreamState
+from jobs.layouts import Layouts, with_layouts
 from jobs.metrics import Gathered, counts, latencies_ms, newest, state_bytes
 from jobs.runs import RunRef
-from jobs.slices import Layouts, with_layouts
 from jobs.sources.planner import PlannedBatch
 from jobs.switch import store_filters, stored_columns
 from jobs.watermarks import Watermarks
@@ -38,7 +38,7 @@ def successor(
         unused: runs of the last commit that `previous` does not list.
         graph, change: the plan of the batch.
         epoch: the batch's.
-        planned, watermarks, layouts, gathered: what it read, under which watermarks and slices, and what its
+        planned, watermarks, layouts, gathered: what it read, under which watermarks and layouts, and what its
             tasks reported.
         started_us, committed_us: wall clock, microseconds since 1970.
         moved: stored tuples that a switch of plans has copied.

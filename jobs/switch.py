@@ -2,7 +2,8 @@
 
 Stores are matched by id. One that both plans have goes on as it is, provided it holds what the new
 plan needs of it; a new base store of a stream that is stored already is filled from what is there,
-placed anew; runs that nobody uses any more are dropped with the batch's commit. The result is an
+placed anew, unless it only differs in its number of tasks: then the tuples stay where they lie
+(`spread`). Runs that nobody uses any more are dropped with the batch's commit. The result is an
 interim manifest under which the first batch of the new plan works, so a crash in the middle
 leaves the old plan's manifest as it was.
 
@@ -21,6 +22,7 @@ import polars as pl
 
 from jobs.checkpoint import Change, Checkpoint
 from jobs.commit import Manifest, QueryState, StoreState, StreamState, write_manifest
+from jobs.layouts import Layouts, StoreLayout, spread_of
 from jobs.message import ARRIVAL, LATE
 from jobs.metrics import newest
 from jobs.migration import can_migrate, migrate
@@ -30,6 +32,7 @@ from jobs.routing import Tasks, grid_columns, hash_tasks, split, spread_tasks
 from jobs.rules import index_of
 from jobs.runs import RunRef, new_attempt, run_path
 from jobs.slices import first_layout, slice_numbers
+from jobs.spread import in_first_copy, taken_over
 from jobs.store import run_figures, state_root
 from optimizer.expression import Column
 from optimizer.graph import GraphStore, Grid, PhysicalGraph, ProbeRule, Slices, SourceRule, StoreRule
@@ -77,37 +80,34 @@ def switch(
             )
     missing = [store for store in new.stores if store.id not in kept]
     using = {store.id for store in new.stores}
-    root, moved = state_root(checkpoint.state), 0
+    moved = 0
     for store in missing:
         if not store.is_base:
             continue
-        source = _best_source(before, old, store, columns[store.id], filters[store.id])
+        source = _best_source(before, old, store, columns[store.id], filters[store.id], using)
+        layout = _first_layout(store)
         if source is None:
             kept[store.id] = ()
             seen = before.streams.get(store.inputs[0].stream, StreamState()).max_event_time_us
             start = None if seen is None else seen + 1
         else:
             held = next(s for s in old.stores if s.id == source)
-            unused = source not in using and set(before.stores[source].columns) == set(columns[store.id])
-            if unused and limit is None and can_migrate(held, store):
+            free = source not in using and set(before.stores[source].columns) == set(columns[store.id])
+            filled = _filled(checkpoint, before, held, new, store, batch, limit, free=free)
+            kept[store.id], layout = filled.runs, filled.layout
+            moved += filled.moved
+            if filled.empties:
                 using.add(source)
-                done = migrate(root, runs.get(source, ()), held, store, _times(new, store), batch)
-                kept[store.id], sent = done.runs, done.sent
-            else:
-                once = [r for r in runs.get(source, ()) if r.partition < held.tasks // held.copies]
-                kept[store.id] = _replaced(checkpoint, once, new, store, batch, limit)
-                sent = sum(run.rows for run in kept[store.id])
-            moved += sent
             start = newest(before.stores[source].complete_from_us, _kept_from(before, old, store, source))
         states[store.id] = StoreState(
             columns=columns[store.id],
             filter=filters[store.id],
             complete_from_us=start,
-            layout=first_layout(store) if isinstance(store.partitioning, Slices) else None,
+            layout=layout,
         )
     intermediate = [store for store in missing if not store.is_base]
     if intermediate:
-        layouts = {name: state.layout for name, state in states.items() if state.layout is not None}
+        layouts = _layouts(states)
         wanted = [store.id for store in intermediate]
         made = rebuild(checkpoint, new, kept, wanted, batch, layouts, share_bytes)
         for store in intermediate:
@@ -225,10 +225,24 @@ def _kept_from(
     return starts
 
 
+def _layouts(states: Mapping[str, StoreState]) -> Layouts:
+    return {name: state.layout for name, state in states.items() if state.layout is not None}
+
+
+def _first_layout(store: GraphStore) -> StoreLayout | None:
+    return first_layout(store) if isinstance(store.partitioning, Slices) else None
+
+
 def _best_source(
-    before: Manifest, old: PhysicalGraph, store: GraphStore, columns: tuple[str, ...], condition: str
+    before: Manifest,
+    old: PhysicalGraph,
+    store: GraphStore,
+    columns: tuple[str, ...],
+    condition: str,
+    using: set[str],
 ) -> str | None:
-    """The old base store of the same stream from which `store` can be filled, the widest first."""
+    """The old base store of the same stream from which `store` can be filled, the widest first; of equally
+    wide ones that whose tuples may stay where they lie, because nobody else is `using` them."""
     wanted = store.inputs[0]
     fitting = [
         held
@@ -240,11 +254,50 @@ def _best_source(
         and _serves(before.stores[held.id], columns, condition)
     ]
 
-    def reach(held: GraphStore) -> tuple[bool, int, str]:
+    def reach(held: GraphStore) -> tuple[bool, int, bool, str]:
         retention = held.retention_us[0]
-        return (retention is not None, -(retention or 0), held.id)
+        stays = held.id not in using and held.partitioning == store.partitioning
+        return (retention is not None, -(retention or 0), not stays, held.id)
 
     return min(fitting, key=reach).id if fitting else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """A new base store's tuples, from an old one."""
+
+    runs: tuple[RunRef, ...]
+    moved: int
+    """Tuples that were copied."""
+    layout: StoreLayout | None
+    empties: bool
+    """True if runs of the old store are among them, so that no other store can have them."""
+
+
+def _filled(
+    checkpoint: Checkpoint,
+    before: Manifest,
+    held: GraphStore,
+    new: PhysicalGraph,
+    store: GraphStore,
+    batch: int,
+    limit: Limit | None,
+    *,
+    free: bool,
+) -> _Filled:
+    """The tuples of `held` for `store`: where they lie, migrated, or all of them anew; the former two only if
+    `held` is `free`, of no use to anybody else."""
+    root, stored = state_root(checkpoint.state), before.runs_by_store().get(held.id, ())
+    older = spread_of(held, _layouts(before.stores))
+    spread = taken_over(held, older, store, stored) if free else None
+    if spread is not None:
+        return _Filled(tuple(replace(run, store=store.id) for run in stored), 0, spread, True)
+    if free and limit is None and not older.older and can_migrate(held, store):
+        done = migrate(root, stored, held, store, _times(new, store), batch)
+        return _Filled(done.runs, done.sent, _first_layout(store), True)
+    once = [run for run in stored if in_first_copy(held, run.partition)]
+    written = _replaced(checkpoint, once, new, store, batch, limit)
+    return _Filled(written, sum(run.rows for run in written), _first_layout(store), False)
 
 
 def _replaced(

@@ -40,13 +40,13 @@ from jobs.exchange import (
     remove_orphans,
 )
 from jobs.ingest import DEAD_LETTERS
+from jobs.layouts import Layouts, layouts_of
 from jobs.metrics import Gathered, gather
 from jobs.placement import Placement
 from jobs.residence import share
 from jobs.round import Round
 from jobs.session import local_slots
 from jobs.sinks.parquet import hidden_path, remove_hidden, show, write_schemas
-from jobs.slices import Layout, layouts_of
 from jobs.sources.datasource import FORMAT, MillraceSource, read_planned
 from jobs.sources.descriptor import Descriptor
 from jobs.sources.planner import PlannedBatch
@@ -113,7 +113,7 @@ class _Attempt:
     """What it started from: the last commit, or an interim manifest behind a switch of plans."""
     base: Switched | None
     watermarks: Watermarks
-    layouts: Mapping[str, Layout]
+    layouts: Layouts
     gathered: Gathered
 
 

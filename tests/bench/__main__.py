@@ -77,7 +77,7 @@ def _ajoin_sharing(folder: Path, scale: float, repeat: int, command: str) -> Non
 
 def _ajoin_adhoc(folder: Path, scale: float, repeat: int, command: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
-        ajoin.run_adhoc(Path(scratch), scale, repeat, command).write(folder)
+        ajoin.run_adhoc(folder, Path(scratch), scale, repeat, command).write(folder)
 
 
 def _trees(folder: Path, scale: float, repeat: int, command: str) -> None:

@@ -29,7 +29,8 @@ _COLUMNS = {
     "deployed_s_p95": "deployed p95, s",
     "switches": "switches",
     "planning_s": "planning, s",
-    "sustained": "sustained, %",
+    "changing_tuples_per_second": "meanwhile, tuples/s",
+    "busy": "busy, %",
     "latency_ms_p50": "p50, ms",
     "latency_ms_p99": "p99, ms",
     "idle_cores": "idle, % of a core",
@@ -98,7 +99,7 @@ def _number(name: str, value: float | None) -> str:
         return "–"
     if name.endswith("_bytes"):
         return f"{value / 1e6:,.0f}"
-    if name in ("idle_cores", "sustained"):
+    if name in ("idle_cores", "busy"):
         return f"{100 * value:.1f}"
     return (
         f"{value:,.2f}"

@@ -86,11 +86,13 @@ class Live:
     def graph(self, method: str, *queries: str) -> dict[str, Any]:
         return self.graph_with(method, {}, *queries)
 
-    def graph_with(self, method: str, instead: Mapping[str, str], *queries: str) -> dict[str, Any]:
+    def graph_with(
+        self, method: str, instead: Mapping[str, str], *queries: str, tasks: int = 2
+    ) -> dict[str, Any]:
         """A plan in which some queries have the text of others, by name."""
         texts = {query.name: query for query in self.workload.queries}
         wanted = [replace(texts[instead.get(name, name)], name=name) for name in sorted(queries)]
-        made = plan(wanted, self.workload.catalog, method=method, retain="everything", tasks=2)
+        made = plan(wanted, self.workload.catalog, method=method, retain="everything", tasks=tasks)
         return json.loads(made.graph.to_json())
 
     def start(

@@ -14,6 +14,7 @@ import pytest
 
 from jobs.commit import CommitLog
 from jobs.protocol import AnyEvent, BatchCompleted, Deploy, Stop
+from jobs.spread import Spread
 from tests.runtime.live import BEGIN, PATIENCE_S, Live, RedisServer, write_live_workload
 
 _R, _S, _T = "r [RANGE 20 SECONDS]", "s [RANGE 20 SECONDS]", "t [RANGE 20 SECONDS]"
@@ -23,6 +24,10 @@ QUERIES = {
     "changing": f"SELECT r.n AS rn, s.n AS sn FROM {_R}, {_S} WHERE r.a = s.b",
     "changed": f"SELECT r.n AS rn, s.n AS sn FROM {_R}, {_S} WHERE r.a = s.b + 1",
     "three": f"SELECT r.n AS rn, s.n AS sn, t.n AS tn FROM {_R}, {_S}, {_T} WHERE r.a = s.a AND s.b = t.b",
+    "keyed": "SELECT r.n AS rn, s.n AS sn, t.n AS tn FROM r [RANGE 2 SECONDS], s [RANGE 2 SECONDS], "
+    "t [RANGE 2 SECONDS] WHERE r.a = s.a AND s.a = t.b",
+    "near": "SELECT r.n AS rn, s.n AS sn FROM r [RANGE 2 SECONDS], s [RANGE 2 SECONDS] "
+    "WHERE r.a < s.b AND s.b < r.a + 2",
 }
 TWENTY_SECONDS = 2000
 """In numbers of tuples, which are 10 ms apart."""
@@ -54,10 +59,15 @@ def live(tmp_path: Path) -> Iterator[Live]:
 
 
 def deploy(
-    live: Live, plan_id: str, *queries: str, method: str = "greedy", instead: Mapping[str, str] | None = None
+    live: Live,
+    plan_id: str,
+    *queries: str,
+    method: str = "greedy",
+    instead: Mapping[str, str] | None = None,
+    tasks: int = 2,
 ) -> BatchCompleted:
     """Deploy and return what the first batch under the plan says."""
-    live.send(Deploy(plan_id=plan_id, graph=live.graph_with(method, instead or {}, *queries)))
+    live.send(Deploy(plan_id=plan_id, graph=live.graph_with(method, instead or {}, *queries, tasks=tasks)))
     live.wait_for(lambda e: e.type == "plan_switched" and e.plan_id == plan_id)
     first = live.wait_for(lambda e: e.type == "batch" and e.plan_id == plan_id)
     assert isinstance(first, BatchCompleted)
@@ -164,6 +174,45 @@ def test_queries_come_change_and_go(live: Live, tmp_path: Path, killed: bool) ->
     # What no batch runs under again is forgotten.
     assert len(list((tmp_path / "checkpoint" / "changes").iterdir())) == 1
     assert len(list((tmp_path / "checkpoint" / "plans").iterdir())) == 1
+
+
+def test_numbers_of_tasks_change_and_no_tuple_moves(live: Live, tmp_path: Path) -> None:
+    queries, log = ("keyed", "near"), CommitLog(tmp_path / "checkpoint")
+
+    def numbers_of_tasks() -> set[tuple[int, ...]]:
+        """Of all stores, those under which tuples lie besides the plan's."""
+        last = log.last()
+        assert last is not None
+        assert last.figures.moved == 0
+        layouts = [state.layout or Spread() for state in last.stores.values()]
+        return {tuple(o.tasks for o in layout.older) for layout in layouts if isinstance(layout, Spread)}
+
+    options = ("--parallelism", "4")
+    live.start("run-1", "plan-1", live.graph_with("flat", {}, *queries, tasks=1), options=options)
+    live.produce(100)
+    live.wait_for_tuples("rst")
+    deploy(live, "plan-2", *queries, method="flat", tasks=4)
+    assert numbers_of_tasks() == {(1,)}
+    live.produce(20)
+    live.wait_for_tuples("rst")
+    deploy(live, "plan-3", *queries, method="flat", tasks=2)
+    assert numbers_of_tasks() == {(1, 4)}
+    # It dies while tuples lie under three numbers of tasks.
+    live.produce(20)
+    assert live.signal(signal.SIGKILL) == -signal.SIGKILL
+    live.start("run-2", "plan-3", live.graph_with("flat", {}, *queries, tasks=2), options=options)
+    settle(live, tmp_path, "rst")
+    # A window later the older ones are forgotten.
+    for _ in range(3):
+        live.produce(70)
+        settle(live, tmp_path, "rst")
+    assert numbers_of_tasks() == {()}
+    live.send(Stop(mode="drain"))
+    assert live.wait_until_ended() == 0
+    for query in queries:
+        expected = live.expected(query)
+        assert len(expected) > 1000
+        same(live.found(query), expected)
 
 
 def check_answers(live: Live, at: Moments) -> None:

@@ -1,4 +1,5 @@
-"""Queries that come, and go, while tuples arrive: how long a request takes, and what it does to results."""
+"""Queries that come, and go, while tuples arrive: how long a request takes, what it does to results, and how
+many tuples the topology takes in meanwhile and afterwards."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +29,8 @@ LIFE_S = 5.0
 """Of a query in the second scenario."""
 CHANGING_S = 20.0
 """In the second scenario, how long queries come."""
-_SETTLED_S = 5.0
-"""Measured after the last change, with nothing changing."""
+BURST_S = 40
+"""Event time of the tuples that are offered at once after the last change."""
 _PACE_S = 0.05
 _TASKS = 2
 
@@ -48,6 +49,8 @@ class Case:
     leaving: bool = False
     afresh: bool = False
     """True plans every set of queries from nothing, as if no plan were in use."""
+    coming_s: float = CHANGING_S
+    """In the second scenario, how long queries come."""
 
     @property
     def name(self) -> str:
@@ -57,7 +60,16 @@ class Case:
 
     @property
     def queries(self) -> int:
-        return round(self.per_second * CHANGING_S) if self.leaving else self.parallel
+        return max(2, round(self.per_second * self.coming_s)) if self.leaving else self.parallel
+
+    def scaled(self, scale: float) -> Case:
+        """The case with so many times as many queries, at the same pace.
+
+        >>> Case(Template(3, 0.5), per_second=5, parallel=100).scaled(0.1).queries
+        10
+        """
+        parallel = self.parallel if self.leaving else max(2, round(self.parallel * scale))
+        return replace(self, parallel=parallel, coming_s=self.coming_s * scale)
 
     def wanted(self, elapsed_s: float) -> tuple[range, bool]:
         """The queries that should run so long after the first request, and whether that will change.
@@ -93,26 +105,30 @@ def subject(case: Case) -> Subject:
         (out / "plan.json").write_text(planner.plan(range(1)).graph.to_json())
         with RunningTopology(out, out / "plan.json", TRIGGER_MS) as topology:
             topology.wait_until(topology.has_started, "the start")
-            with _produced(topology, streams) as sent:
+            with _produced(topology, streams) as offered:
                 topology.wait_until(lambda: topology.accepted() > 0, "the first tuples")
                 requests, plans = _ask(case, planner, topology)
                 topology.wait_until(lambda: _switched(topology, plans), f"a switch to plan {plans}")
-                settled_from, offered_before = time.time(), sum(sent.values())
-                time.sleep(_SETTLED_S)
-                offered = sum(sent.values()) - offered_before
-            events = topology.events()
-        switches = [event for event in events if isinstance(event, PlanSwitched)]
-        batches = [event for event in events if isinstance(event, BatchCompleted)]
-        began = requests[0].asked_at
-        changing = [batch for batch in batches if began <= batch.at.timestamp() < settled_from]
-        settled = [batch for batch in batches if batch.at.timestamp() >= settled_from]
+            topology.wait_until(lambda: topology.has_read(offered.last), "an end of the tuples that waited")
+            read = len(topology.events())
+            for stream in streams:
+                offered.send(topology, stream, RATE * BURST_S)
+            topology.wait_until(lambda: topology.has_read(offered.last), "an end of the burst")
+            before, after = topology.events()[:read], topology.events()[read:]
+        switches = [event for event in before if isinstance(event, PlanSwitched)]
+        began, ended = requests[0].asked_at, switches[-1].at.timestamp()
+        batches = [event for event in before if isinstance(event, BatchCompleted)]
+        changing = [batch for batch in batches if began <= batch.at.timestamp() <= ended]
+        burst = [event for event in after if isinstance(event, BatchCompleted)]
         p50, p95 = np.quantile(_deployed_after_s(requests, switches), (0.5, 0.95))
         return {
+            "tuples_per_second": sum(b.tuples_in for b in burst) / sum(b.seconds for b in burst),
             "deployed_s_p50": float(p50),
             "deployed_s_p95": float(p95),
             "latency_ms_p50": _latency_ms(changing, 0.5),
             "latency_ms_p99": _latency_ms(changing, 0.99),
-            "sustained": sum(batch.tuples_in for batch in settled) / offered,
+            "changing_tuples_per_second": sum(b.tuples_in for b in changing) / (ended - began),
+            "busy": sum(b.seconds for b in changing) / (ended - began),
             "switches": len(switches),
             "planning_s": planner.seconds,
         }
@@ -184,10 +200,26 @@ def _latency_ms(batches: Sequence[BatchCompleted], share: float) -> float:
     return float(weighted_quantiles(np.array(each, dtype=float), weights, (share,))[0])
 
 
+class _Offered:
+    """What was sent of each stream."""
+
+    def __init__(self, streams: Sequence[str]) -> None:
+        self.rows = dict.fromkeys(streams, 0)
+        self.last: dict[str, str] = {}
+        """The last entry's id."""
+
+    def send(self, topology: RunningTopology, stream: str, rows: int) -> None:
+        """So many further tuples, in one entry."""
+        if rows:
+            table = workload.table(stream, self.rows[stream], rows, RATE)
+            self.last[stream] = topology.send(stream, table)
+            self.rows[stream] += rows
+
+
 @contextmanager
-def _produced(topology: RunningTopology, streams: Sequence[str]) -> Iterator[Mapping[str, int]]:
-    """Offers `RATE` tuples per second of each stream inside the block; yields how many there were."""
-    sent = dict.fromkeys(streams, 0)
+def _produced(topology: RunningTopology, streams: Sequence[str]) -> Iterator[_Offered]:
+    """Offers `RATE` tuples per second of each stream inside the block; yields what there was."""
+    offered = _Offered(streams)
     ending = threading.Event()
 
     def produce() -> None:
@@ -195,13 +227,12 @@ def _produced(topology: RunningTopology, streams: Sequence[str]) -> Iterator[Map
         while not ending.wait(_PACE_S):
             due = int((time.monotonic() - began) * RATE)
             for stream in streams:
-                topology.send(stream, workload.table(stream, sent[stream], due - sent[stream], RATE))
-                sent[stream] = due
+                offered.send(topology, stream, due - offered.rows[stream])
 
     producer = threading.Thread(target=produce, name="producer")
     producer.start()
     try:
-        yield sent
+        yield offered
     finally:
         ending.set()
         producer.join()

@@ -10,19 +10,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.bench.ajoin import adhoc, sharing
-from tests.bench.ajoin.adhoc import Case
+from tests.bench.ajoin.adhoc import BURST_S, Case
 from tests.bench.ajoin.workload import Template
 from tests.bench.curves import Panel, draw
 from tests.bench.measurement import Measured, Report
 from tests.bench.subjects import measure_in_turns
 
 _SIMILAR = 0.5
-CASES = (
-    *(Case(Template(3, _SIMILAR), rate, min(100, 20 * rate)) for rate in (1, 5, 20)),
-    *(Case(Template(ways, _SIMILAR), 5, 50) for ways in (2, 4, 5)),
-    *(Case(Template(3, _SIMILAR), rate, round(rate * adhoc.LIFE_S), leaving=True) for rate in (1, 5, 20)),
-    Case(Template(3, _SIMILAR), 5, 100, afresh=True),
-)
+_USUAL = Template(3, _SIMILAR)
+COMING = tuple(Case(_USUAL, rate, min(100, 20 * rate)) for rate in (1, 5, 20))
+LEAVING = tuple(Case(_USUAL, rate, round(rate * adhoc.LIFE_S), leaving=True) for rate in (1, 5, 20))
+WAYS = tuple(Case(Template(ways, _SIMILAR), 5, 50) for ways in (2, 3, 4, 5))
+AFRESH = Case(_USUAL, 5, 100, afresh=True)
 
 
 def run_sharing(folder: Path, scratch: Path, scale: float, repeat: int, command: str) -> Report:
@@ -60,11 +59,28 @@ def run_sharing(folder: Path, scratch: Path, scale: float, repeat: int, command:
     return Report("ajoin-sharing", scale, command, measured, _sharing_notes(measured), plots=tuple(plots))
 
 
-def run_adhoc(scratch: Path, scale: float, repeat: int, command: str) -> Report:
-    """Queries that come and go; a smaller scale runs fewer cases. Arguments as for `run_sharing`."""
-    cases = CASES[:: max(1, round(1 / scale))]
-    measured = measure_in_turns("ajoin-adhoc", [adhoc.subject(case) for case in cases], scratch, repeat)
-    return Report("ajoin-adhoc", scale, command, measured, _ADHOC)
+def run_adhoc(folder: Path, scratch: Path, scale: float, repeat: int, command: str) -> Report:
+    """Queries that come and go. Arguments as for `run_sharing`, but `scale` is of the number of queries."""
+    axes: dict[str, tuple[str, tuple[Case, ...]]] = {
+        "sc1": ("queries that come per second (SC1)", COMING),
+        "sc2": ("queries that come, and go, per second (SC2)", LEAVING),
+        "ways": ("streams per query (5 per second, SC1)", WAYS),
+    }
+    subjects = {case: adhoc.subject(case.scaled(scale)) for _, cases in axes.values() for case in cases}
+    subjects[AFRESH] = adhoc.subject(AFRESH.scaled(scale))
+    measured = measure_in_turns("ajoin-adhoc", list(subjects.values()), scratch, repeat)
+    by_name = {m.subject: m for m in measured}
+    plots = []
+    for name, (axis, cases) in axes.items():
+        done = [(case, by_name[subjects[case].name]) for case in cases]
+        done = [(case, m) for case, m in done if m.runs]
+        panels = [
+            Panel(label, [[run[figure] for run in m.runs] for _, m in done]) for label, figure in _PLOTTED
+        ]
+        values = [case.template.ways if cases is WAYS else case.per_second for case, _ in done]
+        if done:
+            plots.append(draw(folder, f"ajoin-adhoc-{name}", axis, values, panels, log=False))
+    return Report("ajoin-adhoc", scale, command, measured, _ADHOC, plots=tuple(plots))
 
 
 def _sharing_notes(measured: Sequence[Measured]) -> tuple[str, ...]:
@@ -79,6 +95,11 @@ def _sharing_notes(measured: Sequence[Measured]) -> tuple[str, ...]:
     )
 
 
+_PLOTTED = (
+    ("deployed p50, s", "deployed_s_p50"),
+    ("deployed p95, s", "deployed_s_p95"),
+    ("burst, tuples/s", "tuples_per_second"),
+)
 _ADHOC = (
     f"A running topology with a trigger of {adhoc.TRIGGER_MS} ms under a real Redis, {adhoc.RATE} tuples/s "
     "of each of twice as many streams as a query has. One query runs at the beginning; the newest set of "
@@ -86,6 +107,9 @@ _ADHOC = (
     f"stay. SC2: each goes after {adhoc.LIFE_S:.0f} s, for {adhoc.CHANGING_S:.0f} s. *From nothing* plans "
     "every set of queries as if no plan were in use.",
     "*Deployed* is from a request, to add or to remove, until the plan that heeds it is in force; *p50* and "
-    "*p99* are the results' latency while queries come and go; *sustained* is what was taken in after the "
-    "last change, as a share of what was offered.",
+    "*p99* are the results' latency while queries come and go, from the first request to the switch that "
+    "heeds the last one. *Meanwhile* is what was taken in then, of the streams that some query reads, and "
+    "*busy* the share of that time in which a batch was being worked on. *Tuples/s* is what the topology "
+    f"takes in when it has more to do than it can, behind the last request: {BURST_S} s of every stream, "
+    "offered at once.",
 )

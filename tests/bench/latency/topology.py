@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -35,6 +35,8 @@ class RunningTopology:
 
     def __init__(self, folder: Path, plan: Path, trigger_ms: int = TRIGGER_MS) -> None:
         self._folder, self._plan, self._trigger_ms = folder, plan, trigger_ms
+        self._events: list[AnyEvent] = []
+        self._read_until = "0-0"
         self._server = RedisServer(folder)
 
     def __enter__(self) -> RunningTopology:
@@ -67,12 +69,13 @@ class RunningTopology:
         self._log.close()
         self._server.stop()
 
-    def send(self, stream: str, rows: pa.Table) -> None:
-        """One entry with these tuples; they arrive now."""
+    def send(self, stream: str, rows: pa.Table) -> str:
+        """One entry with these tuples, whose id is returned; they arrive now."""
         body = io.BytesIO()
         with pa.ipc.new_stream(body, rows.schema) as writer:
             writer.write_table(rows)
-        self._client.xadd(stream_key(stream), {"arrow": body.getvalue()})
+        entry: bytes = self._client.xadd(stream_key(stream), {"arrow": body.getvalue()})  # type: ignore[assignment]
+        return entry.decode()
 
     def deploy(self, plan_id: str, graph: PhysicalGraph) -> None:
         """Asks for another plan from the next batch on."""
@@ -90,6 +93,13 @@ class RunningTopology:
     def accepted(self) -> int:
         """Tuples that committed batches have accepted."""
         return sum(stream.accepted for batch in self.batches() for stream in batch.streams.values())
+
+    def has_read(self, last: Mapping[str, str]) -> bool:
+        """True if, of the streams that the newest batch knows, all entries up to these ids have been read."""
+        batches = self.batches()
+        return bool(batches) and all(
+            metrics.position == last[stream] for stream, metrics in batches[-1].streams.items()
+        )
 
     def wait_until(self, condition: Callable[[], bool], what: str) -> None:
         """Until the condition is true; `what` names it in the error."""
@@ -110,8 +120,11 @@ class RunningTopology:
 
     def events(self) -> list[AnyEvent]:
         """All that it said so far, oldest first."""
-        entries = self._client.xrange(events_key(_NAME))
-        return [EVENTS.validate_json(fields[b"message"]) for _, fields in entries]  # type: ignore[union-attr]
+        # Whoever waits asks again and again; with a hundred queries an event has tens of kilobytes.
+        for entry, fields in self._client.xrange(events_key(_NAME), min=f"({self._read_until}"):  # type: ignore[union-attr]
+            self._events.append(EVENTS.validate_json(fields[b"message"]))
+            self._read_until = entry.decode()
+        return list(self._events)
 
     def _processes(self) -> list[psutil.Process]:
         driver = psutil.Process(self._process.pid)

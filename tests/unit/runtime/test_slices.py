@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.commit import BatchFigures, Manifest, StoreState, StreamState
+from jobs.layouts import layouts_of
 from jobs.message import ARRIVAL, EVERY_TASK, column_name
 from jobs.rules import index_of
 from jobs.runs import RunRef
 from jobs.sending import send
-from jobs.slices import MOST_CHANGE, Layout, Segment, first_layout, layouts_of, slice_numbers, touched
+from jobs.slices import MOST_CHANGE, Layout, Segment, first_layout, slice_numbers, touched
 from optimizer.catalog import Catalog
 from optimizer.graph import PhysicalGraph, Slices
 from optimizer.plan import plan
@@ -190,6 +191,7 @@ def layout_after(graph: PhysicalGraph, previous: Manifest | None, batch: int = 0
         layout for store, layout in layouts_of(graph, previous, batch, 4).items()
         if next(s for s in graph.stores if s.id == store).inputs[0].stream == "s"
     ]  # fmt: skip
+    assert isinstance(layout, Layout)
     return layout
 
 

@@ -27,8 +27,9 @@ import jobs.stage
 from jobs.checkpoint import Change, Checkpoint, Identity
 from jobs.commit import Manifest
 from jobs.exchange import REPORT, Row, open_reports
+from jobs.layouts import Layouts, layouts_of, spread_stores
 from jobs.metrics import Gathered, gather
-from jobs.slices import Layouts, layouts_of
+from jobs.slices import Layout
 from jobs.sources.descriptor import FileRange
 from jobs.sources.planner import PlannedBatch
 from jobs.stage import BatchContext, IngestStage, LevelStage
@@ -204,10 +205,13 @@ class TopologyMachine(RuleBasedStateMachine):
         previous = before if base is None else base.manifest
         watermarks = Watermarks.of(graph, previous, batch, None, 0)
         layouts = layouts_of(graph, previous, batch, EPOCH)
-        if layouts:
+        slices = [layout for layout in layouts.values() if isinstance(layout, Layout)]
+        if slices:
             event("slices of event time")
-        if any(len(layout.segments) > 1 for layout in layouts.values()):
+        if any(len(layout.segments) > 1 for layout in slices):
             event("slices whose boundaries moved")
+        if spread_stores(layouts):
+            event("tuples under older numbers of tasks")
         descriptors = []
         for stream in graph.streams:
             if rows := arriving[stream.name].height:
