@@ -14,8 +14,8 @@ from jobs.topology import Committed
 from optimizer.graph import PhysicalGraph
 
 
-def batch_completed(committed: Committed, run: str) -> BatchCompleted:
-    """Everything that the pages show about a batch."""
+def batch_completed(committed: Committed, run: str, *, limited: bool) -> BatchCompleted:
+    """Everything that the pages show about a batch; what was in memory is known only if that is `limited`."""
     manifest, graph, gathered = committed.manifest, committed.graph, committed.gathered
     holding = held(graph, manifest.runs_by_store())
     latencies = manifest.figures.latencies_ms
@@ -73,6 +73,7 @@ def batch_completed(committed: Committed, run: str) -> BatchCompleted:
             for edge, work in gathered.edges.items()
         },
         queries=queries,
+        resident_bytes=gathered.resident_bytes if limited else None,
     )
 
 

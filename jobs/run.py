@@ -269,7 +269,8 @@ class _Job:
             )
         gathered = committed.gathered
         self._outgoing.send_results(batch, committed.change.plan_id, gathered.tails, gathered.dead)
-        self._outgoing.send(batch_completed(committed, run))
+        limited = self._given.memory_limit is not None
+        self._outgoing.send(batch_completed(committed, run, limited=limited))
         if self._epochs is not None and (epoch := self._epochs.add(committed)) is not None:
             # The sample goes first: whoever has heard of the epoch finds it.
             self._outgoing.send(self._epochs.samples(committed, epoch, self._checkpoint.state))

@@ -44,6 +44,8 @@ class Families:
         self.unpublished_seconds = gauge(
             "topology_unpublished_seconds", "Since the oldest of them was committed, or 0."
         )
+        self.memory_limit = gauge("topology_memory_limit_bytes", "Of its stores; absent without a limit.")
+        self.resident = gauge("topology_batch_resident_bytes", "Most of the stores in memory, last batch.")
         self.late = gauge("stream_batch_late_tuples", "Late tuples of the last batch.", "stream")
         self.undecodable = gauge("stream_batch_undecodable_tuples", "Unreadable ones of it.", "stream")
         self.watermark = gauge("stream_watermark_timestamp_seconds", "The stream's watermark.", "stream")
@@ -114,6 +116,9 @@ def _add(families: Families, topology: Topology, live: LiveState) -> None:
         if light is not None and light.newest.verdict != Verdict.UNCHECKED:
             differs = light.newest.verdict == Verdict.DIFFERS
             families.differs.add_metric([name, one.query.name], 1.0 if differs else 0.0)
+    run = topology.current_run
+    if run is not None and run.memory_limit_bytes is not None:
+        families.memory_limit.add_metric([name], run.memory_limit_bytes)
     if live.heartbeat_at is not None:
         families.heartbeat.add_metric([name], live.heartbeat_at.timestamp())
     batch = live.batch
@@ -124,6 +129,8 @@ def _add(families: Families, topology: Topology, live: LiveState) -> None:
     families.tuples_in.add_metric([name], batch.tuples_in)
     if batch.backlog is not None:
         families.backlog.add_metric([name], batch.backlog)
+    if batch.resident_bytes is not None:
+        families.resident.add_metric([name], batch.resident_bytes)
     for stream, metrics in sorted(batch.streams.items()):
         families.late.add_metric([name, stream], metrics.late)
         families.undecodable.add_metric([name, stream], metrics.undecodable)

@@ -29,6 +29,8 @@ class Topology(models.Model):
     desired = models.CharField(max_length=7, choices=Desired.choices, default=Desired.STOPPED)
     method = models.CharField(max_length=20)
     trigger_ms = models.PositiveIntegerField()
+    memory_limit_bytes = models.PositiveBigIntegerField(null=True)
+    """How much of its stores may be in memory, from its job's next start on; None for any amount."""
 
     revision = models.PositiveIntegerField(default=0)
     revised_at = models.DateTimeField(null=True)
@@ -187,6 +189,8 @@ class Run(models.Model):
     """What the process was launched with."""
     sent_plan = models.ForeignKey(Plan, on_delete=models.PROTECT, null=True, related_name="+")
     """The last plan that it was told to run."""
+    memory_limit_bytes = models.PositiveBigIntegerField(null=True)
+    """The topology's, as the process was launched."""
     batch = models.BigIntegerField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)

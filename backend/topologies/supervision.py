@@ -174,7 +174,12 @@ def _launch(topology: Topology, last: Run | None, now: datetime) -> None:
     plan = topology.plan
     assert plan is not None  # `_should_launch` asked
     with transaction.atomic():
-        run = Run.objects.create(topology=topology, attempt=topology.failures + 1, plan=plan)
+        run = Run.objects.create(
+            topology=topology,
+            attempt=topology.failures + 1,
+            plan=plan,
+            memory_limit_bytes=topology.memory_limit_bytes,
+        )
         claimed = Topology.objects.filter(pk=topology.pk, current_run=last, desired=Desired.RUNNING).update(
             current_run=run
         )

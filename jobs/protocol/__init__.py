@@ -219,6 +219,9 @@ class BatchCompleted(Event):
     stores: dict[str, StoreMetrics]
     edges: dict[str, EdgeMetrics]
     queries: dict[str, QueryMetrics]
+    resident_bytes: int | None = None
+    """The most of the stores that was in memory at one moment, over all partitions at one level; None if the
+    job has no memory limit, when nobody counts."""
 
 
 class PlanSwitched(Event):

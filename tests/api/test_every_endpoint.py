@@ -144,6 +144,9 @@ TABLE: dict[tuple[str, str], Case] = {
     ("put", "/api/topologies/{name}/tasks/"): Case(
         202, OPERATORS, {"tasks": {"weather": 2}}, at={"name": "flights"}
     ),
+    ("put", "/api/topologies/{name}/memory/"): Case(
+        200, OPERATORS, {"memory_limit_bytes": 1 << 30}, at={"name": "flights"}
+    ),
     ("post", "/api/topologies/{name}/optimize/"): Case(202, OPERATORS, at={"name": "flights"}),
     ("post", "/api/topologies/{name}/restart/"): Case(202, OPERATORS, at={"name": "flights"}),
     ("post", "/api/topologies/{name}/start/"): Case(202, OPERATORS, at={"name": "flights"}),

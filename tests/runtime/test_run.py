@@ -20,6 +20,9 @@ QUERIES = {
     "t [RANGE 20 SECONDS] WHERE r.a = s.a AND s.b = t.b",
 }
 
+LIMIT_BYTES = 1 << 20
+"""Enough for two partitions to work with."""
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
@@ -58,10 +61,11 @@ def test_life_of_a_topology(server: int, tmp_path: Path, workload: Workload) -> 
     live.produce(200)
     live.wait_for_tuples("rst")
 
-    # Killed and started again, and told to finish what has arrived.
+    # Killed and started again, now with a bound on its memory, and told to finish what has arrived.
     assert live.signal(signal.SIGKILL) == -signal.SIGKILL
     live.produce(100)
-    live.start("run-2", "plan-3", live.graph("left-deep", "two", "three"))
+    limit = ("--memory-limit", str(LIMIT_BYTES))
+    live.start("run-2", "plan-3", live.graph("left-deep", "two", "three"), options=limit)
     live.wait_for(lambda e: e.type == "job_started" and e.run == "run-2")
     live.client.xadd(stream_key("r"), {"json": "{"})
     live.send(Stop(mode="drain"))
@@ -85,3 +89,7 @@ def test_life_of_a_topology(server: int, tmp_path: Path, workload: Workload) -> 
     assert (len(kept), letter.reason, letter.tuple, letter.cut) == (1, "not JSON", "{", False)  # type: ignore[arg-type]
     batches = [e for e in live.events() if e.type == "batch"]
     assert [e.batch for e in batches] == list(range(len(batches)))
+    assert {e.resident_bytes for e in batches if e.run == "run-1"} == {None}
+    bounded = [e.resident_bytes for e in batches if e.run == "run-2"]
+    assert bounded
+    assert 0 < max(bounded) <= LIMIT_BYTES

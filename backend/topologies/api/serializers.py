@@ -89,6 +89,7 @@ class RunSerializer(serializers.ModelSerializer[Run]):
             "pid",
             "host",
             "plan_id",
+            "memory_limit_bytes",
             "created_at",
             "started_at",
             "heartbeat_at",
@@ -131,6 +132,9 @@ class TopologySerializer(serializers.ModelSerializer[Topology]):
     queries = serializers.SerializerMethodField()
     streams = serializers.SerializerMethodField()
     plan_id = serializers.CharField(source="active_plan.plan_id", allow_null=True, default=None)
+    memory_limit_bytes = serializers.IntegerField(
+        allow_null=True, help_text="of what is stored, from the next start on; null: any amount"
+    )
     run = RunSerializer(source="current_run", allow_null=True)
     error = serializers.SerializerMethodField()
     restarts = serializers.IntegerField(source="failures")
@@ -145,6 +149,7 @@ class TopologySerializer(serializers.ModelSerializer[Topology]):
             "desired",
             "trigger_ms",
             "method",
+            "memory_limit_bytes",
             "queries",
             "streams",
             "plan_id",

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from backend.topologies.api import audit, consequences, scaling, views, words
+from backend.topologies.api import audit, consequences, memory, scaling, views, words
 
 urlpatterns = [
     path("topologies/", views.TopologyList.as_view()),
@@ -13,6 +13,7 @@ urlpatterns = [
     path("topologies/<name:name>/impact/", consequences.TopologyImpact.as_view()),
     path("topologies/<name:name>/alternatives/", consequences.TopologyAlternatives.as_view()),
     path("topologies/<name:name>/tasks/", scaling.TopologyTasks.as_view()),
+    path("topologies/<name:name>/memory/", memory.TopologyMemory.as_view()),
     path("topologies/<name:name>/audit/", audit.TopologyAudit.as_view()),
     path("queries/<key:pk>/allowance/", words.QueryAllowed.as_view()),
     path("queries/<key:pk>/pin/", words.QueryPinned.as_view()),

@@ -172,6 +172,9 @@ export const topologyTasks = async (name: string): Promise<TopologyTasks> =>
 /** @param tasks by stream; null leaves it to the load */
 export const setTasks = async (name: string, tasks: Record<string, number | null>): Promise<TopologyTasks> =>
   answered(await client.PUT("/api/topologies/{name}/tasks/", { params: { path: { name } }, body: { tasks } }));
+/** @param bytes of the stores that may be in memory, from the next start on; null for no limit */
+export const setMemoryLimit = async (name: string, bytes: number | null): Promise<TopologyDocument> =>
+  answered(await client.PUT("/api/topologies/{name}/memory/", { params: { path: { name } }, body: { memory_limit_bytes: bytes } }));
 /** @param topology null lets the optimizer decide */
 export const pinQuery = async (id: number, topology: string | null): Promise<Pin> =>
   answered(await client.PUT("/api/queries/{id}/pin/", { params: { path: { id: String(id) } }, body: { topology } }));

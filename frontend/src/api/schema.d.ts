@@ -812,6 +812,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/topologies/{name}/memory/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** @description How much of the stores may be in memory, from the next start of the job on. */
+        put: operations["set_topology_memory_limit"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/topologies/{name}/optimize/": {
         parameters: {
             query?: never;
@@ -1405,6 +1422,10 @@ export interface components {
             teams: string[];
             username: string;
         };
+        MemoryLimitRequest: {
+            /** @description from 67108864 to 70368744177664; null: no limit */
+            memory_limit_bytes: number | null;
+        };
         /**
          * @description * `now` - now
          *     * `drain` - drain
@@ -1704,6 +1725,7 @@ export interface components {
             readonly heartbeat_at: string | null;
             readonly host: string;
             readonly id: string;
+            readonly memory_limit_bytes: number | null;
             readonly pid: number | null;
             plan_id?: string | null;
             /** Format: date-time */
@@ -1937,6 +1959,8 @@ export interface components {
             readonly deployment: components["schemas"]["Deployment"];
             desired?: components["schemas"]["DesiredEnum"];
             readonly error: string | null;
+            /** @description of what is stored, from the next start on; null: any amount */
+            memory_limit_bytes: number | null;
             method: string;
             name: string;
             plan_id?: string | null;
@@ -3460,6 +3484,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Impact"];
+                };
+            };
+        };
+    };
+    set_topology_memory_limit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MemoryLimitRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Topology"];
                 };
             };
         };

@@ -10,6 +10,8 @@ import { useLoaded } from "../ui/useLoaded";
 import { useNow } from "../ui/useNow";
 import { AuditTrail } from "./AuditTrail";
 import { LiveTimeline } from "./BatchTimeline";
+import { limitText } from "./memoryLimit";
+import { MemoryForm } from "./MemoryForm";
 import { QueryPlacement } from "./QueryPlacement";
 import { RunLogTail } from "./RunLogTail";
 import { ScaleForm } from "./ScaleForm";
@@ -57,6 +59,7 @@ function TopologyJobs({ topology, topologies, operator, onDone }: Props): JSX.El
         <div><dt>batch</dt><dd>{run?.batch === null || run === null ? UNKNOWN : String(run.batch)}</dd></div>
         <div><dt>restarts</dt><dd>{count(topology.restarts)}</dd></div>
         <div><dt>queries</dt><dd>{count(topology.queries.length)}</dd></div>
+        <div title="How much of its stores may be in memory"><dt>memory limit</dt><dd>{limitText(topology.memory_limit_bytes)}</dd></div>
         <div><dt>process</dt><dd>{run?.pid === null || run === null ? UNKNOWN : `${run.pid} on ${run.host}`}</dd></div>
       </dl>
       {topology.error !== null && (
@@ -91,6 +94,7 @@ function TopologyJobs({ topology, topologies, operator, onDone }: Props): JSX.El
       <Opened summary="Batches by level">{() => <LiveTimeline topology={topology.name} triggerMs={topology.trigger_ms} />}</Opened>
       <Opened summary="Queries and where they run">{() => <QueryPlacement topology={topology} topologies={topologies} operator={operator} onDone={onDone} />}</Opened>
       <Opened summary="Scale">{() => <ScaleForm topology={topology.name} operator={operator} onDone={onDone} />}</Opened>
+      <Opened summary="Memory">{() => <MemoryForm topology={topology} operator={operator} onDone={onDone} />}</Opened>
       <AuditTrail topology={topology.name} />
     </article>
   );

@@ -44,6 +44,7 @@ export const batchCompleted = z.object({
   stores: z.record(z.string(), storeMetrics),
   edges: z.record(z.string(), edgeMetrics),
   queries: z.record(z.string(), queryMetrics),
+  resident_bytes: whole.nullish(),
 });
 
 const qError = z.object({ median: z.number(), max: z.number(), worst: z.string(), estimated: z.number(), actual: z.number() });

@@ -23,6 +23,8 @@ export function HeaderNumbers({ live, topology, actions }: Props): JSX.Element {
   const { tuplesIn, results } = headerRates(history, snapshot?.heartbeat_at ?? null);
   const lag = lagSeconds(last?.backlog, tuplesIn);
   const latency = [...history].reverse().find((point) => point.latency_ms_p50 !== null);
+  // Another run's limit says nothing about what is in memory now.
+  const limit = topology?.run?.id === snapshot?.run ? (topology?.run?.memory_limit_bytes ?? null) : null;
   const number = (label: string, value: string, title: string): JSX.Element => (
     <div title={title}>
       <dt>{label}</dt>
@@ -48,6 +50,7 @@ export function HeaderNumbers({ live, topology, actions }: Props): JSX.Element {
         {number("p50", milliseconds(latency?.latency_ms_p50), "Median time from a tuple's arrival to the commit of its results")}
         {number("p99", milliseconds(latency?.latency_ms_p99), "99th percentile of the same")}
         {number("state", bytes(last?.state_bytes), `${count(last?.state_tuples)} tuples in all stores`)}
+        {limit !== null && number("in memory", `${bytes(snapshot?.batch?.resident_bytes)} of ${bytes(limit)}`, "The most of the state that was in memory at one moment of the newest batch, and the limit that the job was started with")}
         {number("lag", lag === null ? count(null) : lag === 0 ? "0 s" : span(lag * 1000), `${count(last?.backlog)} tuples wait at the sources`)}
         {number("batch", last === undefined ? count(null) : String(last.batch), last === undefined ? "no batch yet" : `took ${milliseconds(last.seconds * 1000)}`)}
       </dl>

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
 from backend.catalog.models import Query
+from backend.streams.actions import StreamSpec, create_stream
 from backend.streams.models import Stream
+from optimizer.conversion import Operator
+from optimizer.conversion.drawing import to_lines
+from optimizer.workload import read_streams
+from tests.unit.conversion.test_golden import QUERIES, TPCH
 
 NESTED = """SELECT t.flight, max(w2.wind) AS gust
 FROM (SELECT d.flight, d.origin, w.wind FROM departures [RANGE 1 HOUR] AS d
@@ -47,6 +54,46 @@ def test_the_plan_before_and_after(as_outsider: Client, post: Post, streams: dic
     validated = post(as_outsider, "/api/sql/validate/", {"sql": join["sql"]}).json()
     assert validated["ok"], validated
     assert document["rest"].startswith("SELECT multi_join.flight AS flight, MAX(multi_join.wind")
+
+
+@pytest.fixture
+def tpch(owner: User) -> None:
+    """TPC-H's tables as streams of the registry."""
+    catalog, _ = read_streams((TPCH / "streams.yaml").read_text(), "streams.yaml")
+    for one in catalog:
+        create_stream(owner, StreamSpec(one.name, one.columns, one.event_time))
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_what_the_page_draws_is_what_the_command_prints(
+    as_outsider: Client, post: Post, tpch: None, name: str
+) -> None:
+    answer = post(as_outsider, "/api/sql/convert/", {"sql": (TPCH / "queries" / f"{name}.sql").read_text()})
+    assert answer.status_code == 200, answer.content
+    document = answer.json()
+    printed = (TPCH / "plans" / f"{name}.txt").read_text()
+
+    drawn = [line for plan in ("before", "after") for line in (plan, *_indented(_drawn(document[plan])))]
+    assert printed.startswith("\n  ".join((name, *drawn)) + "\n")
+    for join in document["joins"]:
+        assert "\n    ".join(join["sql"].splitlines()) in printed
+    assert printed.endswith(f"  rest\n    {document['rest']}\n")
+
+
+def _drawn(listed: list[dict[str, Any]]) -> tuple[str, ...]:
+    """A plan of the answer as the command's lines; whatever reads an operator stands before it."""
+    inputs: dict[int, tuple[Operator, ...]] = {}
+    for one in reversed(listed):
+        words = one["kind"], one["title"], tuple(one["details"]), one["join"]
+        operator = Operator(*words, inputs.get(one["id"], ()))
+        if one["parent"] is None:
+            return to_lines(operator)
+        inputs[one["parent"]] = (operator, *inputs.get(one["parent"], ()))
+    raise AssertionError("no operator is the last one")
+
+
+def _indented(lines: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"  {line}" for line in lines)
 
 
 def test_a_saved_query_is_part_of_the_join(as_owner: Client, post: Post, query: Query) -> None:

@@ -64,6 +64,7 @@ batches = st.builds(
     stores=st.dictionaries(st.sampled_from(("S-1", "S-2")), stores, max_size=2),
     edges=st.just({}),
     queries=st.dictionaries(st.sampled_from(("q1", "q2")), queries, max_size=2),
+    resident_bytes=st.none() | small,
 )
 epochs = st.builds(
     EpochCompleted,

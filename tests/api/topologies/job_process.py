@@ -36,6 +36,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     for name in ("topology", "run", "redis", "checkpoint", "plan", "trigger-ms", "most-combinations"):
         parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--memory-limit", type=int)
     options = parser.parse_args()
     fault = os.environ.get("MILLRACE_TEST_JOB", "")
     client: redis.Redis = redis.Redis.from_url(options.redis, decode_responses=True)
@@ -84,6 +85,7 @@ def main() -> None:
             stores={},
             edges={},
             queries={},
+            resident_bytes=None if options.memory_limit is None else options.memory_limit // 2,
         )
 
 

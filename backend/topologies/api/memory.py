@@ -1,0 +1,39 @@
+"""The memory limit of a topology."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from backend.topologies import memory
+from backend.topologies.api.serializers import TopologySerializer
+from backend.topologies.queries import topologies
+
+
+class MemoryLimitSerializer(serializers.Serializer[Any]):
+    memory_limit_bytes = serializers.IntegerField(
+        allow_null=True,
+        help_text=f"from {memory.SMALLEST_BYTES} to {memory.LARGEST_BYTES}; null: no limit",
+    )
+
+
+class TopologyMemory(APIView):
+    """How much of the stores may be in memory, from the next start of the job on."""
+
+    @extend_schema(
+        operation_id="set_topology_memory_limit",
+        request=MemoryLimitSerializer,
+        responses=TopologySerializer,
+    )
+    def put(self, request: Request, name: str) -> Response:
+        topology = get_object_or_404(topologies(), name=name)
+        form = MemoryLimitSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        memory.set_memory_limit(request.user, topology, form.validated_data["memory_limit_bytes"])
+        return Response(TopologySerializer(topologies().get(name=name)).data)

@@ -1,0 +1,48 @@
+"""How much of a topology's state may be in memory: an operator's word, which its job hears at its start."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+from backend.accounts.queries import is_operator
+from backend.errors import Forbidden
+from backend.topologies.models import AuditEntry, Topology
+from optimizer.errors import InputError, Place
+
+SMALLEST_BYTES = 64 << 20
+"""256 KiB, the least that a partition works with, for each of 256: a job with more of them would need more,
+and a job whose limit is too small does not start."""
+LARGEST_BYTES = 64 << 40
+
+
+def set_memory_limit(account: AbstractBaseUser, topology: Topology, limit_bytes: int | None) -> None:
+    """Bound what of the topology's stores is in memory, from the next start of its job on.
+
+    A job that runs goes on as it was launched; results are the same with any limit (docs/memory.md).
+
+    Args:
+        account: an operator.
+        topology: running or not.
+        limit_bytes: over all partitions of the job; None for no limit.
+
+    Raises:
+        Forbidden: the account is no operator.
+        InputError: the limit is too small for a job to start with, or larger than any memory.
+    """
+    if not is_operator(account):
+        raise Forbidden("operators-only", f"only operators limit the memory of {topology}")
+    if limit_bytes is not None and not SMALLEST_BYTES <= limit_bytes <= LARGEST_BYTES:
+        raise InputError(
+            "bad-memory-limit",
+            Place(f"topology {topology}", path="memory_limit_bytes"),
+            f"{limit_bytes}",
+            f"a number of bytes from {SMALLEST_BYTES} to {LARGEST_BYTES}, or null for no limit",
+        )
+    with transaction.atomic():
+        others = Topology.objects.filter(pk=topology.pk).exclude(memory_limit_bytes=limit_bytes)
+        if others.update(memory_limit_bytes=limit_bytes):
+            said = "none" if limit_bytes is None else f"{limit_bytes} bytes"
+            AuditEntry.objects.create(
+                topology=topology, account_id=account.pk, action="memory limit", detail=said
+            )

@@ -1,0 +1,73 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { TopologyDocument } from "../api/documents";
+import { setMemoryLimit } from "../api/endpoints";
+import { explainError } from "../api/request";
+import { fieldOf, limitOf, limitText, limitUntilRestart } from "./memoryLimit";
+
+interface Props {
+  readonly topology: TopologyDocument;
+  readonly operator: boolean;
+  readonly onDone: () => void;
+}
+
+/** How much of the topology's stores may be in memory: what was set, what the process has, and a form to set it. */
+export function MemoryForm({ topology, operator, onDone }: Props): JSX.Element {
+  const [typed, setTyped] = useState<string | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [kept, setKept] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const field = typed ?? fieldOf(topology.memory_limit_bytes);
+  const found = limitOf(field);
+  const waiting = limitUntilRestart(topology);
+  const keep = (): void => {
+    setBusy(true);
+    setKept(false);
+    setProblem(null);
+    setMemoryLimit(topology.name, found.limit)
+      .then(
+        () => {
+          setTyped(null);
+          setKept(true);
+          onDone();
+        },
+        (error: unknown) => setProblem(explainError(error)),
+      )
+      .finally(() => setBusy(false));
+  };
+  return (
+    <form
+      class="scale"
+      onSubmit={(event) => {
+        event.preventDefault();
+        keep();
+      }}
+    >
+      <p class="muted small">
+        Bounds what of the stores is in memory; the rest is read from disk as probes need it, and results stay the same. The batch in hand, Python and Java come on top, about 1.2 GB. Empty:
+        no limit. The job hears it when it starts.
+      </p>
+      <label>
+        Memory limit of {topology.name}, MB{" "}
+        <input
+          type="text"
+          inputMode="decimal"
+          class="tasks"
+          placeholder="none"
+          disabled={!operator || busy}
+          value={field}
+          onInput={(event) => {
+            setTyped(event.currentTarget.value);
+            setKept(false);
+          }}
+        />
+      </label>{" "}
+      <button type="submit" class="button" disabled={!operator || busy || found.problem !== null || found.limit === topology.memory_limit_bytes} title={operator ? undefined : "Only operators may do this."}>Set limit</button>
+      {(problem ?? found.problem) !== null && <p class="problem-line" role="alert">{problem ?? found.problem}</p>}
+      <p class="muted" role="status">
+        {kept && "Kept. "}
+        {waiting !== null && `The process that runs has ${limitText(waiting.limit)}; with its next start it has ${limitText(topology.memory_limit_bytes)}.`}
+      </p>
+    </form>
+  );
+}
