@@ -110,4 +110,4 @@ def in_first_copy(store: GraphStore, task: int) -> bool:
 
     Tuples that lie under an older number of tasks may be beyond the store's own.
     """
-    return store.copies == 1 or task < store.tasks // store.copies
+    return store.copies == 1 or task in store.first_copy
