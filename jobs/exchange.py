@@ -1,4 +1,4 @@
-"""How messages get from the tasks of one level to those of the next.
+"""How messages get from the tasks of one stage to those of the next.
 
 What Spark shuffles are small rows. On one host a sending task writes the bodies of all its
 messages into one file in shared memory and only their names travel; a body for all tasks, or for
@@ -7,7 +7,7 @@ name without being opened. What a task sends to partitions that the same process
 written at all. Between hosts, and when shared memory is full, the body travels in the row.
 
 Beside messages there are reports to the driver, and what each partition has stored so far in this
-batch, which goes from level to level. So a level only ever sees the files of the very attempts whose
+batch, which goes from stage to stage. So a stage only ever sees the files of the very attempts whose
 work the driver will commit.
 
 A batch's files are deleted by the driver when the batch is over. Their names contain the task
@@ -21,7 +21,7 @@ import os
 import pickle
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -39,9 +39,9 @@ Row: TypeAlias = tuple[int, Wire]
 """(Spark partition, wire)."""
 
 REPORT = "@report"
-"""The edge of reports: they pass every level and end at the driver."""
+"""The edge of reports: they pass every stage and end at the driver."""
 STORED = "@stored"
-"""The edge along which a partition's new runs go from one level to the next."""
+"""The edge along which a partition's new runs go from one stage to the next."""
 
 _SHARED_MEMORY = Path("/dev/shm")
 _ENOUGH_BYTES = 1 << 30
@@ -144,7 +144,7 @@ class Outbox:
         self.rows.append((0, (REPORT, body, None, 0, len(body))))
 
     def stored(self, partition: int, runs: Sequence[RunRef]) -> None:
-        """Tell the next level what the partition's tasks of this batch have inserted so far."""
+        """Tell the next stage what the partition's tasks of this batch have inserted so far."""
         if runs:
             body = RUNS.dump_json(tuple(runs))
             self.rows.append((partition, (STORED, body, None, 0, len(body))))
@@ -210,16 +210,15 @@ class Inbox:
     """What arrived at one task, sorted by what to do with it."""
 
     messages: tuple[Message, ...]
-    """For this level, opened, in the order of their edges."""
+    """For this stage, opened, in the order of their edges."""
     stored: tuple[RunRef, ...]
-    """What earlier levels of this batch have inserted in this partition, in the order of levels."""
+    """What earlier stages of this batch have inserted in this partition, in the order of stages."""
     passing: tuple[Row, ...]
-    """Reports, and messages for later levels."""
+    """Reports, and messages for later stages."""
 
 
-def sort_rows(rows: Iterable[Row], graph: PhysicalGraph, level: int, partition: int) -> Inbox:
-    """Open the messages for `level` and leave everything else as it is."""
-    levels = {edge.id: edge.level for edge in graph.edges}
+def sort_rows(rows: Iterable[Row], stages: Mapping[str, int], stage: int, partition: int) -> Inbox:
+    """Open the messages for `stage` and leave everything else as it is; `stages` are the edges'."""
     here: list[Wire] = []
     stored: tuple[RunRef, ...] = ()
     passing: list[Row] = []
@@ -228,7 +227,7 @@ def sort_rows(rows: Iterable[Row], graph: PhysicalGraph, level: int, partition: 
         if edge == STORED:
             assert isinstance(row[1][1], bytes)
             stored = RUNS.validate_json(row[1][1])
-        elif edge != REPORT and levels[edge] == level:
+        elif edge != REPORT and stages[edge] == stage:
             here.append(row[1])
         else:
             passing.append(row)

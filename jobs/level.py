@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -19,6 +19,7 @@ from jobs.runs import RunRef
 from jobs.sending import send, sent_columns
 from jobs.slice_routing import touched_by
 from jobs.spread import Spread
+from jobs.stages import Stages
 from jobs.store import PartitionState
 from optimizer.graph import Edge, GraphStore, PhysicalGraph
 
@@ -72,13 +73,15 @@ def work(
     watermark_us: int | None,
     most: int | None = None,
     layouts: Layouts = NO_LAYOUTS,
+    tables: Tables | None = None,
 ) -> Worked:
     """Do everything that `level` has to do in the partition of `state`.
 
     All store rules run before all probe rules. At level 1 expired runs leave and small ones are
     merged, so level 1 has to be worked in every partition, with or without messages.
     `watermark_us` is the topology's watermark at the end of the previous batch; `most` bounds what
-    one probe rule may make here, see `probe`; `layouts` are the batch's.
+    one probe rule may make here, see `probe`; `layouts` are the batch's; `tables` is what other levels of
+    the stage can use again, see `probe`.
     """
     index = index_of(graph)
     arrived: dict[str, list[Message]] = defaultdict(list)
@@ -99,7 +102,7 @@ def work(
     results: list[Result] = []
     produced: dict[str, int] = {}
     too_many: dict[str, int] = {}
-    tables: Tables = {}
+    tables = {} if tables is None else tables
     failed = FailedCalls()
     for rule in index.probe_rules[level]:
         frame = frames.get(rule.edge)
@@ -127,6 +130,29 @@ def work(
     return Worked(
         later, results, tuple(added), tuple(dropped), tally, edges, produced, too_many, failed.by_query
     )
+
+
+def work_stage(
+    graph: PhysicalGraph,
+    stages: Stages,
+    stage: int,
+    state: PartitionState,
+    messages: Sequence[Message],
+    watermark_us: int | None,
+    most: int | None = None,
+    layouts: Layouts = NO_LAYOUTS,
+) -> Iterator[tuple[int, Worked]]:
+    """Do what `stage` has to do in the partition of `state`: its levels, one after the other.
+
+    Gives each level and what it did, with messages for later stages only: what one level sends to another
+    of the stage is handed over right here. `messages` are for this stage; the rest is as for `work`.
+    """
+    tables: Tables = {}
+    for level in stages.levels[stage - 1]:
+        done = work(graph, level, state, messages, watermark_us, most, layouts, tables)
+        messages = [m for m in done.messages if stages.of_edge[m.edge] == stage]
+        yield level, replace(done, messages=[m for m in done.messages if stages.of_edge[m.edge] > stage])
+    assert not messages, "a stage has all levels of its edges"
 
 
 def _frames(arrived: Mapping[str, Sequence[Message]]) -> dict[str, pl.DataFrame]:

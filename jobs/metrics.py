@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -40,7 +40,7 @@ class Gathered:
     added: tuple[RunRef, ...]
     dropped: tuple[RunRef, ...]
     level_seconds: tuple[float, ...]
-    """The slowest task of each level, from ingestion on."""
+    """The slowest task of each level, from ingestion on; of a level in several stages, their sum."""
     arrivals: dict[str, tuple[Answers, ...]]
     arrived: tuple[Arrived, ...]
     rules: dict[str, int]
@@ -55,7 +55,7 @@ class Gathered:
     too_many: dict[str, int] = field(default_factory=dict)
     """Steps that were given up in some task, and how many combinations they had come to in all of them."""
     resident_bytes: int = 0
-    """The most that was in memory of the stores, if all partitions had it at the same moment of a level; zero
+    """The most that was in memory of the stores, if all partitions had it at the same moment of a stage; zero
     without a limit, when nobody knows."""
     failed_calls: dict[str, int] = field(default_factory=dict)
     """Calls of user functions that raised, by query; queries without any are missing."""
@@ -69,13 +69,17 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
     streams = {s.name: StreamCounts(0, 0, 0, None) for s in graph.streams}
     stores = {s.id: StoreWork() for s in graph.stores}
     edges: dict[str, list[EdgeWork]] = {edge.id: [] for edge in graph.edges}
-    seconds = [0.0] * (graph.depth + 1)
+    slowest: dict[tuple[int, int], float] = defaultdict(float)
+    resident: dict[tuple[int, int], int] = defaultdict(int)
     arrived: list[Arrived] = []
     answers: dict[str, list[Answers]] = {query.name: [] for query in graph.queries}
     produced = {rule.id: 0 for rule in graph.rules if rule.kind != "store"}
     received: dict[str, Counter[int]] = {store.id: Counter() for store in graph.stores}
     for report in ordered:
-        seconds[report.level] = max(seconds[report.level], report.seconds)
+        where = report.level, report.stage
+        slowest[where] = max(slowest[where], report.seconds)
+        at_work = report.stage, report.task
+        resident[at_work] = max(resident[at_work], report.resident_bytes)
         for part in report.streams:
             known = streams[part.stream]
             streams[part.stream] = StreamCounts(
@@ -101,6 +105,12 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
             answers[query].append(answer)
         for rule, made in report.rules.items():
             produced[rule] += made
+    seconds = [0.0] * (graph.depth + 1)
+    for (level, _), longest in slowest.items():
+        seconds[level] += longest
+    together: Counter[int] = Counter()
+    for (stage, _), most in resident.items():
+        together[stage] += most
     kinds = {edge.id: edge.kind for edge in graph.edges}
     receivers = {rule.edge: rule for rule in graph.rules if not isinstance(rule, SourceRule)}
     kept = {store.id: store for store in graph.stores}
@@ -128,10 +138,7 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
             for name, s in streams.items()
         ),
         fetched_bytes=sum(report.fetched_bytes for report in ordered),
-        resident_bytes=max(
-            (sum(r.resident_bytes for r in ordered if r.level == level) for level in range(len(seconds))),
-            default=0,
-        ),
+        resident_bytes=max(together.values(), default=0),
         dead=tuple(report.dead for report in ordered if report.dead is not None),
         too_many=_sums(report.too_many for report in ordered),
         failed_calls=_sums(report.failed_calls for report in ordered),

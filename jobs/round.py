@@ -2,11 +2,11 @@
 
 Stages that are chained by shuffles cost the same however little they move: each is scheduled,
 each of its tasks talks to its own Python worker, and every shuffle sets up serializers. On one
-host only names of messages move. So its tasks run ingestion and all levels one after the other
-and meet in between, in Spark's barrier execution mode: all tasks start together, and if one
-fails, Spark ends them all. What a level may count on is the same as with chained stages: the
-level before has ended in every task. Spark does not repeat such a stage; the driver then has
-chained stages do the batch's work again.
+host only names of messages move. So its tasks run ingestion and all stages (`stages`) one after the
+other and meet in between, in Spark's barrier execution mode: all tasks start together, and if one
+fails, Spark ends them all. What a stage may count on is the same as if it were one of Spark's: the
+one before has ended in every task. Spark does not repeat such a batch; the driver then has
+chained stages do its work again.
 
 Tasks meet through files and not through Spark's own `allGather`, which sleeps for a second while
 it waits (Spark 4.3, BarrierTaskContext). A task that was given up may end late. It does no harm:
@@ -27,7 +27,7 @@ from typing import TypeAlias
 
 from jobs.exchange import REPORT, Row, overflow
 from jobs.sources.descriptor import Descriptor
-from jobs.stage import BatchContext, IngestStage, LevelStage
+from jobs.stage import BatchContext, IngestStage, JoinStage
 
 Group: TypeAlias = tuple[int, Sequence[Descriptor]]
 """What one ingesting task of the batch reads, under the task's number."""
@@ -38,14 +38,15 @@ _LONGEST_WAIT_S = 0.002
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Ingestion and every level of a batch, as one of `tasks` tasks executes them.
+    """Ingestion and every stage of a batch, as one of `tasks` tasks executes them.
 
     There may be more partitions than tasks: task t works on every partition p with p % tasks = t,
     and on the groups that it is given.
     """
 
     context: BatchContext
-    depth: int
+    stages: int
+    """How many there are behind the sources."""
     tasks: int
 
     def __call__(self, task: int, groups: Iterable[Group]) -> Iterator[Row]:
@@ -54,19 +55,19 @@ class Round:
         sent: list[Row] = []
         for number, descriptors in groups:
             sent.extend(IngestStage(context, own)(number, (descriptors,)))
-        for level in range(1, self.depth + 1):
+        for stage in range(1, self.stages + 1):
             # Reports are for the driver, whichever task they come from.
             yield from (row for row in sent if row[1][0] == REPORT)
-            received = self._exchange(level, task, [row for row in sent if row[1][0] != REPORT])
+            received = self._exchange(stage, task, [row for row in sent if row[1][0] != REPORT])
             sent = []
             for partition in own:
-                sent.extend(LevelStage(context, level, own)(partition, received[partition]))
+                sent.extend(JoinStage(context, stage, own)(partition, received[partition]))
         yield from sent
 
-    def _exchange(self, level: int, task: int, sent: Sequence[Row]) -> dict[int, list[Row]]:
+    def _exchange(self, stage: int, task: int, sent: Sequence[Row]) -> dict[int, list[Row]]:
         """Give rows to the tasks whose partitions they are for and take one's own, by partition.
 
-        Returns when every other task has given its rows, that is, has ended the level before.
+        Returns when every other task has given its rows, that is, has ended the stage before.
         """
         folder = self.context.exchange
         assert folder is not None
@@ -78,10 +79,10 @@ class Round:
             else:
                 leaving.append(row)
         if self.tasks > 1:
-            _give(Path(folder), f"{level}-{task}.rows", leaving)
+            _give(Path(folder), f"{stage}-{task}.rows", leaving)
         for other in range(self.tasks):
             if other != task:
-                for row in _take(Path(folder), f"{level}-{other}.rows"):
+                for row in _take(Path(folder), f"{stage}-{other}.rows"):
                     if row[0] % self.tasks == task:
                         received[row[0]].append(row)
         return received

@@ -7,6 +7,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 from jobs.message import column_name
+from jobs.stages import Stages, stages_of
 from optimizer.expression import Column, Expression, inputs_of, rename_inputs
 from optimizer.graph import (
     Edge,
@@ -69,9 +70,11 @@ class RuleIndex:
         }
         self.staying = frozenset(edge.id for edge in graph.edges if self._stays(edge))
         """Edges whose tuples are already in the task that they are for: the sending probe's store and
-        the receiving store have as many tasks and are partitioned by values that are equal."""
+        the receiving store have as many tasks and are partitioned by values that are equal, or have one."""
+        self.stages = stages_of(graph, self.staying)
         self.marks_late = any(query.marks_late for query in graph.queries)
         self._staying_under: dict[frozenset[str], frozenset[str]] = {}
+        self._stages_under: dict[frozenset[str], Stages] = {}
 
     def time_column(self, canonical_input: str) -> Column:
         """The event-time column of an input."""
@@ -104,6 +107,14 @@ class RuleIndex:
             )
         return self._staying_under[spread]
 
+    def stages_under(self, spread: frozenset[str]) -> Stages:
+        """A batch's stages while the tuples of the stores `spread` lie under several numbers of tasks."""
+        if not spread:
+            return self.stages
+        if spread not in self._stages_under:
+            self._stages_under[spread] = stages_of(self.graph, self.staying_under(spread))
+        return self._stages_under[spread]
+
     def _origin_store(self, edge: str) -> str:
         rule = self.rules[self.edges[edge].origin]
         assert isinstance(rule, ProbeRule), "only what a probe has found is in a task already"
@@ -114,10 +125,11 @@ class RuleIndex:
         if not isinstance(rule, ProbeRule):
             return False
         into = self.edges[rule.edge]
-        alike = edge.kind == into.kind == "group_by" and (
-            self.stores[edge.target].tasks == self.stores[into.target].tasks
-        )
-        return alike and edge.key in self._equal_columns(rule, into.key)
+        tasks = self.stores[edge.target].tasks
+        if tasks != self.stores[into.target].tasks:
+            return False
+        by_key = edge.kind == into.kind == "group_by"
+        return tasks == 1 or (by_key and edge.key in self._equal_columns(rule, into.key))
 
     def _equal_columns(self, rule: Rule, column: Column | None) -> set[Column | None]:
         """Columns of what leaves a rule that the probes on the way have found equal to one of them."""

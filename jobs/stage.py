@@ -1,4 +1,4 @@
-"""What Spark's tasks execute: ingestion and the levels of one batch.
+"""What Spark's tasks execute: ingestion and the stages of one batch.
 
 These classes are pickled into every stage, so they hold names only; the graph and the last
 manifest are read from the checkpoint once per worker process and kept.
@@ -22,8 +22,8 @@ from pyspark import TaskContext
 from jobs.commit import read_manifest
 from jobs.exchange import Outbox, Row, sort_rows
 from jobs.ingest import Ingested, ingest
-from jobs.layouts import StoreLayout
-from jobs.level import EdgeWork, StoreWork, work
+from jobs.layouts import StoreLayout, spread_stores
+from jobs.level import EdgeWork, StoreWork, work_stage
 from jobs.message import Result
 from jobs.residence import limit_of
 from jobs.rules import index_of
@@ -31,6 +31,7 @@ from jobs.runs import RunRef
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, OutputFile, result_folder, write_hidden
 from jobs.sources.descriptor import Descriptor
 from jobs.sources.read import Raw, read
+from jobs.stages import Stages
 from jobs.store import PartitionState, state_root
 from jobs.urls import read_bytes
 from optimizer.expression import columns_of
@@ -71,6 +72,10 @@ class BatchContext:
     """How much of the stores each partition may have in memory; None for any amount."""
     layouts: tuple[tuple[str, StoreLayout], ...] = ()
     """Of stores that do not lie as the plan alone says, by the store's id: see `layouts`."""
+
+    def stages(self, graph: PhysicalGraph) -> Stages:
+        """The stages of the batch, of which `graph` is the plan."""
+        return index_of(graph).stages_under(spread_stores(dict(self.layouts)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,7 @@ class StreamReport:
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """What one task of one level did; level 0 is ingestion."""
+    """What one task did at one level of one stage; level 0 is ingestion."""
 
     level: int
     task: int
@@ -141,6 +146,8 @@ class TaskReport:
     """The most that was in memory of the stores at one moment; zero without a limit, when nobody knows."""
     failed_calls: dict[str, int] = field(default_factory=dict)
     """Calls of user functions that raised, by query."""
+    stage: int = 0
+    """See `stages`; 0 is ingestion."""
 
 
 @lru_cache(maxsize=4)
@@ -214,20 +221,21 @@ class IngestStage:
 
 
 @dataclass(frozen=True, slots=True)
-class LevelStage:
-    """One level behind the sources, in every partition."""
+class JoinStage:
+    """One stage behind the sources, in every partition: one level, or several in a row."""
 
     context: BatchContext
-    level: int
+    stage: int
     near: Collection[int] = ()
     """As in `IngestStage`."""
 
     def __call__(self, partition: int, rows: Iterable[Row]) -> Iterator[Row]:
         context = self.context
         graph = load_graph(context.plan)
+        stages = context.stages(graph)
         received = list(rows)
         started = time.perf_counter()
-        inbox = sort_rows(received, graph, self.level, partition)
+        inbox = sort_rows(received, stages.of_edge, self.stage, partition)
         yield from inbox.passing
         committed = read_manifest(context.previous).runs_by_store() if context.previous else {}
         fetched = state_root(context.state).fetched_bytes
@@ -235,40 +243,49 @@ class LevelStage:
         state = PartitionState(
             context.state, partition, context.batch, committed, inserted=inbox.stored, limit=limit
         )
-        worked = work(
+        done = work_stage(
             graph,
-            self.level,
+            stages,
+            self.stage,
             state,
             inbox.messages,
             context.watermark_us,
             context.most,
             dict(context.layouts),
         )
+        results: list[Result] = []
         files: list[OutputFile] = []
-        with _outbox(context, graph, self.level, partition, self.near) as outbox:
-            outbox.send(worked.messages)
-            if self.level < graph.depth:
-                outbox.stored(partition, state.inserted)
-            answers = _answer(context, self.level, partition, worked.results, files)
-            outbox.report(
-                TaskReport(
-                    self.level,
-                    partition,
-                    time.perf_counter() - started,
-                    (),
-                    tuple(files),
-                    answers,
-                    worked.stores,
-                    worked.edges,
-                    worked.added,
-                    worked.dropped,
-                    worked.rule_tuples,
-                    state.root.fetched_bytes - fetched,
-                    too_many=worked.too_many,
-                    resident_bytes=state.peak_resident_bytes,
-                    failed_calls=worked.failed_calls,
+        answers: dict[str, Answers] = {}
+        with _outbox(context, graph, self.stage, partition, self.near) as outbox:
+            for level, worked in done:
+                outbox.send(worked.messages)
+                results.extend(worked.results)
+                if level == stages.levels[self.stage - 1][-1]:
+                    answers = _answer(context, self.stage, partition, results, files)
+                now = time.perf_counter()
+                outbox.report(
+                    TaskReport(
+                        level,
+                        partition,
+                        now - started,
+                        (),
+                        tuple(files),
+                        answers,
+                        worked.stores,
+                        worked.edges,
+                        worked.added,
+                        worked.dropped,
+                        worked.rule_tuples,
+                        state.root.fetched_bytes - fetched,
+                        too_many=worked.too_many,
+                        resident_bytes=state.peak_resident_bytes,
+                        failed_calls=worked.failed_calls,
+                        stage=self.stage,
+                    )
                 )
-            )
+                started, fetched = now, state.root.fetched_bytes
+            if self.stage < stages.count:
+                outbox.stored(partition, state.inserted)
         yield from outbox.rows
 
 
@@ -331,7 +348,7 @@ def _arrived(base: int, raw: Raw) -> Arrived | None:
 
 
 def _answer(
-    context: BatchContext, level: int, task: int, results: Sequence[Result], files: list[OutputFile]
+    context: BatchContext, stage: int, task: int, results: Sequence[Result], files: list[OutputFile]
 ) -> dict[str, Answers]:
     """Write the task's results, one file per query, and report on them."""
     by_query: dict[str, list[Result]] = {}
@@ -344,7 +361,7 @@ def _answer(
         arrivals = np.concatenate([part.arrivals.to_numpy() for part in parts])
         if context.output is not None:
             folder = result_folder(query)
-            files.append(write_hidden(context.output, folder, context.batch, level, task, table))
+            files.append(write_hidden(context.output, folder, context.batch, stage, task, table))
         step = max(1, len(arrivals) // _SAMPLE)
         answers[query] = Answers(table.num_rows, arrivals[::step], _tail(parts, context.tail))
     return answers

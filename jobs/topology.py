@@ -1,7 +1,7 @@
 """A topology: one Structured Streaming query that answers all queries of a plan.
 
 Spark asks the source how far the next batch goes and logs it; for each batch the driver runs one
-Spark job, ingestion and then one stage per level of the graph, and commits what the tasks
+Spark job, ingestion and then the stages of the graph, and commits what the tasks
 report. Every batch may run under another plan.
 
 Exactly once. Spark repeats a batch under the same positions until it has logged its end. A batch
@@ -51,7 +51,7 @@ from jobs.sources.datasource import FORMAT, MillraceSource, read_planned
 from jobs.sources.descriptor import Descriptor
 from jobs.sources.planner import PlannedBatch
 from jobs.spark_log import mend
-from jobs.stage import BatchContext, IngestStage, LevelStage
+from jobs.stage import BatchContext, IngestStage, JoinStage
 from jobs.store import state_root
 from jobs.succession import successor
 from jobs.switch import Switched, switch
@@ -422,7 +422,7 @@ class Topology:
         return self._checkpoint.shown(self._checkpoint.commits.path(manifest.batch))
 
     def _run(self, graph: PhysicalGraph, context: BatchContext, planned: PlannedBatch) -> list[Any]:
-        """One Spark job: ingestion, then every level in every partition.
+        """One Spark job: ingestion, then every stage in every partition.
 
         On one host it is one stage, in a cluster a chain of stages; `jobs.round` says why.
         """
@@ -443,13 +443,13 @@ class Topology:
         spark = self._spark.sparkContext
         rows = spark.parallelize([[group] for group in groups], max(1, len(groups)))
         rows = rows.mapPartitionsWithIndex(_Ingest(IngestStage(context)))
-        for level in range(1, graph.depth + 1):
+        for stage in range(1, context.stages(graph).count + 1):
             placed = (
                 rows.partitionBy(self._partitions, int)
                 if self._placement is None
                 else self._placement.partition(rows)
             )
-            rows = placed.mapPartitionsWithIndex(LevelStage(context, level))
+            rows = placed.mapPartitionsWithIndex(JoinStage(context, stage))
         return open_reports(rows.collect())
 
     def _run_round(
@@ -458,7 +458,8 @@ class Topology:
         spark = self._spark.sparkContext
         tasks = min(self._partitions, local_slots(spark.master))
         together = spark.parallelize(list(enumerate(groups)), tasks).barrier()
-        return open_reports(together.mapPartitionsWithIndex(Round(context, graph.depth, tasks)).collect())
+        batch = Round(context, context.stages(graph).count, tasks)
+        return open_reports(together.mapPartitionsWithIndex(batch).collect())
 
     def _switch(
         self, before: Manifest | None, graph: PhysicalGraph, change: Change, batch: int

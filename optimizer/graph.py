@@ -12,7 +12,7 @@ A base store keeps its columns under the input name `departures` (the stream's o
 a MIR store under the canonical inputs of the relation it holds. A probe rule renames a
 store's inputs into those of its own tree.
 
-Levels. Level L is the Spark stage in which an edge's receiver works; sources are level 0.
+Levels. Level L is the step of a batch in which an edge's receiver works; sources are level 0.
 Within a level all store rules run before all probe rules. A probe into a MIR store lies at
 or behind the last level that stores into it.
 

@@ -1,7 +1,7 @@
 """Results and dead letters as Parquet files that appear only with their batch's commit.
 
 A task writes under a hidden name that no other attempt at the task has; the driver renames what the
-commit manifest lists. Final names follow from batch, level and task alone.
+commit manifest lists. Final names follow from batch, stage and task alone.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class OutputFile:
     """Which attempt at the task wrote it: part of its hidden name."""
 
 
-def write_hidden(output: str, folder: str, batch: int, level: int, task: int, table: pa.Table) -> OutputFile:
+def write_hidden(output: str, folder: str, batch: int, stage: int, task: int, table: pa.Table) -> OutputFile:
     """Write one task's part of a batch into a folder of the output directory.
 
     The name sorts by batch: `results/q/00000007-2-001.parquet`.
     """
-    path = Path(folder) / f"{batch:08d}-{level}-{task:03d}.parquet"
+    path = Path(folder) / f"{batch:08d}-{stage}-{task:03d}.parquet"
     file = OutputFile(str(path), table.num_rows, new_attempt())
     hidden = hidden_path(Path(output), file)
     hidden.parent.mkdir(parents=True, exist_ok=True)

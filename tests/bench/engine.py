@@ -1,4 +1,4 @@
-"""What a batch costs without Spark: ingestion and all levels of a replay, in one process and thread.
+"""What a batch costs without Spark: ingestion and all stages of a replay, in one process and thread.
 
 `python -m tests.bench.engine WORKLOAD DATA --batch-rows 300000` prints the processor time of the
 last batches, by part; `--profile` adds where Python spent it. The work is that of the tasks of
@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 
 from jobs.exchange import Outbox, Row, open_wires
 from jobs.ingest import ingest
-from jobs.level import work
+from jobs.level import work_stage
 from jobs.message import Result
 from jobs.options import size
 from jobs.residence import limit_of, share
@@ -55,7 +55,7 @@ class Engine:
         self._limit = limit_of(index_of(graph), share(memory_limit, self._tasks))
         self.resident_bytes = 0
         """The most that one task had of the state in memory, under a limit."""
-        self._levels = {edge.id: edge.level for edge in graph.edges}
+        self._stages = index_of(graph).stages
         self._runs: dict[str, list[RunRef]] = {}
         self._newest: dict[str, int] = {}
         self._batch = 0
@@ -85,11 +85,12 @@ class Engine:
         added: list[RunRef] = []
         dropped: list[RunRef] = []
         inserted: list[tuple[RunRef, ...]] = [()] * self._tasks
-        for level in range(1, self.graph.depth + 1):
-            here = [row for row in rows if self._levels[row[1][0]] == level]
-            rows = [row for row in rows if self._levels[row[1][0]] > level]
+        for stage in range(1, self._stages.count + 1):
+            here = [row for row in rows if self._stages.of_edge[row[1][0]] == stage]
+            rows = [row for row in rows if self._stages.of_edge[row[1][0]] > stage]
             for task in range(self._tasks):
-                with self._timed(f"level {level}"):
+                results: list[Result] = []
+                with self._timed(f"stage {stage}"):
                     messages = open_wires(task, [wire for target, wire in here if target == task])
                     state = PartitionState(
                         str(self._scratch / "state"),
@@ -99,16 +100,18 @@ class Engine:
                         inserted=inserted[task],
                         limit=self._limit,
                     )
-                    done = work(self.graph, level, state, messages, watermark)
-                    with Outbox(self.graph, self._tasks, folder, f"{level}-{task}") as outbox:
-                        outbox.send(done.messages)
+                    with Outbox(self.graph, self._tasks, folder, f"{stage}-{task}") as outbox:
+                        levels = work_stage(self.graph, self._stages, stage, state, messages, watermark)
+                        for _, done in levels:
+                            outbox.send(done.messages)
+                            added += done.added
+                            dropped += done.dropped
+                            results += done.results
                 inserted[task] = state.inserted
                 self.resident_bytes = max(self.resident_bytes, state.peak_resident_bytes)
                 rows += outbox.rows
-                added += done.added
-                dropped += done.dropped
                 with self._timed("results"):
-                    self._write(done.results, level, task)
+                    self._write(results, stage, task)
         gone = {run.path for run in dropped}
         listed = [run for runs in self._runs.values() for run in runs if run.path not in gone]
         self._runs = defaultdict(list)
@@ -116,14 +119,14 @@ class Engine:
             self._runs[run.store].append(run)
         state_root(str(self._scratch / "state")).delete(sorted(gone))
 
-    def _write(self, results: list[Result], level: int, task: int) -> None:
+    def _write(self, results: list[Result], stage: int, task: int) -> None:
         by_query: dict[str, list[pa.Table]] = defaultdict(list)
         for result in results:
             by_query[result.query].append(result.table)
         for query, parts in sorted(by_query.items()):
             table = pa.concat_tables(parts)
             self.results += table.num_rows
-            write_hidden(str(self._scratch), query, self._batch, level, task, table)
+            write_hidden(str(self._scratch), query, self._batch, stage, task, table)
 
     @contextmanager
     def _timed(self, part: str) -> Iterator[None]:

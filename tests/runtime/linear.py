@@ -25,6 +25,8 @@ QUERIES = {
     "WHERE r.a = s.a AND s.b = t.b",
     "band": "SELECT r.x, t.y FROM r [RANGE 1 SECOND], t [RANGE 1 SECOND] WHERE r.a < t.b AND t.b < r.a + 3",
     "single": "SELECT s.a + s.b AS c FROM s WHERE s.a = 7",
+    "one_key": "SELECT r.x, s.b, q.x AS y FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND], "
+    "r [RANGE 1 SECOND] AS q WHERE r.a = s.a AND s.a = q.a",
 }
 
 

@@ -1,4 +1,4 @@
-"""A topology in one thread, without Spark: batches through ingestion and every level of every task.
+"""A topology in one thread, without Spark: batches through ingestion and every stage of every task.
 
 It does what the streaming job does around the state logic (watermarks, hand-over of messages,
 commit of runs), so that the state logic can be tested as a whole and fast.
@@ -14,11 +14,12 @@ import polars as pl
 import pyarrow as pa
 
 from jobs.ingest import Ingested, ingest
-from jobs.level import Worked, work
+from jobs.level import Worked, work_stage
 from jobs.message import EVERY_TASK, Message, Result
 from jobs.residence import limit_of
 from jobs.rules import index_of
 from jobs.runs import RunRef
+from jobs.stages import Stages, stages_of
 from jobs.store import CompactionPolicy, PartitionState, state_root
 from optimizer.graph import PhysicalGraph
 
@@ -32,6 +33,8 @@ class Topology:
     policy: CompactionPolicy = field(default_factory=CompactionPolicy)
     share_bytes: int | None = None
     """What each partition may have of the stores in memory."""
+    meets_always: bool = False
+    """Whether tasks wait for each other behind every level, also where nothing leaves them."""
     resident_bytes: int = 0
     """The most that one had."""
     batch: int = 0
@@ -43,6 +46,10 @@ class Topology:
     @property
     def partitions(self) -> int:
         return max((store.tasks for store in self.graph.stores), default=1)
+
+    @property
+    def stages(self) -> Stages:
+        return stages_of(self.graph, frozenset()) if self.meets_always else index_of(self.graph).stages
 
     def watermarks(self) -> tuple[dict[str, int], int | None]:
         """Per stream that has tuples, and of the topology."""
@@ -69,11 +76,12 @@ class Topology:
         results = [result for part in ingested for result in part.results]
         done: list[Worked] = []
         inserted: dict[int, tuple[RunRef, ...]] = defaultdict(tuple)
-        for level in range(1, self.graph.depth + 1):
+        stages = self.stages
+        for stage in range(1, stages.count + 1):
             later: list[Message] = []
-            due = [m for m in messages if self._level(m) == level]
+            due = [m for m in messages if stages.of_edge[m.edge] == stage]
             for partition in range(self.partitions):
-                # A later level runs in a process of its own: what was inserted reaches it as a list.
+                # A later stage runs in a process of its own: what was inserted reaches it as a list.
                 state = PartitionState(
                     self.root,
                     partition,
@@ -84,13 +92,13 @@ class Topology:
                     limit_of(index_of(self.graph), self.share_bytes),
                 )
                 mine = [m for m in due if m.partition in (partition, EVERY_TASK) and self._has(m, partition)]
-                worked = work(self.graph, level, state, mine, lowest)
+                for _, worked in work_stage(self.graph, stages, stage, state, mine, lowest):
+                    done.append(worked)
+                    later.extend(worked.messages)
+                    results.extend(worked.results)
                 inserted[partition] = state.inserted
                 self.resident_bytes = max(self.resident_bytes, state.peak_resident_bytes)
-                done.append(worked)
-                later.extend(worked.messages)
-                results.extend(worked.results)
-            messages = [m for m in messages if self._level(m) > level] + later
+            messages = [m for m in messages if stages.of_edge[m.edge] > stage] + later
         assert not messages
         if commit:
             self._commit(tables, ingested, done, results)
@@ -131,9 +139,6 @@ class Topology:
         for result in results:
             self.results[result.query].append(pl.DataFrame(pl.from_arrow(result.table)))
         self.batch += 1
-
-    def _level(self, message: Message) -> int:
-        return next(edge.level for edge in self.graph.edges if edge.id == message.edge)
 
     def _has(self, message: Message, partition: int) -> bool:
         edge = next(edge for edge in self.graph.edges if edge.id == message.edge)

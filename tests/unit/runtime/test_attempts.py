@@ -51,13 +51,13 @@ def test_a_late_attempt_touches_no_run_of_its_successor(tmp_path: Path) -> None:
     successor.root.verify([kept, *merged])
 
 
-def test_a_level_sees_what_the_attempt_before_it_said_and_nothing_else(tmp_path: Path) -> None:
+def test_a_stage_sees_what_the_attempt_before_it_said_and_nothing_else(tmp_path: Path) -> None:
     given_up, successor = (PartitionState(str(tmp_path), 0, 7, {}) for _ in range(2))
     insert(given_up, 1, 1, 2)
     insert(successor, 1, 1)
     outbox = Outbox(EMPTY, 1, None, "1-0-0")
     outbox.stored(0, successor.inserted)
-    inbox = sort_rows(outbox.rows, EMPTY, 2, 0)
+    inbox = sort_rows(outbox.rows, {}, 2, 0)
     assert inbox.passing == ()
     second = PartitionState(str(tmp_path), 0, 7, {}, inserted=inbox.stored)
     insert(second, 2, 3)

@@ -53,7 +53,7 @@ def test_tuples_stay_where_hashing_would_send_them(key: str, tmp_path: Path) -> 
     behind = [edge for edge in made.edges if edge.level > 1]
     assert behind
     assert index.staying == {edge.id for edge in behind}
-    topology = Topology(made, str(tmp_path))
+    topology = Topology(made, str(tmp_path), meets_always=True)
     worked = topology.feed({name: tuples(seed).to_arrow() for seed, name in enumerate("rst")})
     messages = [message for done in worked for message in done.messages if message.edge in index.staying]
     assert len({message.partition for message in messages}) == 3

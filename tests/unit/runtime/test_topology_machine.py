@@ -32,7 +32,7 @@ from jobs.metrics import Gathered, gather
 from jobs.slices import Layout
 from jobs.sources.descriptor import FileRange
 from jobs.sources.planner import PlannedBatch
-from jobs.stage import BatchContext, IngestStage, LevelStage
+from jobs.stage import BatchContext, IngestStage, JoinStage
 from jobs.store import CompactionPolicy, PartitionState, state_root
 from jobs.succession import successor
 from jobs.switch import Switched, switch
@@ -244,8 +244,8 @@ class TopologyMachine(RuleBasedStateMachine):
         rows: list[Row] = []
         for number, descriptor in enumerate(begun.planned.descriptors):
             rows.extend(IngestStage(begun.context)(number, [(descriptor,)]))
-        for level in range(1, begun.graph.depth + 1):
-            stage = LevelStage(begun.context, level)
+        for number in range(1, begun.context.stages(begun.graph).count + 1):
+            stage = JoinStage(begun.context, number)
             reports = [row for row in rows if row[1][0] == REPORT]
             moving = [row for row in rows if row[1][0] != REPORT]
             rows = reports + [
