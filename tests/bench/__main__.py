@@ -81,8 +81,10 @@ def _ajoin_adhoc(folder: Path, scale: float, repeat: int, command: str) -> None:
 
 
 def _trees(folder: Path, scale: float, repeat: int, command: str) -> None:
+    """Counts what is sent and stored, which is the same in every run; runs everything once."""
+    del repeat
     with tempfile.TemporaryDirectory() as scratch:
-        trees.run(folder, Path(scratch), scale, repeat, command).write(folder)
+        trees.run(folder, Path(scratch), scale, command).write(folder)
 
 
 def _psp(folder: Path, scale: float, repeat: int, command: str) -> None:
