@@ -38,7 +38,8 @@ class StoreWork:
 @dataclass(frozen=True, slots=True)
 class EdgeWork:
     """What one task received along an edge, in the edge's own columns. Of an `all` edge, task 0's
-    figures are those of what was sent; every task receives the same."""
+    figures are those of what was sent; every task receives the same. Along a `grid` edge one of a tuple's
+    copies is told."""
 
     tuples: int
     messages: int
@@ -234,8 +235,12 @@ def _stored(index: RuleIndex, edge: Edge, frame: pl.DataFrame) -> pl.DataFrame:
 def _counted(
     index: RuleIndex, edge: Edge, frame: pl.DataFrame, state: PartitionState, layouts: Layouts
 ) -> int:
-    """How many of the tuples that arrived here count here; of the copies of one that asks several tasks,
-    because of slices or of older numbers of tasks, only one does."""
+    """How many of the tuples that arrived here count here; of the copies of one that slices, grids or older
+    numbers of tasks send to several tasks, only one does."""
+    if edge.kind == "grid":
+        store = index.stores[edge.target]
+        first = store.first_copy if edge.id in index.store_edges else store.grids[0].column(0)
+        return frame.height if state.partition in first else 0
     if edge.id not in index.probe_edges:
         return frame.height
     if edge.kind == "slices":
@@ -250,10 +255,11 @@ def _counted(
 def _edge_work(index: RuleIndex, edge: Edge, messages: Sequence[Message], counted: int) -> EdgeWork:
     assert edge.kind in ("all", "slices") or all(message.partition != EVERY_TASK for message in messages)
     columns = sent_columns(index, edge)
+    counts = counted or edge.kind != "grid"
     return EdgeWork(
         counted,
         len(messages),
-        sum(message.body.select(columns).nbytes for message in messages),
+        sum(message.body.select(columns).nbytes for message in messages) if counts else 0,
     )
 
 

@@ -15,8 +15,7 @@ from jobs.runs import RunRef
 from jobs.sinks.parquet import OutputFile
 from jobs.spread import in_first_copy
 from jobs.stage import ARRIVALS_PER_TASK, Answers, Arrived, Tail, TaskReport
-from optimizer.fanout import fanout
-from optimizer.graph import PhysicalGraph, SourceRule
+from optimizer.graph import PhysicalGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +111,11 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
     for (stage, _), most in resident.items():
         together[stage] += most
     kinds = {edge.id: edge.kind for edge in graph.edges}
-    receivers = {rule.edge: rule for rule in graph.rules if not isinstance(rule, SourceRule)}
-    kept = {store.id: store for store in graph.stores}
-    copies = {e.id: fanout(e, kept[e.target], receivers[e.id]) for e in graph.edges}
     policies = {s.name: s.late for s in graph.streams}
     return Gathered(
         streams=streams,
         stores=stores,
-        edges={edge: _edge(kinds[edge], copies[edge], parts) for edge, parts in edges.items()},
+        edges={edge: _edge(kinds[edge], parts) for edge, parts in edges.items()},
         results={query: sum(a.rows for a in parts) for query, parts in answers.items()},
         files=tuple(file for report in ordered for file in report.files),
         tails={
@@ -153,16 +149,14 @@ def _sums(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return dict(sorted(found.items()))
 
 
-def _edge(kind: str, copies: float, parts: Sequence[EdgeWork]) -> EdgeWork:
-    """Tuples before copies: on an `all` edge every task received the same ones, on a `grid` edge every
-    tuple arrived in `copies` tasks."""
+def _edge(kind: str, parts: Sequence[EdgeWork]) -> EdgeWork:
+    """Tuples before copies: on an `all` edge every task received the same ones."""
     if not parts:
         return EdgeWork(0, 0, 0)
     messages = sum(part.messages for part in parts)
     if kind == "all":
         return EdgeWork(max(p.tuples for p in parts), messages, max(p.bytes for p in parts))
-    times = round(copies) if kind == "grid" else 1
-    return EdgeWork(sum(p.tuples for p in parts) // times, messages, sum(p.bytes for p in parts) // times)
+    return EdgeWork(sum(p.tuples for p in parts), messages, sum(p.bytes for p in parts))
 
 
 def newest(first: int | None, second: int | None) -> int | None:

@@ -1,4 +1,4 @@
-"""A grid's tuples in another shape, moving only what must move (Squall, section 4.2.1).
+"""Tuples of grids in other shapes, moving only what must move (Squall, section 4.2.1).
 
 A grid keeps a tuple with arrival number a in all tasks t with t = a modulo its columns. So if one number
 of columns divides the other, every task holds what it needs already, or some of it:
@@ -8,6 +8,10 @@ of columns divides the other, every task holds what it needs already, or some of
 - more columns: a task keeps that part of its tuples which still is its own, and nothing is sent;
 - one task into four (section 4.2.2, elasticity): N tasks become 4N, rows and columns both double.
   The new tasks take theirs from the old one of the same number modulo N.
+
+Of several grids each does so by itself, because a tuple stays in its grid while the number of tasks is the
+same. Their columns are powers of two, so one number always divides the other. A store whose tuples lie
+anywhere, once, has them where grids of one row each would.
 """
 
 from __future__ import annotations
@@ -19,10 +23,11 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from jobs.message import ARRIVAL
-from jobs.routing import grid_columns
+from jobs.routing import column_tasks, grid_columns
 from jobs.runs import RunRef, StateRoot, new_attempt, run_path
 from jobs.store import run_figures
-from optimizer.graph import GraphStore, Grid
+from optimizer.graph import GraphStore, Grid, Grids
+from optimizer.task_grid import TaskGrid, task_grids
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +45,19 @@ class Migrated:
 
 def can_migrate(held: GraphStore, wanted: GraphStore) -> bool:
     """True if both are grids of the same content whose shapes fit into each other."""
-    at_random = all(s.partitioning is None or isinstance(s.partitioning, Grid) for s in (held, wanted))
+    at_random = all(
+        s.partitioning is None or isinstance(s.partitioning, Grid | Grids) for s in (held, wanted)
+    )
     if not at_random or held.inputs != wanted.inputs:
         return False
-    columns, others = held.tasks // held.copies, wanted.tasks // wanted.copies
+    pairs = _pairs(held, wanted)
     if wanted.tasks == held.tasks:
-        return others % columns == 0 or columns % others == 0
-    return wanted.tasks % held.tasks == 0 and others % columns == 0
+        return bool(pairs) and all(
+            new.columns % old.columns == 0 or old.columns % new.columns == 0 for old, new in pairs
+        )
+    return len(pairs) == 1 and all(
+        new.tasks % old.tasks == 0 and new.columns % old.columns == 0 for old, new in pairs
+    )
 
 
 def migrate(
@@ -57,7 +68,7 @@ def migrate(
     times: Sequence[str],
     batch: int,
 ) -> Migrated:
-    """Arrange a grid's runs as another grid.
+    """Arrange the runs of grids as other grids.
 
     Args:
         runs: of `held`, which is of no use any longer: a run that stays where it is changes its store.
@@ -65,34 +76,57 @@ def migrate(
         times: the event-time columns of its inputs.
         batch: the first batch that will use them.
     """
-    columns, others = held.tasks // held.copies, wanted.tasks // wanted.copies
     attempt = new_attempt()
     by_task: dict[int, list[RunRef]] = defaultdict(list)
     for run in runs:
         by_task[run.partition].append(run)
+    grids = [new for _, new in _pairs(held, wanted)]
+    column_of = {task: number for number, tasks in enumerate(column_tasks(grids)) for task in tasks}
     made: list[RunRef] = []
     kept = sent = 0
-    for task in range(wanted.tasks):
-        own = task % held.tasks
-        # The tasks of the same row whose columns become one, this one's among them.
-        beside = [own - own % columns + c for c in range(columns) if c % others == task % others]
-        sources = beside if others <= columns else [own]
-        for source in sources:
-            for number, run in enumerate(by_task[source]):
-                if source == task and others <= columns:
-                    made.append(replace(run, store=wanted.id))
-                    kept += run.rows
-                    continue
-                frame = root.read(run)
-                if others > columns:
-                    mine = grid_columns(frame[ARRIVAL], wanted.tasks, wanted.copies)
-                    frame = frame.filter(pl.Series(mine == task % others))
-                if frame.is_empty():
-                    continue
-                path = run_path(wanted.id, task, batch, 0, attempt, f"from{source:05d}-{number:05d}")
-                made.append(root.write(run_figures(wanted, times, task, path, frame), frame))
-                if source == task:
-                    kept += frame.height
-                else:
-                    sent += frame.height
+    for old, new in _pairs(held, wanted):
+        grows = old.columns < new.columns
+        for task in range(new.first, new.after):
+            for source in _sources(old, new, task):
+                for number, run in enumerate(by_task[source]):
+                    if source == task and not grows:
+                        made.append(replace(run, store=wanted.id))
+                        kept += run.rows
+                        continue
+                    frame = root.read(run)
+                    if grows:
+                        mine = grid_columns(frame[ARRIVAL], grids) == column_of[task]
+                        frame = frame.filter(pl.Series(mine))
+                    if frame.is_empty():
+                        continue
+                    path = run_path(wanted.id, task, batch, 0, attempt, f"from{source:05d}-{number:05d}")
+                    made.append(root.write(run_figures(wanted, times, task, path, frame), frame))
+                    if source == task:
+                        kept += frame.height
+                    else:
+                        sent += frame.height
     return Migrated(tuple(made), kept, sent, sum(run.rows for run in runs) - kept)
+
+
+def _sources(old: TaskGrid, new: TaskGrid, task: int) -> list[int]:
+    """The tasks that together hold what a task of the new grid is to keep, as far as it is in one row."""
+    place = task - new.first
+    own = old.first + place % old.tasks
+    if old.columns < new.columns:
+        return [own]
+    # The tasks of the same row whose columns become one, this one's among them.
+    row = old.row((own - old.first) // old.columns)
+    return [row[column] for column in range(place % new.columns, old.columns, new.columns)]
+
+
+def _pairs(held: GraphStore, wanted: GraphStore) -> tuple[tuple[TaskGrid, TaskGrid], ...]:
+    """Each old grid with the one that takes its place; none where these are not as many."""
+    before, after = _split(held, wanted), _split(wanted, held)
+    return tuple(zip(before, after, strict=True)) if len(before) == len(after) else ()
+
+
+def _split(store: GraphStore, other: GraphStore) -> tuple[TaskGrid, ...]:
+    """The grids of a store; of tuples that lie anywhere, as many of one row as the other store has."""
+    if store.copies > 1 or store.tasks != other.tasks:
+        return store.grids
+    return task_grids(store.tasks, (1,) * len(other.grids))

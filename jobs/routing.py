@@ -8,9 +8,13 @@ Hence numbers are hashed as doubles (1 = 1.0, -0.0 = 0.0, every NaN is one value
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+
+from optimizer.task_grid import TaskGrid
 
 Tasks = npt.NDArray[np.int64]
 
@@ -36,38 +40,55 @@ def spread_tasks(arrivals: pl.Series, tasks: int) -> Tasks:
     return (numbers % tasks).astype(np.int64)
 
 
-def grid_columns(arrivals: pl.Series, tasks: int, rows: int) -> Tasks:
-    """The column of each tuple in a grid of `rows` rows: it lies in the column's task of every row.
+def column_tasks(grids: Sequence[TaskGrid]) -> list[range]:
+    """The tasks of every column of a store's grids, one grid's columns behind the other's.
 
-    Tasks are numbered row by row, so a tuple with arrival number a lies in all tasks t with
-    t = a modulo the number of columns: where that number is halved, every task keeps what it has.
+    >>> [list(tasks) for tasks in column_tasks((TaskGrid(0, 4, 2), TaskGrid(4, 2, 2)))]
+    [[0, 2], [1, 3], [4, 5]]
+    """
+    return [grid.column(number) for grid in grids for number in range(grid.columns)]
 
-    >>> grid_columns(pl.Series([7, 8]), tasks=4, rows=2).tolist()
+
+def grid_columns(arrivals: pl.Series, grids: Sequence[TaskGrid]) -> Tasks:
+    """The column of each tuple, an index of `column_tasks`: it lies in all tasks of that column.
+
+    Of N tasks, a tuple with arrival number a belongs to the grid that has task a modulo N, and there to that
+    task's column. So grids have shares of the tuples as large as their shares of the tasks. In a single grid
+    that is column a modulo the number of columns: where that number is halved, every task keeps what it has.
+
+    >>> grid_columns(pl.Series([7, 8]), [TaskGrid(first=0, tasks=4, rows=2)]).tolist()
     [1, 0]
     """
-    return spread_tasks(arrivals, tasks // rows)
+    column_of: list[int] = []
+    for grid in grids:
+        before = max(column_of, default=-1) + 1
+        column_of.extend(before + place % grid.columns for place in range(grid.tasks))
+    return np.array(column_of, dtype=np.int64)[spread_tasks(arrivals, len(column_of))]
 
 
 def grid_parts(
-    frame: pl.DataFrame, arrivals: pl.Series, tasks: int, rows: int, *, probing: bool
+    frame: pl.DataFrame, arrivals: pl.Series, grids: Sequence[TaskGrid], *, probing: bool
 ) -> list[tuple[range, pl.DataFrame]]:
-    """The rows of `frame` with the tasks of a grid that they go to.
+    """The rows of `frame` with the tasks of a store's grids that they go to.
 
-    A tuple to keep goes to its column's task in every row, one that probes to all tasks of one row, which
-    together hold every tuple once.
+    A tuple to keep goes to its column's task in every row of one grid, one that probes to all tasks of one
+    row of every grid, which together hold every tuple once.
 
-    >>> frame = pl.DataFrame({"a": [7]})
-    >>> [list(to) for to, _ in grid_parts(frame, frame["a"], tasks=6, rows=2, probing=False)]
+    >>> frame, grids = pl.DataFrame({"a": [7]}), [TaskGrid(first=0, tasks=6, rows=2)]
+    >>> [list(to) for to, _ in grid_parts(frame, frame["a"], grids, probing=False)]
     [[1, 4]]
-    >>> [list(to) for to, _ in grid_parts(frame, frame["a"], tasks=6, rows=2, probing=True)]
+    >>> [list(to) for to, _ in grid_parts(frame, frame["a"], grids, probing=True)]
     [[3, 4, 5]]
     """
-    columns = tasks // rows
     if probing:
-        parts = split(frame, spread_tasks(arrivals, rows), rows)
-        return [(range(row * columns, (row + 1) * columns), part) for row, part in parts]
-    parts = split(frame, grid_columns(arrivals, tasks, rows), columns)
-    return [(range(column, tasks, columns), part) for column, part in parts]
+        return [
+            (grid.row(number), part)
+            for grid in grids
+            for number, part in split(frame, spread_tasks(arrivals, grid.rows), grid.rows)
+        ]
+    columns = column_tasks(grids)
+    parts = split(frame, grid_columns(arrivals, grids), len(columns))
+    return [(columns[number], part) for number, part in parts]
 
 
 def split(frame: pl.DataFrame, placed: Tasks, tasks: int) -> list[tuple[int, pl.DataFrame]]:

@@ -15,10 +15,13 @@ from jobs.slice_routing import send_to_slices
 from jobs.spread import asked_tasks
 from optimizer.expression import Column
 from optimizer.graph import Edge
+from optimizer.task_grid import TaskGrid
 
-_Way: TypeAlias = tuple[str, Column | None, tuple[int, ...], tuple[int, bool] | None, bool, bool]
-"""What edges that place tuples alike have in common: kind, key, numbers of tasks, shape of a grid and which
-side of it, whether NULL is left out, whether tuples stay in their task."""
+_Grids = tuple[tuple[TaskGrid, ...], bool]
+"""A store's grids, and whether they are probed."""
+_Way: TypeAlias = tuple[str, Column | None, tuple[int, ...], _Grids | None, bool, bool]
+"""What edges that place tuples alike have in common: kind, key, numbers of tasks, grids, whether NULL
+is left out, whether tuples stay in their task."""
 
 
 def send(
@@ -49,8 +52,7 @@ def send(
         if edge.kind == "slices":
             wanted = sent_columns(index, edge)
             for to, part in send_to_slices(index, edge, frame, layouts):
-                body = part[wanted].to_arrow(compat_level=pl.CompatLevel.oldest())
-                messages.append(Message(edge.id, to, body))
+                messages.append(Message(edge.id, to, part[wanted]))
             continue
         store = index.stores[edge.target]
         only_probes = edge.id not in index.store_edges
@@ -59,19 +61,18 @@ def send(
         # Only where there are NULLs do such edges carry other tuples than the rest.
         drop_nulls = only_probes and key is not None and frame[column_name(key)].null_count() > 0
         stays = edge_id in staying
-        # Of a grid, tuples that probe go elsewhere than those to keep.
-        grid = (store.copies, only_probes) if edge.kind == "grid" else None
-        splits.setdefault((edge.kind, key, counts, grid, drop_nulls, stays), []).append(edge)
-    for (kind, key, counts, grid, drop_nulls, stays), edges in splits.items():
+        # In grids, tuples that probe go elsewhere than those to keep.
+        grids = (store.grids, only_probes) if edge.kind == "grid" else None
+        splits.setdefault((edge.kind, key, counts, grids, drop_nulls, stays), []).append(edge)
+    for (kind, key, counts, grids, drop_nulls, stays), edges in splits.items():
         tasks = counts[0]
         wanted = list(dict.fromkeys(name for edge in edges for name in sent_columns(index, edge)))
         rows = frame
         if key is not None and drop_nulls:
             rows = rows.filter(pl.col(column_name(key)).is_not_null())
-        if grid is not None:
-            for targets, part in grid_parts(rows[wanted], rows[ARRIVAL], tasks, grid[0], probing=grid[1]):
-                body = part.to_arrow(compat_level=pl.CompatLevel.oldest())
-                messages.extend(Message(edge.id, target, body) for edge in edges for target in targets)
+        if grids is not None:
+            for targets, part in grid_parts(rows[wanted], rows[ARRIVAL], grids[0], probing=grids[1]):
+                messages.extend(Message(edge.id, target, part) for edge in edges for target in targets)
             continue
         if kind == "all":
             if rows.height:
@@ -94,7 +95,7 @@ def send(
             )
             parts = split(rows[wanted], placed, tasks)
         for target, part in parts:
-            body = part[wanted].to_arrow(compat_level=pl.CompatLevel.oldest())
+            body = part[wanted]
             messages.extend(Message(edge.id, target, body) for edge in edges)
     return messages
 

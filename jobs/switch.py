@@ -28,14 +28,23 @@ from jobs.metrics import newest
 from jobs.migration import can_migrate, migrate
 from jobs.rebuild import rebuild
 from jobs.residence import Limit, limit_of
-from jobs.routing import Tasks, grid_columns, hash_tasks, split, spread_tasks
+from jobs.routing import Tasks, column_tasks, grid_columns, hash_tasks, split, spread_tasks
 from jobs.rules import index_of
 from jobs.runs import RunRef, new_attempt, run_path
 from jobs.slices import first_layout, slice_numbers
 from jobs.spread import in_first_copy, taken_over
 from jobs.store import run_figures, state_root
 from optimizer.expression import Column
-from optimizer.graph import GraphStore, Grid, PhysicalGraph, ProbeRule, Slices, SourceRule, StoreRule
+from optimizer.graph import (
+    GraphStore,
+    Grid,
+    Grids,
+    PhysicalGraph,
+    ProbeRule,
+    Slices,
+    SourceRule,
+    StoreRule,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,12 +327,12 @@ def _replaced(
     frames = (root.read(run, keep=limit is None) for run in runs)
     for number, frame in enumerate(_bounded(frames, most_bytes)):
         kept = frame.select([c for c in (*names, ARRIVAL, LATE) if c in frame.columns])
-        columns = store.tasks // store.copies
-        for column, part in split(kept, _placed(store, times, kept), columns):
+        columns = column_tasks(store.grids)
+        for column, part in split(kept, _placed(store, times, kept), len(columns)):
             arranged, index = part, dict[bytes, bytes]()
             if limit is not None:
                 arranged, index = limit.arranged(store.id, part)
-            for task in range(column, store.tasks, columns):
+            for task in columns[column]:
                 path = run_path(store.id, task, batch, 0, attempt, f"filled{number:05d}")
                 figures = run_figures(store, (times,), task, path, part)
                 written.append(root.write(figures, arranged, index))
@@ -331,10 +340,10 @@ def _replaced(
 
 
 def _placed(store: GraphStore, time: str, kept: pl.DataFrame) -> Tasks:
-    """The task of each tuple, of a grid the column; a store that begins with slices has those of its plan."""
+    """The task of each tuple, in grids the column; a store that begins with slices has those of its plan."""
     match store.partitioning:
-        case Grid(groups=rows):
-            return grid_columns(kept[ARRIVAL], store.tasks, rows)
+        case Grid() | Grids():
+            return grid_columns(kept[ARRIVAL], store.grids)
         case None:
             return spread_tasks(kept[ARRIVAL], store.tasks)
         case Slices():

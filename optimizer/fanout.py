@@ -7,7 +7,8 @@ from optimizer.graph import Edge, GraphStore, ProbeRule, Slices, StoreRule
 
 
 def fanout(edge: Edge, store: GraphStore, rule: StoreRule | ProbeRule) -> float:
-    """Tasks of `store` that one tuple on `edge` goes to, on average as far as slices are concerned.
+    """Tasks of `store` that one tuple on `edge` goes to, on average as far as slices or several grids are
+    concerned.
 
     A probe of slices of width w whose windows admit event times of a span s touches s / w + 1 of them, and
     each of its at most N tasks once.
@@ -20,7 +21,8 @@ def fanout(edge: Edge, store: GraphStore, rule: StoreRule | ProbeRule) -> float:
     if edge.kind == "all":
         return float(store.tasks)
     if edge.kind == "grid":
-        return float(store.copies if isinstance(rule, StoreRule) else store.tasks // store.copies)
+        probed = sum(grid.columns for grid in store.grids)
+        return store.copies if isinstance(rule, StoreRule) else float(probed)
     if edge.kind == "slices" and isinstance(rule, ProbeRule):
         span = reach_us(rule)
         assert isinstance(store.partitioning, Slices)

@@ -39,6 +39,7 @@ from optimizer.errors import InputError, Place
 from optimizer.expression import Column, Expression
 from optimizer.kafka import KafkaTopic
 from optimizer.stream import LatePolicy
+from optimizer.task_grid import TaskGrid, task_grids
 from optimizer.types import ColumnType
 
 GRAPH_VERSION: Literal[1] = 1
@@ -110,11 +111,30 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
+class Grids:
+    """A store's N tasks as independent grids whose sizes are the powers of two that add up to N, the largest
+    first.
+
+    A tuple is kept in one of the grids, each of which has a share of them as large as its share of the tasks;
+    there it is kept as in a `Grid`. A probe goes to one row of every grid. Arrival numbers decide (Elseidy et
+    al., PVLDB 7(6), 2014, section 4.2.2).
+    """
+
+    rows: tuple[int, ...]
+    """Of each grid. One grid is a `Grid`, and grids of one row each place tuples no other than at random."""
+    kind: Literal["grids"] = "grids"
+
+    def __post_init__(self) -> None:
+        if len(self.rows) < 2 or min(self.rows) < 1 or max(self.rows) < 2:
+            raise ValueError(f"rows {self.rows} are not those of several grids, one of them with copies")
+
+
+@dataclass(frozen=True, slots=True)
 class GraphStore:
     """A relation's tuples, spread over `tasks` partitions.
 
     `partitioning` is the column whose hash places a tuple, or the slices of event time by which tuples of a
-    base store are placed; None places them at random.
+    base store are placed, or grids of tasks; None places them at random.
     A stored tuple is evicted once, for any of its inputs, the watermark has passed the
     input's event time by more than that input's retention; None keeps it for ever.
     """
@@ -124,7 +144,7 @@ class GraphStore:
     """For people: `departures[origin]`, `departures[time/8]`, `departures*weather`."""
     inputs: tuple[StoredInput, ...]
     """One for a base store, two or more for a materialized intermediate result."""
-    partitioning: Column | Slices | Grid | None
+    partitioning: Column | Slices | Grid | Grids | None
     tasks: int
     retention_us: tuple[int | None, ...]
     """Per entry of `inputs`."""
@@ -134,9 +154,25 @@ class GraphStore:
         return len(self.inputs) == 1
 
     @property
-    def copies(self) -> int:
-        """How often the tasks together hold each tuple."""
-        return self.partitioning.groups if isinstance(self.partitioning, Grid) else 1
+    def grids(self) -> tuple[TaskGrid, ...]:
+        """The grids that its tasks make up; where tuples are kept once, a single row of all tasks."""
+        match self.partitioning:
+            case Grid(groups=rows):
+                return task_grids(self.tasks, (rows,))
+            case Grids(rows=rows_of_each):
+                return task_grids(self.tasks, rows_of_each)
+            case _:
+                return task_grids(self.tasks, (1,))
+
+    @property
+    def copies(self) -> float:
+        """How often the tasks together hold a tuple; of several grids on average."""
+        return sum(grid.rows * grid.tasks for grid in self.grids) / self.tasks
+
+    @property
+    def first_copy(self) -> frozenset[int]:
+        """Tasks that together hold every tuple once."""
+        return frozenset(task for grid in self.grids for task in grid.row(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +181,9 @@ class Edge:
 
     `shuffle` sends each tuple to one task, chosen freely; `group_by` to the task of `key`'s
     hash; `all` to every task; `slices` to the task of the tuple's own slice in order to store it, and to the
-    tasks of all slices that it may find partners in, in order to probe. Store edges of random stores are
-    `shuffle`, probes of them `all`.
+    tasks of all slices that it may find partners in, in order to probe; `grid` to one task in every row of
+    one of the store's grids in order to store it, and to one row of each in order to probe. Store edges of
+    random stores are `shuffle`, probes of them `all`.
     """
 
     id: str

@@ -20,6 +20,8 @@ from optimizer.graph import (
     Edge,
     Emit,
     GraphStore,
+    Grid,
+    Grids,
     PhysicalGraph,
     ProbeRule,
     Slices,
@@ -137,16 +139,14 @@ class _Interpreter:
             conditions.append(f"{to_duckdb_sql(equality.probe)} = {to_duckdb_sql(equality.stored)}")
         conditions += [to_duckdb_sql(predicate) for predicate in rule.predicates]
         conditions += self._same_task(rule, edge)
-        columns = store.tasks // store.copies
-        # A grid has a copy in one task of every row, and its messages go to all tasks of one row.
-        copies = f', unnest(range("@a" % {columns}, {store.tasks}, {columns})) AS "@t"'
+        tasks = _kept_in(store) if isinstance(store.partitioning, Grid | Grids) else ""
         if edge.kind == "grid":
-            conditions.append(f's."@t" // {columns} = m."@a" % {store.copies}')
+            conditions.append(_asked(store))
         names = ", ".join(quote(name) for name in sorted({*rule.bound, *(new for _, new in rule.renames)}))
         self._table(
             rule.id,
             f'SELECT {names}, m."@a" AS "@a", m."@k" AS "@k" FROM {quote(rule.edge)} AS m JOIN '
-            f'(SELECT {stored}, "@a" AS "@sa", {ordinal} AS "@sk"{copies if store.copies > 1 else ""} '
+            f'(SELECT {stored}, "@a" AS "@sa", {ordinal} AS "@sk"{tasks} '
             f"FROM {quote(rule.store)}) AS s "
             f"ON {' AND '.join(f'({condition})' for condition in conditions)}",
         )
@@ -214,6 +214,26 @@ class _Interpreter:
 
     def _table(self, name: str, select: str) -> None:
         self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {quote(name)} AS {select}")
+
+
+def _kept_in(store: GraphStore) -> str:
+    """Column `@t`: every task of a grid's column that keeps a tuple with arrival number `@a`."""
+    place = f'"@a" % {store.tasks}'
+    columns = " ".join(
+        f"WHEN {place} < {grid.after} "
+        f"THEN range({grid.first} + ({place} - {grid.first}) % {grid.columns}, {grid.after}, {grid.columns})"
+        for grid in store.grids
+    )
+    return f', unnest(CASE {columns} END) AS "@t"'
+
+
+def _asked(store: GraphStore) -> str:
+    """True for a stored tuple's task in the row of its grid that a message goes to."""
+    rows = " ".join(
+        f'WHEN s."@t" < {grid.after} THEN (s."@t" - {grid.first}) // {grid.columns} = m."@a" % {grid.rows}'
+        for grid in store.grids
+    )
+    return f"CASE {rows} END"
 
 
 def _new(stream: str) -> str:

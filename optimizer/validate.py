@@ -20,6 +20,7 @@ from optimizer.graph import (
     Emit,
     GraphStore,
     Grid,
+    Grids,
     PhysicalGraph,
     ProbeRule,
     Slices,
@@ -206,8 +207,8 @@ class _Checker:
     def _check_routing(
         self, rule: ProbeRule, edge: Edge, store: GraphStore, conditions: frozenset[Expression]
     ) -> None:
-        if (edge.kind == "grid") != isinstance(store.partitioning, Grid):
-            _fault(edge.id, f"does not ask one row of {store.label}, as probes of a grid and no others do")
+        if (edge.kind == "grid") != isinstance(store.partitioning, Grid | Grids):
+            _fault(edge.id, f"does not ask one row of {store.label}, as probes of grids and no others do")
         if edge.kind == "grid":
             return
         if edge.kind == "shuffle":
@@ -269,8 +270,10 @@ class _Checker:
                 _fault(edge.id, f"does not carry the event time of {name}")
 
     def _check_store(self, store: GraphStore) -> None:
-        if store.tasks % store.copies:
-            _fault(store.id, f"has {store.tasks} tasks, which cannot make up {store.copies} equal rows")
+        try:
+            _ = store.grids
+        except ValueError as error:
+            _fault(store.id, f"is not laid out over all its tasks: {error}")
         if isinstance(store.partitioning, Slices):
             if not store.is_base:
                 _fault(store.id, f"cuts {store.label} into slices, but its tuples have several event times")
@@ -365,7 +368,7 @@ def _placing(store: GraphStore) -> tuple[str, Column | None]:
             return "shuffle", None
         case Slices():
             return "slices", None
-        case Grid():
+        case Grid() | Grids():
             return "grid", None
         case Column() as column:
             return "group_by", column

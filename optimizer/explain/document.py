@@ -17,6 +17,7 @@ from optimizer.graph import (
     GraphFunction,
     GraphStore,
     Grid,
+    Grids,
     PhysicalGraph,
     ProbeRule,
     Slices,
@@ -302,8 +303,9 @@ def _partitioning(store: GraphStore) -> str | None:
     match store.partitioning:
         case None:
             return None
-        case Grid(groups=rows):
-            return f"a grid of {store.tasks // rows} x {rows}"
+        case Grid() | Grids():
+            sizes = " + ".join(f"{grid.columns} x {grid.rows}" for grid in store.grids)
+            return f"{'a grid' if len(store.grids) == 1 else 'grids'} of {sizes}"
         case Slices(count=count):
             return f"time in {count} slice{'' if count == 1 else 's'}"
         case Column() as column:

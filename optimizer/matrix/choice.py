@@ -13,10 +13,11 @@ from random import Random
 from optimizer.expression import Column
 from optimizer.graph import GraphStore, PhysicalGraph, ProbeRule, StoreRule
 from optimizer.matrix.layout import copies_sent, rows_of, with_groups
-from optimizer.matrix.shape import best_shape, input_load, shapes
+from optimizer.matrix.shape import Arrangement, best_arrangement, shapes
 from optimizer.problem import Cost, Options, Solution, Status
 from optimizer.statistics.provider import StatisticsProvider
 from optimizer.statistics.skew import hash_skew
+from optimizer.task_grid import decompose
 
 _GAIN = 1e-9
 """Relative: less is rounding, and leaves the plan as it is."""
@@ -33,9 +34,11 @@ def lay_out(
         hash        w_p * (s * (i + p_k) + N * (p - p_k)) + w_s * t
         broadcast   w_p * (i + N * p) + w_s * t
         m rows      w_p * (m * i + N / m * p) + w_s * m * t
+        grids       w_p * (sum(N_g / N * m_g) * i + sum(N_g / m_g) * p) + w_s * sum(N_g / N * m_g) * t
 
-    A matrix is (N/m, m); broadcast is that of one row. The reported cost is what is sent and stored,
-    without s: skew makes one task late, not more tuples.
+    A matrix is (N/m, m); broadcast is that of one row. Grids are of sizes N_g, the powers of two that add up
+    to N; of a power of two there is one. The reported cost is what is sent and stored, without s: skew makes
+    one task late, not more tuples.
 
     A plan that a storage budget or a task's capacity limits stays as it is: the method has kept them
     with the layouts that it knows.
@@ -82,7 +85,9 @@ def store_rates(graph: PhysicalGraph) -> dict[str, StoreRates]:
     return found
 
 
-def _cheapest(graph: PhysicalGraph, statistics: StatisticsProvider, options: Options) -> dict[str, int]:
+def _cheapest(
+    graph: PhysicalGraph, statistics: StatisticsProvider, options: Options
+) -> dict[str, tuple[int, ...]]:
     rates = store_rates(graph)
     chosen = {}
     for store in graph.stores:
@@ -93,35 +98,38 @@ def _cheapest(graph: PhysicalGraph, statistics: StatisticsProvider, options: Opt
     return chosen
 
 
-def _cheapest_rows(store: GraphStore, does: StoreRates, skew: float, options: Options) -> int | None:
-    """Rows of the cheapest grid; None if the layout that the store has is as cheap."""
+def _cheapest_rows(
+    store: GraphStore, does: StoreRates, skew: float, options: Options
+) -> tuple[int, ...] | None:
+    """Rows of the cheapest grid or grids; None if the layout that the store has is as cheap."""
     copy = options.probe_weight * does.stored + options.storage_weight * does.held
     probes = options.probe_weight * (does.routed + does.unrouted)
-    rows = best_shape(store.tasks, copy, probes).rows
-    as_grid = _grid_cost(store.tasks, rows, copy, probes)
+    best = best_arrangement(store.tasks, copy, probes)
     held = rows_of(store)
     if held is not None:
-        as_is = _grid_cost(store.tasks, held, copy, probes)
+        as_is = Arrangement.of(store.tasks, held).load(copy, probes)
     else:
         sent = skew * (does.stored + does.routed) + store.tasks * does.unrouted
         as_is = options.probe_weight * sent + options.storage_weight * does.held
-    return rows if as_grid < as_is * (1 - _GAIN) else None
+    return best.rows if best.load(copy, probes) < as_is * (1 - _GAIN) else None
 
 
-def _grid_cost(tasks: int, rows: int, copy: float, probes: float) -> float:
-    """The input load of all tasks together."""
-    shape = next(shape for shape in shapes(tasks) if shape.rows == rows)
-    return tasks * input_load(shape, copy, probes)
-
-
-def _drawn(graph: PhysicalGraph, options: Options) -> dict[str, int]:
-    """Some grid for every store that can be one, whatever it costs."""
+def _drawn(graph: PhysicalGraph, options: Options) -> dict[str, tuple[int, ...]]:
+    """Some grid, or grids, for every store that can be one, whatever it costs."""
     chosen = {}
     for store in graph.stores:
-        drawn = Random(f"{options.seed} {store.label}").choice(shapes(store.tasks)).rows
+        drawn = _any(store.tasks, Random(f"{options.seed} {store.label}")).rows
         if _can_be_grid(store) and rows_of(store) != drawn:
             chosen[store.id] = drawn
     return chosen
+
+
+def _any(tasks: int, chance: Random) -> Arrangement:
+    single = Arrangement((chance.choice(shapes(tasks)),))
+    parts = decompose(tasks)
+    if len(parts) == 1 or chance.random() < 0.4:
+        return single
+    return Arrangement(tuple(chance.choice(shapes(part)) for part in parts))
 
 
 def _can_be_grid(store: GraphStore) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from optimizer.graph import GraphStore, PhysicalGraph
 from optimizer.matrix.layout import rows_of, with_groups
 from optimizer.matrix.policy import Controller
-from optimizer.matrix.shape import Shape
+from optimizer.matrix.shape import Arrangement
 
 EAGERNESS = 0.5
 """A shape takes hold two epochs behind the one whose counts it was chosen for. One side may grow by a third
@@ -30,15 +30,14 @@ class Regrouped:
     store: str
     """Its id in the plan until then."""
     stream: str
-    before: Shape
-    after: Shape
+    before: Arrangement
+    after: Arrangement
     received: Cardinality
 
     def __str__(self) -> str:
         return (
             f"the store of {self.stream} got {self.received.stored:,.0f} to keep and "
-            f"{self.received.probing:,.0f} to probe with: {self.after.columns}x{self.after.rows} tasks "
-            f"instead of {self.before.columns}x{self.before.rows}"
+            f"{self.received.probing:,.0f} to probe with: {self.after} tasks instead of {self.before}"
         )
 
 
@@ -70,9 +69,10 @@ def regroup(graph: PhysicalGraph, history: Mapping[str, Sequence[Cardinality]]) 
         controller = Controller.start(store.tasks, seen[0].stored, seen[0].probing, EAGERNESS)
         for moment in seen[1:]:
             controller = controller.observe(moment.stored, moment.probing)
-        before = Shape(store.tasks // rows, rows)
-        if controller.shape != before:
-            changed.append(Regrouped(store.id, stream, before, controller.shape, seen[-1]))
+        after = controller.arrangement
+        if after.rows != rows:
+            before = Arrangement.of(store.tasks, rows)
+            changed.append(Regrouped(store.id, stream, before, after, seen[-1]))
     return tuple(changed)
 
 
@@ -87,5 +87,5 @@ def keep_groups(candidate: PhysicalGraph, running: PhysicalGraph) -> PhysicalGra
     for stream, store in grids_by_stream(candidate).items():
         same = held.get(stream)
         if same is not None and same.tasks == store.tasks and same.id != store.id:
-            chosen[store.id] = same.copies
+            chosen[store.id] = tuple(grid.rows for grid in same.grids)
     return with_groups(candidate, chosen)

@@ -12,21 +12,24 @@ from optimizer.graph import (
     Estimate,
     GraphStore,
     Grid,
+    Grids,
     PhysicalGraph,
     ProbeRule,
     Rule,
     SourceRule,
     StoreRule,
 )
+from optimizer.matrix.shape import Arrangement
 
 
-def with_groups(graph: PhysicalGraph, groups: Mapping[str, int]) -> PhysicalGraph:
+def with_groups(graph: PhysicalGraph, groups: Mapping[str, tuple[int, ...]]) -> PhysicalGraph:
     """The same plan with other stores.
 
     Args:
         graph: a valid graph.
-        groups: rows by store id, each a divisor of the store's tasks. One row is a store whose tuples
-            lie anywhere, once, so that a probe asks all tasks.
+        groups: by store id the rows of the one grid of its tasks, or of each of its grids
+            (`optimizer.task_grid`). One row is a store whose tuples lie anywhere, once, so that a probe
+            asks all tasks.
 
     Returns:
         A graph whose probe trees, levels and columns are those of `graph`. Base stores of one stream
@@ -34,7 +37,7 @@ def with_groups(graph: PhysicalGraph, groups: Mapping[str, int]) -> PhysicalGrap
         layout, not what it was before: from equal layouts a switch of plans has nothing to move.
 
     Raises:
-        ValueError: the tasks of a store are not a multiple of its rows.
+        ValueError: the tasks of a store cannot make up these rows.
     """
     if not groups:
         return graph
@@ -66,23 +69,32 @@ def with_groups(graph: PhysicalGraph, groups: Mapping[str, int]) -> PhysicalGrap
     return replace(made, estimates=_estimates(graph, made, laid))
 
 
-def rows_of(store: GraphStore) -> int | None:
-    """Rows of a store whose tuples lie at random, in one copy or more; None if their content places them."""
-    at_random = store.partitioning is None or isinstance(store.partitioning, Grid)
-    return store.copies if at_random else None
+def rows_of(store: GraphStore) -> tuple[int, ...] | None:
+    """Rows of each grid of a store whose tuples lie at random, in one copy or more; None if their content
+    places them."""
+    at_random = store.partitioning is None or isinstance(store.partitioning, Grid | Grids)
+    return tuple(grid.rows for grid in store.grids) if at_random else None
 
 
-def _laid_out(graph: PhysicalGraph, store: GraphStore, rows: int) -> GraphStore:
-    if rows < 1 or store.tasks % rows:
-        raise ValueError(f"{store.label}: {store.tasks} tasks cannot make up {rows} equal rows")
+def _laid_out(graph: PhysicalGraph, store: GraphStore, rows: tuple[int, ...]) -> GraphStore:
+    try:
+        arrangement = Arrangement.of(store.tasks, rows)
+    except ValueError as error:
+        raise ValueError(f"{store.label}: {error}") from error
     content: object = store.id
     if store.is_base:
         fed = {rule.edge for rule in graph.rules if isinstance(rule, StoreRule) and rule.store == store.id}
         content = sorted(edge.origin for edge in graph.edges if edge.id in fed)
     name = "*".join(stored.input for stored in store.inputs)
-    label = name if rows == 1 else f"{name}[{store.tasks // rows}x{rows}]"
-    identity = digest("S", "grid", content, store.inputs, store.tasks, rows)
-    return replace(store, id=identity, label=label, partitioning=None if rows == 1 else Grid(rows))
+    label = name if rows == (1,) else f"{name}[{arrangement}]"
+    identity = digest("S", "grid", content, store.inputs, store.tasks, rows[0] if len(rows) == 1 else rows)
+    return replace(store, id=identity, label=label, partitioning=_partitioning(rows))
+
+
+def _partitioning(rows: tuple[int, ...]) -> Grid | Grids | None:
+    if rows == (1,):
+        return None
+    return Grid(rows[0]) if len(rows) == 1 else Grids(rows)
 
 
 def _led_to(edge: Edge, store: GraphStore, keeps: bool) -> Edge:

@@ -7,29 +7,34 @@ meanwhile pays for the tuples that move (Lemma 4.5).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from optimizer.matrix.shape import Shape, best_shape, input_load
+from optimizer.matrix.shape import Arrangement, Shape, best_arrangement
 
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """A grid's shape, and the cardinalities for which it was last chosen.
+    """The arrangement of a store's tasks, and the cardinalities for which it was last chosen.
 
     >>> controller = Controller.start(4, 100.0, 100.0)
-    >>> controller.observe(150.0, 190.0).shape, controller.observe(100.0, 400.0).shape
-    (Shape(columns=2, rows=2), Shape(columns=1, rows=4))
+    >>> [str(controller.observe(*seen).arrangement) for seen in ((150.0, 190.0), (100.0, 400.0))]
+    ['2x2', '1x4']
 
     States are immutable: `observe` returns the next one. With a power of two for the number of tasks
     the load is at most 1.25 times that of the best shape behind every `observe`, whatever the
     cardinalities do between two of them: grow, as in the paper, or shrink as windows pass.
+
+    Any other number of tasks may be arranged as grids of powers of two (section 4.2.2). All of them see the
+    same ratio of both sides, so they look again at the same moments and need no controllers of their own.
+    Where both sides of a join are stored so, no task keeps more than 3.75 times what it would if tasks could
+    be arranged in the best way of all, fractions of columns included.
     """
 
-    shape: Shape
+    arrangement: Arrangement
     stored: float
-    """|R|: tuples to keep when the shape was last chosen."""
+    """|R|: tuples to keep when the arrangement was last chosen."""
     probing: float
-    """|S|: tuples to compare when the shape was last chosen."""
+    """|S|: tuples to compare when the arrangement was last chosen."""
     eagerness: float = 1.0
     """The paper's epsilon (footnote 1), above 0 and at most 1: by what part of itself one side grows until
     the controller looks again. Below 1 it moves more often, and what takes hold late is late by less."""
@@ -38,8 +43,8 @@ class Controller:
     def start(
         cls, tasks: int, stored: float = 0.0, probing: float = 0.0, eagerness: float = 1.0
     ) -> Controller:
-        """The best shape for these cardinalities."""
-        return cls(best_shape(tasks, stored, probing), stored, probing, eagerness)
+        """The best arrangement for these cardinalities."""
+        return cls(best_arrangement(tasks, stored, probing), stored, probing, eagerness)
 
     def observe(self, stored: float, probing: float) -> Controller:
         """What to do once the cardinalities are these (`MigrationDecision` of Algorithm 2).
@@ -53,7 +58,7 @@ class Controller:
         before, now = self.stored * probing, self.probing * stored
         if not grown and max(before, now) < factor * min(before, now):
             return self
-        return Controller.start(self.shape.tasks, stored, probing, self.eagerness)
+        return Controller.start(self.arrangement.tasks, stored, probing, self.eagerness)
 
 
 def moved(before: Shape, after: Shape, stored: float) -> float:
@@ -66,55 +71,3 @@ def moved(before: Shape, after: Shape, stored: float) -> float:
     (160.0, 0.0)
     """
     return stored * max(0, after.rows - before.rows)
-
-
-def decompose(tasks: int) -> tuple[int, ...]:
-    """Powers of two that add up to a number of tasks, the largest first (section 4.2.2).
-
-    >>> decompose(20)
-    (16, 4)
-    """
-    return tuple(1 << bit for bit in reversed(range(tasks.bit_length())) if tasks >> bit & 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Decomposed:
-    """Any number of tasks as independent grids of powers of two.
-
-    Every tuple is sent to all of them in order to probe, and stored in one, which has a share of
-    the tuples as large as its share of the tasks. So no task keeps more than 3.75 times what it would
-    under the best arrangement of all tasks. The runtime does not do this: it arranges a store's
-    tasks as a grid of divisors of their number, which is ours to choose.
-    """
-
-    grids: tuple[Controller, ...]
-
-    @classmethod
-    def start(cls, tasks: int, stored: float = 0.0, probing: float = 0.0) -> Decomposed:
-        return cls(
-            tuple(
-                Controller.start(part, stored * part / tasks, probing * part / tasks)
-                for part in decompose(tasks)
-            )
-        )
-
-    @property
-    def tasks(self) -> int:
-        return sum(grid.shape.tasks for grid in self.grids)
-
-    def observe(self, stored: float, probing: float) -> Decomposed:
-        """What every grid does once the cardinalities of all together are these."""
-        tasks = self.tasks
-        return replace(
-            self,
-            grids=tuple(
-                grid.observe(stored * grid.shape.tasks / tasks, probing * grid.shape.tasks / tasks)
-                for grid in self.grids
-            ),
-        )
-
-    def kept(self, stored: float, probing: float) -> float:
-        """Tuples of both sides that the fullest task keeps, of R join S with |R| = stored, |S| = probing."""
-        return max(
-            input_load(grid.shape, stored, probing) * grid.shape.tasks / self.tasks for grid in self.grids
-        )

@@ -44,7 +44,7 @@ def main() -> int:
         for seed in range(a.seed, a.seed + a.count):
             folder = (a.keep or Path(scratch)) / f"seed-{seed}"
             options = (*a.option, *(CHANGING_GRIDS if a.grids else ()))
-            tasks = a.parallelism or (random.Random(seed).choice((2, 4, 6)) if a.grids else None)
+            tasks = a.parallelism or (random.Random(seed).choice((2, 3, 4, 6, 7)) if a.grids else None)
             run = Run(a.method, a.batch_rows, tasks, options)
             try:
                 sizes = (a.streams, a.queries, a.tuples)

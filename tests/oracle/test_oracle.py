@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from optimizer.graph import Grids, PhysicalGraph
 from tests.oracle.case import run_case
-from tests.oracle.replay import Run
+from tests.oracle.replay import CHANGING_GRIDS, Run
 
 
 @pytest.mark.parametrize(
@@ -34,9 +35,15 @@ def test_many_queries_share_one_topology(tmp_path: Path) -> None:
     run_case(20, tmp_path / "case", Run(batch_rows=400), streams=5, queries=12)
 
 
-@pytest.mark.parametrize("seed", [30, 31])
-def test_killed_and_continued_equals_duckdb(seed: int, tmp_path: Path) -> None:
-    run_case(seed, tmp_path / "case", Run(), kill=True)
+def test_killed_and_continued_equals_duckdb(tmp_path: Path) -> None:
+    run_case(30, tmp_path / "case", Run(), kill=True)
+
+
+def test_grids_that_change_and_are_killed_equal_duckdb(tmp_path: Path) -> None:
+    run_case(31, tmp_path / "case", Run(parallelism=3, options=CHANGING_GRIDS), kill=True)
+    plans = (tmp_path / "case" / "out" / "checkpoint" / "plans").glob("*.json")
+    graphs = [PhysicalGraph.from_json(path.read_bytes()) for path in plans]
+    assert any(isinstance(store.partitioning, Grids) for graph in graphs for store in graph.stores)
 
 
 def test_predicates_that_call_functions(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED_WITH_JOBS = {
-    *("errors", "types", "expression", "stream", "kafka", "functions", "graph", "fanout", "udf", "users"),
+    *("errors", "types", "expression", "stream", "kafka", "functions", "graph", "task_grid", "fanout"),
+    *("udf", "users"),
 }
 """What the runtime may know of the optimizer: the graph's model, and the functions that it calls."""
 REPLAY = ("jobs/replay.py", "jobs/adaptation/")

@@ -80,7 +80,9 @@ const slices = z.object({ kind: z.literal("slices"), count: z.number(), smoothed
 
 const grid = z.object({ kind: z.literal("grid"), groups: z.number() });
 
-const partitioning = z.discriminatedUnion("kind", [column, slices, grid]);
+const grids = z.object({ kind: z.literal("grids"), rows: z.array(z.number()) });
+
+const partitioning = z.discriminatedUnion("kind", [column, slices, grid, grids]);
 
 export const physicalGraph = z.object({
   version: z.literal(1),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from optimizer.catalog import Catalog
 from optimizer.estimate import estimate
 from optimizer.expression import Column
-from optimizer.graph import GraphStore, Grid, PhysicalGraph, ProbeRule
+from optimizer.graph import GraphStore, Grid, Grids, PhysicalGraph, ProbeRule
 from optimizer.interpret import interpret
 from optimizer.matrix import keep_groups, with_groups
 from optimizer.matrix.groups import Cardinality, grids_by_stream, regroup
@@ -33,8 +33,14 @@ COLUMNS = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.BIGINT), ("b", ColumnT
 CATALOG = Catalog(tuple(Stream(name, COLUMNS, "at") for name in "rst"))
 
 
-def planned(condition: str, tasks: int = 4, options: Options | None = None, **known: object) -> Plan:
-    text = f"SELECT r.a AS x FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE {condition}"
+def planned(
+    condition: str,
+    tasks: int = 4,
+    options: Options | None = None,
+    window: str = " [RANGE 1 SECOND]",
+    **known: object,
+) -> Plan:
+    text = f"SELECT r.a AS x FROM r{window}, s{window} WHERE {condition}"
     statistics = FixedStatistics(**known)  # type: ignore[arg-type]
     query = parse_query(text, "q", CATALOG)
     return plan([query], CATALOG, statistics, "flat", options or Options(storage_weight=0.0), tasks=tasks)
@@ -59,6 +65,19 @@ def rows(graph: PhysicalGraph) -> tuple[int, int]:
 )
 def test_a_theta_join_is_squalls_matrix(rates: dict[str, float], expected: tuple[int, int]) -> None:
     assert rows(planned("r.a < s.a", rates=rates).graph) == expected
+
+
+def test_a_prime_number_of_tasks_is_several_grids() -> None:
+    graph = planned("r.a < s.a", tasks=7, window="", rates={"r": 100.0, "s": 100.0}).graph
+    validate(graph)
+    store = store_of(graph, "r")
+    assert store.partitioning == Grids((2, 2, 1))
+    assert store.label == "r[2x2+1x2+1x1]"
+    assert store.copies == pytest.approx((4 * 2 + 2 * 2 + 1) / 7)
+    assert store.first_copy == {0, 1, 4, 6}
+    assert PhysicalGraph.from_json(graph.to_json()) == graph
+    # Where hardly anything is kept, copies in all tasks cost less than asking every one of several grids.
+    assert rows(planned("r.a < s.a", tasks=7, window="", rates={"r": 1.0, "s": 10_000.0}).graph) == (7, 1)
 
 
 def test_keeping_a_tuple_costs_what_storage_weighs() -> None:
@@ -104,24 +123,24 @@ def test_two_copies_that_become_the_same_grid_become_one() -> None:
     graph = plan(queries, CATALOG, method="ilp", options=Options(storage_weight=0.0), tasks=4).graph
     copies = [store for store in graph.stores if store.inputs[0].stream == "r"]
     assert len(copies) == 2, "one by each column"
-    laid = with_groups(graph, {store.id: 2 for store in copies})
+    laid = with_groups(graph, {store.id: (2,) for store in copies})
     validate(laid)
     assert store_of(laid, "r").partitioning == Grid(2)
 
 
 def test_a_layout_has_one_identity_however_it_came_about() -> None:
     graph = planned("r.a < s.a", options=Options(grids="off")).graph
-    two = with_groups(graph, {store_of(graph, "r").id: 2})
-    four = with_groups(two, {store_of(two, "r").id: 4})
-    assert four.stores == with_groups(graph, {store_of(graph, "r").id: 4}).stores
+    two = with_groups(graph, {store_of(graph, "r").id: (2,)})
+    four = with_groups(two, {store_of(two, "r").id: (4,)})
+    assert four.stores == with_groups(graph, {store_of(graph, "r").id: (4,)}).stores
     assert with_groups(graph, {}) is graph
     with pytest.raises(ValueError, match="cannot make up 3 equal rows"):
-        with_groups(graph, {store_of(graph, "r").id: 3})
+        with_groups(graph, {store_of(graph, "r").id: (3,)})
 
 
 @pytest.mark.parametrize("method", METHODS)
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
-@given(case=cases(), tasks=st.sampled_from((2, 4, 6)), seed=st.integers(0, 99), whole=st.booleans())
+@given(case=cases(), tasks=st.sampled_from((2, 3, 4, 6, 7)), seed=st.integers(0, 99), whole=st.booleans())
 def test_a_graph_of_grids_answers_like_duckdb(
     method: str, case: Case, tasks: int, seed: int, whole: bool
 ) -> None:
@@ -154,6 +173,20 @@ def test_rows_of_unequal_length_are_refused(grids: PhysicalGraph) -> None:
         validate(replace(grids, stores=stores))
 
 
+@pytest.mark.parametrize("tasks", [5, 8])
+def test_grids_of_other_sizes_than_the_tasks_powers_of_two_are_refused(tasks: int) -> None:
+    graph = planned("r.a < s.a", tasks=7, window="", rates={"r": 100.0, "s": 100.0}).graph
+    stores = tuple(replace(store, tasks=tasks) for store in graph.stores)
+    with pytest.raises(InvalidGraph, match=f"{tasks} tasks cannot make up 2 \\+ 2 \\+ 1 equal rows"):
+        validate(replace(graph, stores=stores))
+
+
+@pytest.mark.parametrize("rows", [(2,), (1, 1), (0, 2), ()])
+def test_grids_that_another_layout_is_are_refused(rows: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="not those of several grids"):
+        Grids(rows)
+
+
 def test_a_grid_fed_in_one_copy_is_refused(grids: PhysicalGraph) -> None:
     probes = {rule.edge for rule in grids.rules if isinstance(rule, ProbeRule)}
     edges = tuple(e if e.id in probes else replace(e, kind="shuffle") for e in grids.edges)
@@ -166,7 +199,7 @@ def test_the_policy_changes_running_shapes_and_planning_again_keeps_them() -> No
     seen = [Cardinality(100.0, 100.0), Cardinality(150.0, 150.0), Cardinality(160.0, 1600.0)]
     assert regroup(running, {"r": seen[:2], "s": seen[:2]}) == ()
     (change,) = regroup(running, {"r": seen, "s": seen[:2]})
-    assert (change.stream, change.before.rows, change.after.rows) == ("r", 2, 4)
+    assert (change.stream, change.before.rows, change.after.rows) == ("r", (2,), (4,))
     assert "1x4 tasks instead of 2x2" in str(change)
     after = with_groups(running, {change.store: change.after.rows})
     validate(after)
@@ -186,3 +219,17 @@ def test_a_samples_most_frequent_value_is_skew() -> None:
     assert sample.top_share("s", "a") is None
     hashed = replace(store_of(planned("r.a = s.a").graph, "r"), tasks=4)
     assert hash_skew(hashed, sample) == pytest.approx(1 + 3 * 500 / 999)
+
+
+def test_the_policy_changes_the_rows_of_each_of_several_grids() -> None:
+    running = planned("r.a < s.a", tasks=7, window="", rates={"r": 100.0, "s": 100.0}).graph
+    seen = [Cardinality(100.0, 100.0), Cardinality(150.0, 1600.0)]
+    (change,) = regroup(running, {"r": seen, "s": seen[:1]})
+    assert (change.before.rows, change.after.rows) == ((2, 2, 1), (7,))
+    validate(with_groups(running, {change.store: change.after.rows}))
+    less = [Cardinality(100.0, 100.0), Cardinality(150.0, 280.0)]
+    (change,) = regroup(running, {"r": less, "s": seen[:1]})
+    assert (change.before.rows, change.after.rows) == ((2, 2, 1), (4, 2, 1))
+    after = with_groups(running, {change.store: change.after.rows})
+    validate(after)
+    assert store_of(keep_groups(running, after), "r") == store_of(after, "r")

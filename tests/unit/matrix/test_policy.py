@@ -8,16 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.matrix.policy import Controller, Decomposed, decompose, moved
-from optimizer.matrix.shape import Shape, best_shape, input_load, shapes
+from optimizer.matrix.policy import Controller, moved
+from optimizer.matrix.shape import Arrangement, Shape, best_arrangement, best_shape, input_load, shapes
+from optimizer.task_grid import decompose, task_grids
 
 BOUND = 1.25 * (1 + 1e-9)
 POWERS = st.integers(0, 7).map(lambda exponent: 2**exponent)
 
 
+def shape_of(controller: Controller) -> Shape:
+    """Of a power of two of tasks, which always are one grid."""
+    (shape,) = controller.arrangement.shapes
+    return shape
+
+
 def ratio(controller: Controller, stored: float, probing: float) -> float:
-    best = best_shape(controller.shape.tasks, stored, probing)
-    return input_load(controller.shape, stored, probing) / input_load(best, stored, probing)
+    best = best_shape(controller.arrangement.tasks, stored, probing)
+    return input_load(shape_of(controller), stored, probing) / input_load(best, stored, probing)
 
 
 @given(POWERS, st.lists(st.booleans(), max_size=400))
@@ -63,9 +70,10 @@ def test_fluctuating_ratios_stay_below_the_bound_and_moving_is_amortised(k: int,
     for stored, probing in arrivals:
         then = controller.observe(stored, probing)
         # Of R join S both stores change: where one gets rows, the other loses them.
-        flipped = (Shape(s.shape.rows, s.shape.columns) for s in (controller, then))
-        per_task = moved(controller.shape, then.shape, stored) + moved(*flipped, probing)
-        copied, changes = copied + per_task / tasks, changes + (then.shape != controller.shape)
+        before, after = shape_of(controller), shape_of(then)
+        flipped = (Shape(shape.rows, shape.columns) for shape in (before, after))
+        per_task = moved(before, after, stored) + moved(*flipped, probing)
+        copied, changes = copied + per_task / tasks, changes + (before != after)
         controller = then
         worst = max(worst, ratio(controller, stored, probing))
     assert worst <= BOUND
@@ -90,17 +98,78 @@ def test_any_number_is_a_sum_of_powers_of_two(tasks: int) -> None:
     assert list(parts) == sorted(set(parts), reverse=True)
 
 
+KEPT_BOUND = 3.75
+
+
+def fullest(stored: Arrangement, probing: Arrangement, r: float, s: float) -> float:
+    """Tuples of R and S that the fullest task keeps, with R stored in one arrangement and S in the other."""
+
+    def by_task(arrangement: Arrangement, tuples: float) -> list[float]:
+        shares = [
+            (shape.tasks, tuples * shape.tasks / arrangement.tasks / shape.columns)
+            for shape in arrangement.shapes
+        ]
+        return [share for tasks, share in shares for _ in range(tasks)]
+
+    return max(map(sum, zip(by_task(stored, r), by_task(probing, s), strict=True)))
+
+
+def least(tasks: int, r: float, s: float) -> float:
+    """No arrangement of all tasks, in fractions of tasks even, lets a task keep less of R and S."""
+    inside = min(max(sqrt(tasks * r / s), 1.0), float(tasks))
+    return r / inside + s * inside / tasks
+
+
 @given(st.integers(1, 100), st.lists(st.tuples(st.integers(1, 10**5), st.integers(1, 10**5)), max_size=30))
 def test_any_number_of_tasks_keeps_at_most_the_papers_multiple(
     tasks: int, cardinalities: list[tuple[int, int]]
 ) -> None:
-    grids = Decomposed.start(tasks, 1, 1)
-    for stored, probing in cardinalities:
-        grids = grids.observe(stored, probing)
-        # No arrangement of all tasks, in fractions of tasks even, lets a task keep less.
-        inside = min(max(sqrt(tasks * stored / probing), 1.0), float(tasks))
-        least = stored / inside + probing * inside / tasks
-        assert grids.kept(stored, probing) <= 3.75 * least
+    of_r, of_s = Controller.start(tasks, 1, 1), Controller.start(tasks, 1, 1)
+    for r, s in cardinalities:
+        of_r, of_s = of_r.observe(r, s), of_s.observe(s, r)
+        assert fullest(of_r.arrangement, of_s.arrangement, r, s) <= KEPT_BOUND * least(tasks, r, s)
+
+
+@given(st.integers(2, 100), st.lists(st.tuples(st.booleans(), st.integers(1, 100)), max_size=40))
+def test_any_number_of_tasks_keeps_at_most_the_papers_multiple_while_tuples_arrive(
+    tasks: int, arrivals: list[tuple[bool, int]]
+) -> None:
+    r = s = 1
+    of_r, of_s = Controller.start(tasks, r, s), Controller.start(tasks, s, r)
+    for to_r, tuples in arrivals:
+        for _ in range(tuples):
+            r, s = r + to_r, s + (not to_r)
+            of_r, of_s = of_r.observe(r, s), of_s.observe(s, r)
+        assert fullest(of_r.arrangement, of_s.arrangement, r, s) <= KEPT_BOUND * least(tasks, r, s)
+
+
+def test_one_grid_of_a_prime_number_of_tasks_would_break_the_papers_multiple() -> None:
+    """The bound is the decomposition's doing: 61 tasks are one row or one column, or several grids."""
+    tasks, tuples = 61, 10_000.0
+    for shape in shapes(tasks):
+        across = Shape(shape.rows, shape.columns)
+        single = fullest(Arrangement((shape,)), Arrangement((across,)), tuples, tuples)
+        assert single > KEPT_BOUND * least(tasks, tuples, tuples)
+    several = best_arrangement(tasks, tuples, tuples)
+    assert [shape.tasks for shape in several.shapes] == [32, 16, 8, 4, 1]
+    assert fullest(several, several, tuples, tuples) <= 1.25 * least(tasks, tuples, tuples)
+
+
+@given(st.integers(1, 64), st.integers(0, 1000), st.integers(0, 1000))
+def test_the_best_arrangement_is_no_worse_than_any_single_grid(tasks: int, stored: int, probing: int) -> None:
+    best = best_arrangement(tasks, stored, probing)
+    assert best.tasks == tasks
+    assert Arrangement.of(tasks, best.rows).load(stored, probing) == pytest.approx(best.load(stored, probing))
+    for shape in shapes(tasks):
+        assert best.load(stored, probing) <= Arrangement((shape,)).load(stored, probing) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "rows"), [(6, (2, 1, 1)), (6, (4, 4)), (7, (2, 2)), (6, (0, 2)), (6, (4,)), (8, (2, 2))]
+)
+def test_rows_that_tasks_cannot_make_up_are_refused(tasks: int, rows: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=f"^{tasks} tasks cannot make up"):
+        task_grids(tasks, rows)
 
 
 @given(st.integers(1, 64), st.integers(0, 1000), st.integers(0, 1000))
