@@ -26,15 +26,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import polars as pl
 import pyarrow as pa
 
 from jobs.message import EVERY_TASK, Message
 from jobs.runs import RUNS, RunRef
 from optimizer.graph import PhysicalGraph
 
-Wire: TypeAlias = tuple[str, bytes | pa.Table | None, str | None, int, int]
+Wire: TypeAlias = tuple[str, bytes | pl.DataFrame | None, str | None, int, int]
 """(edge, body, None, 0, length) or (edge, None, file, offset, length in bytes); or, inside a process,
-(edge, table, the sender's file, number of the body among the sender's, 0)."""
+(edge, body, the sender's file, number of the body among the sender's, 0)."""
 Row: TypeAlias = tuple[int, Wire]
 """(Spark partition, wire)."""
 
@@ -125,7 +126,7 @@ class Outbox:
         handed_over: dict[int, _Place] = {}
         for message in messages:
             body = message.body
-            if not body.num_rows:
+            if body.is_empty():
                 continue
             everyone = range(self._tasks[message.edge])
             for target in everyone if message.partition == EVERY_TASK else (message.partition,):
@@ -149,11 +150,11 @@ class Outbox:
             body = RUNS.dump_json(tuple(runs))
             self.rows.append((partition, (STORED, body, None, 0, len(body))))
 
-    def _hand_over(self, body: pa.Table) -> _Place:
+    def _hand_over(self, body: pl.DataFrame) -> _Place:
         self._handed_over += 1
         return body, self._name, self._handed_over, 0
 
-    def _write(self, body: pa.Table) -> _Place:
+    def _write(self, body: pl.DataFrame) -> _Place:
         if self._path is not None:
             try:
                 if self._file is None:
@@ -178,11 +179,11 @@ def open_wires(partition: int, wires: Iterable[Wire]) -> tuple[Message, ...]:
     """
     # Rows arrive in the order in which tasks end; sorted, equal batches do equal work.
     ordered = sorted(wires, key=lambda wire: (wire[0], wire[2] or "", wire[3], wire[4]))
-    bodies: dict[tuple[str | int, int], pa.Table] = {}
+    bodies: dict[tuple[str | int, int], pl.DataFrame] = {}
     files: dict[str, pa.Buffer] = {}
     messages = []
     for edge, content, path, start, length in ordered:
-        if isinstance(content, pa.Table):
+        if isinstance(content, pl.DataFrame):
             messages.append(Message(edge, partition, content))
             continue
         place = (id(content) if path is None else path, start)
@@ -195,7 +196,7 @@ def open_wires(partition: int, wires: Iterable[Wire]) -> tuple[Message, ...]:
                         files[path] = file.read_buffer()
                 buffer = files[path].slice(start, length)
             with pa.ipc.open_stream(buffer) as reader:
-                bodies[place] = reader.read_all()
+                bodies[place] = pl.DataFrame(pl.from_arrow(reader.read_all()))
         messages.append(Message(edge, partition, bodies[place]))
     return tuple(messages)
 
@@ -234,13 +235,14 @@ def sort_rows(rows: Iterable[Row], stages: Mapping[str, int], stage: int, partit
     return Inbox(open_wires(partition, here), stored, tuple(passing))
 
 
-_Place: TypeAlias = tuple[bytes | pa.Table | None, str | None, int, int]
+_Place: TypeAlias = tuple[bytes | pl.DataFrame | None, str | None, int, int]
 """Where a message's body is: a `Wire` without the edge."""
 
 
-def _write_stream(body: pa.Table, sink: Any) -> None:
-    with pa.ipc.new_stream(sink, body.schema) as writer:
-        writer.write_table(body)
+def _write_stream(body: pl.DataFrame, sink: Any) -> None:
+    table = body.to_arrow(compat_level=pl.CompatLevel.oldest())
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
 
 
 def _tasks_by_edge(graph: PhysicalGraph, partitions: int) -> dict[str, int]:

@@ -44,6 +44,7 @@ class EdgeWork:
     tuples: int
     messages: int
     bytes: int
+    """Of the values; a text counts with its length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ def _frames(arrived: Mapping[str, Sequence[Message]]) -> dict[str, pl.DataFrame]
 
 
 def _frame(messages: Sequence[Message]) -> pl.DataFrame:
-    parts = [pl.DataFrame(pl.from_arrow(message.body)) for message in messages]
+    parts = [message.body for message in messages]
     if len(parts) == 1:
         return parts[0]
     if any(part.columns != parts[0].columns for part in parts):
@@ -259,7 +260,7 @@ def _edge_work(index: RuleIndex, edge: Edge, messages: Sequence[Message], counte
     return EdgeWork(
         counted,
         len(messages),
-        sum(message.body.select(columns).nbytes for message in messages) if counts else 0,
+        sum(int(message.body[columns].estimated_size()) for message in messages) if counts else 0,
     )
 
 

@@ -4,12 +4,16 @@ A message's body has the edge's columns, named `input.column`, and the start tup
 number, by which the receiver decides what the start tuple sees. Messages on edges that place tuples
 alike share one body, which then has the columns of all these edges. The other half of the start's
 position, its input's ordinal, is the same for all tuples of an edge and therefore not sent.
+
+A body is a Polars frame until it is written into a file (`jobs.exchange`): what stays in a process is never
+brought into Arrow's layout and back, which copies every text.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import polars as pl
 import pyarrow as pa
 
 from optimizer.expression import Column
@@ -31,7 +35,7 @@ class Message:
 
     edge: str
     partition: int
-    body: pa.Table
+    body: pl.DataFrame
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ def send(
             continue
         if kind == "all":
             if rows.height:
-                body = rows[wanted].to_arrow(compat_level=pl.CompatLevel.oldest())
+                body = rows[wanted]
                 everyone = (EVERY_TASK,) if len(counts) == 1 else range(max(counts))
                 messages.extend(Message(edge.id, target, body) for edge in edges for target in everyone)
             continue

@@ -73,7 +73,8 @@ class Engine:
                 with self._timed("ingest"):
                     base = (self._batch << 36) + (task << 28)
                     done = ingest(self.graph, stream, table, None, base, own.get(stream))
-                    with Outbox(self.graph, self._tasks, folder, f"0-{task}") as outbox:
+                    near = (task % self._tasks,)
+                    with Outbox(self.graph, self._tasks, folder, f"0-{task}", near) as outbox:
                         outbox.send(done.messages)
                 rows += outbox.rows
                 self._newest[stream] = max(self._newest.get(stream, 0), done.max_event_time_us or 0)
@@ -100,7 +101,7 @@ class Engine:
                         inserted=inserted[task],
                         limit=self._limit,
                     )
-                    with Outbox(self.graph, self._tasks, folder, f"{stage}-{task}") as outbox:
+                    with Outbox(self.graph, self._tasks, folder, f"{stage}-{task}", (task,)) as outbox:
                         levels = work_stage(self.graph, self._stages, stage, state, messages, watermark)
                         for _, done in levels:
                             outbox.send(done.messages)
@@ -154,8 +155,7 @@ def main() -> None:
         )
         for stream in graph.streams
     }
-    rows = given.batch_rows // len(data)
-    batches = min(table.num_rows for table in data.values()) // rows
+    batches = max(1, sum(table.num_rows for table in data.values()) // given.batch_rows)
     profile = cProfile.Profile()
     with tempfile.TemporaryDirectory() as scratch:
         engine = Engine(graph, Path(scratch), given.memory_limit)
@@ -165,7 +165,7 @@ def main() -> None:
                 engine.tuples = engine.results = 0
                 if given.profile:
                     profile.enable()
-            engine.feed({name: table.slice(batch * rows, rows) for name, table in data.items()})
+            engine.feed({name: _part(table, batch, batches) for name, table in data.items()})
         profile.disable()
         spent = sum(engine.seconds.values())
         parts = ", ".join(f"{part} {s / spent:.0%}" for part, s in engine.seconds.items())
@@ -179,6 +179,12 @@ def main() -> None:
         )
     if given.profile:
         pstats.Stats(profile).sort_stats("tottime").print_stats(30)
+
+
+def _part(table: pa.Table, batch: int, batches: int) -> pa.Table:
+    """An equal share of a stream's rows, so that streams of any length advance and end together."""
+    first, stop = (table.num_rows * number // batches for number in (batch, batch + 1))
+    return table.slice(first, stop - first)
 
 
 if __name__ == "__main__":

@@ -118,7 +118,7 @@ def test_messages_for_later_levels_are_passed_along_untouched(tmp_path: Path) ->
     plan_graph = graph(text)
     state = PartitionState(str(tmp_path), 0, 0, {})
     deep = next(edge for edge in plan_graph.edges if edge.level == 2)
-    body = pl.DataFrame({f"{c.input}.{c.name}": [1] for c in deep.columns} | {ARRIVAL: [1]}).to_arrow()
+    body = pl.DataFrame({f"{c.input}.{c.name}": [1] for c in deep.columns} | {ARRIVAL: [1]})
     message = Message(deep.id, 0, body)
     done = work(plan_graph, 1, state, [message], None)
     assert [m is message for m in done.messages] == [True]
@@ -130,7 +130,7 @@ def test_a_body_for_all_tasks_is_sent_once() -> None:
     plan_graph = graph(theta, tasks=3)
     done = ingest(plan_graph, "r", rows(*((i, i) for i in range(30))), None, 0, None)
     kinds = {edge.id: edge.kind for edge in plan_graph.edges}
-    assert sorted((kinds[m.edge], m.partition, m.body.num_rows) for m in done.messages) == [
+    assert sorted((kinds[m.edge], m.partition, m.body.height) for m in done.messages) == [
         ("all", EVERY_TASK, 30),
         ("shuffle", 0, 10),
         ("shuffle", 1, 10),

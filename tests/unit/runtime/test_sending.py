@@ -60,7 +60,7 @@ def test_tuples_stay_where_hashing_would_send_them(key: str, tmp_path: Path) -> 
     for message in messages:
         sent = index.edges[message.edge].key
         assert sent is not None
-        keys = pl.Series(message.body.column(column_name(sent)))
+        keys = message.body[column_name(sent)]
         assert set(hash_tasks(keys, 3)) == {message.partition}
 
 
@@ -114,4 +114,42 @@ def test_what_stays_in_the_process_is_not_written(tmp_path: Path) -> None:
 
 
 def _content(messages: list[Message]) -> list[tuple[str, int, list[dict[str, object]]]]:
-    return sorted((m.edge, m.partition, m.body.to_pylist()) for m in messages)
+    return sorted((m.edge, m.partition, m.body.to_dicts()) for m in messages)
+
+
+TEXTS = (
+    "",
+    "a",
+    "twelve bytes",
+    "thirteen byte",
+    "b\u00e4\u00fc\u00df",
+    "longer: \u00e4\u00f6\u6f22\u5b57",
+    None,
+)
+
+
+@pytest.mark.parametrize("near", [(), (0, 1)])
+@pytest.mark.parametrize("count", [7, 5000])
+def test_texts_arrive_as_they_were(near: tuple[int, ...], count: int, tmp_path: Path) -> None:
+    """Those that Polars keeps within a view and longer ones, NULL, bytes that are no text; of a part of rows
+    that came out of a join, some of which are there many times and most not at all."""
+    made = graph("r.k = s.k AND s.k = t.k", tasks=2)
+    stored = pl.DataFrame({"text": [TEXTS[n % len(TEXTS)] for n in range(count)]}).with_columns(
+        pl.col("text").cast(pl.Binary).alias("raw"), pl.int_range(count).cast(pl.String).alias("own")
+    )
+    few = stored[pl.Series([n * n % count // 3 for n in range(count)], dtype=pl.UInt32)].slice(1, count - 3)
+    with Outbox(made, 2, str(tmp_path), "0-0-0", near) as outbox:
+        outbox.send([Message(made.edges[0].id, 0, few)])
+    (opened,) = open_wires(0, [wire for _, wire in outbox.rows])
+    assert opened.body.equals(few, null_equal=True)
+
+
+def test_a_message_has_no_texts_but_its_own(tmp_path: Path) -> None:
+    """Ten of a hundred thousand texts, as a join leaves them: views into all of them."""
+    made = graph("r.k = s.k AND s.k = t.k", tasks=2)
+    stored = pl.DataFrame({"text": [f"one of very many texts, number {n}" for n in range(100_000)]})
+    with Outbox(made, 2, str(tmp_path), "0-0-0") as outbox:
+        outbox.send([Message(made.edges[0].id, 0, stored[::100].slice(3, 600))])
+    ((_, (_, _, path, _, length)),) = outbox.rows
+    assert path is not None
+    assert length == sum(file.stat().st_size for file in tmp_path.iterdir()) < 600 * 100

@@ -118,7 +118,7 @@ def rows(graph: PhysicalGraph, edge: str, *times_s: tuple[float, ...]) -> pl.Dat
 def to(graph: PhysicalGraph, edge: str, *times_s: tuple[float, ...]) -> dict[int, int]:
     """How many of these tuples each task is sent."""
     messages = send(index_of(graph), [edge], rows(graph, edge, *times_s))
-    return {message.partition: message.body.num_rows for message in messages}
+    return {message.partition: message.body.height for message in messages}
 
 
 def edge_into(graph: PhysicalGraph, stream: str, kind: str, level: int = 1) -> str:

@@ -94,4 +94,4 @@ def test_a_product_far_beyond_memory_is_given_up(tmp_path: Path) -> None:
         done = probed(tmp_path / str(number), graph(text, tasks=1), {"r": table, "s": table}, 1_000_000)
         assert set(done.too_many.values()) <= {count * count, 1_000_001, *range(1_000_001, 1_600_000)}
         assert done.too_many
-        assert all(ARRIVAL in message.body.column_names for message in done.messages)
+        assert all(ARRIVAL in message.body.columns for message in done.messages)
