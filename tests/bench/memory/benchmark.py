@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from tests.bench.measurement import Measured, Report
 from tests.bench.memory import workload
 from tests.bench.memory.group import group
 from tests.bench.processes import run_to_end
-from tests.bench.subjects import LIMIT_S, Subject, measure_in_turns
+from tests.bench.subjects import LIMIT_S, Subject, WrongAnswer, measure_in_turns
 
 BATCHES = 30
 TIMES = 5
@@ -55,27 +56,38 @@ def run(scratch: Path, scale: float, repeat: int, command: str) -> Report:
     limit = count * len(workload.STREAMS) * workload.TUPLE_BYTES // TIMES
     workload.write_workload(scratch / "workload")
     workload.write(scratch / "data", count, seed=7)
-    expected = workload.count_with_duckdb(scratch / "data")
+    expected = workload.answer_of_duckdb(scratch / "data")
     batch_rows = count * len(workload.STREAMS) // BATCHES
     flat = ("--method", "flat")
     room = int(_replay(scratch, scratch / "base", batch_rows, flat)["group_peak_bytes"]) + _CODE_BYTES + limit
+    words: list[str] = []
 
-    def subject(name: str, options: Sequence[str], room: int | None = None, held: bool = False) -> Subject:
+    def subject(
+        name: str, options: Sequence[str], room: int | None = None, held: list[str] | None = None
+    ) -> Subject:
         def measure(out: Path) -> Mapping[str, float]:
-            return _replay(scratch, out, batch_rows, options, room, held)
+            try:
+                figures = _replay(scratch, out, batch_rows, options, room, held)
+                if figures["completed"] and (found := workload.answer_of(out)) != expected:
+                    raise WrongAnswer(f"(results, sum of hashes) {found}, DuckDB has {expected}")
+            finally:
+                shutil.rmtree(out, ignore_errors=True)  # the state of one run is enough for the disk
+            return figures
 
         inside = "" if room is None else f", in a group of {room} bytes"
         typed = f"python -m jobs replay WORKLOAD --data DATA --out OUT --batch-rows {batch_rows}"
-        return Subject(name, " ".join([typed, *options]) + inside, measure, None if held else expected)
+        return Subject(name, " ".join([typed, *options]) + inside, measure)
 
     subjects = (
         subject(_FREE, flat),
         subject(_BOUNDED, (*flat, *_limited(limit)), room),
         subject(_TREE, ("--method", "left-deep", *_limited(limit)), room),
-        subject(_HELD, flat, room, held=True),
+        subject(_HELD, flat, room, held=words),
     )
     measured = measure_in_turns("memory", subjects, scratch, repeat)
-    return Report("memory", scale, command, measured, _notes(count, limit, room, expected, measured))
+    return Report(
+        "memory", scale, command, measured, _notes(count, limit, room, expected[0], measured, words)
+    )
 
 
 def _limited(limit: int) -> tuple[str, str]:
@@ -88,14 +100,14 @@ def _replay(
     batch_rows: int,
     options: Sequence[str],
     room: int | None = None,
-    held: bool = False,
+    held: list[str] | None = None,
 ) -> dict[str, float]:
     """One replay in a group of `room` bytes. With `held`, state stays in memory, and a run that fails is an
-    answer too: `completed` is 0, and how many processes were killed."""
+    answer too: `completed` is 0, how many processes were killed, and its last words go into the list."""
     where = [str(scratch / "workload"), "--data", str(scratch / "data"), "--out", str(out)]
     words = [sys.executable, "-m", "jobs", "replay", *where, "--batch-rows", str(batch_rows), *options]
     environment = dict(os.environ)
-    if held:
+    if held is not None:
         settings = scratch / "spark"
         settings.mkdir(exist_ok=True)
         (settings / "spark-defaults.conf").write_text("spark.python.daemon.module tests.bench.memory.held\n")
@@ -104,7 +116,8 @@ def _replay(
         done = run_to_end(bounds.inside(words), LIMIT_S, environment=environment)
         figures = {"group_peak_bytes": float(bounds.peak_bytes), "killed_processes": float(bounds.killed)}
     if done.returncode != 0:
-        if held and figures["killed_processes"]:
+        if held is not None and figures["killed_processes"]:
+            held.extend(done.stderr.strip().splitlines()[-1:])
             return figures | {"completed": 0.0}
         raise RuntimeError(f"exit code {done.returncode}: {done.stderr[-3000:]}")
     metrics = json.loads((out / "metrics.json").read_text())
@@ -112,11 +125,14 @@ def _replay(
     return figures | known | {"completed": 1.0, "results": sum(metrics["results"].values())}
 
 
-def _notes(count: int, limit: int, room: int, expected: int, measured: Sequence[Measured]) -> tuple[str, ...]:
+def _notes(
+    count: int, limit: int, room: int, expected: int, measured: Sequence[Measured], words: Sequence[str]
+) -> tuple[str, ...]:
     found = {subject.subject: subject for subject in measured}
     notes = [
         f"Four streams of {count:,} tuples joined on one key, without windows, in {BATCHES} batches: "
-        f"{expected:,} results, as many as DuckDB has. The limit is {limit / 1e6:,.0f} MB. All processes of "
+        f"{expected:,} results, the same as DuckDB's in every run that completed. The limit is "
+        f"{limit / 1e6:,.0f} MB. All processes of "
         f"a limited run (Java, driver, workers) are in a control group of {room / 1e6:,.0f} MB, page cache "
         "included; *in memory* is what of it could not have been dropped."
     ]
@@ -131,5 +147,6 @@ def _notes(count: int, limit: int, room: int, expected: int, measured: Sequence[
     if tree and bounded:
         notes.append(f"Binary joins take {tree / bounded:.2f} times as long within the same limit.")
     if found[_HELD].median("completed") == 0:
-        notes.append("With its state in memory the run ends: the kernel kills its processes.")
+        said = f" and says: *{words[-1]}*" if words else ""
+        notes.append(f"With its state in memory the run ends, because the kernel kills its processes,{said}.")
     return tuple(notes)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeAlias
 
 import duckdb
 import numpy as np
@@ -17,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 STREAMS = ("customers", "catalog_returns", "store_returns", "web_returns")
-ROWS = 1_500_000
+ROWS = 1_000_000
 """Per stream at scale 1."""
 TUPLE_BYTES = 192
 """Of a stored tuple, in its run."""
@@ -66,11 +67,26 @@ def write(folder: Path, count: int, seed: int) -> None:
             pq.write_table(table, folder / name / f"part-{number:03d}.parquet", compression="none")
 
 
-def count_with_duckdb(data: Path) -> int:
-    """How many results the query has."""
+Answer: TypeAlias = tuple[int, int]
+"""How many results there are, and the sum of their hashes: equal for equal results in any order."""
+
+
+def answer_of_duckdb(data: Path) -> Answer:
+    """What the query has to find."""
     tables = ", ".join(f"read_parquet('{data}/{name}/*.parquet') AS {name}" for name in STREAMS)
+    return _answer(_query(tables))
+
+
+def answer_of(out: Path) -> Answer:
+    """What a replay has found."""
+    return _answer(f"SELECT * FROM read_parquet('{out}/results/returns/*.parquet')")
+
+
+def _answer(query: str) -> Answer:
+    columns = ", ".join(f"{name}_id, {name}_note" for name in STREAMS)
     with duckdb.connect() as connection:
-        return int(connection.sql(f"SELECT count(*) FROM ({_query(tables)})").fetchall()[0][0])
+        found = connection.sql(f"SELECT count(*), sum(hash({columns})::HUGEINT) FROM ({query})").fetchall()
+    return int(found[0][0]), int(found[0][1] or 0)
 
 
 def _query(tables: str) -> str:
