@@ -70,6 +70,8 @@ class BatchContext:
     """How many combinations a step may make in a task before the batch is given up; None for any number."""
     share_bytes: int | None = None
     """How much of the stores each partition may have in memory; None for any amount."""
+    merges: bool = True
+    """True if tasks merge runs, inside the batch; false if somebody does behind the commits (`merging`)."""
     layouts: tuple[tuple[str, StoreLayout], ...] = ()
     """Of stores that do not lie as the plan alone says, by the store's id: see `layouts`."""
 
@@ -241,7 +243,13 @@ class JoinStage:
         fetched = state_root(context.state).fetched_bytes
         limit = limit_of(index_of(graph), context.share_bytes)
         state = PartitionState(
-            context.state, partition, context.batch, committed, inserted=inbox.stored, limit=limit
+            context.state,
+            partition,
+            context.batch,
+            committed,
+            inserted=inbox.stored,
+            limit=limit,
+            merges=context.merges,
         )
         done = work_stage(
             graph,

@@ -41,6 +41,7 @@ from jobs.exchange import (
 )
 from jobs.ingest import DEAD_LETTERS
 from jobs.layouts import Layouts, layouts_of
+from jobs.merging import Merging
 from jobs.metrics import Gathered, gather
 from jobs.placement import Placement
 from jobs.residence import share
@@ -145,7 +146,8 @@ class Topology:
         assert settings.most is None or relieve is not None, "a bound needs somebody who relieves"
         self._relieve = relieve
         self._partitions = checkpoint.identity.partitions
-        self._share_bytes = share(settings.memory_limit, self._partitions)
+        self._share_bytes = share(settings.memory_limit, self._partitions, settings.share_host)
+        self._merging = Merging(checkpoint.state, self._share_bytes) if settings.share_host else None
         self._last = checkpoint.commits.last()
         self._at_work = threading.Lock()
         self._stopped = False
@@ -243,6 +245,8 @@ class Topology:
             if self._query is not None:
                 self._query.stop()
                 self._query = None
+        if self._merging is not None:
+            self._merging.close()
         if self._exchange is not None:
             remove_exchange(self._exchange)
             self._exchange = None
@@ -299,6 +303,8 @@ class Topology:
             attempt = self._attempt(planned, change, started_us)
         switched = before is None or before.change != change.number
         graph, base, gathered = attempt.graph, attempt.base, attempt.gathered
+        if self._merging is not None:
+            gathered = self._merging.adopted(gathered, attempt.previous)
         manifest = successor(
             attempt.previous,
             base.removed if base is not None else (),
@@ -327,6 +333,8 @@ class Topology:
             self._sweep(manifest)
         seconds = time.perf_counter() - began
         self._observe(Committed(manifest, graph, change, gathered, planned.backlog, seconds, switched))
+        if self._merging is not None:
+            self._merging.begin(manifest, graph)
 
     def _attempt(self, planned: PlannedBatch, change: Change, started_us: int) -> _Attempt:
         """Work on a batch under the plan of a change; nothing is committed."""
@@ -357,6 +365,7 @@ class Topology:
             tail=self._settings.tail,
             most=self._settings.most,
             share_bytes=self._share_bytes,
+            merges=self._merging is None,
             layouts=tuple(layouts.items()),
         )
         try:
@@ -389,7 +398,8 @@ class Topology:
         One that is still at work leaves its files to the next sweep. In a cluster Spark repeats single
         tasks without saying so, therefore it is also done every so often.
         """
-        state_root(self._checkpoint.state).delete_others(manifest.runs)
+        made = self._merging.made() if self._merging is not None else ()
+        state_root(self._checkpoint.state).delete_others((*manifest.runs, *made))
         if self._settings.output is not None:
             remove_hidden(self._settings.output)
         self._untidy = False

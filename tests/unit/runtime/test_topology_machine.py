@@ -28,6 +28,7 @@ from jobs.checkpoint import Change, Checkpoint, Identity
 from jobs.commit import Manifest
 from jobs.exchange import REPORT, Row, open_reports
 from jobs.layouts import Layouts, layouts_of, spread_stores
+from jobs.merging import Merging
 from jobs.metrics import Gathered, gather
 from jobs.slices import Layout
 from jobs.sources.descriptor import FileRange
@@ -45,6 +46,7 @@ from optimizer.query import Query
 from optimizer.sql import parse_query, to_duckdb
 from optimizer.stream import Stream
 from optimizer.types import ColumnType
+from tests.unit.runtime.stepwise import Stepwise
 
 PARTITIONS = 3
 EPOCH = 2
@@ -131,14 +133,20 @@ class TopologyMachine(RuleBasedStateMachine):
         fan=st.integers(2, 4),
         spans=st.sampled_from((1, 4)),
         share_bytes=st.sampled_from((None, 600, 40_000)),
+        beside=st.sampled_from((True, True, False)),
     )
-    def begin(self, names: frozenset[str], seed: int, fan: int, spans: int, share_bytes: int | None) -> None:
+    def begin(
+        self, names: frozenset[str], seed: int, fan: int, spans: int, share_bytes: int | None, beside: bool
+    ) -> None:
         self.share_bytes = share_bytes
+        self.merges_beside = beside
         self.folder = Path(tempfile.mkdtemp())
-        policy = CompactionPolicy(fan=fan, smallest_rows=4, most_rows=60, spans_per_retention=spans)
-        self.small_runs = patch.object(jobs.stage, "PartitionState", partial(PartitionState, policy=policy))
+        self.policy = CompactionPolicy(fan=fan, smallest_rows=4, most_rows=60, spans_per_retention=spans)
+        small = partial(PartitionState, policy=self.policy)
+        self.small_runs = patch.object(jobs.stage, "PartitionState", small)
         self.small_runs.start()
         self.checkpoint = Checkpoint(self.folder / "checkpoint", Identity("run", "t", PARTITIONS))
+        self.start_merging()
         self.last: Manifest | None = None
         self.now, self.number = 0, 0
         self.accepted = {stream.name: pl.DataFrame(schema=SCHEMA) for stream in CATALOG}
@@ -155,6 +163,7 @@ class TopologyMachine(RuleBasedStateMachine):
         tuples=st.tuples(TUPLES, TUPLES, TUPLES, TUPLES),
         fate=st.sampled_from(FATES),
         change=CHANGES,
+        merged=st.tuples(st.integers(0, 6), st.integers(0, 6)),
         gap_s=st.one_of(st.just(1), st.integers(1, 9)),
     )
     def work_on_a_batch(
@@ -163,6 +172,7 @@ class TopologyMachine(RuleBasedStateMachine):
         fate: str,
         change: tuple[frozenset[str] | None, int] | None,
         gap_s: int,
+        merged: tuple[int, int],
     ) -> None:
         event(f"a batch that {fate}")
         if change is not None:
@@ -172,9 +182,11 @@ class TopologyMachine(RuleBasedStateMachine):
             arriving[stream] = rows_of(given, self.now, self.number)
             self.number += len(given)
         begun = self.before_tasks(arriving)
+        self.stepwise.step(merged[0])
         done = self.tasks(begun)
         if fate == "is given up and done again":
             done = self.tasks(begun)
+        self.stepwise.step(merged[1])
         if fate == "dies":
             self.recover()
             return
@@ -234,6 +246,7 @@ class TopologyMachine(RuleBasedStateMachine):
             redis_url=None,
             tail=1_000_000,
             share_bytes=self.share_bytes,
+            merges=self.merging is None,
             layouts=tuple(layouts.items()),
         )  # fmt: skip
         planned = PlannedBatch(batch, {"batch": batch + 1}, tuple(descriptors), (), None)
@@ -259,6 +272,10 @@ class TopologyMachine(RuleBasedStateMachine):
     def commit(self, begun: Begun, done: Gathered, *, tidy: bool) -> None:
         """What `Topology._work` does with the tasks' reports; not `tidy`: as far as the manifest."""
         unused = begun.base.removed if begun.base is not None else ()
+        if self.merging is not None:
+            known = done.added
+            done = self.merging.adopted(done, begun.previous)
+            event("runs merged beside a batch" if done.added != known else "nothing merged beside a batch")
         self.last = successor(
             begun.previous, unused, begun.graph, begun.change, 0, begun.planned, begun.watermarks,
             begun.layouts, done, 1, 2,
@@ -269,6 +286,8 @@ class TopologyMachine(RuleBasedStateMachine):
             state_root(self.checkpoint.state).delete(self.last.removed)
             if begun.base is not None:
                 Path(begun.base.path).unlink()
+        if self.merging is not None:
+            self.merging.begin(self.last, begun.graph)
 
     def recover(self) -> None:
         """What a process does that starts behind another one."""
@@ -277,6 +296,16 @@ class TopologyMachine(RuleBasedStateMachine):
         root.delete_others(self.last.runs if self.last is not None else ())
         self.checkpoint.remove_unfinished()
         self.checkpoint.verify()
+        self.start_merging()
+
+    def start_merging(self) -> None:
+        """What merges runs behind commits, unless tasks do inside their batches."""
+        self.stepwise = Stepwise()
+        self.merging = (
+            Merging(self.checkpoint.state, self.share_bytes, self.policy, self.stepwise)
+            if self.merges_beside
+            else None
+        )
 
     def check(self, begun: Begun, done: Gathered, arriving: dict[str, pl.DataFrame]) -> None:
         """The batch's results are those that its tuples complete, as far as the manifest promises them."""
