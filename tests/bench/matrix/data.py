@@ -12,6 +12,8 @@ from tests.bench.tpch.tables import START, generate
 
 TASKS = 16
 """As many as the paper's smaller cluster has machines."""
+UNEVEN_TASKS = 11
+"""A prime number: one grid of all tasks is a row or a column, several are of 8, 2 and 1 tasks."""
 FLUCTUATING_BATCHES = 100
 
 
@@ -105,11 +107,14 @@ def _write(
     frame.write_parquet(folder / name / "0.parquet")
 
 
-def write_workload(sides: Sides, condition: str, folder: Path, shares: tuple[float, float] | None) -> None:
+def write_workload(
+    sides: Sides, condition: str, folder: Path, shares: tuple[float, float] | None = None, tasks: int = TASKS
+) -> None:
     """FOLDER/streams.yaml and FOLDER/queries/join.sql: both streams joined without windows.
 
     Args:
         shares: of the most frequent key in both streams, to be declared; None declares nothing.
+        tasks: of both streams' stores.
     """
     lines = ["streams:"]
     declared = (
@@ -122,7 +127,7 @@ def write_workload(sides: Sides, condition: str, folder: Path, shares: tuple[flo
             f"  {name}:",
             "    event_time: at",
             f"    rate: {rows / 3600!r}",
-            f"    parallelism: {TASKS}",
+            f"    parallelism: {tasks}",
             f"    columns: {{at: timestamp, {kinds}}}",
         ]
         if shares is not None:

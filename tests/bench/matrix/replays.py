@@ -6,11 +6,12 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 from pathlib import Path
 
 from optimizer.graph import PhysicalGraph
 from optimizer.matrix import best_shape, input_load
-from tests.bench.matrix.data import TASKS
+from optimizer.task_grid import decompose
 from tests.bench.processes import run_to_end
 
 _LIMIT_S = 1800.0
@@ -20,10 +21,15 @@ _LIMIT_S = 1800.0
 class Moment:
     """What tasks held at the end of a batch; tuples."""
 
+    tasks: int
     one: int
     lineitem: int
     fullest: int
-    """Of both streams, in the fullest task."""
+    """Of both streams, in the fullest task; where stores are several grids, at most so many."""
+    moved: int
+    """Copied into other tasks so far, because shapes changed."""
+    tuples_in: int
+    """That came in so far."""
 
     @property
     def ratio(self) -> float:
@@ -32,15 +38,27 @@ class Moment:
 
     @property
     def load_ratio(self) -> float:
-        """The fullest task's tuples over those that each task would hold in the best shape (ILF / ILF*)."""
-        best = best_shape(TASKS, self.one, self.lineitem)
-        return self.fullest / input_load(best, self.one, self.lineitem)
+        """The fullest task's tuples over those that each task would hold in the best shape (ILF / ILF*).
+
+        Of a number of tasks that is no power of two, in a shape that may have fractions of columns and rows.
+        """
+        if len(decompose(self.tasks)) == 1:
+            best = input_load(best_shape(self.tasks, self.one, self.lineitem), self.one, self.lineitem)
+        else:
+            columns = min(max(sqrt(self.tasks * self.one / max(1, self.lineitem)), 1.0), float(self.tasks))
+            best = self.one / columns + self.lineitem * columns / self.tasks
+        return self.fullest / best
+
+    @property
+    def moved_per_tuple(self) -> float:
+        return self.moved / self.tuples_in
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """One replay."""
 
+    tasks: int
     metrics: dict
     moments: tuple[Moment, ...]
     """One per batch."""
@@ -62,37 +80,62 @@ class Replayed:
         )
 
     @property
+    def worst(self) -> float:
+        """The largest load ratio of the settled moments."""
+        return max(moment.load_ratio for moment in self.settled)
+
+    @property
+    def changes(self) -> int:
+        """How often the plan was exchanged."""
+        return sum(len(epoch["switches"]) for epoch in self.metrics["epochs"])
+
+    @property
     def fullest_task(self) -> float:
         """Tuples that the fullest task received, over an even share of all that came in."""
         received = sum(store["fullest_task"] for store in self.metrics["stores"].values())
-        return received / (2 * self.metrics["tuples_in"] / TASKS)
+        return received / (2 * self.metrics["tuples_in"] / self.tasks)
 
     @property
     def labels(self) -> str:
         return ", ".join(store.label for store in self.graph.stores)
 
 
-def replay(folder: Path, out: Path, options: Sequence[str]) -> Replayed:
-    """Replay FOLDER/workload over FOLDER/data. Raises `RuntimeError` with what the process said."""
+def replay(folder: Path, out: Path, tasks: int, options: Sequence[str]) -> Replayed:
+    """Replay FOLDER/workload over FOLDER/data, where keeping a tuple is free.
+
+    Args:
+        folder: as `data.write_workload` and the writers of data leave it.
+        out: for state and answers.
+        tasks: of the stores, as the workload declares them.
+        options: further ones of `python -m jobs replay`.
+    Raises:
+        RuntimeError: with what the process said.
+    """
     where = [str(folder / "workload"), "--data", str(folder / "data"), "--out", str(out)]
-    done = run_to_end([sys.executable, "-m", "jobs", "replay", *where, *options], _LIMIT_S)
+    stores = ["--parallelism", str(tasks), "--storage-weight", "0"]
+    done = run_to_end([sys.executable, "-m", "jobs", "replay", *where, *stores, *options], _LIMIT_S)
     if done.returncode != 0:
         raise RuntimeError(f"exit code {done.returncode}: {done.stderr[-3000:]}")
     return Replayed(
+        tasks,
         json.loads((out / "metrics.json").read_text()),
-        tuple(_moments(out / "checkpoint")),
+        tuple(_moments(out / "checkpoint", tasks)),
         PhysicalGraph.from_json((out / "plan.json").read_bytes()),
     )
 
 
-def _moments(checkpoint: Path) -> list[Moment]:
+def _moments(checkpoint: Path, tasks: int) -> list[Moment]:
     streams = {}
     for path in (checkpoint / "plans").glob("*.json"):
         graph = PhysicalGraph.from_json(path.read_bytes())
         streams[path.stem] = {store.id: store.inputs[0].stream for store in graph.stores}
     found = []
+    moved = tuples_in = 0
     for line in map(json.loads, (checkpoint / "batches.jsonl").read_text().splitlines()):
-        counts, names = line["figures"]["counts"], streams[line["plan"]]
+        figures = line["figures"]
+        counts, names = figures["counts"], streams[line["plan"]]
         held = {names[store]: tuples for store, tuples in counts["held"].items()}
-        found.append(Moment(held["one"], held["lineitem"], sum(counts["fullest_held"].values())))
+        moved, tuples_in = moved + figures["moved"], tuples_in + figures["tuples_in"]
+        fullest = sum(counts["fullest_held"].values())
+        found.append(Moment(tasks, held["one"], held["lineitem"], fullest, moved, tuples_in))
     return found
