@@ -22,6 +22,8 @@ _COLUMNS = {
     "measured_sent": "measured, tuples/s",
     "estimated_stored": "stored, estimated, tuples",
     "measured_stored": "measured, tuples",
+    "expected_share": "slowest task, expected, % of one",
+    "slowest_task_ms": "slowest task, ms",
     "batch_ms": "ms per batch",
     "held_tuples": "tuples held",
     "fullest_task": "fullest task",
@@ -99,7 +101,7 @@ def _number(name: str, value: float | None) -> str:
         return "–"
     if name.endswith("_bytes"):
         return f"{value / 1e6:,.0f}"
-    if name in ("idle_cores", "busy"):
+    if name in ("idle_cores", "busy", "expected_share"):
         return f"{100 * value:.1f}"
     return (
         f"{value:,.2f}"

@@ -1,49 +1,57 @@
-"""psp: an expensive predicate over slices of event time, against broadcasts and against replicated state.
+"""psp: an expensive predicate over slices of event time, against replicated state and against broadcasts.
 
 Wang and Rundensteiner, EDBT 2009, section 8, at the scale of one machine: response time and state over the
-number of slices (Figures 8a and 8b), the same with all state in every task (ATR, Figures 8c and 8d), and an
-arrival rate that doubles midway, with boundaries that follow and with boundaries that stay (Figures 8g and
-8h).
+number of slices (Figures 8a and 8b), the same with copies (ATR, Figures 8c and 8d), and an arrival rate that
+doubles midway, with boundaries that follow and with boundaries that stay (Figures 8g and 8h).
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 
 from optimizer.graph import Slices
-from tests.bench.curves import Panel, draw
-from tests.bench.joins.replays import batches, command, replay
+from tests.bench.joins.replays import command
 from tests.bench.measurement import Measured, Report
-from tests.bench.psp.workload import PIXELS, TASKS, WINDOW_S, Rates, Way, count_with_duckdb, write
+from tests.bench.psp.plots import draw_doubling, draw_tasks
+from tests.bench.psp.replays import Moment, Replayed, replay_plan
+from tests.bench.psp.workload import PIXELS, WINDOW_S, Rates, Way, count_with_duckdb, write
 from tests.bench.subjects import Subject, measure_in_turns
 
-COUNTS = (1, 2, 4, 8, 16)
-FEW_COUNTS = (1, 4, 16)
-"""In long batches."""
-RATE = 40
-SHORT_S, LONG_S = 2, 16
-"""Event time of a batch: a fraction of the window, and twice as much."""
-SECONDS = 48
-EPOCH_BATCHES = 2
-_SLICED = {count: Way(f"{count} slices", Slices(count)) for count in COUNTS}
-_REPLICATED = tuple(Way(f"replicated, {tasks} tasks", None, True, tasks) for tasks in (1, TASKS))
-_BROADCAST = Way("broadcast")
-_DOUBLED = (
-    Way("doubled, moving boundaries", Slices(TASKS, smoothed=True)),
-    Way("doubled, fixed boundaries", Slices(TASKS, smoothed=False)),
-)
+RATE = 30
+"""Tuples per second of each stream."""
+SECONDS = 32
+"""Of event time: four windows."""
+BATCH_S = 2
+"""Event time of a batch before the rate doubles; half of it afterwards, as a batch has so many tuples."""
+TASKS = (2, 4, 8)
+DOUBLING_TASKS = 4
+ALONE = Way("1 task")
+LAYOUTS = {
+    "a slice for each task (PSP)": {n: Way(f"{n} tasks, a slice each", Slices(n), tasks=n) for n in TASKS},
+    "slices as long as a window (ATR's segments)": {
+        n: Way(f"{n} tasks, slices of a window", Slices(1), tasks=n) for n in TASKS[1:]
+    },
+    "a copy in each task (ATR's state)": {
+        n: Way(f"{n} tasks, a copy in each", replicated=True, tasks=n) for n in TASKS
+    },
+    "broadcast": {n: Way(f"{n} tasks, broadcast", tasks=n) for n in TASKS[-1:]},
+}
+"""By name, then by tasks; with one task all are the same."""
+_DOUBLED = {
+    name: Way(f"doubled, {name}", Slices(DOUBLING_TASKS, smoothed=moving), tasks=DOUBLING_TASKS)
+    for name, moving in (("boundaries stay", False), ("boundaries move", True))
+}
 
 
 def run(folder: Path, scratch: Path, scale: float, repeat: int, command_: str) -> Report:
     """Replays the same images under every layout.
 
     Args:
-        folder: for the plots.
+        folder: for the plots, and for psp-doubling.json with every batch of the second experiment.
         scratch: an empty folder for data, state and results.
         scale: of the number of tuples per second.
         repeat: runs of each subject; the medians count.
@@ -53,95 +61,87 @@ def run(folder: Path, scratch: Path, scale: float, repeat: int, command_: str) -
     even, doubled = Rates(((SECONDS, rate),)), Rates(((SECONDS // 2, rate), (SECONDS // 2, 2 * rate)))
     for name, rates in (("even", even), ("doubled", doubled)):
         write(scratch / name, rates)
-    results = {name: count_with_duckdb(scratch / name) for name in ("even", "doubled")}
-    ways = (*_SLICED.values(), _BROADCAST, *_REPLICATED)
-    few = (*(_SLICED[count] for count in FEW_COUNTS), _BROADCAST)
-    short = {way: _subject(scratch, way, "even", rate, SHORT_S, results) for way in ways}
-    long = {way: _subject(scratch, way, "even", rate, LONG_S, results) for way in few}
-    changing = [_subject(scratch, way, "doubled", rate, SHORT_S, results) for way in _DOUBLED]
-    measured = measure_in_turns("psp", [*short.values(), *long.values(), *changing], scratch, repeat)
-    found = {m.subject: m for m in measured}
-    plots = [
-        plot
-        for name, subjects, counts in (
-            ("psp-short-batches", short, COUNTS),
-            ("psp-long-batches", long, FEW_COUNTS),
-        )
-        if (plot := _plot(folder, name, {n: found[subjects[_SLICED[n]].name] for n in counts}))
+    expected = {name: count_with_duckdb(scratch / name) for name in ("even", "doubled")}
+    kept: dict[str, list[Replayed]] = {}
+    layouts = [ALONE, *(way for ways in LAYOUTS.values() for way in ways.values())]
+    subjects = [
+        _subject(scratch, way, data, rate, expected[data], kept)
+        for data, ways in (("even", layouts), ("doubled", list(_DOUBLED.values())))
+        for way in ways
     ]
-    return Report("psp", scale, command_, measured, _notes(rate, found), plots=tuple(plots))
+    found = {m.subject: m for m in measure_in_turns("psp", subjects, scratch, repeat)}
+    lines = {
+        layout: {1: found[ALONE.name], **{tasks: found[way.name] for tasks, way in ways.items()}}
+        for layout, ways in LAYOUTS.items()
+    }
+    plots = [draw_tasks(folder, lines)]
+    series = {
+        name: [replayed.moments for replayed in kept[way.name]]
+        for name, way in _DOUBLED.items()
+        if found[way.name].runs
+    }
+    if series:
+        plots.append(draw_doubling(folder, series, SECONDS / 2))
+        (folder / "psp-doubling.json").write_text(
+            json.dumps({name: [[asdict(m) for m in run] for run in runs] for name, runs in series.items()})
+            + "\n"
+        )
+    notes = (*_notes(rate, expected), *_compared(lines), *_transition(series))
+    return Report("psp", scale, command_, tuple(found.values()), notes, plots=tuple(plots))
 
 
 def _subject(
-    scratch: Path, way: Way, data: str, rate: int, batch_s: int, results: Mapping[str, int]
+    scratch: Path, way: Way, data: str, rate: int, expected: int, kept: dict[str, list[Replayed]]
 ) -> Subject:
-    rows = 2 * rate * batch_s
-    name = f"{way.name}, batches of {batch_s} s"
-    plan = scratch / f"{name.replace(' ', '-')}.json"
-    graph = way.graph(scratch / data / "workload")
-    plan.write_text(graph.to_json(), encoding="utf-8")
-    options = ("--plan", str(plan), "--epoch-batches", str(EPOCH_BATCHES))
+    """Replays under one layout; `kept` is given each of them, by the layout's name."""
+    rows = 2 * rate * BATCH_S
+    plan = scratch / f"{way.name.replace(' ', '-').replace(',', '')}.json"
+    plan.write_text(way.graph(scratch / data / "workload").to_json(), encoding="utf-8")
 
     def measure(out: Path) -> Mapping[str, float]:
-        figures = replay(scratch / data / "workload", scratch / data / "data", out, rows, options)
-        ends = [batch.committed_s for batch in batches(out)]
-        lasted = [1e3 * (end - begin) for begin, end in pairwise(ends)]
-        # The windows are full, and where the rate doubles it has.
-        steady = lasted[len(lasted) // 2 :]
-        return figures | {"batch_ms": median(steady), **_load(out)}
+        replayed = replay_plan(scratch / data, plan, out, rows, epoch_batches=1)
+        kept.setdefault(way.name, []).append(replayed)
+        known = {} if data == "doubled" else {"expected_share": way.share(BATCH_S)}
+        return known | replayed.figures
 
-    return Subject(name, command(rows, ("--plan", "PLAN", *options[2:])), measure, results[data])
+    return Subject(way.name, command(rows, ("--plan", "PLAN", "--epoch-batches", "1")), measure, expected)
 
 
-def _load(out: Path) -> dict[str, float]:
-    """Of the commits that are kept: the most tuples that are stored at once, copies counted, and by how much
-    the fullest task exceeds the mean, on average over the commits."""
-    held: list[int] = []
-    excess: list[float] = []
-    for path in sorted((out / "checkpoint" / "commits").glob("*.json")):
-        document = json.loads(path.read_bytes().partition(b"\n")[0])
-        tasks: Counter[int] = Counter()
-        for each in document["runs"]:
-            tasks[each["partition"]] += each["rows"]
-        if tasks:
-            held.append(tasks.total())
-            excess.append(max(tasks.values()) * _tasks(out) / tasks.total())
-    return {"held_tuples": float(max(held)), "fullest_task": sum(excess) / len(excess)}
-
-
-def _tasks(out: Path) -> int:
-    return max(store["tasks"] for store in json.loads((out / "plan.json").read_text())["stores"])
-
-
-def _plot(folder: Path, name: str, measured: Mapping[int, Measured]) -> str | None:
-    done = [(count, m) for count, m in measured.items() if m.runs]
-    if not done:
-        return None
-    panels = [
-        Panel("ms per batch", [[run["batch_ms"] for run in m.runs] for _, m in done]),
-        Panel("tuples held", [[run["held_tuples"] for run in m.runs] for _, m in done]),
-    ]
-    return draw(folder, name, "slices of one window", [count for count, _ in done], panels)
-
-
-def _notes(rate: int, found: Mapping[str, Measured]) -> tuple[str, ...]:
-    notes = [
+def _notes(rate: int, expected: Mapping[str, int]) -> tuple[str, ...]:
+    return (
         f"Two streams of {rate} images of {PIXELS:,} bytes per second, joined by `image_distance` within "
-        f"{WINDOW_S} s; {TASKS} tasks per store if nothing else is said, {SECONDS} s of event time. A "
-        "*batch* is timed from commit to commit, in the second half. *Held* counts every copy; *fullest "
-        "task* is its share of the tuples over an even share, on average over the last 16 commits. Every run "
-        "has as many results as DuckDB.",
-        "*Replicated* keeps all tuples in every task and asks one of them (ATR, the paper's baseline; here a "
-        "grid with as many rows as tasks). *Doubled*: the rate of both streams doubles midway.",
-    ]
-    sliced, *others = (
-        found[f"{way.name}, batches of {SHORT_S} s"] for way in (_SLICED[TASKS], _BROADCAST, _REPLICATED[-1])
+        f"{WINDOW_S} s: {expected['even']:,} results, and {expected['doubled']:,} where the rate of both "
+        f"doubles after {SECONDS // 2} of {SECONDS} s. Batches of {2 * rate * BATCH_S} tuples, boundaries "
+        "looked at after each. Every run has as many results as DuckDB.",
+        "*Slowest task*: the time of the slowest task, added up over ingestion and probing; what a batch "
+        "waits for where every task has a core. This machine's cores take the tasks in turns, and *ms per "
+        "batch*, from commit to commit, is what that comes to with Spark's share. Medians over the second "
+        "half. *Expected* is what `optimizer.slicing` counts on, of the time of one task: dotted in the "
+        "plot. *Held* counts every copy; *fullest task* is what it holds over an even share, at worst in the "
+        "second half.",
     )
-    for other in others:
-        if sliced.runs and other.runs:
+
+
+def _compared(lines: Mapping[str, Mapping[int, Measured]]) -> list[str]:
+    """Every layout with the most tasks, beside one task."""
+    parts = []
+    for layout, measured in lines.items():
+        first, last = measured[1], measured[TASKS[-1]]
+        if first.runs and last.runs:
             time, state = (
-                (other.median(figure) or 0.0) / (sliced.median(figure) or 1.0)
-                for figure in ("batch_ms", "held_tuples")
+                (last.median(figure) or 0.0) / (first.median(figure) or 1.0)
+                for figure in ("slowest_task_ms", "held_tuples")
             )
-            notes.append(f"{other.subject}: {time:.2f}x the time of {TASKS} slices, {state:.2f}x the state.")
-    return tuple(notes)
+            parts.append(f"{layout}: {time:.2f}x the slowest task's time, {state:.1f}x the state")
+    return [f"{TASKS[-1]} tasks beside one. {'; '.join(parts)}."] if parts else []
+
+
+def _transition(series: Mapping[str, Sequence[Sequence[Moment]]]) -> list[str]:
+    """The window behind the doubling, in which slices of both rates lie beside each other."""
+    parts = []
+    for name, runs in series.items():
+        within = [[m for m in run if 0 < m.event_s - SECONDS / 2 <= WINDOW_S] for run in runs]
+        worst = median(max(moment.fullest for moment in run) for run in within)
+        time = median(moment.slowest_ms for run in within for moment in run)
+        parts.append(f"{name}: fullest task at most {worst:.2f}, slowest task {time:,.0f} ms per batch")
+    return [f"In the {WINDOW_S} s behind the doubling. {'; '.join(parts)}."] if parts else []

@@ -138,11 +138,13 @@ def _notes(planned: Mapping[str, Mapping[str, Sequence[Costs]]], chain: Chain) -
         "*Figure 5.10*, as planned: five-way, 1,000,000 tuples of each stream in the end. A store has as "
         "many tasks as its tuples need then, and *sent* is all that is sent in order to probe until then. "
         "*left-deep, budget* may store half as much again as the inputs; *cheapest* is what "
-        "`--method tree` chooses.",
+        "`--method tree` chooses for full windows: over a history the steps that join many streams count for "
+        "less, so that another shape may send less until then.",
         "The same trees with windows that hold so many tuples all the time, and a task capacity of "
         f"{TABLED_SHARE:g} of a relation. No store grows any more, so none has tasks in advance:",
         "\n".join("| " + " | ".join(row) + " |" for row in rows),
         f"*Figure 5.12*, replayed: four-way, {chain.size:,} tuples of each stream within the window, one "
         "partner per tuple and join; N tasks per store. *Sent* is counted behind the first window; *stored* "
-        "at the end, where runs that have not expired whole are still there.",
+        "at the end, with all tuples of runs that have not expired whole: a joined pair expires with its "
+        "older tuple, half a window after it was found on average, and its run with the newest pair in it.",
     )

@@ -28,13 +28,24 @@ def draw_capacity(
     """
     figure, row = plt.subplots(1, len(panels), figsize=(3.4 * len(panels), 3.2), layout="constrained")
     for axes, (title, lines) in zip(row, panels.items(), strict=True):
-        for colour, marker, (shape, sent) in zip(_COLOURS, "os^vDx", lines.items(), strict=True):
-            axes.plot(shares, sent, marker=marker, markersize=4, linewidth=1, color=colour, label=shape)
+        # Shapes that send the same lie upon each other and show by the size of their markers.
+        styles = zip(_COLOURS, "os^vDx", (11, 9, 7, 6, 5, 4), (3, 2.4, 1.8, 1.4, 1, 0.7), strict=True)
+        for (colour, marker, size, width), (shape, sent) in zip(styles, lines.items(), strict=True):
+            axes.plot(
+                shares,
+                sent,
+                marker=marker,
+                markersize=size,
+                markerfacecolor="none",
+                linewidth=width,
+                color=colour,
+                label=shape,
+            )
         axes.set_title(title, fontsize=9)
         axes.set_xlabel("task capacity, share of a relation", fontsize=8)
         axes.set_yscale("log")
         axes.set_xticks(shares, [f"{share:g}" for share in shares])
-        axes.tick_params(labelsize=8)
+        axes.tick_params(which="both", labelsize=8)
         axes.spines[["top", "right"]].set_visible(False)
     row[0].set_ylabel("tuples sent", fontsize=8)
     row[0].legend(fontsize=7)
