@@ -193,8 +193,9 @@ def _text(
             "",
             f"![Ratio of cardinalities, of loads, and tuples moved](benchmarks/{plots[1]})\n",
             f"{UNEVEN_TASKS} tasks, a number that is no power of two, are one grid or several, "
-            f"whichever sends and keeps less ({uneven.labels} at the end). Their load is compared with the best shape of all tasks, fractions of columns and "
-            "rows included, and promised to stay below 3.75 times that.\n",
+            f"whichever sends and keeps less ({uneven.labels} at the end). Their load "
+            "is compared with the best shape of all tasks, fractions of columns and rows included, and "
+            "promised to stay below 3.75 times that.\n",
             f"![Ratio of loads with {UNEVEN_TASKS} tasks](benchmarks/{plots[2]})\n",
         ]
     )
