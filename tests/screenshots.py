@@ -89,7 +89,7 @@ def open_past_epoch(page: Page) -> None:
 
 def open_job(page: Page) -> None:
     job = job_of(page, "flights")
-    for summary in ("Batches by level", "Queries and where they run", "Scale", "Audit trail"):
+    for summary in ("Batches by level", "Queries and where they run", "Scale", "Memory", "Audit trail"):
         job.get_by_text(summary, exact=True).click()
     job.get_by_label("Tasks of departures").wait_for()
     job.locator("svg.level-bars").wait_for(timeout=SLOW_MS)

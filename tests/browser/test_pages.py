@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 import pytest
 from playwright.sync_api import Page, expect
 
+from optimizer.workload import read_streams
 from tests.screenshots import OPENED, PAGES, SLOW_MS, WIDTHS
+from tests.unit.conversion.test_golden import INPUTS, TPCH
 
 SERIOUS = ("serious", "critical")
 
@@ -77,6 +82,41 @@ def test_a_query_of_nested_joins_is_converted(page: Page, axe: str) -> None:
     expect(page.get_by_text("Of the text before the last change.")).to_be_visible()
     page.get_by_role("link", name="Open in the editor").click()
     expect(page.locator(".cm-content")).to_contain_text("d.tail = a.tail")
+
+
+@pytest.fixture
+def tpch(page: Page) -> Iterator[None]:
+    """TPC-H's tables are registered as streams while the test runs."""
+    catalog, _ = read_streams((TPCH / "streams.yaml").read_text(), "streams.yaml")
+    csrf = next(one["value"] for one in page.context.cookies() if one["name"] == "csrftoken")
+    sent = {"X-CSRFToken": csrf, "Referer": page.url}
+    for one in catalog:
+        columns = [{"name": column, "type": kind.value} for column, kind in one.columns]
+        stream = {"name": one.name, "event_time": one.event_time, "columns": columns}
+        made = page.request.post("/api/streams/", data=stream, headers=sent)
+        assert made.status == 201, made.text()
+    yield
+    for one in catalog:
+        page.request.delete(f"/api/streams/{one.name}/", headers=sent)
+
+
+def test_queries_of_tpch_are_shown_before_and_after(page: Page, tpch: None) -> None:
+    page.goto("/convert/")
+    before = page.get_by_role("tree", name="Before: binary joins")
+    after = page.get_by_role("tree", name="After: multi-way joins")
+    for name, inputs in INPUTS.items():
+        printed = (TPCH / "plans" / f"{name}.txt").read_text()
+        plans = re.split(r"\n  (?=\S)", printed)
+        page.get_by_label("SQL with joins in any nesting").fill(
+            (TPCH / "queries" / f"{name}.sql").read_text()
+        )
+        page.get_by_role("button", name="Convert", exact=True).click()
+        expect(page.get_by_text("Of the text before the last change.")).to_have_count(0)
+        labels = after.locator(".multi_join .label")
+        expect(labels).to_have_count(len(inputs))
+        assert sorted(int(text.split()[-2]) for text in labels.all_text_contents()) == inputs, name
+        for tree, plan in ((before, plans[1]), (after, plans[2])):
+            assert tree.locator(".operator").count() == len(plan.splitlines()) - 1, name
 
 
 def test_a_query_changes_and_goes_back(page: Page) -> None:

@@ -68,6 +68,8 @@ def test_a_viewer_reads_everything_and_writes_nothing(browser: Browser, product:
         expect(stop).to_have_attribute("title", WHY)
         job.get_by_text("Scale", exact=True).click()
         expect(job.get_by_label("Tasks of departures")).to_be_disabled(timeout=SLOW_MS)
+        job.get_by_text("Memory", exact=True).click()
+        expect(job.get_by_label("Memory limit of flights, MB")).to_be_disabled()
         refuses(page, "/api/queries/", {"name": "mine", "sql": "SELECT d.flight FROM departures AS d"})
         refuses(page, "/api/streams/departures/events/", {"at": "2013-01-01T00:00:00Z"})
         refuses(page, "/api/topologies/flights/stop/", {"mode": "now"})

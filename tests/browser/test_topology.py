@@ -128,7 +128,7 @@ def test_an_epoch_is_looked_back_at_beside_batches_and_log(page: Page) -> None:
     expect(page.locator("svg.forest .node").first).to_be_visible()
 
 
-def test_queries_are_pinned_stores_scaled_and_a_restart_asks_for_the_name(page: Page) -> None:
+def test_queries_are_pinned_stores_scaled_memory_bounded_and_a_restart_asks_for_the_name(page: Page) -> None:
     page.goto("/jobs/")
     block = job_of(page, "flights")
     block.get_by_text("Queries and where they run").click(timeout=SLOW_MS)
@@ -157,6 +157,21 @@ def test_queries_are_pinned_stores_scaled_and_a_restart_asks_for_the_name(page: 
     form.click()
     expect(form).to_be_disabled()
     expect(block.get_by_label("Tasks of departures")).to_have_value("")
+
+    block.get_by_text("Memory", exact=True).click()
+    bound = block.get_by_label("Memory limit of flights, MB")
+    bound.fill("lots")
+    expect(block.get_by_role("alert")).to_contain_text("expected a number of MB from 64")
+    bound.fill("512")
+    bound.press("Enter")
+    waiting = "The process that runs has no limit; with its next start it has 512 MB."
+    expect(block.get_by_text(waiting)).to_be_visible()
+    expect(block.locator("dl.numbers")).to_contain_text("512 MB")
+    assert page.request.get("/api/topologies/flights/").json()["memory_limit_bytes"] == 512 << 20
+    bound.fill("")
+    block.get_by_role("button", name="Set limit").click()
+    expect(block.locator("dl.numbers")).to_contain_text("no limit")
+    expect(block.get_by_text("The process that runs has")).to_have_count(0)
 
     block.get_by_role("button", name="Restart…").click()
     dialog = page.get_by_role("dialog", name="Restart flights?")
