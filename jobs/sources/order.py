@@ -112,8 +112,7 @@ def cut(keys: Sequence[Keys], rows: int) -> list[int]:
     """
     if sum(len(k) for k in keys) <= rows:
         return [len(k) for k in keys]
-    merged = np.concatenate(keys)
-    bound = np.partition(merged, rows - 1)[rows - 1]
+    bound = _nth([k for k in keys if len(k)], rows)
     taken = [int(np.searchsorted(k, bound, "left")) for k in keys]
     left = rows - sum(taken)
     for position, k in enumerate(keys):
@@ -121,3 +120,15 @@ def cut(keys: Sequence[Keys], rows: int) -> list[int]:
         taken[position] += ties
         left -= ties
     return taken
+
+
+def _nth(keys: Sequence[Keys], n: int) -> int:
+    """The n-th smallest of all keys, from 1. Every sequence ascends and has some, so nothing is merged."""
+    low, high = min(int(k[0]) for k in keys), max(int(k[-1]) for k in keys)
+    while low < high:
+        middle = (low + high) // 2
+        if sum(int(np.searchsorted(k, middle, "right")) for k in keys) >= n:
+            high = middle
+        else:
+            low = middle + 1
+    return low
