@@ -12,6 +12,7 @@ _COLUMNS = {
     "batches": "batches",
     "results": "results",
     "peak_state_bytes": "peak state, MB",
+    "peak_pss_bytes": "all processes, MB",
     "peak_resident_state_bytes": "of it in memory, MB",
     "group_peak_bytes": "processes, MB",
     "completed": "completed",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench.measurement import Measured
-from tests.bench.processes import run_to_end
+from tests.bench.processes import PeakMemory, run_to_end
 
 LIMIT_S = 600.0
 """A subject that takes longer than that failed."""
@@ -65,14 +65,18 @@ def measure_in_turns(
     return tuple(Measured(s.name, s.command, tuple(runs[s.name]), failures.get(s.name)) for s in subjects)
 
 
-def python(words: Sequence[str], limit_s: float = LIMIT_S) -> dict[str, float]:
+def python(
+    words: Sequence[str], limit_s: float = LIMIT_S, memory: PeakMemory | None = None
+) -> dict[str, float]:
     """The JSON object that `python WORDS` prints in its last line, or nothing if it prints none.
+
+    `memory` watches it.
 
     Raises:
         RuntimeError: it failed, with the end of what it said.
         subprocess.TimeoutExpired: it took longer than `limit_s`.
     """
-    done = run_to_end([sys.executable, *words], limit_s)
+    done = run_to_end([sys.executable, *words], limit_s, memory=memory)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(words[:3])}: exit code {done.returncode}\n{done.stderr[-3000:]}")
     lines = done.stdout.strip().splitlines()

@@ -3,24 +3,51 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.bench.processes import PeakMemory
 from tests.bench.subjects import python
 
 _FIGURES = ("seconds", "tuples_per_second", "steady_tuples_per_second", "batches", "peak_state_bytes")
 
 
 def replay(
-    workload: Path, data: Path, out: Path, batch_rows: int, options: Sequence[str] = ()
+    workload: Path,
+    data: Path,
+    out: Path,
+    batch_rows: int,
+    options: Sequence[str] = (),
+    memory: PeakMemory | None = None,
 ) -> dict[str, float]:
-    """The figures of one replay, and the number of its results over all queries."""
+    """The figures of one replay, which `memory` watches, and the number of its results over all queries."""
     where = [str(workload), "--data", str(data), "--out", str(out)]
-    python(["-m", "jobs", "replay", *where, "--batch-rows", str(batch_rows), *options])
+    words = ["-m", "jobs", "replay", *where, "--batch-rows", str(batch_rows), *options]
+    python(words, memory=memory)
     metrics = json.loads((out / "metrics.json").read_text())
     known = {name: metrics[name] for name in _FIGURES if metrics[name] is not None}
     return known | {"results": sum(metrics["results"].values())}
+
+
+class Replays:
+    """Replays of one workload: timed ones, and before the first of them one whose memory is watched, which
+    slows it down."""
+
+    def __init__(self, workload: Path, data: Path, batch_rows: int) -> None:
+        self._workload, self._data, self._batch_rows = workload, data, batch_rows
+        self._memory: PeakMemory | None = None
+
+    def __call__(self, out: Path) -> dict[str, float]:
+        """The figures of one, in the folder `out`, and `peak_pss_bytes`."""
+        if self._memory is None:
+            memory, watched = PeakMemory(), out.with_name(f"{out.name}-watched")
+            replay(self._workload, self._data, watched, self._batch_rows, memory=memory)
+            shutil.rmtree(watched)
+            self._memory = memory
+        timed = replay(self._workload, self._data, out, self._batch_rows)
+        return timed | {"peak_pss_bytes": float(self._memory.bytes)}
 
 
 @dataclass(frozen=True, slots=True)
