@@ -93,7 +93,15 @@ function placement({ partitioning, tasks }: Store): string {
   if (partitioning === null) return "at random";
   if (partitioning.kind === "slices") return `by time in ${partitioning.count} ${partitioning.count === 1 ? "slice" : "slices"}`;
   if (partitioning.kind === "grid") return `as a grid of ${tasks / partitioning.groups} by ${partitioning.groups}`;
+  if (partitioning.kind === "grids") return `as grids of ${gridSizes(tasks).map((size, i) => `${size / partitioning.rows[i]!} by ${partitioning.rows[i]}`).join(", ")}`;
   return `by ${expressionText(partitioning)}`;
+}
+
+/** The powers of two that add up to a number of tasks, the largest first: one grid each. */
+function gridSizes(tasks: number): number[] {
+  const sizes: number[] = [];
+  for (let size = 2 ** Math.floor(Math.log2(tasks)); size >= 1; size /= 2) if (tasks & size) sizes.push(size);
+  return sizes;
 }
 
 function StoreFacts({ store, graph, batch, statistics }: Pick<Props, "graph" | "batch" | "statistics"> & { store: Store }): JSX.Element {
