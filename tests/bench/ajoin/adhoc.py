@@ -125,8 +125,7 @@ def subject(case: Case) -> Subject:
             "tuples_per_second": sum(b.tuples_in for b in burst) / sum(b.seconds for b in burst),
             "deployed_s_p50": float(p50),
             "deployed_s_p95": float(p95),
-            "latency_ms_p50": _latency_ms(changing, 0.5),
-            "latency_ms_p99": _latency_ms(changing, 0.99),
+            **_latencies(changing),
             "changing_tuples_per_second": sum(b.tuples_in for b in changing) / (ended - began),
             "busy": sum(b.seconds for b in changing) / (ended - began),
             "switches": len(switches),
@@ -192,12 +191,20 @@ def _deployed_after_s(requests: Sequence[_Request], switches: Sequence[PlanSwitc
     return [at[min(plan for plan in at if plan >= r.plan)] - r.asked_at for r in requests]
 
 
-def _latency_ms(batches: Sequence[BatchCompleted], share: float) -> float:
-    """Over all results of the batches, each with its batch's own p50 or p99."""
+def _latencies(batches: Sequence[BatchCompleted]) -> dict[str, float]:
+    """Over all results of the batches, each with its batch's own p50 or p99; nothing without results."""
     answered = [metrics for batch in batches for metrics in batch.queries.values() if metrics.results]
-    each = [m.latency_ms_p50 if share == 0.5 else m.latency_ms_p99 for m in answered]
+    if not answered:
+        return {}
     weights = np.array([float(metrics.results) for metrics in answered])
-    return float(weighted_quantiles(np.array(each, dtype=float), weights, (share,))[0])
+    p50, p99 = (
+        float(weighted_quantiles(np.array(each, dtype=float), weights, (share,))[0])
+        for share, each in (
+            (0.5, [metrics.latency_ms_p50 for metrics in answered]),
+            (0.99, [metrics.latency_ms_p99 for metrics in answered]),
+        )
+    )
+    return {"latency_ms_p50": p50, "latency_ms_p99": p99}
 
 
 class _Offered:
