@@ -1,9 +1,9 @@
-"""A converted plan carried out: multi-way joins by the interpreter, the rest by DuckDB."""
+"""A converted plan carried out: its multi-way joins by the interpreter or otherwise, the rest by DuckDB."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -14,7 +14,11 @@ from optimizer.conversion import Conversion, ConvertedJoin
 from optimizer.expression_sql import duckdb_type, quote
 from optimizer.interpret import Row, interpret
 from optimizer.plan import plan
+from optimizer.query import Query
 from optimizer.sql import to_duckdb
+
+Answering = Callable[[Query, Catalog, Mapping[str, pa.Table]], Sequence[Row]]
+"""Gives the rows of a join, whose streams are the catalog's and have these tuples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,38 +37,53 @@ class Answers:
     """The converted plan's rows, in its order."""
 
 
+def interpreted(method: str) -> Answering:
+    """Joins answered by the interpreter, from a plan of that method, over their streams in two batches."""
+
+    def answer(query: Query, known: Catalog, inputs: Mapping[str, pa.Table]) -> Sequence[Row]:
+        batches = [
+            {name: rows.slice(0, rows.num_rows // 2) for name, rows in inputs.items()},
+            {name: rows.slice(rows.num_rows // 2) for name, rows in inputs.items()},
+        ]
+        return interpret(plan([query], known, method=method).graph, batches)[query.name]
+
+    return answer
+
+
 def execute(
-    conversion: Conversion, catalog: Catalog, tables: Mapping[str, pa.Table], method: str = "greedy"
+    conversion: Conversion, catalog: Catalog, tables: Mapping[str, pa.Table], answering: Answering
 ) -> Answers:
-    """Compute the joins in their order, each over its streams in two batches, then the rest."""
+    """Compute the joins in their order, then the rest."""
     with duckdb.connect(config={"threads": 1}) as connection:
         connection.execute("SET TimeZone = 'UTC'")
         for name, table in tables.items():
             connection.register(name, table)
-        joins = tuple(_join(joined, catalog, tables, method, connection) for joined in conversion.joins)
+        joins = tuple(_join(joined, catalog, tables, answering, connection) for joined in conversion.joins)
         return Answers(joins, tuple(connection.execute(conversion.rest).fetchall()))
+
+
+def complete_subqueries(
+    joined: ConvertedJoin, connection: duckdb.DuckDBPyConnection
+) -> tuple[Catalog, dict[str, pa.Table]]:
+    """The streams that a join's subqueries become, and their tuples, over the tables that are complete."""
+    rows = {derived.stream.name: connection.sql(derived.rows).to_arrow_table() for derived in joined.derived}
+    return Catalog.of(derived.stream for derived in joined.derived), rows
 
 
 def _join(
     joined: ConvertedJoin,
     catalog: Catalog,
     tables: Mapping[str, pa.Table],
-    method: str,
+    answering: Answering,
     connection: duckdb.DuckDBPyConnection,
 ) -> JoinAnswer:
     query = joined.join.query
-    inputs = dict(tables)
-    for derived in joined.derived:
-        rows = connection.sql(derived.rows).to_arrow_table()
-        inputs[derived.stream.name] = rows
-        connection.register(derived.stream.name, rows)
-    known = Catalog.of([*catalog, *(derived.stream for derived in joined.derived)])
-    read = {entry.stream: inputs[entry.stream] for entry in query.inputs}
-    batches = [
-        {name: rows.slice(0, rows.num_rows // 2) for name, rows in read.items()},
-        {name: rows.slice(rows.num_rows // 2) for name, rows in read.items()},
-    ]
-    rows = interpret(plan([query], known, method=method).graph, batches)[query.name]
+    subqueries, complete = complete_subqueries(joined, connection)
+    for name, tuples in complete.items():
+        connection.register(name, tuples)
+    known = Catalog.of([*catalog, *subqueries])
+    inputs = {**tables, **complete}
+    rows = answering(query, known, {entry.stream: inputs[entry.stream] for entry in query.inputs})
     expected = Counter(connection.execute(to_duckdb(query, known)).fetchall())
     columns = [f"{quote(o.name)} {duckdb_type(o.expression.type)}" for o in query.outputs]
     connection.execute(f"CREATE TABLE {quote(query.name)} ({', '.join(columns)})")

@@ -9,7 +9,7 @@ import pytest
 
 from optimizer.conversion import Conversion, convert, draw, to_lines
 from optimizer.interpret import Row
-from tests.unit.conversion.execution import execute
+from tests.unit.conversion.execution import execute, interpreted
 from tests.unit.conversion.tables import CATALOG, tables
 
 DATA = tables()
@@ -178,7 +178,7 @@ def answered(text: str) -> Counter[Row]:
 def test_the_converted_plan_answers_what_the_text_answers(case: str) -> None:
     text, sizes = CASES[case]
     made, found = converted(text)
-    answers = execute(made, CATALOG, DATA)
+    answers = execute(made, CATALOG, DATA, interpreted("greedy"))
 
     assert found == sizes, "\n".join(to_lines(draw(made.after)))
     for join in answers.joins:
@@ -202,10 +202,10 @@ def test_windows_of_nested_queries_become_windows_of_one_join() -> None:
         ("c", None),
     ]
     assert "scan a [RANGE 10 SECONDS]" in "\n".join(to_lines(draw(made.before)))
-    (answer,) = execute(made, CATALOG, DATA).joins
+    (answer,) = execute(made, CATALOG, DATA, interpreted("greedy")).joins
     assert answer.found == answer.expected
     unbounded, _ = converted(text.replace(" [RANGE 10 SECONDS]", ""))
-    (wider,) = execute(unbounded, CATALOG, DATA).joins
+    (wider,) = execute(unbounded, CATALOG, DATA, interpreted("greedy")).joins
     assert 0 < answer.found.total() < wider.found.total()
 
 
@@ -215,5 +215,5 @@ def test_saved_queries_are_opened_like_subqueries() -> None:
     made = convert(text, CATALOG, views)
 
     assert [len(joined.join.inputs) for joined in made.joins] == [3]
-    whole = Counter(execute(made, CATALOG, DATA).whole)
+    whole = Counter(execute(made, CATALOG, DATA, interpreted("greedy")).whole)
     assert whole == answered(f"WITH near AS ({views['near']}) {text}")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from optimizer.conversion import Conversion, convert, draw, to_lines
 from optimizer.errors import InputError
-from tests.unit.conversion.execution import execute
+from tests.unit.conversion.execution import execute, interpreted
 from tests.unit.conversion.tables import CATALOG, NAMES, tables
 from tests.unit.conversion.test_answers import CASES, answered
 
@@ -87,7 +87,7 @@ def _converted(seed: int) -> tuple[str, Conversion]:
 @pytest.mark.parametrize("seed", range(40))
 def test_a_random_query_answers_the_same_after_conversion(seed: int) -> None:
     text, made = _converted(seed)
-    answers = execute(made, CATALOG, DATA, method="flat")
+    answers = execute(made, CATALOG, DATA, interpreted("flat"))
     expected = answered(text)
 
     for join in answers.joins:
