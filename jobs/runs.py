@@ -63,6 +63,9 @@ class RunRef:
     """Checksum of the file."""
     host: str = ""
     """Where it was written, see `host_name`; empty in manifests from before hosts were kept."""
+    stale_us: int | None = None
+    """Behind this watermark a quarter of the tuples or more has expired. Known of materialized results only,
+    whose tuples expire one by one; None also for those that never do."""
 
 
 RUNS: TypeAdapter[tuple[RunRef, ...]] = TypeAdapter(tuple[RunRef, ...])

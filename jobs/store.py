@@ -29,6 +29,11 @@ class CompactionPolicy:
     once there are `fan` of them side by side, unless the result would span more than one
     `spans_per_retention`-th of the store's retention: a run leaves the store as a whole, so a
     run that spans much of the retention would keep much that nobody needs.
+
+    A materialized result expires with the first of its components, so that any run of results spans a
+    whole retention, however short its batch. Such runs become one, or one is written anew, once a quarter of
+    each has expired (`RunRef.stale_us`) and they hold at least one `stale_part`-th of the store: a tuple is
+    then written three times more at the most, on average, and the store holds a third more than is needed.
     """
 
     fan: int = 8
@@ -36,6 +41,7 @@ class CompactionPolicy:
     most_rows: int = 4_000_000
     most_runs: int = 64
     spans_per_retention: int = 8
+    stale_part: int = 8
     most_bytes: int | None = None
     """Of the runs that become one; None for any number."""
 
@@ -184,9 +190,13 @@ class PartitionState:
         return self.merge(group, store, times, watermark_us, level) if group else Compacted((), (), 0)
 
     def mergeable(self, store: GraphStore, watermark_us: int | None) -> tuple[RunRef, ...]:
-        """Neighbouring committed runs that repay being merged, none of which `evict` names; or none."""
+        """Committed runs that repay being merged, none of which `evict` names; or none.
+
+        They are neighbours, or results of which much has expired: then one may do.
+        """
         gone = set(self.evict(store, watermark_us).dropped)
-        return self._group(store, [run for run in self._runs.get(store.id, ()) if run not in gone])
+        left = [run for run in self._runs.get(store.id, ()) if run not in gone]
+        return self._group(store, left) or self._stale(left, watermark_us)
 
     def merge(
         self,
@@ -251,6 +261,20 @@ class PartitionState:
             largest *= policy.fan
         return ()
 
+    def _stale(self, runs: Sequence[RunRef], watermark_us: int | None) -> tuple[RunRef, ...]:
+        """Runs that hold many expired results; what is too much for one merge is left to the next."""
+        if watermark_us is None:
+            return ()
+        policy = self.policy
+        stale = [run for run in runs if run.stale_us is not None and run.stale_us < watermark_us]
+        if not stale or policy.stale_part * sum(run.rows for run in stale) < sum(run.rows for run in runs):
+            return ()
+        group: list[RunRef] = []
+        for run in stale:
+            if len(group) < policy.most_runs and _is_small((*group, run), policy):
+                group.append(run)
+        return tuple(group)
+
 
 @cache
 def state_root(root: str) -> StateRoot:
@@ -259,6 +283,7 @@ def state_root(root: str) -> StateRoot:
 
 
 _NEVER = -(2**63)
+_STALE_SHARE = 0.25
 _UNDER_A_LIMIT = CompactionPolicy(fan=4)
 """Runs cannot grow beyond a part of the limit, so they are merged sooner for fewer of them to remain."""
 
@@ -273,9 +298,7 @@ def _oldest(store: GraphStore, watermark_us: int | None) -> tuple[int, ...]:
 
 def _fits(group: Sequence[RunRef], run: RunRef, span_limit: int | None, policy: CompactionPolicy) -> bool:
     together = (*group, run)
-    if sum(r.rows for r in together) > policy.most_rows:
-        return False
-    if policy.most_bytes is not None and sum(r.bytes for r in together) > policy.most_bytes:
+    if not _is_small(together, policy):
         return False
     if span_limit is None:
         return True
@@ -284,6 +307,13 @@ def _fits(group: Sequence[RunRef], run: RunRef, span_limit: int | None, policy: 
     # Runs that are wide in themselves, because tuples arrive out of order, may still be merged
     # with others of the same time.
     return span <= max(span_limit, widest + widest // 2)
+
+
+def _is_small(runs: Sequence[RunRef], policy: CompactionPolicy) -> bool:
+    """Whether the runs may become one, by their size."""
+    if sum(run.rows for run in runs) > policy.most_rows:
+        return False
+    return policy.most_bytes is None or sum(run.bytes for run in runs) <= policy.most_bytes
 
 
 def run_figures(
@@ -301,4 +331,18 @@ def run_figures(
         min_arrival=int(frame[ARRIVAL].min()),  # type: ignore[arg-type]
         max_arrival=int(frame[ARRIVAL].max()),  # type: ignore[arg-type]
         host=host_name(),
+        stale_us=None if store.is_base else _stale_from(store, moments),
     )
+
+
+def _stale_from(store: GraphStore, moments: Sequence[pl.Series]) -> int | None:
+    """Behind which watermark a quarter of some results has expired; `moments` are their times by input."""
+    bounded = [
+        times + retention
+        for times, retention in zip(moments, store.retention_us, strict=True)
+        if retention is not None
+    ]
+    if not bounded:
+        return None
+    first = pl.select(pl.min_horizontal(*bounded)).to_series()
+    return int(first.quantile(_STALE_SHARE, "lower"))  # type: ignore[arg-type]

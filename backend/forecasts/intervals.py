@@ -14,19 +14,23 @@ from optimizer.statistics import DefaultStatistics, Interval, LayeredStatistics
 
 RUN_SHARE = 1 / 8
 """Tuples leave a store in runs that span at most this share of its retention (`jobs.store`)."""
+RESULTS_SHARE = 1 / 3
+"""Runs of results are written anew once a quarter of them has expired (`jobs.store`)."""
 
 
 def kept_beyond(store: GraphStore, catalog: Catalog) -> float:
     """The share of its windows that a store may hold on top of them; 0 if it forgets nothing.
 
     The watermark stays behind the newest tuple by the streams' lateness, and a run stays as long as a
-    part of it is needed: 15 s of lateness and windows of 60 s make 15 / 60 + 1 / 8 = 0.375.
+    part of it is needed: 15 s of lateness and windows of 60 s make 15 / 60 + 1 / 8 = 0.375. A result of two
+    such inputs lives for 30 s on average, which makes 15 / 30 + 1 / 3 = 0.833.
     """
     retentions = [retention for retention in store.retention_us if retention is not None]
     if not retentions or min(retentions) <= 0:
         return 0.0
     latest = max(catalog[one.stream].lateness for one in store.inputs) / timedelta(microseconds=1)
-    return latest / min(retentions) + RUN_SHARE
+    life = min(retentions) / len(retentions)
+    return latest / life + (RUN_SHARE if store.is_base else RESULTS_SHARE)
 
 
 def widened(held: Interval, beyond: float) -> Interval:

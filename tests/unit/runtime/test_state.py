@@ -186,3 +186,32 @@ def test_a_run_stays_until_the_watermark_passes_retention(tmp_path: Path) -> Non
     assert later.evict(store, 160).dropped == ()
     assert later.evict(store, 161).dropped == (run,)
     assert later.evict(replace(store, retention_us=(None,)), 161).dropped == ()
+
+
+def test_runs_of_results_are_written_anew_as_results_expire(tmp_path: Path) -> None:
+    """Pairs live for up to a window, as long as their older tuple: half as many are needed as were found."""
+    inputs = (StoredInput("r", "r", ("at",)), StoredInput("s", "s", ("at",)))
+    store = GraphStore("S", "r*s", inputs, None, 1, (100, 100))
+    runs: tuple[RunRef, ...] = ()
+    model: list[Row] = []
+    written, shares = 0, []
+    for batch in range(60):
+        now = 5 * batch
+        state = PartitionState(str(tmp_path), 0, batch, {"S": runs})
+        gone = state.evict(store, now).dropped
+        merged = state.compact(store, TIMES, now, level=1)
+        new = [
+            (now - age * (age % 2), now - age * (1 - age % 2), (batch << 8) + age) for age in range(0, 100, 3)
+        ]
+        left = [run for run in runs if run not in {*gone, *merged.dropped}]
+        runs = (*left, *merged.added, state.insert(store, TIMES, 2, frame(new)))
+        written += sum(run.rows for run in merged.added)
+        model = [row for row in [*model, *new] if min(row[:2]) + 100 >= now]
+        held = [row for run in runs for row in state.scan(run)[ARRIVAL].to_list()]
+        assert {arrival for _, _, arrival in model} <= set(held)
+        assert len(held) == len(set(held))
+        shares.append(len(held) / len(model))
+    full = shares[20:]
+    assert max(full) < 1.5
+    assert sum(full) / len(full) < 1.3
+    assert written < 4 * 34 * 60
