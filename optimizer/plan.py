@@ -11,6 +11,7 @@ from optimizer.catalog import Catalog
 from optimizer.errors import Infeasible, hardest
 from optimizer.graph import PhysicalGraph
 from optimizer.matrix import lay_out
+from optimizer.methods.any_layout import least_cost
 from optimizer.parts import Part, answers, side_by_side
 from optimizer.problem import Cost, Options, Solution, Status
 from optimizer.query import Query
@@ -19,8 +20,12 @@ from optimizer.setting import Setting
 from optimizer.slicing import choose_slices
 from optimizer.statistics import LayeredStatistics, StatisticsProvider, statistics_of_workload
 from optimizer.translate import Retain, Translation, conditions_of, grow_settled, to_graph
+from optimizer.translate.copies import least
 from optimizer.translate.individual import together, translations_together
 from optimizer.validate import validate
+
+_BOUND_SHARE = 0.2
+"""Of the time limit of planning, what a bound may take that is asked for afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,29 @@ class Plan:
     @property
     def cost(self) -> Cost:
         return self.solution.cost
+
+    @cached_property
+    def bound(self) -> float | None:
+        """Proven lower bound of `cost.total`; None if the method proves nothing.
+
+        The method's own is one for plans that hash and broadcast. Where stores are laid out as grids or
+        slices it is what no layout can undercut (`optimizer.methods.any_layout`), which takes relaxations
+        and is looser; re-planning never asks for it.
+        """
+        proves = all(part.solution.bound is not None for part in self.parts)
+        if self.solution.bound is not None or not proves:
+            return self.solution.bound
+        problems = [self.setting.translate(part.queries, part.widening).problem for part in self.parts]
+        found = least_cost(problems, self.options, _BOUND_SHARE * self.options.time_limit_s)
+        if found > self.cost.total * (1 + 1e-9):
+            # Queries leave what they share earlier than any program weighs: see `grow_settled`.
+            found = least(self.translation, self.options)
+        return min(found, self.cost.total)
+
+    @property
+    def gap(self) -> float | None:
+        """Fraction of the cost that is not proven necessary; None without a bound."""
+        return replace(self.solution, bound=self.bound).gap
 
     @cached_property
     def alone(self) -> tuple[Alone, ...]:

@@ -202,7 +202,7 @@ def record_plan(
             "storage": cost.storage,
             "latency": cost.latency,
             "individual_cost": made.individual_cost,
-            "bound": solution.bound,
+            "bound": made.bound,
             "build_seconds": solution.build_seconds,
             "solve_seconds": solution.solve_seconds,
         },

@@ -96,7 +96,7 @@ class Ilp:
                 parts = _within_budget(graph, parts, deadline)
         draft = _merge(graph, parts)
         tidy(draft)
-        bound = sum(part.bound for part in parts) + _fixed_storage(graph)
+        bound = sum(part.bound for part in parts) + fixed_storage(graph)
         searched = draft.total
         solution = assemble(draft, self.name, built - begun, perf_counter() - built)
         return check_limits(problem, options, _proven(solution, bound, searched, parts))
@@ -137,7 +137,7 @@ def _proven(solution: Solution, bound: float, searched: float, parts: Sequence[P
     return replace(solution, bound=bound, status=Status.OPTIMAL if closed else Status.FEASIBLE)
 
 
-def _fixed_storage(graph: StateGraph) -> float:
+def fixed_storage(graph: StateGraph) -> float:
     """Objective of base stores whose copies are no decision: no component's program has it."""
     program = FlowProgram(graph, ())
     return sum(

@@ -241,14 +241,18 @@ def _at_true_cost(forest: Forest, solution: Solution, options: Options) -> Solut
     if solution.bound is not None and cost.total < solution.bound * (1 - 1e-9):
         # Cheaper than any answer to the problem as it was posed: queries took their own filters
         # and windows where they left what they share, which no program weighs.
-        return replace(solution, cost=cost, bound=_least(forest, options), status=Status.FEASIBLE)
+        return replace(solution, cost=cost, bound=least(forest.translation, options), status=Status.FEASIBLE)
     proven = solution.bound is not None and cost.total <= solution.bound * (1 + 1e-9)
     return replace(solution, cost=cost, status=Status.OPTIMAL if proven else Status.FEASIBLE)
 
 
-def _least(forest: Forest, options: Options) -> float:
-    """What any plan costs: every stream is stored once, every tuple that some query needs sent once."""
-    translation = forest.translation
+def least(translation: Translation, options: Options) -> float:
+    """What any plan costs: every stream is stored once, every tuple that some query needs sent once.
+
+    Args:
+        translation: of the queries that are answered.
+        options: what sending and storing weigh.
+    """
     rates = dict(translation.rates)
     sent: dict[str, float] = {}
     for terms in translation.queries:

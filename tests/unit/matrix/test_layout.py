@@ -112,6 +112,25 @@ def test_limits_are_kept_with_the_layouts_that_the_method_knows() -> None:
     assert rows(planned("r.a < s.a", options=options, rates={"r": 1.0, "s": 1.0}).graph) == (1, 1)
 
 
+@pytest.mark.parametrize("tasks", [4, 7])
+def test_every_layout_of_a_plan_has_the_bound_that_none_undercuts(tasks: int) -> None:
+    """Each tuple is sent once and kept once, whatever the layout: 800/s and a second's 800 tuples."""
+    rates = {"r": 100.0, "s": 700.0}
+    text = "SELECT r.a AS x FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a < s.a"
+    query = parse_query(text, "q", CATALOG)
+    costs = set()
+    for seed in range(8):
+        options = Options(storage_weight=0.01, grids="always", seed=seed)
+        made = plan([query], CATALOG, FixedStatistics(rates), "ilp", options, tasks=tasks)
+        if rows(made.graph) == (1, 1):
+            continue
+        assert made.bound == pytest.approx(808.0)
+        assert made.gap == pytest.approx(1 - 808.0 / made.cost.total)
+        costs.add(round(made.cost.total, 6))
+    assert len(costs) > 2
+    assert min(costs) > 808.0
+
+
 def test_two_copies_that_become_the_same_grid_become_one() -> None:
     texts = ("r.a = s.a", "r.b = t.b")
     queries = [
@@ -148,6 +167,8 @@ def test_a_graph_of_grids_answers_like_duckdb(
     retain = "everything" if whole else "needed"
     made = plan(case.queries, workloads.CATALOG, None, method, options, retain, tasks=tasks)  # type: ignore[arg-type]
     assert PhysicalGraph.from_json(made.graph.to_json()) == made.graph
+    assert made.bound is not None or method not in ("ilp", "individual")
+    assert made.bound is None or made.bound <= made.cost.total
     results = interpret(made.graph, case.batches)
     for query in case.queries:
         assert Counter(map(repr, results[query.name])) == Counter(map(repr, case.expected(query)))

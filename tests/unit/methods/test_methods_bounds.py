@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.instances import instance
-from optimizer.methods import ilp, neighbourhood
+from optimizer.methods import METHODS, ilp, neighbourhood
+from optimizer.methods.any_layout import least_cost
 from optimizer.methods.flow import FlowProgram
 from optimizer.methods.greedy import first_plan
 from optimizer.methods.neighbourhood import Neighbourhoods
@@ -40,6 +41,18 @@ def test_no_row_prices_bound_more_than_the_optimum(seed: int, scale: float, vari
     program = flow(seed % 7, varied).program
     duals = np.random.default_rng(seed).normal(0.0, scale, len(program.row_lower))
     assert dual_bound(program, duals)[0] <= optimum(program) + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("storage_weight", [0.0, 1.0])
+def test_what_no_layout_undercuts_is_nearly_the_optimum_over_single_tasks(
+    seed: int, storage_weight: float
+) -> None:
+    options = Options(storage_weight=storage_weight)
+    single = METHODS["ilp"].solve(instance(4, 3, 6, seed=seed, varied=True, tasks=1), options)
+    assert single.status is Status.OPTIMAL
+    least = least_cost([instance(4, 3, 6, seed=seed, varied=True, tasks=5)], options, 10.0)
+    assert 0.95 * single.cost.total <= least <= single.cost.total * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
