@@ -126,7 +126,14 @@ class _Replay:
             epoch_batches=self._given.epoch_batches,
             memory_limit=self._given.memory_limit,
         )
-        topology = Topology(spark, self._checkpoint, settings, self._observe, self._controller.prepare)
+        topology = Topology(
+            spark,
+            self._checkpoint,
+            settings,
+            self._observe,
+            self._controller.prepare,
+            shape=self._controller.shaped,
+        )
         try:
             self._controller.resume(self._checkpoint.commits.last(), self._history.lines)
             topology.start(trigger_ms=0)

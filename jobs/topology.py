@@ -2,7 +2,7 @@
 
 Spark asks the source how far the next batch goes and logs it; for each batch the driver runs one
 Spark job, ingestion and then the stages of the graph, and commits what the tasks
-report. Every batch may run under another plan.
+report. Every batch may run under another plan, or under one whose stores lie otherwise.
 
 Exactly once. Spark repeats a batch under the same positions until it has logged its end. A batch
 whose manifest exists is not worked on again; one whose manifest does not exist has left nothing
@@ -124,9 +124,10 @@ class Topology:
     Arguments: a session; the checkpoint, with at least one plan change recorded and its source
     written; settings; `observe`, called after each commit (an exception in it stops the topology);
     `prepare`, called with a batch's number before its plan is looked up, so that a plan change that
-    takes effect with this batch can still be recorded; `relieve`, needed with `Settings.most`, called
-    for a batch that made too much, whose answer is the newer change under which to work on it again,
-    or None to end the topology.
+    takes effect with this batch can still be recorded; `shape`, called with a batch and its plan change
+    before it begins, whose answer is the same change with a plan in which stores lie otherwise, always
+    the same one for the same batch; `relieve`, needed with `Settings.most`, called for a batch that made
+    too much, whose answer is the newer change under which to work on it again, or None to end the topology.
     """
 
     def __init__(
@@ -137,12 +138,14 @@ class Topology:
         observe: Callable[[Committed], None],
         prepare: Callable[[int], None] | None = None,
         relieve: Callable[[Excess], Change | None] | None = None,
+        shape: Callable[[PlannedBatch, Change], Change] | None = None,
     ) -> None:
         self._spark = spark
         self._checkpoint = checkpoint
         self._settings = settings
         self._observe = observe
         self._prepare = prepare
+        self._shape = shape
         assert settings.most is None or relieve is not None, "a bound needs somebody who relieves"
         self._relieve = relieve
         self._partitions = checkpoint.identity.partitions
@@ -296,12 +299,14 @@ class Topology:
         if self._prepare is not None:
             self._prepare(batch)
         change = self._change(planned)
+        if self._shape is not None:
+            change = self._shape(planned, change)
         before = self._last
         attempt = self._attempt(planned, change, started_us)
         while attempt.gathered.too_many:
             change = self._relieved(attempt, batch, change)
             attempt = self._attempt(planned, change, started_us)
-        switched = before is None or before.change != change.number
+        switched = _switches(before, change)
         graph, base, gathered = attempt.graph, attempt.base, attempt.gathered
         if self._merging is not None:
             gathered = self._merging.adopted(gathered, attempt.previous)
@@ -340,8 +345,7 @@ class Topology:
         """Work on a batch under the plan of a change; nothing is committed."""
         graph = self._checkpoint.graph(change.plan)
         before, batch = self._last, planned.batch
-        switched = before is None or before.change != change.number
-        base = self._switch(before, graph, change, batch) if switched else None
+        base = self._switch(before, graph, change, batch) if _switches(before, change) else None
         previous = base.manifest if base is not None else before
         watermarks = Watermarks.of(
             graph, previous, started_us, self._settings.idle_timeout_us, planned.reachable_since_us
@@ -484,6 +488,11 @@ class Topology:
 
 _MOST_BEGINNINGS = 10
 _SWEPT_EVERY = 1000
+
+
+def _switches(before: Manifest | None, change: Change) -> bool:
+    """True if a change is not the one, or its plan not arranged as the one, of the last commit."""
+    return before is None or (before.change, before.plan) != (change.number, change.plan)
 
 
 def _starved(query: StreamingQuery) -> bool:

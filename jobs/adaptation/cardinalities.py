@@ -1,82 +1,160 @@
-"""What the stores of a replay received, epoch by epoch: the statistics of `optimizer.matrix`.
+"""What the stores of a replay have received, and what the next batch will bring them: the statistics of
+`optimizer.matrix`.
 
 Ingestion and levels count what they send anyway, in every task; nothing is asked of them (section 4.1
-of Squall's paper).
+of Squall's paper). How many tuples of each stream a batch brings is known before it begins, because its
+source has planned it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from jobs.history import BatchLine
-from optimizer.graph import PhysicalGraph, StoreRule
+from jobs.metrics import newest
+from optimizer.graph import GraphStore, PhysicalGraph, ProbeRule, SourceRule, StoreRule
 from optimizer.matrix.groups import Cardinality, grids_by_stream
 
 
-def cardinalities(
-    lines: Sequence[BatchLine],
-    graph_of: Callable[[str], PhysicalGraph],
-    running: PhysicalGraph,
-    last_epoch: int,
-    storage_weight: float,
-) -> dict[str, list[Cardinality]]:
-    """By stream of a grid of `running`, what counts at the end of each epoch up to `last_epoch`.
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What a stream's store received in a batch, or in all batches up to one."""
 
-    A tuple counts while its store may hold it: for the store's retention, without one for ever.
-    Keeping one tuple for a second costs `storage_weight` probe tuples, which makes tuples to keep
-    larger than those to compare (Squall's relative tuple sizes, section 4.2.2).
+    newest_us: int | None
+    """Newest event time by then."""
+    received: Cardinality
+
+
+class Cardinalities:
+    """By stream whose store is a grid, the tuples that count for its shape.
+
+    A tuple counts while its store may hold it: until the newest event time of an earlier batch is further
+    away than the store's retention, without one for ever. Keeping one tuple for a second costs
+    `storage_weight` probe tuples, which makes tuples to keep larger than those to compare (Squall's relative
+    tuple sizes, section 4.2.2).
     """
-    whole = [line for line in lines if line.epoch <= last_epoch]
-    ends = [line for line, after in pairwise(whole) if after.epoch != line.epoch] + whole[-1:]
-    found: dict[str, list[Cardinality]] = {}
-    for stream, store in grids_by_stream(running).items():
-        steps = _steps(whole, graph_of, stream, storage_weight)
-        retention = store.retention_us[0]
-        found[stream] = [_until(steps, end.batch, retention) for end in ends]
+
+    def __init__(self, storage_weight: float) -> None:
+        self._storage_weight = storage_weight
+        self._newest_us: int | None = None
+        self._steps: dict[str, list[_Step]] = {}
+        self._keeping: dict[str, float] = {}
+        """By stream, what keeping its tuples cost in the last batch."""
+        self._shares: dict[str, float] = {}
+        """By edge, tuples sent for each tuple of the stream that they start from, when it last had any."""
+
+    def add(self, line: BatchLine, graph: PhysicalGraph) -> dict[str, Cardinality]:
+        """Count a batch that is committed; returns what counts at its end.
+
+        Args:
+            line: the batch behind the one that was added last.
+            graph: under which it ran.
+        """
+        counts = line.figures.counts
+        latest = newest(self._newest_us, counts.newest_us)
+        seconds = 0.0 if self._newest_us is None or latest is None else (latest - self._newest_us) / 1e6
+        found: dict[str, Cardinality] = {}
+        for stream, store in grids_by_stream(graph).items():
+            self._keeping[stream] = self._storage_weight * counts.held.get(store.id, 0) * seconds
+            now = _received(graph, store, counts.edges, self._keeping[stream])
+            steps = [*self._counting(stream, store), _Step(latest, now)]
+            found[stream] = _total(steps)
+            # What never leaves needs no steps to leave by.
+            forever = store.retention_us[0] is None
+            self._steps[stream] = [_Step(latest, found[stream])] if forever else steps
+        for edge, start in _starts(graph).items():
+            if counts.accepted.get(start, 0) > 0:
+                self._shares[edge] = counts.edges.get(edge, 0) / counts.accepted[start]
+        self._newest_us = latest
+        return found
+
+    def expected(self, graph: PhysicalGraph, rows: Mapping[str, int]) -> dict[str, Cardinality]:
+        """What will count at the end of the next batch.
+
+        Of a stream's tuples as many will come along each edge as in the last batch that had any; before
+        there was one, as many as the plan expects.
+
+        Args:
+            graph: under which it will run.
+            rows: by stream, how many tuples it brings.
+        """
+        starts = _starts(graph)
+        planned = _planned_shares(graph, starts)
+        coming = {
+            edge: rows.get(start, 0) * self._shares.get(edge, planned[edge]) for edge, start in starts.items()
+        }
+        return {
+            stream: _total(
+                [
+                    *self._counting(stream, store),
+                    _Step(None, _received(graph, store, coming, self._keeping.get(stream, 0.0))),
+                ]
+            )
+            for stream, store in grids_by_stream(graph).items()
+        }
+
+    def _counting(self, stream: str, store: GraphStore) -> list[_Step]:
+        """The steps whose tuples still count in a batch that begins now."""
+        steps, retention = self._steps.get(stream, []), store.retention_us[0]
+        if retention is None or self._newest_us is None:
+            return steps
+        since = self._newest_us - retention
+        return [step for step in steps if step.newest_us is None or step.newest_us >= since]
+
+
+def _received(
+    graph: PhysicalGraph, store: GraphStore, edges: Mapping[str, float], keeping: float
+) -> Cardinality:
+    """What came along the edges into a store, with what keeping its tuples cost."""
+    kept = {rule.edge for rule in graph.rules if isinstance(rule, StoreRule)}
+    stored = probing = 0.0
+    for edge in graph.edges:
+        if edge.target == store.id and edge.id in kept:
+            stored += edges.get(edge.id, 0)
+        elif edge.target == store.id:
+            probing += edges.get(edge.id, 0)
+    return Cardinality(stored + keeping, probing)
+
+
+def _total(steps: list[_Step]) -> Cardinality:
+    return Cardinality(
+        sum(step.received.stored for step in steps), sum(step.received.probing for step in steps)
+    )
+
+
+def _starts(graph: PhysicalGraph) -> dict[str, str]:
+    """By edge into a grid, the stream whose new tuples start what travels along it."""
+    grids = {store.id for store in grids_by_stream(graph).values()}
+    if not grids:
+        return {}
+    rules, edges = {rule.id: rule for rule in graph.rules}, {edge.id: edge for edge in graph.edges}
+    found = {}
+    for edge in graph.edges:
+        if edge.target not in grids:
+            continue
+        origin = rules[edge.origin]
+        while isinstance(origin, ProbeRule):
+            origin = rules[edges[origin.edge].origin]
+        assert isinstance(origin, SourceRule), "trees begin at sources"
+        found[edge.id] = origin.stream
     return found
 
 
-def _steps(
-    lines: Sequence[BatchLine],
-    graph_of: Callable[[str], PhysicalGraph],
-    stream: str,
-    storage_weight: float,
-) -> list[tuple[int, int | None, Cardinality]]:
-    """Batch, newest event time so far, and what the stream's store received in the batch."""
-    steps: list[tuple[int, int | None, Cardinality]] = []
-    newest: int | None = None
-    for line in lines:
-        counts = line.figures.counts
-        before = newest
-        if counts.newest_us is not None:
-            newest = counts.newest_us if newest is None else max(newest, counts.newest_us)
-        seconds = 0.0 if before is None or newest is None else (newest - before) / 1e6
-        stored, probing, held = 0, 0, 0
-        graph = graph_of(line.plan)
-        store = grids_by_stream(graph).get(stream)
-        if store is not None:
-            kept = {rule.edge for rule in graph.rules if isinstance(rule, StoreRule)}
-            for edge in graph.edges:
-                if edge.target == store.id and edge.id in kept:
-                    stored += counts.edges.get(edge.id, 0)
-                elif edge.target == store.id:
-                    probing += counts.edges.get(edge.id, 0)
-            held = counts.held.get(store.id, 0)
-        steps.append(
-            (line.batch, newest, Cardinality(stored + storage_weight * held * seconds, float(probing)))
-        )
-    return steps
+def _planned_shares(graph: PhysicalGraph, starts: Mapping[str, str]) -> dict[str, float]:
+    """By edge of `starts`, what the plan expects to be sent for each tuple of its stream.
 
-
-def _until(
-    steps: Sequence[tuple[int, int | None, Cardinality]], batch: int, retention_us: int | None
-) -> Cardinality:
-    end = next((newest for number, newest, _ in steps if number == batch), None)
-    counted = [
-        done
-        for number, newest, done in steps
-        if number <= batch
-        and (retention_us is None or newest is None or end is None or newest >= end - retention_us)
-    ]
-    return Cardinality(sum(done.stored for done in counted), sum(done.probing for done in counted))
+    The plan tells no rates of streams. That of a stream's least filtered edge stands for it, and of an edge
+    of which nothing is expected all tuples are taken to pass.
+    """
+    rates = {one.id: one.tuples_per_second or 0.0 for one in graph.estimates}
+    sources = {rule.id: rule.stream for rule in graph.rules if isinstance(rule, SourceRule)}
+    whole: dict[str, float] = {}
+    for edge in graph.edges:
+        if edge.origin in sources:
+            stream = sources[edge.origin]
+            whole[stream] = max(whole.get(stream, 0.0), rates.get(edge.id, 0.0))
+    return {
+        edge: rates[edge] / whole[start] if rates.get(edge) and whole.get(start) else 1.0
+        for edge, start in starts.items()
+    }

@@ -4,6 +4,8 @@ Statistics of epoch i are evaluated while epoch i+1 runs, and a better plan hold
 batch of epoch i+2. Planning happens in a thread of the driver. A batch waits for it only if planning
 took longer than a whole epoch: a replay has no clock to keep up with, and so its plans depend
 on its input alone and not on the machine's load.
+
+Shapes of grids do not wait for an epoch: see `shapes`.
 """
 
 from __future__ import annotations
@@ -14,14 +16,15 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache
 
-from jobs.adaptation.cardinalities import cardinalities
 from jobs.adaptation.decision import Decision, Decisions, Kind
 from jobs.adaptation.sample import Samples
 from jobs.adaptation.schedule import Schedule
-from jobs.checkpoint import Checkpoint
+from jobs.adaptation.shapes import Shapes
+from jobs.checkpoint import Change, Checkpoint
 from jobs.commit import Manifest
 from jobs.epochs import EpochCounts, sum_counts
 from jobs.history import BatchLine
+from jobs.sources.planner import PlannedBatch
 from optimizer.adaptation import (
     Known,
     learn,
@@ -35,7 +38,7 @@ from optimizer.adaptation import (
 )
 from optimizer.adaptation.weighing import same_plan
 from optimizer.graph import GraphStream, PhysicalGraph
-from optimizer.matrix import Regrouped, keep_groups, regroup, with_groups
+from optimizer.matrix import keep_groups, with_groups
 from optimizer.plan import Plan, plan
 from optimizer.problem import Options
 from optimizer.query import Query
@@ -91,6 +94,11 @@ class Controller:
         self._samples = Samples(checkpoint)
         self._thread = ThreadPoolExecutor(1, "planning")
         self._pending: list[tuple[int, Future[None]]] = []
+        # Plans that are exchanged for tests have shapes for tests too.
+        follows = policy.adaptive and not policy.forced and policy.options.grids != "off"
+        self._shapes = Shapes(policy.options.storage_weight) if follows else None
+        self._shaped: tuple[str, dict[str, tuple[int, ...]], str] | None = None
+        """A plan as it was decided, the rows that its grids have instead, and the plan that it is so."""
         self.decisions = Decisions(checkpoint.root)
         self._asked = self.decisions.all[-1].batch if self.decisions.all else 0
 
@@ -124,11 +132,17 @@ class Controller:
         """Take up decisions where a killed process left them."""
         if last is not None:
             self._sample(last)
+        if self._shapes is not None:
+            graph_of = cache(self._checkpoint.graph)
+            for line in lines:
+                self._shapes.add(line, graph_of(line.plan))
         self._decide_ahead(lines)
 
     def committed(self, manifest: Manifest, lines: Sequence[BatchLine]) -> None:
         """After a commit: sample an epoch that has just ended and begin to decide what can be decided."""
         self._sample(manifest)
+        if self._shapes is not None:
+            self._shapes.add(lines[-1], self._checkpoint.graph(lines[-1].plan))
         if self._ends_epoch(manifest.batch):
             self._decide_ahead(lines)
 
@@ -136,6 +150,23 @@ class Controller:
         """Return once everything about the plan of `batch` is decided; raise what went wrong."""
         while self._pending and self._pending[0][0] <= batch:
             self._pending.pop(0)[1].result()
+
+    def shaped(self, planned: PlannedBatch, change: Change) -> Change:
+        """The plan of a batch that is about to begin, with its grids in the shapes for what the batch brings.
+
+        Args:
+            planned: the batch, all before it being committed.
+            change: the plan decided for it.
+        """
+        if self._shapes is None:
+            return change
+        graph = self._checkpoint.graph(change.plan)
+        rows = self._shapes.chosen(graph, planned.rows)
+        if self._shaped is None or self._shaped[:2] != (change.plan, rows):
+            # Of a large plan the id takes a while to find, and shapes mostly stay.
+            plan_id = self._checkpoint.keep_plan(with_groups(graph, rows)) if rows else change.plan
+            self._shaped = change.plan, rows, plan_id
+        return replace(change, plan=self._shaped[2])
 
     def close(self) -> None:
         """End the planning thread; what it was about to decide is decided by the next process."""
@@ -174,9 +205,9 @@ class Controller:
         adopted = self.decisions.adopted()
         assert adopted is not None, "the first plan is a decision too"
         assert adopted.plan is not None
-        running = self._checkpoint.graph(adopted.plan)
         queries = self._queries(batch)
         epoch = batch // self._policy.epoch_batches - 2 if self._policy.adaptive else -1
+        running = self._in_shape(adopted.plan, lines, epoch)
         counts = epoch_counts(lines, epoch) if epoch >= 0 else None
         known = learn(
             queries,
@@ -189,7 +220,6 @@ class Controller:
         moved = most_moved(adopted.known, known)
         tasks = tasks_by_stream(running)
         weighed = None
-        regrouped: tuple[Regrouped, ...] = ()
         kind: Kind = "statistics"
         planned: Plan | None = None
         made: PhysicalGraph | None = None
@@ -207,9 +237,6 @@ class Controller:
             kind, cause, moved = "load", "; ".join(map(str, resized)), None
             tasks |= {one.stream: one.after for one in resized}
             planned = self._plan(batch, known, self._again, tasks, self._running(adopted))
-        elif regrouped := self._regrouped(running, lines, epoch):
-            kind, cause, moved = "load", "; ".join(map(str, regrouped)), None
-            made = with_groups(running, {one.store: one.after.rows for one in regrouped})
         else:
             planned = self._plan(batch, known, self._again, tasks, self._running(adopted))
             made = keep_groups(self._with_streams(planned.graph), running)
@@ -226,7 +253,7 @@ class Controller:
         self.decisions.record(
             Decision(
                 batch, kind, epoch if epoch >= 0 else None, names, plan_id, adopted.plan, cause, moved,
-                known, weighed, adopted.running if regrouped else _document(planned),
+                known, weighed, _document(planned),
             )
         )  # fmt: skip
         self._samples.drop_before(epoch)
@@ -249,15 +276,13 @@ class Controller:
     def _loads(self, lines: Sequence[BatchLine], epoch: int, counts: EpochCounts) -> dict[str, float]:
         return loads(self._ran(lines, epoch), counts.edges, counts.batches)
 
-    def _regrouped(
-        self, running: PhysicalGraph, lines: Sequence[BatchLine], epoch: int
-    ) -> tuple[Regrouped, ...]:
-        """Grids of which Algorithm 2 changes the shape, by all epochs so far."""
-        options = self._policy.options
-        if options.grids == "off":
-            return ()
-        graph_of = cache(self._checkpoint.graph)
-        return regroup(running, cardinalities(lines, graph_of, running, epoch, options.storage_weight))
+    def _in_shape(self, plan: str, lines: Sequence[BatchLine], epoch: int) -> PhysicalGraph:
+        """A plan that was decided for, with the shapes that its grids had at the end of an epoch."""
+        graph = self._checkpoint.graph(plan)
+        ran = [line.plan for line in lines if line.epoch <= epoch]
+        if self._shapes is None or not ran:
+            return graph
+        return keep_groups(graph, self._checkpoint.graph(ran[-1]))
 
     @property
     def _again(self) -> Options:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from itertools import pairwise
 
 from jobs.adaptation.controller import elapsed_s, epoch_counts, observed_statistics
 from jobs.adaptation.decision import Decision
@@ -11,6 +12,8 @@ from jobs.epochs import q_error, sent
 from jobs.history import BatchLine
 from optimizer.estimate import estimate
 from optimizer.graph import PhysicalGraph
+from optimizer.matrix import keep_groups
+from optimizer.matrix.groups import grids_by_stream
 from optimizer.statistics import DefaultStatistics, LayeredStatistics
 
 Document = dict[str, object]
@@ -24,6 +27,7 @@ def report_epochs(
     - `switch` tells of a plan that took over in this epoch: its cause (which statistic moved, from
       what to what), the saving that was predicted, and the saving that came about, with the epoch in
       which it was measured: see `_saving`.
+    - `shapes` tells which grids took another shape in this epoch (docs/matrix.md).
     - `decision` tells what was decided from this epoch's statistics, for which batch.
     - `q_error` compares the rates that the plan in use was chosen for with what happened.
 
@@ -66,8 +70,27 @@ def _epoch(
         "sent_per_second": sent_per_second,
         "q_error": None if error is None else asdict(error),
         "switches": [_switch(d, lines, decisions, graph_of) for d in switches],
+        "shapes": _shapes(own, [line for line in lines if line.batch < own[0].batch][-1:], graph_of),
         "decision": None if from_this is None else _decision(from_this),
     }
+
+
+def _shapes(
+    own: Sequence[BatchLine], before: Sequence[BatchLine], graph_of: Callable[[str], PhysicalGraph]
+) -> list[Document]:
+    """The grids that were of another shape in the batch before, `before` being the one before the epoch."""
+    changed: list[Document] = []
+    for earlier, line in pairwise([*before, *own]):
+        if earlier.plan == line.plan:
+            continue
+        held = grids_by_stream(graph_of(earlier.plan))
+        for stream, store in grids_by_stream(graph_of(line.plan)).items():
+            was = held.get(stream)
+            if was is not None and was.tasks == store.tasks and was.grids != store.grids:
+                changed.append(
+                    {"batch": line.batch, "stream": stream, "store": store.label, "before": was.label}
+                )
+    return changed
 
 
 def _switch(
@@ -126,10 +149,12 @@ def _saving(
             break
         counts = epoch_counts(lines, number)
         if counts is not None and counts.seconds > 0:
-            observed = observed_statistics(graph, counts)
+            # Grids would have had the same shapes under either plan.
+            ran = graph_of(own[-1].plan)
+            observed = observed_statistics(ran, counts)
             known = LayeredStatistics((observed, decision.known, DefaultStatistics()))
-            otherwise = estimate(graph_of(decision.before), known, elapsed_s(lines))
-            return number, otherwise.probe - sent(graph, counts.edges) / counts.seconds
+            otherwise = estimate(keep_groups(graph_of(decision.before), ran), known, elapsed_s(lines))
+            return number, otherwise.probe - sent(ran, counts.edges) / counts.seconds
     return None, None
 
 

@@ -32,6 +32,14 @@ class PlannedBatch:
     """Since when the source has been there without a break, wall clock, microseconds since 1970:
     before that a stream that brought nothing need not have been silent."""
 
+    @property
+    def rows(self) -> dict[str, int]:
+        """By stream, how many tuples the batch brings, late and undecodable ones included."""
+        found = dict.fromkeys((one.stream for one in self.descriptors), 0)
+        for one in self.descriptors:
+            found[one.stream] += one.rows
+        return found
+
 
 PLANNED: TypeAdapter[PlannedBatch] = TypeAdapter(PlannedBatch)
 

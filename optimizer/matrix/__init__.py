@@ -8,7 +8,7 @@ is laid out as such, `layout` writes it into a graph, `policy` decides when rows
 from __future__ import annotations
 
 from optimizer.matrix.choice import lay_out
-from optimizer.matrix.groups import Regrouped, keep_groups, regroup
+from optimizer.matrix.groups import keep_groups
 from optimizer.matrix.layout import with_groups
 from optimizer.matrix.policy import Controller
 from optimizer.matrix.shape import Arrangement, Shape, best_arrangement, best_shape, input_load, shapes
@@ -16,14 +16,12 @@ from optimizer.matrix.shape import Arrangement, Shape, best_arrangement, best_sh
 __all__ = [
     "Arrangement",
     "Controller",
-    "Regrouped",
     "Shape",
     "best_arrangement",
     "best_shape",
     "input_load",
     "keep_groups",
     "lay_out",
-    "regroup",
     "shapes",
     "with_groups",
 ]

@@ -1,8 +1,8 @@
-"""Rows and columns of running grids, changed by what their tasks received."""
+"""Rows and columns of running grids, changed by what their tasks receive."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from optimizer.graph import GraphStore, PhysicalGraph
@@ -11,8 +11,10 @@ from optimizer.matrix.policy import Controller
 from optimizer.matrix.shape import Arrangement
 
 EAGERNESS = 0.5
-"""A shape takes hold two epochs behind the one whose counts it was chosen for. One side may grow by a third
-against the other meanwhile, 1.5 times 4/3 being 2, and the load stays below 1.25 times the best."""
+"""A batch's shape is chosen for what it is expected to bring. Where that is exact, the load is at most 8/7 of
+the best one. It is below 1.25 times it as long as what was expected of either side is at most an eighth more
+or less than what comes: the ratio of both is wrong by a factor of 9/7 then, and 1.5 times that is less than
+2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,24 +23,6 @@ class Cardinality:
 
     stored: float
     probing: float
-
-
-@dataclass(frozen=True, slots=True)
-class Regrouped:
-    """A store whose tasks are arranged in another way."""
-
-    store: str
-    """Its id in the plan until then."""
-    stream: str
-    before: Arrangement
-    after: Arrangement
-    received: Cardinality
-
-    def __str__(self) -> str:
-        return (
-            f"the store of {self.stream} got {self.received.stored:,.0f} to keep and "
-            f"{self.received.probing:,.0f} to probe with: {self.after} tasks instead of {self.before}"
-        )
 
 
 def grids_by_stream(graph: PhysicalGraph) -> dict[str, GraphStore]:
@@ -51,36 +35,56 @@ def grids_by_stream(graph: PhysicalGraph) -> dict[str, GraphStore]:
     return dict(sorted(found.items()))
 
 
-def regroup(graph: PhysicalGraph, history: Mapping[str, Sequence[Cardinality]]) -> tuple[Regrouped, ...]:
-    """The stores whose shape Algorithm 2 changes, by stream.
-
-    The policy is run over all epochs anew, so that it decides alike in whichever process it does.
+def rows_for(
+    graph: PhysicalGraph, controllers: Mapping[str, Controller], expected: Mapping[str, Cardinality]
+) -> dict[str, tuple[int, ...]]:
+    """The shapes that Algorithm 2 chooses for a batch, as `with_groups` takes them.
 
     Args:
-        graph: the running plan.
-        history: by stream, at the end of every epoch so far what counts then (`Controller.observe`).
+        graph: the plan of the batch, in whatever shapes.
+        controllers: by stream, as `followed` returns them; none before the first batch.
+        expected: by stream of a grid, what will count at the end of the batch.
+
+    Returns:
+        Rows by store, of the stores that `graph` has in another shape.
     """
-    changed = []
+    chosen = {}
     for stream, store in grids_by_stream(graph).items():
-        seen = [c for c in history.get(stream, ()) if c.stored > 0 or c.probing > 0]
-        rows = rows_of(store)
-        if not seen or rows is None:
-            continue
-        controller = Controller.start(store.tasks, seen[0].stored, seen[0].probing, EAGERNESS)
-        for moment in seen[1:]:
-            controller = controller.observe(moment.stored, moment.probing)
-        after = controller.arrangement
-        if after.rows != rows:
-            before = Arrangement.of(store.tasks, rows)
-            changed.append(Regrouped(store.id, stream, before, after, seen[-1]))
-    return tuple(changed)
+        controller = _controller(store, controllers.get(stream))
+        seen = expected[stream]
+        if seen.stored > 0 or seen.probing > 0:
+            controller = controller.observe(seen.stored, seen.probing)
+        rows = controller.arrangement.rows
+        if rows != _arrangement(store).rows:
+            chosen[store.id] = rows
+    return chosen
+
+
+def followed(
+    graph: PhysicalGraph, controllers: Mapping[str, Controller], seen: Mapping[str, Cardinality]
+) -> dict[str, Controller]:
+    """The policies behind a batch, by stream.
+
+    Args:
+        graph: the plan under which it ran, in the shapes that it had.
+        controllers: before it.
+        seen: by stream of a grid, what counts at its end.
+    """
+    after = dict(controllers)
+    for stream, store in grids_by_stream(graph).items():
+        counted = seen[stream]
+        controller = _controller(store, controllers.get(stream))
+        if counted.stored > 0 or counted.probing > 0:
+            controller = controller.follow(_arrangement(store), counted.stored, counted.probing)
+        after[stream] = controller
+    return after
 
 
 def keep_groups(candidate: PhysicalGraph, running: PhysicalGraph) -> PhysicalGraph:
     """The candidate with the shapes that the running plan's stores have.
 
     Whether a store is a grid is for the optimizer to say; of which shape a running one is, for
-    `regroup`: by estimates it would change to and fro.
+    the policy: by estimates it would change to and fro.
     """
     held = grids_by_stream(running)
     chosen = {}
@@ -89,3 +93,14 @@ def keep_groups(candidate: PhysicalGraph, running: PhysicalGraph) -> PhysicalGra
         if same is not None and same.tasks == store.tasks and same.id != store.id:
             chosen[store.id] = tuple(grid.rows for grid in same.grids)
     return with_groups(candidate, chosen)
+
+
+def _arrangement(store: GraphStore) -> Arrangement:
+    return Arrangement.of(store.tasks, tuple(grid.rows for grid in store.grids))
+
+
+def _controller(store: GraphStore, known: Controller | None) -> Controller:
+    """The policy of a store; if there was none for so many tasks, one that looks at the next batch."""
+    if known is not None and known.arrangement.tasks == store.tasks:
+        return known
+    return Controller(_arrangement(store), 0.0, 0.0, EAGERNESS)

@@ -60,6 +60,27 @@ class Controller:
             return self
         return Controller.start(self.arrangement.tasks, stored, probing, self.eagerness)
 
+    def follow(self, used: Arrangement, stored: float, probing: float) -> Controller:
+        """The state once the cardinalities have come to be these, under an arrangement that was chosen for
+        what they were expected to be.
+
+        If the expectation was right, this is what `observe` says. If it was so wrong that `used` is not
+        what would have been chosen, the state is one that looks again at the next moment, whatever comes.
+
+        >>> wrong = Controller.start(4, 100.0, 100.0).follow(Arrangement.of(4, (4,)), 110.0, 120.0)
+        >>> str(wrong.arrangement), str(wrong.observe(110.0, 120.0).arrangement)
+        ('1x4', '2x2')
+
+        Args:
+            used: for as many tasks.
+            stored, probing: as of `observe`.
+        """
+        best = Controller.start(self.arrangement.tasks, stored, probing, self.eagerness)
+        for state in (self.observe(stored, probing), best):
+            if state.arrangement.rows == used.rows:
+                return state
+        return Controller(used, 0.0, 0.0, self.eagerness)
+
 
 def moved(before: Shape, after: Shape, stored: float) -> float:
     """Tuples that tasks send each other when a grid of `stored` tuples, copies not counted, changes shape.

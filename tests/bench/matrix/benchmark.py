@@ -143,7 +143,6 @@ def _skew_figures(run: Replayed) -> dict[str, object]:
 def _fluctuation_figures(run: Replayed) -> dict[str, object]:
     return {
         "worst_load_ratio": run.worst,
-        "worst_load_ratio_of_all_batches": max(moment.load_ratio for moment in run.moments),
         "load_ratio": [moment.load_ratio for moment in run.moments],
         "cardinality_ratio": [moment.ratio for moment in run.moments],
         "moved_per_tuple": [moment.moved_per_tuple for moment in run.moments],
@@ -182,13 +181,12 @@ def _text(
             "",
             f"![Throughput and fullest task over z](benchmarks/{plots[0]})\n",
             "Then a band join of orders and lines while the ratio of the cardinalities goes to and fro "
-            "between k and 1/k, with `--adaptive`. The load is what the fullest task holds, the best one "
-            "what it would hold in the best shape for the same tuples.\n",
-            "A shape takes hold two batches behind those that it was chosen for; batches that let a stream "
-            "grow by more than a third in that time, as the first ones do, are in the column of all batches "
-            "only. Moved is what tasks copied to each other because shapes changed, per tuple that came.\n",
-            "| tasks | k | worst load / best load | of all batches | changes of plan | moved per tuple |",
-            "| ---: | ---: | ---: | ---: | ---: | ---: |",
+            "between k and 1/k, with `--adaptive`. The load is what the fullest task holds at the end of a "
+            "batch, the best one what it would hold in the best shape for the same tuples; the worst is that "
+            "of all batches, the first one included. Moved is what tasks copied to each other because shapes "
+            "changed, per tuple that came.\n",
+            "| tasks | k | worst load / best load | batches with another shape | moved per tuple |",
+            "| ---: | ---: | ---: | ---: | ---: |",
             *("| " + " | ".join(row) + " |" for row in moving),
             "",
             f"![Ratio of cardinalities, of loads, and tuples moved](benchmarks/{plots[1]})\n",
@@ -204,7 +202,6 @@ def _text(
 def _told(run: Replayed) -> list[str]:
     return [
         f"{run.worst:.3f}",
-        f"{max(moment.load_ratio for moment in run.moments):.3f}",
         str(run.changes),
         f"{run.moments[-1].moved_per_tuple:.2f}",
     ]

@@ -66,28 +66,14 @@ class Replayed:
     """The last plan."""
 
     @property
-    def settled(self) -> tuple[Moment, ...]:
-        """Moments at which no stream had grown by more than a third within two batches.
-
-        That is how late a shape takes hold, and how much the policy allows for (`groups.EAGERNESS`). The
-        first batches, which double everything, are not among them.
-        """
-        earlier = zip(self.moments, self.moments[2:], strict=False)
-        return tuple(
-            now
-            for before, now in earlier
-            if now.one <= 4 / 3 * before.one and now.lineitem <= 4 / 3 * before.lineitem
-        )
-
-    @property
     def worst(self) -> float:
-        """The largest load ratio of the settled moments."""
-        return max(moment.load_ratio for moment in self.settled)
+        """The largest load ratio of all batches, the first one included."""
+        return max(moment.load_ratio for moment in self.moments)
 
     @property
     def changes(self) -> int:
-        """How often the plan was exchanged."""
-        return sum(len(epoch["switches"]) for epoch in self.metrics["epochs"])
+        """In how many batches the shape of a store changed."""
+        return len({change["batch"] for epoch in self.metrics["epochs"] for change in epoch["shapes"]})
 
     @property
     def fullest_task(self) -> float:
@@ -119,12 +105,13 @@ def replay(folder: Path, out: Path, tasks: int, options: Sequence[str]) -> Repla
     return Replayed(
         tasks,
         json.loads((out / "metrics.json").read_text()),
-        tuple(_moments(out / "checkpoint", tasks)),
+        moments(out / "checkpoint", tasks),
         PhysicalGraph.from_json((out / "plan.json").read_bytes()),
     )
 
 
-def _moments(checkpoint: Path, tasks: int) -> list[Moment]:
+def moments(checkpoint: Path, tasks: int) -> tuple[Moment, ...]:
+    """The ends of all batches of a checkpoint whose plans keep `one` and `lineitem` in so many tasks."""
     streams = {}
     for path in (checkpoint / "plans").glob("*.json"):
         graph = PhysicalGraph.from_json(path.read_bytes())
@@ -138,4 +125,4 @@ def _moments(checkpoint: Path, tasks: int) -> list[Moment]:
         moved, tuples_in = moved + figures["moved"], tuples_in + figures["tuples_in"]
         fullest = sum(counts["fullest_held"].values())
         found.append(Moment(tasks, held["one"], held["lineitem"], fullest, moved, tuples_in))
-    return found
+    return tuple(found)

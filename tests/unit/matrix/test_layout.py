@@ -16,7 +16,7 @@ from optimizer.expression import Column
 from optimizer.graph import GraphStore, Grid, Grids, PhysicalGraph, ProbeRule
 from optimizer.interpret import interpret
 from optimizer.matrix import keep_groups, with_groups
-from optimizer.matrix.groups import Cardinality, grids_by_stream, regroup
+from optimizer.matrix.groups import Cardinality, followed, grids_by_stream, rows_for
 from optimizer.methods import METHODS
 from optimizer.plan import Plan, plan
 from optimizer.problem import Options
@@ -217,12 +217,14 @@ def test_a_grid_fed_in_one_copy_is_refused(grids: PhysicalGraph) -> None:
 
 def test_the_policy_changes_running_shapes_and_planning_again_keeps_them() -> None:
     running = planned("r.a < s.a", rates={"r": 100.0, "s": 100.0}).graph
-    seen = [Cardinality(100.0, 100.0), Cardinality(150.0, 150.0), Cardinality(160.0, 1600.0)]
-    assert regroup(running, {"r": seen[:2], "s": seen[:2]}) == ()
-    (change,) = regroup(running, {"r": seen, "s": seen[:2]})
-    assert (change.stream, change.before.rows, change.after.rows) == ("r", (2,), (4,))
-    assert "1x4 tasks instead of 2x2" in str(change)
-    after = with_groups(running, {change.store: change.after.rows})
+    even = Cardinality(100.0, 100.0)
+    assert rows_for(running, {}, {"r": even, "s": even}) == {}
+    policies = followed(running, {}, {"r": even, "s": even})
+    more = Cardinality(140.0, 140.0)
+    assert rows_for(running, policies, {"r": Cardinality(160.0, 1600.0), "s": more}) == {
+        store_of(running, "r").id: (4,)
+    }
+    after = with_groups(running, {store_of(running, "r").id: (4,)})
     validate(after)
     # By its estimates the candidate would go back.
     candidate = keep_groups(running, after)
@@ -244,13 +246,14 @@ def test_a_samples_most_frequent_value_is_skew() -> None:
 
 def test_the_policy_changes_the_rows_of_each_of_several_grids() -> None:
     running = planned("r.a < s.a", tasks=7, window="", rates={"r": 100.0, "s": 100.0}).graph
-    seen = [Cardinality(100.0, 100.0), Cardinality(150.0, 1600.0)]
-    (change,) = regroup(running, {"r": seen, "s": seen[:1]})
-    assert (change.before.rows, change.after.rows) == ((2, 2, 1), (7,))
-    validate(with_groups(running, {change.store: change.after.rows}))
-    less = [Cardinality(100.0, 100.0), Cardinality(150.0, 280.0)]
-    (change,) = regroup(running, {"r": less, "s": seen[:1]})
-    assert (change.before.rows, change.after.rows) == ((2, 2, 1), (4, 2, 1))
-    after = with_groups(running, {change.store: change.after.rows})
+    even, store = Cardinality(100.0, 100.0), store_of(running, "r").id
+    assert rows(running) == (13 / 7, 13 / 7)
+    policies = followed(running, {}, {"r": even, "s": even})
+    chosen = rows_for(running, policies, {"r": Cardinality(150.0, 1600.0), "s": even})
+    assert chosen == {store: (7,)}
+    validate(with_groups(running, chosen))
+    chosen = rows_for(running, policies, {"r": Cardinality(150.0, 280.0), "s": even})
+    assert chosen == {store: (4, 2, 1)}
+    after = with_groups(running, chosen)
     validate(after)
     assert store_of(keep_groups(running, after), "r") == store_of(after, "r")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from optimizer.matrix.groups import EAGERNESS
 from optimizer.matrix.policy import Controller, moved
 from optimizer.matrix.shape import Arrangement, Shape, best_arrangement, best_shape, input_load, shapes
 from optimizer.task_grid import decompose, task_grids
@@ -47,6 +48,36 @@ def test_the_load_is_never_above_the_bound_while_windows_pass(
     for stored, probing in cardinalities:
         controller = controller.observe(stored, probing)
         assert ratio(controller, stored, probing) <= BOUND
+
+
+@given(
+    POWERS.filter(lambda tasks: tasks > 1),
+    st.lists(
+        st.tuples(
+            st.integers(1, 10**6), st.integers(1, 10**6), st.floats(7 / 8, 9 / 8), st.floats(7 / 8, 9 / 8)
+        ),
+        max_size=40,
+    ),
+)
+def test_shapes_chosen_for_wrong_expectations_stay_below_the_bound(
+    tasks: int, batches: list[tuple[int, int, float, float]]
+) -> None:
+    """As wrong as `EAGERNESS` allows for; the first batch included."""
+    controller = Controller(Arrangement((shapes(tasks)[0],)), 0.0, 0.0, EAGERNESS)
+    for stored, probing, more, less in batches:
+        used = controller.observe(more * stored, less * probing)
+        assert ratio(used, stored, probing) <= BOUND
+        controller = controller.follow(used.arrangement, stored, probing)
+
+
+@given(POWERS, st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 10**6)), max_size=40))
+def test_right_expectations_come_closer_to_the_best(tasks: int, batches: list[tuple[int, int]]) -> None:
+    controller = Controller.start(tasks, eagerness=EAGERNESS)
+    for stored, probing in batches:
+        used = controller.observe(stored, probing)
+        assert ratio(used, stored, probing) <= 8 / 7 * (1 + 1e-9)
+        controller = controller.follow(used.arrangement, stored, probing)
+        assert controller == used, "what was expected came"
 
 
 def fluctuating(k: int, total: int) -> list[tuple[int, int]]:
