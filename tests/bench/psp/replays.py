@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -51,7 +52,9 @@ class Replayed:
         }
 
 
-def replay_plan(folder: Path, plan: Path, out: Path, batch_rows: int, epoch_batches: int) -> Replayed:
+def replay_plan(
+    folder: Path, plan: Path, out: Path, batch_rows: int, epoch_batches: int, options: Sequence[str] = ()
+) -> Replayed:
     """Replays FOLDER/workload over FOLDER/data under a plan.
 
     Args:
@@ -60,9 +63,10 @@ def replay_plan(folder: Path, plan: Path, out: Path, batch_rows: int, epoch_batc
         out: need not exist.
         batch_rows: of both streams together.
         epoch_batches: after how many batches boundaries are looked at again.
+        options: more of them.
     """
-    options = ("--plan", str(plan), "--epoch-batches", str(epoch_batches))
-    found = replay(folder / "workload", folder / "data", out, batch_rows, options)
+    given = ("--plan", str(plan), "--epoch-batches", str(epoch_batches), *options)
+    found = replay(folder / "workload", folder / "data", out, batch_rows, given)
     commits = [batch.committed_s for batch in batches(out)]
     lasted = [1e3 * (end - begin) for begin, end in pairwise(commits)]
     moments = tuple(_moments(out / "checkpoint", PhysicalGraph.from_json(plan.read_bytes(), str(plan))))
