@@ -52,6 +52,7 @@ from jobs.sources.live import START, Generated, LiveSource, entry_order
 from jobs.topology import Committed, Excess, Settings, Topology
 from jobs.urls import below
 from jobs.usable import check_usable
+from jobs.want_of_memory import OutOfMemory
 from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph
 
@@ -391,7 +392,10 @@ class _Job:
             else str(error)
         )
         detail = "".join(traceback.format_exception(error))
-        self._outgoing.send(JobFailed(run=self._given.run, at=_now(), error=text[:1000], detail=detail))
+        final = isinstance(error, OutOfMemory)
+        self._outgoing.send(
+            JobFailed(run=self._given.run, at=_now(), error=text[:1000], detail=detail, final=final)
+        )
         self._outgoing.close(_FAREWELL_S)
 
     def _write_job_file(self) -> None:

@@ -42,11 +42,11 @@ from jobs.exchange import (
 from jobs.ingest import DEAD_LETTERS
 from jobs.layouts import Layouts, layouts_of
 from jobs.merging import Merging
-from jobs.metrics import Gathered, gather
+from jobs.metrics import Gathered, gather, state_bytes
 from jobs.placement import Placement
 from jobs.residence import share
 from jobs.round import Round
-from jobs.session import local_slots
+from jobs.session import end_answered, local_slots
 from jobs.sinks.parquet import hidden_path, remove_hidden, show, write_schemas
 from jobs.sources.datasource import FORMAT, MillraceSource, read_planned
 from jobs.sources.descriptor import Descriptor
@@ -56,6 +56,7 @@ from jobs.stage import BatchContext, IngestStage, JoinStage
 from jobs.store import state_root
 from jobs.succession import successor
 from jobs.switch import Switched, switch
+from jobs.want_of_memory import Losses, OutOfMemory
 from jobs.warming import WarmUp
 from jobs.watermarks import Watermarks
 from optimizer.errors import InputError, Place
@@ -160,6 +161,9 @@ class Topology:
         self._warming: threading.Thread | None = None
         self._trigger_ms = 0
         self._beginnings = 0
+        self._answered = False
+        """True if Spark knows of the source whatever it needs to know."""
+        self._losses = Losses(settings.memory_limit)
         self._untidy = False
         """True if tasks were given up: they may have left files that nothing lists."""
         self.error: BaseException | None = None
@@ -281,6 +285,9 @@ class Topology:
                     raise _torn(self._checkpoint, f"batch {batch} from Spark", f"batch {expected}")
                 if self._stopped:
                     raise _Stopping
+                if not self._answered:
+                    end_answered()
+                    self._answered = True
                 self._work(batch)
         except BaseException as error:
             self.error = error
@@ -372,8 +379,13 @@ class Topology:
             merges=self._merging is None,
             layouts=tuple(layouts.items()),
         )
+        self._losses.begin(batch)
         try:
             reports = self._run(graph, context, planned)
+        except Py4JJavaError as error:
+            if not self._losses.add(str(error)):
+                raise
+            raise self._out_of_memory() from error
         finally:
             if folder is not None:
                 remove_batch(folder)
@@ -452,6 +464,8 @@ class Topology:
                 if "failed barrier ResultStage" not in str(error):
                     raise
                 self._untidy = True
+                if self._losses.add(str(error)) and self._losses.too_many:
+                    raise self._out_of_memory() from error
         if self._placement is not None:
             self._placement.prepare()
         spark = self._spark.sparkContext
@@ -465,6 +479,9 @@ class Topology:
             )
             rows = placed.mapPartitionsWithIndex(JoinStage(context, stage))
         return open_reports(rows.collect())
+
+    def _out_of_memory(self) -> OutOfMemory:
+        return self._losses.reason(state_bytes(self._last.runs) if self._last is not None else 0)
 
     def _run_round(
         self, graph: PhysicalGraph, context: BatchContext, groups: Sequence[Sequence[Descriptor]]

@@ -116,7 +116,10 @@ def _record(topology: Topology, entry: str, event: AnyEvent) -> None:
                 _back_off(topology, event.run, event.at)
         case JobFailed():
             error = event.error.splitlines()[0] if event.error else "failed"
-            if run.update(state=RunState.FAILED, ended_at=event.at, error=error, error_detail=event.detail):
+            ended = run.update(
+                state=RunState.FAILED, ended_at=event.at, error=error, error_detail=event.detail
+            )
+            if ended and not (event.final and _halt(topology, event.run)):
                 _back_off(topology, event.run, event.at)
 
 
@@ -124,6 +127,13 @@ def _activate(topology: Topology, plan_id: str) -> None:
     plan = Plan.objects.filter(topology=topology, plan_id=plan_id).first()
     if plan is not None:
         Topology.objects.filter(pk=topology.pk).exclude(active_plan=plan).update(active_plan=plan)
+
+
+def _halt(topology: Topology, run: str) -> bool:
+    """Launch no further job under the limit of the last one; false if there is another limit by now."""
+    had = Run.objects.values_list("memory_limit_bytes", flat=True).get(pk=run)
+    same = Topology.objects.filter(pk=topology.pk, current_run=run, memory_limit_bytes=had)
+    return bool(same.update(halted=True, restart_at=None))
 
 
 def _back_off(topology: Topology, run: str, at: datetime) -> None:

@@ -83,7 +83,7 @@ def deploy_query(
             raise Conflict(
                 "deployed-elsewhere", f"{query.name} is being deployed by somebody else"
             ) from error
-        Topology.objects.filter(pk=target.pk).update(desired=Desired.RUNNING, restart_at=None)
+        Topology.objects.filter(pk=target.pk).update(desired=Desired.RUNNING, restart_at=None, halted=False)
         _note(target, account, "deploy", f"{query.name} v{wanted.number}")
     return Deployment(target.name, revision, query.name, wanted.number)
 
@@ -154,7 +154,9 @@ def _operators_only(account: AbstractBaseUser, topology: Topology) -> None:
 
 
 def _start(topology: Topology) -> None:
-    Topology.objects.filter(pk=topology.pk).update(desired=Desired.RUNNING, restart_at=None, failures=0)
+    Topology.objects.filter(pk=topology.pk).update(
+        desired=Desired.RUNNING, restart_at=None, failures=0, halted=False
+    )
     transaction.on_commit(lambda: tasks.reconcile.delay(topology.pk))
 
 

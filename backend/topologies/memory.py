@@ -19,7 +19,8 @@ LARGEST_BYTES = 64 << 40
 def set_memory_limit(account: AbstractBaseUser, topology: Topology, limit_bytes: int | None) -> None:
     """Bound what of the topology's stores is in memory, from the next start of its job on.
 
-    A job that runs goes on as it was launched; results are the same with any limit (docs/memory.md).
+    A job that runs goes on as it was launched; results are the same with any limit (docs/memory.md). One
+    that ended for want of memory is launched again.
 
     Args:
         account: an operator.
@@ -41,7 +42,7 @@ def set_memory_limit(account: AbstractBaseUser, topology: Topology, limit_bytes:
         )
     with transaction.atomic():
         others = Topology.objects.filter(pk=topology.pk).exclude(memory_limit_bytes=limit_bytes)
-        if others.update(memory_limit_bytes=limit_bytes):
+        if others.update(memory_limit_bytes=limit_bytes, halted=False):
             said = "none" if limit_bytes is None else f"{limit_bytes} bytes"
             AuditEntry.objects.create(
                 topology=topology, account_id=account.pk, action="memory limit", detail=said

@@ -163,7 +163,7 @@ def _failure(run: Run, now: datetime, reason: str) -> JobFailed:
 
 
 def _should_launch(topology: Topology, now: datetime) -> bool:
-    if topology.desired != Desired.RUNNING or topology.plan is None:
+    if topology.desired != Desired.RUNNING or topology.plan is None or topology.halted:
         return False
     if deployment_state(topology) == "planning":
         return False

@@ -265,6 +265,8 @@ class JobFailed(Event):
     """One line."""
     detail: str
     """The traceback."""
+    final: bool = False
+    """True if the job, launched again as it was, would fail again: it needs more memory than there is."""
 
 
 class ElementRate(BaseModel):

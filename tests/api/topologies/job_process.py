@@ -1,8 +1,8 @@
 """A streaming job's process for the supervisor's tests: it speaks jobs.protocol and joins nothing.
 
 It takes the arguments of `python -m jobs run`. What it does wrong is said by MILLRACE_TEST_JOB:
-`crash` fails after JobStarted, `silent` stops its heartbeats, `mute` dies without a word, `deaf`
-ignores that it is told to stop.
+`crash` fails after JobStarted, `hungry` fails for good unless it has a memory limit, `silent` stops its
+heartbeats, `mute` dies without a word, `deaf` ignores that it is told to stop.
 """
 
 from __future__ import annotations
@@ -57,6 +57,9 @@ def main() -> None:
     if fault == "crash":
         say(JobFailed, error="the disk is full", detail="Traceback ...")
         sys.exit(1)
+    if fault == "hungry" and options.memory_limit is None:
+        say(JobFailed, error="too little memory", detail="Traceback ...", final=True)
+        sys.exit(2)
     if fault == "silent":
         signal.pause()
     position, batch = "0-0", 0

@@ -8,6 +8,7 @@ from typing import Any
 import psutil
 import pytest
 from django.test import Client
+from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
 from backend.topologies import memory, supervision
@@ -111,6 +112,62 @@ def test_a_job_hears_it_when_it_is_launched_and_not_before(
     told = {family.name: [sample.value for sample in family.samples] for family in families}
     assert told["millrace_topology_memory_limit_bytes"] == [LIMIT]
     assert told["millrace_topology_batch_resident_bytes"] == [LIMIT // 2]
+
+
+def test_a_job_that_ended_for_want_of_memory_waits_for_a_limit(
+    supervised: Supervised, job: Callable[[str], None], as_operator: Client, post: Callable[..., Any]
+) -> None:
+    job("hungry")
+    supervised.look()
+    psutil.Process(supervised.run.pid).wait(60)
+    supervised.look(1)
+    first = supervised.run
+    for _ in range(2):
+        topology = supervised.look(3600)
+        assert topology.current_run == first
+        shown = as_operator.get("/api/topologies/flights/").json()
+        told = (shown["state"], shown["error"], shown["restart_at"], shown["desired"])
+        assert told == ("failed", "too little memory", None, "running")
+
+    assert post(as_operator, "/api/topologies/flights/start/").status_code == 202
+    supervised.look(1)
+    second = supervised.run
+    assert second.pk > first.pk, "whoever asks for it may try"
+    psutil.Process(second.pid).wait(60)
+    assert supervised.look(3600).current_run == second
+
+    assert limit(as_operator, LIMIT).status_code == 200
+    supervised.now = timezone.now()
+    supervised.look(1)
+    supervised.hear("job_failed", "job_failed", "job_started", "batch")
+    supervised.look(1)
+    assert supervised.run.pk > second.pk
+    assert shown_state(as_operator) == ("running", None)
+
+
+def test_a_limit_that_was_set_meanwhile_is_tried(
+    supervised: Supervised, job: Callable[[str], None], as_operator: Client
+) -> None:
+    job("hungry")
+    supervised.look()
+    psutil.Process(supervised.run.pid).wait(60)
+    assert limit(as_operator, LIMIT).status_code == 200
+    first = supervised.run
+    supervised.look(1)
+    topology = supervised.topology
+    assert (topology.halted, topology.failures) == (False, 1)
+    assert topology.restart_at is not None
+    supervised.now = topology.restart_at
+    supervised.look()
+    assert supervised.run.pk > first.pk
+    supervised.hear("job_failed", "job_started", "batch")
+    supervised.look(1)
+    assert shown_state(as_operator) == ("running", None)
+
+
+def shown_state(client: Client) -> tuple[str, str | None]:
+    document = client.get("/api/topologies/flights/").json()
+    return document["state"], document["error"]
 
 
 def command_of(pid: int | None) -> list[str]:
