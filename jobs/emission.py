@@ -66,10 +66,10 @@ def emit(
         results.append(
             Result(
                 plan.query,
-                table.to_arrow(compat_level=pl.CompatLevel.oldest()),
-                rows[[ARRIVAL]].to_arrow().column(0),
+                table,
+                rows.get_column(ARRIVAL),
                 rule,
-                _picked(rows, known).to_arrow(compat_level=pl.CompatLevel.oldest()),
+                _picked(rows, known),
             )
         )
     return results

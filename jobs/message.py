@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import polars as pl
-import pyarrow as pa
 
 from optimizer.expression import Column
 
@@ -43,13 +42,13 @@ class Result:
     """Answers of a query found by one task in one batch."""
 
     query: str
-    table: pa.Table
+    table: pl.DataFrame
     """The projected columns under their output names, and `_late` if the query marks late results."""
-    arrivals: pa.ChunkedArray
+    arrivals: pl.Series
     """Per row the arrival number of the tuple that completed it, always one of this batch."""
     rule: str
     """The rule at whose leaf they were found: with the plan, their path through the probe tree."""
-    times: pa.Table
+    times: pl.DataFrame
     """Per row the event times of the inputs whose event time came along, under the inputs' names."""
 
 

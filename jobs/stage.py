@@ -15,6 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
@@ -28,7 +29,7 @@ from jobs.message import Result
 from jobs.residence import limit_of
 from jobs.rules import index_of
 from jobs.runs import RunRef
-from jobs.sinks.parquet import DEAD_LETTER_FOLDER, OutputFile, result_folder, write_hidden
+from jobs.sinks.parquet import DEAD_LETTER_FOLDER, OutputFile, result_folder, results_as_arrow, write_hidden
 from jobs.sources.descriptor import Descriptor
 from jobs.sources.read import Raw, read
 from jobs.stages import Stages
@@ -361,17 +362,17 @@ def _answer(
     """Write the task's results, one file per query, and report on them."""
     by_query: dict[str, list[Result]] = {}
     for result in results:
-        if result.table.num_rows:
+        if result.table.height:
             by_query.setdefault(result.query, []).append(result)
     answers = {}
     for query, parts in sorted(by_query.items()):
-        table = pa.concat_tables([part.table for part in parts])
         arrivals = np.concatenate([part.arrivals.to_numpy() for part in parts])
         if context.output is not None:
             folder = result_folder(query)
+            table = results_as_arrow([part.table for part in parts])
             files.append(write_hidden(context.output, folder, context.batch, stage, task, table))
         step = max(1, len(arrivals) // _SAMPLE)
-        answers[query] = Answers(table.num_rows, arrivals[::step], _tail(parts, context.tail))
+        answers[query] = Answers(len(arrivals), arrivals[::step], _tail(parts, context.tail))
     return answers
 
 
@@ -381,8 +382,12 @@ def _tail(parts: Sequence[Result], most: int) -> tuple[Tail, ...]:
     for part in reversed(parts):
         if most <= 0:
             break
-        first = max(0, part.table.num_rows - most)
-        most -= part.table.num_rows - first
-        arrivals = tuple(part.arrivals.slice(first).to_pylist())
-        tails.append(Tail(part.table.slice(first), arrivals, part.rule, part.times.slice(first)))
+        first = max(0, part.table.height - most)
+        most -= part.table.height - first
+        # These travel to the driver: with texts of their own, not with all that they were taken from.
+        table, times = (
+            rows.slice(first).to_arrow(compat_level=pl.CompatLevel.oldest())
+            for rows in (part.table, part.times)
+        )
+        tails.append(Tail(table, tuple(part.arrivals.slice(first)), part.rule, times))
     return tuple(reversed(tails))

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -33,7 +34,7 @@ from jobs.options import size
 from jobs.residence import limit_of, share
 from jobs.rules import index_of
 from jobs.runs import RunRef
-from jobs.sinks.parquet import write_hidden
+from jobs.sinks.parquet import results_as_arrow, write_hidden
 from jobs.stage import needed_columns
 from jobs.store import PartitionState, state_root
 from optimizer.graph import PhysicalGraph
@@ -121,11 +122,11 @@ class Engine:
         state_root(str(self._scratch / "state")).delete(sorted(gone))
 
     def _write(self, results: list[Result], stage: int, task: int) -> None:
-        by_query: dict[str, list[pa.Table]] = defaultdict(list)
+        by_query: dict[str, list[pl.DataFrame]] = defaultdict(list)
         for result in results:
             by_query[result.query].append(result.table)
         for query, parts in sorted(by_query.items()):
-            table = pa.concat_tables(parts)
+            table = results_as_arrow(parts)
             self.results += table.num_rows
             write_hidden(str(self._scratch), query, self._batch, stage, task, table)
 

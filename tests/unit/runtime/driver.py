@@ -137,7 +137,7 @@ class Topology:
             if part.dead is not None:
                 self.dead.append(part.dead)
         for result in results:
-            self.results[result.query].append(pl.DataFrame(pl.from_arrow(result.table)))
+            self.results[result.query].append(result.table)
         self.batch += 1
 
     def _has(self, message: Message, partition: int) -> bool:
