@@ -13,9 +13,10 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from jobs.shipping import package_code
@@ -67,6 +68,8 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
         # A stage already runs one worker per core: threads inside each would only compete.
         "POLARS_MAX_THREADS": str(threads),
         "OMP_NUM_THREADS": str(threads),
+        # By default each of Java's many threads may keep freed memory of C libraries to itself.
+        "MALLOC_ARENA_MAX": "2",
         "PYTHONPATH": os.pathsep.join(
             dict.fromkeys(
                 [str(PACKAGE_ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
@@ -85,9 +88,11 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
         "spark.log.level": "ERROR",
         "spark.driver.memory": "768m",
         # A short-lived process with small heaps: C1 warms up sooner, the serial collector is enough. A
-        # young generation is filled before it is collected, so a large one is only memory.
+        # young generation is filled before it is collected, so a large one is only memory; the old one
+        # starts small and is let shrink, because most of what it gets is from setting up.
         "spark.driver.extraJavaOptions": (
-            f"-XX:+UseSerialGC -Xmn64m -XX:TieredStopAtLevel=1 -Duser.timezone=UTC {quiet}"
+            "-XX:+UseSerialGC -Xms64m -Xmn32m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=25 "
+            f"-XX:TieredStopAtLevel=1 -Duser.timezone=UTC {quiet}"
         ),
         "spark.default.parallelism": str(tasks),
         "spark.sql.session.timeZone": "UTC",
@@ -150,9 +155,27 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
     with _output_to(scratch / "spark.log"):
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
-    if not is_local(master):
+    if is_local(master):
+        # Read whenever workers are needed. Set so late because whatever `builder` sets wins over
+        # spark-defaults.conf, and this is for those who did not ask for another one.
+        session.sparkContext._conf.setIfMissing("spark.python.daemon.module", "jobs.daemon")
+    else:
         session.sparkContext.addPyFile(str(package_code(PACKAGE_ROOT, scratch / "code.zip")))
     return session
+
+
+def end_answered() -> None:
+    """End the processes in which Spark asked about the source, once a topology's first batch has begun.
+
+    For each kind of question (which sources there are, what this one is, how to read it) Spark keeps a
+    process of 35 MB for good, and one that it forked, as large, for a minute. Nothing is left to be asked
+    then: a query asks while it starts.
+    """
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # It has ended meanwhile.
+            words = process.cmdline()
+            if words[1:3] == ["-m", "pyspark.daemon"] and words[-1].startswith("pyspark.sql.worker."):
+                process.terminate()
 
 
 def _spill_directory() -> Path:

@@ -1,19 +1,38 @@
-"""Processes that end with all they started."""
+"""Processes that end with all they started, and what they have in memory.
+
+    python -m tests.bench.processes -m jobs replay WORKLOAD --data DATA --out OUT
+
+runs `python` with these words and prints the most that it and all that it started had in memory at one
+moment, by the part that the processes play.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 import subprocess
+import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
 _SAMPLED_EVERY_S = 0.1
+_LIMIT_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What the processes of one part had in memory."""
+
+    part: str
+    processes: int
+    bytes: int
 
 
 class PeakMemory:
@@ -25,6 +44,8 @@ class PeakMemory:
 
     def __init__(self) -> None:
         self.bytes = 0
+        self.shares: tuple[Share, ...] = ()
+        """What `bytes` is made of, the largest first."""
 
     @contextmanager
     def watching(self, leader: int) -> Iterator[None]:
@@ -35,7 +56,7 @@ class PeakMemory:
             while not ended.wait(_SAMPLED_EVERY_S):
                 with suppress(psutil.NoSuchProcess):
                     first = psutil.Process(leader)
-                    self.bytes = max(self.bytes, sum(map(_pss, [first, *first.children(recursive=True)])))
+                    self._see([first, *first.children(recursive=True)])
 
         thread = threading.Thread(target=watch, name="memory")
         thread.start()
@@ -45,13 +66,40 @@ class PeakMemory:
             ended.set()
             thread.join()
 
+    def _see(self, processes: Sequence[psutil.Process]) -> None:
+        sizes: Counter[str] = Counter()
+        many: Counter[str] = Counter()
+        for process in processes:
+            # Whatever has ended meanwhile has nothing in memory.
+            with suppress(psutil.NoSuchProcess, ProcessLookupError):
+                part = part_of(process.cmdline())
+                sizes[part] += process.memory_full_info().pss
+                many[part] += 1
+        if sizes.total() > self.bytes:
+            self.bytes = sizes.total()
+            self.shares = tuple(Share(part, many[part], size) for part, size in sizes.most_common())
 
-def _pss(process: psutil.Process) -> int:
-    try:
-        size: int = process.memory_full_info().pss
-    except (psutil.NoSuchProcess, ProcessLookupError):
-        return 0  # It has ended meanwhile.
-    return size
+
+def part_of(words: Sequence[str]) -> str:
+    """The part that a process plays in a topology, by its command line.
+
+    >>> part_of(["python", "-m", "jobs.daemon", "pyspark.worker"])
+    'workers'
+    >>> part_of(["python", "-m", "jobs", "replay"])
+    'driver'
+    """
+    text = " ".join(words)
+    return next((part for mark, part in _PARTS.items() if mark in text), "others")
+
+
+_PARTS = {
+    "org.apache.spark.deploy": "Java",
+    "python_streaming_source_runner": "planner of batches",
+    "pyspark.sql.worker": "questions about the source",
+    "pyspark.worker": "workers",
+    "-m jobs ": "driver",
+}
+"""By what their command lines contain. Workers are forks of a process that has the same command line."""
 
 
 def run_to_end(
@@ -96,3 +144,13 @@ def _end_session(leader: int) -> None:
     except ProcessLookupError:
         # It left nothing behind.
         return
+
+
+if __name__ == "__main__":
+    watched = PeakMemory()
+    done = run_to_end([sys.executable, *sys.argv[1:]], _LIMIT_S, memory=watched)
+    sys.stderr.write(done.stderr)
+    print(f"{watched.bytes / 1e6:,.0f} MB")
+    for share in watched.shares:
+        print(f"{share.bytes / 1e6:8,.0f}  {share.part} ({share.processes})")
+    sys.exit(done.returncode)

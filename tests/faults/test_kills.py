@@ -46,7 +46,7 @@ def test_python_workers_and_their_daemons(workload: Path, data: Path, tmp_path: 
             code, errors = replay.end()
             assert (code, "Traceback" in errors) == (1, True), errors
             assert replay.run_until(batch)
-        for process in replay.children("pyspark.daemon"):
+        for process in replay.children("pyspark.worker"):
             with suppress(psutil.NoSuchProcess):
                 process.send_signal(signal.SIGKILL)
                 killed += 1

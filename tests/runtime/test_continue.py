@@ -42,8 +42,9 @@ def wait_for_batch(process: subprocess.Popen[bytes], out: Path, batch: int) -> N
             process.wait(0.05)
 
 
-def is_daemon(process: psutil.Process) -> bool:
-    return "pyspark.daemon" in process.cmdline()
+def is_worker(process: psutil.Process) -> bool:
+    """True for the workers and for what they were forked from."""
+    return "pyspark.worker" in process.cmdline()
 
 
 def finish(process: subprocess.Popen[bytes]) -> None:
@@ -83,10 +84,11 @@ def test_killed_python_workers_are_replaced(workload: Path, data: Path, tmp_path
     for batch in (1, 4):
         wait_for_batch(process, out, batch)
         for child in psutil.Process(process.pid).children(recursive=True):
-            # Workers are forks of the daemon; they come and go.
+            # Workers are forks of a process with the same command line; they come and go.
             with suppress(psutil.NoSuchProcess):
                 parent = child.parent()
-                if is_daemon(child) and parent is not None and is_daemon(parent):
+                assert not any("pyspark.sql.worker" in word for word in child.cmdline()), "nothing is asked"
+                if is_worker(child) and parent is not None and is_worker(parent):
                     child.kill()
                     killed += 1
     assert killed
