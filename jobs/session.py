@@ -137,8 +137,8 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
         if FUNCTIONS in os.environ:
             # The same path must exist there, as for the program.
             settings[f"spark.executorEnv.{FUNCTIONS}"] = os.environ[FUNCTIONS]
-        # As for the driver: executors only move messages between Python, files and the network. C2 made two
-        # fifths of their work in the first ten batches of linear3, and another host's executor does it again.
+        # As for the driver: executors only move messages between Python, files and the network. Compiling
+        # with C2 was two fifths of their work in linear3's first batches, and each compiles for itself.
         settings["spark.executor.defaultJavaOptions"] = _EXECUTOR_JAVA
         # More cores than partitions would have nothing to do, and another topology none.
         settings["spark.cores.max"] = str(tasks)
@@ -204,8 +204,9 @@ def _output_to(log: Path) -> Iterator[None]:
             os.close(original)
 
 
-_EXECUTOR_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Duser.timezone=UTC"
-"""What an operator sets as `spark.executor.extraJavaOptions` comes behind it, and wins."""
+_EXECUTOR_JAVA = "-XX:TieredStopAtLevel=1 -Duser.timezone=UTC"
+"""What an operator sets as `spark.executor.extraJavaOptions` comes behind it and wins. Without a collector,
+because Java does not start with two."""
 _LOG4J = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
