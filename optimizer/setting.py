@@ -18,10 +18,10 @@ from optimizer.translate.copies import Copies, kept_columns, largest_load
 from optimizer.translate.forest import Forest
 from optimizer.translate.model import QueryTerms
 from optimizer.translate.problem import Widening
-from optimizer.translate.sharing import affected, candidates, covering, merged
+from optimizer.translate.sharing import affected, candidates, covering, groups, merged
 
 _TRIAL_QUERIES = 12
-"""Widenings that touch more queries than this are not tried: a trial must stay small."""
+"""Where all pairs of queries are in question, those that touch more than this are not tried."""
 _GREEDY_QUERIES = 4
 """Up to so many queries a trial weighs materialized results too; beyond, only base stores."""
 _REROUTINGS = 3
@@ -203,7 +203,7 @@ def _joined(setting: Setting, queries: Sequence[Query], running: Solution, befor
         for candidate in covering(new, there):
             wider = {**candidate, **kept}
             touched = [new.query, *(t.query for t in there if _meets(t, candidate))]
-            if len(touched) > min(_TRIAL_QUERIES, left):
+            if len(touched) > left:
                 continue
             left -= len(touched)
             if _is_cheaper(setting, touched, kept, wider):
@@ -239,11 +239,22 @@ def _worthwhile(
     `kept` are the first of these; with names of `new` queries only widenings that touch them are tried.
     """
     kept = kept or {}
+    if new is None:
+        kept = _tried(setting, terms, kept, groups(terms), _TRIED_QUERIES)
+        return _tried(setting, terms, kept, candidates(terms), _TRIAL_QUERIES)
+    # Few pairs, and whatever is new may belong into a group of many.
+    return _tried(setting, terms, kept, candidates(terms, new), _TRIED_QUERIES)
+
+
+def _tried(
+    setting: Setting, terms: Sequence[QueryTerms], kept: Widening, offered: Sequence[Widening], most: int
+) -> Widening:
+    """What is kept, and of what is offered all that makes cheaper the queries touched, if at most `most`."""
     left = _TRIED_QUERIES
-    for candidate in candidates(terms, new):
+    for candidate in offered:
         wider = merged(kept, candidate)
         touched = [t.query for t in affected(terms, wider)]
-        if len(touched) > min(_TRIAL_QUERIES, left):
+        if len(touched) > min(most, left):
             continue
         left -= len(touched)
         if _is_cheaper(setting, touched, kept, wider):

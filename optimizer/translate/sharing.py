@@ -9,6 +9,7 @@ cheaper than keeping the sub-queries apart is for the cost model to say.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from itertools import combinations
 
 from optimizer.digest import digest
@@ -45,6 +46,27 @@ def candidates(terms: Sequence[QueryTerms], new: frozenset[str] | None = None) -
         if widening:
             identity = digest("W", sorted(o.id for o in widening))
             found.setdefault(identity, (len(common), widening))
+    ordered = sorted(found, key=lambda identity: (-found[identity][0], identity))
+    return tuple(found[identity][1] for identity in ordered[:_MOST_CANDIDATES])
+
+
+def groups(terms: Sequence[QueryTerms]) -> tuple[Widening, ...]:
+    """Widenings that would let three or more queries at once share the joins that all of them have.
+
+    Pairs do not lead there: the union of two filters that pass a half of the tuples each passes three
+    quarters, so that two queries may gain nothing by it, while that of twenty filters passes at most all.
+    Those with most predicates in common come first.
+    """
+    joins = [t for t in terms if len(t.variants) > 1]
+    asked = [frozenset(predicate for _, predicate in t.predicates) for t in joins]
+    found: dict[str, tuple[int, Widening]] = {}
+    for common in {left & right for left, right in combinations(asked, 2)} - {frozenset()}:
+        users = [t for t, predicates in zip(joins, asked, strict=True) if common <= predicates]
+        names = {name for predicate in common for name in inputs_of(predicate)}
+        if len(users) > 2 and (widening := _among(users, names)):
+            identity = digest("G", sorted(o.id for o in widening))
+            count = max(len(common), found[identity][0] if identity in found else 0)
+            found[identity] = (count, widening)
     ordered = sorted(found, key=lambda identity: (-found[identity][0], identity))
     return tuple(found[identity][1] for identity in ordered[:_MOST_CANDIDATES])
 
@@ -86,6 +108,16 @@ def _between(left: QueryTerms, right: QueryTerms, names: set[str]) -> Widening:
             wider = variant.own.widened(other)
             widening |= {variant.own: wider, other: wider}
     return widening
+
+
+def _among(queries: Sequence[QueryTerms], names: set[str]) -> Widening:
+    """Each of these inputs of any of the queries to the union of all."""
+    own: dict[str, list[Occurrence]] = {}
+    for variant in (variant for terms in queries for variant in terms.variants):
+        if variant.own.input in names:
+            own.setdefault(variant.own.input, []).append(variant.own)
+    unions = {name: reduce(Occurrence.widened, occurrences) for name, occurrences in own.items()}
+    return {o: unions[name] for name, occurrences in own.items() for o in occurrences if o != unions[name]}
 
 
 def merged(first: Widening, second: Widening) -> Widening:

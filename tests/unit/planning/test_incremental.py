@@ -17,7 +17,7 @@ from optimizer.problem import Options
 from optimizer.query import Query
 from optimizer.running import Running
 from optimizer.setting import Setting
-from optimizer.sql import parse_query
+from optimizer.sql import parse_predicate, parse_query
 from optimizer.statistics import FixedStatistics
 from optimizer.translate.problem import Widening
 from tests.unit.planning.workloads import CATALOG
@@ -149,6 +149,29 @@ def test_groups_of_many_queries_grow_by_what_is_new(monkeypatch: pytest.MonkeyPa
     assert {query.name for query in after.parts[0].queries} == {query.name for query in queries}
     assert tried
     assert all("q13" in names for names in tried)
+
+
+@pytest.mark.parametrize(("count", "shared"), [(2, False), (10, True)])
+def test_many_queries_share_where_two_of_them_would_not(count: int, shared: bool) -> None:
+    """Two filters that pass a half of the tuples each pass three quarters together, ten no more than all."""
+    queries = _queries(
+        **{
+            f"q{n}": "SELECT a.i FROM p [RANGE 20 SECONDS] AS a, q [RANGE 20 SECONDS] AS b, "
+            "r [RANGE 20 SECONDS] AS c WHERE a.s = b.s AND b.j = c.j "
+            f"AND a.i <> {n} AND b.i <> {n} AND c.i <> {n}"
+            for n in range(count)
+        }
+    )
+    known = {f"{stream}.i <> {n}": 0.5 for stream in "pqr" for n in range(count)}
+    known |= {"p.s = q.s": 1 / 20, "q.j = r.j": 1 / 20}
+    statistics = FixedStatistics(
+        dict.fromkeys("pqr", 10.0), {parse_predicate(text, CATALOG, "test"): s for text, s in known.items()}
+    )
+    made = plan(queries, CATALOG, statistics)
+    probes = [rule for rule in made.graph.rules if isinstance(rule, ProbeRule)]
+
+    assert bool(made.parts[0].widening) is shared
+    assert len(probes) == (6 if shared else 6 * count)
 
 
 def test_costs_of_what_stays_are_todays() -> None:
