@@ -117,7 +117,8 @@ def _replay(
         figures = {"group_peak_bytes": float(bounds.peak_bytes), "killed_processes": float(bounds.killed)}
     if done.returncode != 0:
         if held is not None and figures["killed_processes"]:
-            held.extend(done.stderr.strip().splitlines()[-1:])
+            said = done.stderr.strip().splitlines()[-1:]
+            held.extend(f"exit code {done.returncode}: {line}" for line in said)
             return figures | {"completed": 0.0}
         raise RuntimeError(f"exit code {done.returncode}: {done.stderr[-3000:]}")
     metrics = json.loads((out / "metrics.json").read_text())
@@ -147,6 +148,6 @@ def _notes(
     if tree and bounded:
         notes.append(f"Binary joins take {tree / bounded:.2f} times as long within the same limit.")
     if found[_HELD].median("completed") == 0:
-        said = f" and says: *{words[-1]}*" if words else ""
-        notes.append(f"With its state in memory the run ends, because the kernel kills its processes,{said}.")
+        said = f": *{words[-1]}*" if words else ""
+        notes.append(f"With its state in memory the run ends, because the kernel ended its workers{said}.")
     return tuple(notes)
