@@ -29,7 +29,7 @@ RATE = 500
 WINDOW_S = 20
 SECONDS = 80
 """Of event time; counted is what is behind the first window, when stores are full."""
-BATCHES = 40
+BATCHES = 80
 EPOCH_BATCHES = 2
 
 
@@ -145,6 +145,6 @@ def _notes(planned: Mapping[str, Mapping[str, Sequence[Costs]]], chain: Chain) -
         "\n".join("| " + " | ".join(row) + " |" for row in rows),
         f"*Figure 5.12*, replayed: four-way, {chain.size:,} tuples of each stream within the window, one "
         "partner per tuple and join; N tasks per store. *Sent* is counted behind the first window; *stored* "
-        "at the end, with all tuples of runs that have not expired whole: a joined pair expires with its "
-        "older tuple, half a window after it was found on average, and its run with the newest pair in it.",
+        "at the end, with what has expired and still lies in runs: the watermark is a batch behind, inputs "
+        "leave run by run, and runs of results are written anew once a quarter of them has expired.",
     )
