@@ -32,8 +32,12 @@ def draw(
     panels: Sequence[Panel],
     *,
     log: bool = True,
+    labels: Sequence[str] = (),
 ) -> str:
-    """Writes FOLDER/NAME.svg and returns the file's name. `log` is about the parameter's axis."""
+    """Writes FOLDER/NAME.svg and returns the file's name.
+
+    `log` is about the parameter's axis; `labels` are written there instead of the values.
+    """
     figure, rows = plt.subplots(
         len(panels), 1, figsize=(6.4, 2.4 * len(panels)), sharex=True, squeeze=False, layout="constrained"
     )
@@ -48,7 +52,7 @@ def draw(
         axes.set_ylim(bottom=0)
         if log:
             axes.set_xscale("log")
-        axes.set_xticks(values, [f"{value:g}" for value in values])
+        axes.set_xticks(values, labels or [f"{value:g}" for value in values])
         axes.minorticks_off()
         axes.spines[["top", "right"]].set_visible(False)
     rows[-1, 0].set_xlabel(parameter)

@@ -18,6 +18,7 @@ _COLUMNS = {
     "completed": "completed",
     "killed_processes": "killed",
     "us_per_tuple": "µs per tuple",
+    "ms_per_event_s": "ms per s of event time",
     "probe_steps": "probe steps",
     "estimated_sent": "sent, estimated, tuples/s",
     "measured_sent": "measured, tuples/s",

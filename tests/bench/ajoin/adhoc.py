@@ -6,8 +6,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +30,11 @@ TRIGGER_MS = 500
 LIFE_S = 5.0
 """Of a query in the second scenario."""
 CHANGING_S = 20.0
-"""In the second scenario, how long queries come."""
-BURST_S = 40
-"""Event time of the tuples that are offered at once after the last change."""
+"""In the second scenario, how long queries come before the pressing begins; then they come on."""
+PRESSED_S = 8.0
+"""How long there is more to do than can be done."""
+BLOCK_S = 20
+"""Event time of the tuples that are offered at once while the topology is pressed."""
 _PACE_S = 0.05
 _TASKS = 2
 
@@ -40,7 +44,7 @@ class Case:
     """Requests at a steady pace.
 
     In the first scenario (SC1) queries come until `parallel` of them run, and stay; in the second (SC2)
-    each one goes after `LIFE_S`, and they come for `CHANGING_S`.
+    each one goes after `LIFE_S`, and they come until the measurement ends.
     """
 
     template: Template
@@ -50,7 +54,7 @@ class Case:
     afresh: bool = False
     """True plans every set of queries from nothing, as if no plan were in use."""
     coming_s: float = CHANGING_S
-    """In the second scenario, how long queries come."""
+    """In the second scenario, how long queries come before the pressing begins."""
 
     @property
     def name(self) -> str:
@@ -60,7 +64,9 @@ class Case:
 
     @property
     def queries(self) -> int:
-        return max(2, round(self.per_second * self.coming_s)) if self.leaving else self.parallel
+        """Enough for twice as long as the pressing is meant to last."""
+        coming_s = self.coming_s + 2 * PRESSED_S
+        return max(2, round(self.per_second * coming_s)) if self.leaving else self.parallel
 
     def scaled(self, scale: float) -> Case:
         """The case with so many times as many queries, at the same pace.
@@ -80,9 +86,8 @@ class Case:
         come = min(self.queries, int(elapsed_s * self.per_second) + 1)
         gone = 0
         if self.leaving:
-            # The last one stays, so that results go on while the end is measured.
-            gone = min(self.queries - 1, max(0, int((elapsed_s - LIFE_S) * self.per_second) + 1))
-        return range(gone, come), come < self.queries or (self.leaving and gone < self.queries - 1)
+            gone = min(come - 1, max(0, int((elapsed_s - LIFE_S) * self.per_second) + 1))
+        return range(gone, come), come < self.queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,26 +108,35 @@ def subject(case: Case) -> Subject:
         known = workload.write_workload(out / "workload", streams, drawn, RATE)
         planner = _Planner(known, case.afresh)
         (out / "plan.json").write_text(planner.plan(range(1)).graph.to_json())
-        with RunningTopology(out, out / "plan.json", TRIGGER_MS) as topology:
+        ending = threading.Event()
+        with (
+            RunningTopology(out, out / "plan.json", TRIGGER_MS) as topology,
+            ThreadPoolExecutor(1) as pool,
+            ExitStack() as stack,
+        ):
+            # Whatever happens, nobody asks on.
+            stack.callback(ending.set)
             topology.wait_until(topology.has_started, "the start")
             with _produced(topology, streams) as offered:
                 topology.wait_until(lambda: topology.accepted() > 0, "the first tuples")
-                requests, plans = _ask(case, planner, topology)
-                topology.wait_until(lambda: _switched(topology, plans), f"a switch to plan {plans}")
-            topology.wait_until(lambda: topology.has_read(offered.last), "an end of the tuples that waited")
-            read = len(topology.events())
-            for stream in streams:
-                offered.send(topology, stream, RATE * BURST_S)
-            topology.wait_until(lambda: topology.has_read(offered.last), "an end of the burst")
-            before, after = topology.events()[:read], topology.events()[read:]
-        switches = [event for event in before if isinstance(event, PlanSwitched)]
-        began, ended = requests[0].asked_at, switches[-1].at.timestamp()
-        batches = [event for event in before if isinstance(event, BatchCompleted)]
+                began = time.time()
+                asking = pool.submit(_ask, case, planner, topology, began, ending)
+                wait([asking], case.coming_s if case.leaving else None)
+                if not case.leaving:
+                    _wait_for_last(topology, asking.result())
+                ended = time.time()
+            pressed = _pressed(topology, streams, offered)
+            ending.set()
+            requests = asking.result()
+            _wait_for_last(topology, requests)
+            events = topology.events()
+        switches = [event for event in events if isinstance(event, PlanSwitched)]
+        batches = [event for event in events if isinstance(event, BatchCompleted)]
         changing = [batch for batch in batches if began <= batch.at.timestamp() <= ended]
-        burst = [event for event in after if isinstance(event, BatchCompleted)]
-        p50, p95 = np.quantile(_deployed_after_s(requests, switches), (0.5, 0.95))
+        deployed = _deployed_after_s([r for r in requests if r.asked_at <= ended], switches)
+        p50, p95 = np.quantile(deployed, (0.5, 0.95))
         return {
-            "tuples_per_second": sum(b.tuples_in for b in burst) / sum(b.seconds for b in burst),
+            "tuples_per_second": sum(b.tuples_in for b in pressed) / sum(b.seconds for b in pressed),
             "deployed_s_p50": float(p50),
             "deployed_s_p95": float(p95),
             **_latencies(changing),
@@ -161,28 +175,55 @@ class _Planner:
         return self._last
 
 
-def _ask(case: Case, planner: _Planner, topology: RunningTopology) -> tuple[list[_Request], int]:
-    """Requests every query at its time; the newest set is planned whenever the planner is free."""
-    began, have = time.time(), range(1)
+def _ask(
+    case: Case, planner: _Planner, topology: RunningTopology, began: float, ending: threading.Event
+) -> list[_Request]:
+    """Requests every query at its time, until there is no other or it shall end; the newest set is planned
+    whenever the planner is free."""
+    have = range(1)
     requests: list[_Request] = []
-    plans, changing = 0, True
-    while changing:
+    changing = True
+    while changing and not ending.is_set():
         wanted, changing = case.wanted(time.time() - began)
         if wanted == have:
             time.sleep(_PACE_S)
             continue
-        plans += 1
+        plan = requests[-1].plan + 1 if requests else 1
         come = [began + number / case.per_second for number in wanted if number >= have.stop]
         gone = [began + LIFE_S + number / case.per_second for number in range(have.start, wanted.start)]
-        requests += [_Request(plans, at) for at in (*come, *gone)]
+        requests += [_Request(plan, at) for at in (*come, *gone)]
         have = wanted
-        topology.deploy(str(plans), planner.plan(wanted).graph)
-    return requests, plans
+        topology.deploy(str(plan), planner.plan(wanted).graph)
+    return requests
 
 
-def _switched(topology: RunningTopology, number: int) -> bool:
-    events = topology.events()
-    return any(isinstance(event, PlanSwitched) and event.plan_id == str(number) for event in events)
+def _pressed(topology: RunningTopology, streams: Sequence[str], offered: _Offered) -> list[BatchCompleted]:
+    """The batches, one at least, that began while there was more to do than could be done: with every
+    batch that ends, the next block of tuples is offered at once."""
+    began = time.time()
+    found: list[BatchCompleted] = []
+    while not found or time.time() - began < PRESSED_S:
+        ended = len(topology.batches())
+        for stream in streams:
+            offered.send(topology, stream, RATE * BLOCK_S)
+        topology.wait_until(partial(_has_ended, topology, ended), "another batch")
+        found = [batch for batch in topology.batches() if batch.at.timestamp() - batch.seconds >= began]
+    return found
+
+
+def _has_ended(topology: RunningTopology, batches: int) -> bool:
+    """True once more than so many batches have ended."""
+    return len(topology.batches()) > batches
+
+
+def _wait_for_last(topology: RunningTopology, requests: Sequence[_Request]) -> None:
+    """Until the plan that heeds all requests is in force."""
+    last = str(requests[-1].plan)
+
+    def switched() -> bool:
+        return any(isinstance(e, PlanSwitched) and e.plan_id == last for e in topology.events())
+
+    topology.wait_until(switched, f"a switch to plan {last}")
 
 
 def _deployed_after_s(requests: Sequence[_Request], switches: Sequence[PlanSwitched]) -> list[float]:
