@@ -46,7 +46,7 @@ JOINS: tuple[tuple[tuple[str, str], ...], ...] = (
     (("o_orderkey", "p_partkey"),),
     (("ps_availqty", "o_custkey"),),
 )
-_KEYS = {
+KEYS: dict[str, tuple[str, ...]] = {
     "region": ("r_regionkey",),
     "nation": ("n_nationkey",),
     "supplier": ("s_suppkey",),
@@ -56,6 +56,7 @@ _KEYS = {
     "orders": ("o_orderkey",),
     "lineitem": ("l_orderkey", "l_linenumber"),
 }
+"""Primary keys."""
 _TABLES = {prefix: table for table, prefix in PREFIXES.items()}
 
 
@@ -71,7 +72,7 @@ class JoinQuery:
 
     def sql(self, projection: Projection) -> str:
         """The query; the same text means the same to Millrace and to DuckDB."""
-        keys = ", ".join(key for table in self.tables for key in _KEYS[table])
+        keys = ", ".join(key for table in self.tables for key in KEYS[table])
         selected = "*" if projection == "all" else keys
         return f"SELECT {selected}\nFROM {', '.join(self.tables)}\nWHERE {self._where}\n"
 
