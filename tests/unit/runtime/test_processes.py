@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 ROOT = Path(__file__).resolve().parents[3]
 OF_THE_OPTIMIZER = {"duckdb", "highspy", "pulp", "sqlglot"}
 
@@ -33,3 +36,21 @@ def test_nothing_has_started_a_thread_when_workers_are_forked() -> None:
     assert isinstance(loaded, list)
     assert {"numpy", "optimizer.graph", "pyspark.worker"} <= set(loaded)
     assert not {"polars", "pyarrow", "pandas", *OF_THE_OPTIMIZER} & set(loaded)
+
+
+def test_planning_batches_over_files_loads_neither_pandas_nor_the_engine(tmp_path: Path) -> None:
+    file = tmp_path / "r.parquet"
+    pq.write_table(pa.table({"at": [3, 1, None, 7, 5]}), file)
+    found = told(
+        "from jobs.sources.files import InputFile, StreamFiles\n"
+        "from jobs.sources.replay import ReplayPlanner, ReplaySource\n"
+        f"stream = StreamFiles('r', 'at', (InputFile({str(file)!r}, 5),))\n"
+        "planner = ReplayPlanner(ReplaySource((stream,), 3))\n"
+        "end = planner.advance(planner.initial())\n"
+        "found = {'end': end['streams']['r'], 'rows': planner.planned(planner.initial(), end).backlog}"
+    )
+    assert (found["end"], found["rows"]) == ({"row": 3, "key": 3}, 2)
+    loaded = found["loaded"]
+    assert isinstance(loaded, list)
+    assert "pyarrow.parquet" in loaded
+    assert not {"pandas", "polars", *OF_THE_OPTIMIZER} & set(loaded)
