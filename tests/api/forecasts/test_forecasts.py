@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import redis
@@ -12,12 +12,16 @@ from django.test import Client
 from backend.catalog.actions import add_version, create_query
 from backend.catalog.models import Query
 from backend.forecasts.actions import AVERAGED, judge
+from backend.forecasts.intervals import kept_beyond
 from backend.forecasts.models import Forecast
 from backend.streams.models import Stream
 from backend.topologies import planning
 from backend.topologies.actions import deploy_query
 from backend.topologies.models import Plan, Topology
-from optimizer.graph import PhysicalGraph
+from optimizer.catalog import Catalog
+from optimizer.graph import GraphStore, PhysicalGraph, StoredInput
+from optimizer.stream import Stream as CatalogStream
+from optimizer.types import ColumnType
 from tests.api.conftest import TWO_WAY
 from tests.api.told import ToldJob, at
 
@@ -118,3 +122,14 @@ def test_what_never_forgets_has_no_forecast(
     sql = "SELECT d.flight, w.wind FROM departures AS d, weather AS w WHERE d.origin = w.origin"
     deploy(owner, create_query(owner, "everything", sql))
     assert not Forecast.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("inputs", "beyond"), [("r", 15 / 60 + 1 / 8), ("rs", 15 / 30 + 1 / 3), ("rst", 15 / 20 + 1 / 3)]
+)
+def test_lateness_counts_for_the_life_that_a_result_has(inputs: str, beyond: float) -> None:
+    columns = (("at", ColumnType.TIMESTAMP),)
+    catalog = Catalog(tuple(CatalogStream(s, columns, "at", lateness=timedelta(seconds=15)) for s in "rst"))
+    stored = tuple(StoredInput(name, name, ("at",)) for name in inputs)
+    store = GraphStore("S", inputs, stored, None, 1, (60_000_000,) * len(inputs))
+    assert kept_beyond(store, catalog) == pytest.approx(beyond)
