@@ -89,7 +89,8 @@ def open_past_epoch(page: Page) -> None:
 
 def open_job(page: Page) -> None:
     job = job_of(page, "flights")
-    for summary in ("Batches by level", "Queries and where they run", "Scale", "Memory", "Audit trail"):
+    # From below: what opens moves what is under it, also once more when its content comes.
+    for summary in ("Audit trail", "Memory", "Scale", "Queries and where they run", "Batches by level"):
         job.get_by_text(summary, exact=True).click()
     job.get_by_label("Tasks of departures").wait_for()
     job.locator("svg.level-bars").wait_for(timeout=SLOW_MS)
