@@ -372,21 +372,23 @@ def _answer(
             table = results_as_arrow([part.table for part in parts])
             files.append(write_hidden(context.output, folder, context.batch, stage, task, table))
         step = max(1, len(arrivals) // _SAMPLE)
-        answers[query] = Answers(len(arrivals), arrivals[::step], _tail(parts, context.tail))
+        answers[query] = Answers(len(arrivals), arrivals[::step], newest(parts, context.tail))
     return answers
 
 
-def _tail(parts: Sequence[Result], most: int) -> tuple[Tail, ...]:
-    """The last `most` results of all parts together."""
+def newest(parts: Sequence[Result], most: int) -> tuple[Tail, ...]:
+    """The last `most` results of all parts of a task together, as they travel to the driver."""
     tails: list[Tail] = []
     for part in reversed(parts):
         if most <= 0:
             break
         first = max(0, part.table.height - most)
         most -= part.table.height - first
-        # These travel to the driver: with texts of their own, not with all that they were taken from.
+        # These travel to the driver: copied, or all that they are a part of would travel with them.
+        last = np.arange(first, part.table.height)
         table, times = (
-            rows.slice(first).to_arrow(compat_level=pl.CompatLevel.oldest())
+            # Of a result with constants only, no time came along.
+            (rows[last] if rows.width else rows).to_arrow(compat_level=pl.CompatLevel.oldest())
             for rows in (part.table, part.times)
         )
         tails.append(Tail(table, tuple(part.arrivals.slice(first)), part.rule, times))

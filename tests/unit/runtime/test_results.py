@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from jobs.ingest import DEAD_LETTERS
+from jobs.message import Result
 from jobs.sinks.parquet import SCHEMA_FILE, hidden_path, results_as_arrow, write_hidden, write_schemas
+from jobs.stage import newest
 from optimizer.graph import GraphQuery
 from optimizer.types import ColumnType
 
@@ -66,3 +69,18 @@ def test_texts_are_not_compared_but_moments_are(tmp_path: Path) -> None:
     columns = {c.path_in_schema: c for c in map(group.column, range(group.num_columns))}
     assert columns["text"].statistics is None
     assert columns["at"].statistics.max == datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def test_only_the_newest_results_travel_to_the_driver() -> None:
+    rows = pl.DataFrame({"number": range(10_000)}).with_columns(
+        text=pl.format("a longer text, number {}", "number")
+    )
+    timed = Result("q", rows, rows["number"], "rule", rows.select("number"))
+    # Of results that are constants no event time need come along.
+    timeless = Result("q", rows, rows["number"], "rule", pl.DataFrame())
+    tails = newest([timeless, timed], 10_003)
+    assert [tail.arrivals for tail in tails] == [(9_997, 9_998, 9_999), tuple(range(10_000))]
+    assert tails[0].table.to_pylist() == rows[-3:].to_dicts()
+    assert tails[0].times.num_columns == 0
+    assert tails[1].times.to_pylist() == rows.select("number").to_dicts()
+    assert len(pickle.dumps(newest([timed], 3))) < 4_000
