@@ -40,6 +40,12 @@ _COLUMNS = {
     "idle_cores": "idle, % of a core",
     "pss_bytes": "memory, MB",
     "state_bytes": "state, MB",
+    "driver_python_cpu_s": "CPU s per batch: driver",
+    "driver_java_cpu_s": "its Java",
+    "planner_cpu_s": "planner",
+    "standalone_cpu_s": "master, workers",
+    "executors_java_cpu_s": "executors",
+    "executors_python_cpu_s": "their Python",
 }
 
 
@@ -109,5 +115,6 @@ def _number(name: str, value: float | None) -> str:
         f"{value:,.2f}"
         if name
         in ("seconds", "us_per_tuple", "deployed_s_p50", "deployed_s_p95", "planning_s", "fullest_task")
+        or name.endswith("_cpu_s")
         else f"{value:,.0f}"
     )
