@@ -72,6 +72,8 @@ class Report:
     machine: dict[str, str] = field(default_factory=describe_machine)
     plots: tuple[str, ...] = ()
     """Files beside the JSON, besides the one of the subjects' speeds."""
+    speeds_compare: bool = True
+    """False if subjects read different streams, so that a plot of their tuples per second would mislead."""
     taken_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     def write(self, folder: Path) -> Path:
@@ -79,7 +81,7 @@ class Report:
         from tests.bench.bars import draw
 
         folder.mkdir(parents=True, exist_ok=True)
-        drawn = draw(folder, self.benchmark, self.measured)
+        drawn = draw(folder, self.benchmark, self.measured) if self.speeds_compare else None
         file = folder / f"{self.benchmark}.json"
         medians = {
             m.subject: {name: m.median(name) for name in dict.fromkeys(n for run in m.runs for n in run)}

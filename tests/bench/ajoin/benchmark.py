@@ -58,7 +58,7 @@ def run_sharing(folder: Path, scratch: Path, scale: float, repeat: int, command:
                 draw(folder, f"ajoin-sharing-{number}", axis, [v for v, _ in done], panels, log=False)
             )
     notes = _sharing_notes(by_name[subjects[usual].name], [by_name[one.name] for one in without])
-    return Report("ajoin-sharing", scale, command, measured, notes, plots=tuple(plots))
+    return Report("ajoin-sharing", scale, command, measured, notes, plots=tuple(plots), speeds_compare=False)
 
 
 def run_adhoc(folder: Path, scratch: Path, scale: float, repeat: int, command: str) -> Report:
