@@ -101,6 +101,8 @@ def undeploy_query(account: AbstractBaseUser, query: Query) -> Deployment:
         topology = present.topology
         present.delete()
         revision = _revise(topology)
+        # Less to answer may need less memory.
+        Topology.objects.filter(pk=topology.pk).update(halted=False)
         _note(topology, account, "undeploy", f"{query.name} v{present.version.number}")
         if not topology.answered.exists():
             _stop(topology, "now")

@@ -54,8 +54,8 @@ class Topology(models.Model):
     restart_at = models.DateTimeField(null=True)
     """Earliest time of the next launch after a failure."""
     halted = models.BooleanField(default=False)
-    """Its job said that it would fail again: none is launched until somebody asks for one, or sets another
-    memory limit."""
+    """Its job said that it would fail again: none is launched until somebody asks for one, changes which
+    queries it answers, or sets another memory limit."""
     given_up = models.TextField(blank=True, default="")
     """The job's word that a batch makes too much (`jobs.protocol.BatchGivenUp`, as JSON), until a query is
     suspended for it."""
