@@ -12,7 +12,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -20,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+
+from tests.bench.polling import polled
 
 ROOT = Path(__file__).resolve().parents[2]
 _SAMPLED_EVERY_S = 0.1
@@ -50,21 +51,14 @@ class PeakMemory:
     @contextmanager
     def watching(self, leader: int) -> Iterator[None]:
         """Take samples of a process while the block runs."""
-        ended = threading.Event()
 
-        def watch() -> None:
-            while not ended.wait(_SAMPLED_EVERY_S):
-                with suppress(psutil.NoSuchProcess):
-                    first = psutil.Process(leader)
-                    self._see([first, *first.children(recursive=True)])
+        def look() -> None:
+            with suppress(psutil.NoSuchProcess):
+                first = psutil.Process(leader)
+                self._see([first, *first.children(recursive=True)])
 
-        thread = threading.Thread(target=watch, name="memory")
-        thread.start()
-        try:
+        with polled(look, _SAMPLED_EVERY_S, "memory"):
             yield
-        finally:
-            ended.set()
-            thread.join()
 
     def _see(self, processes: Sequence[psutil.Process]) -> None:
         sizes: Counter[str] = Counter()

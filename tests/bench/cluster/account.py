@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
+
+from tests.bench.polling import polled
 
 _POLLED_EVERY_S = 0.02
 _WARM_UP = 2
@@ -44,19 +45,8 @@ class Account:
     @contextmanager
     def taken(self) -> Iterator[None]:
         """Keep the account while the block runs, in which the replay begins and ends."""
-        ended = threading.Event()
-
-        def watch() -> None:
-            while not ended.wait(_POLLED_EVERY_S):
-                self._look()
-
-        thread = threading.Thread(target=watch, name="account")
-        thread.start()
-        try:
+        with polled(self._look, _POLLED_EVERY_S, "account"):
             yield
-        finally:
-            ended.set()
-            thread.join()
 
     def per_batch(self) -> dict[str, float]:
         """Seconds of processor time per steady batch, by kind, under `KIND_cpu_s`; nothing if there were

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.bench.polling import polled
 
 _MOUNT = Path("/sys/fs/cgroup/memory")
 _SAMPLED_EVERY_S = 0.05
@@ -71,19 +72,10 @@ def group(name: str, limit_bytes: int | None) -> Iterator[Group]:
     except OSError as error:
         raise NoGroups(f"{folder}: {error.strerror}, expected a memory controller to write to") from error
     made = Group(folder, limit_bytes)
-    done = threading.Event()
-
-    def watch() -> None:
-        while not done.wait(_SAMPLED_EVERY_S):
-            made.sample()
-
-    watching = threading.Thread(target=watch, name="group")
-    watching.start()
     try:
-        yield made
+        with polled(made.sample, _SAMPLED_EVERY_S, "group"):
+            yield made
     finally:
-        done.set()
-        watching.join()
         _remove(folder)
 
 
