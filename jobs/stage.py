@@ -372,11 +372,11 @@ def _answer(
             table = results_as_arrow([part.table for part in parts])
             files.append(write_hidden(context.output, folder, context.batch, stage, task, table))
         step = max(1, len(arrivals) // _SAMPLE)
-        answers[query] = Answers(len(arrivals), arrivals[::step], newest(parts, context.tail))
+        answers[query] = Answers(len(arrivals), arrivals[::step], newest_results(parts, context.tail))
     return answers
 
 
-def newest(parts: Sequence[Result], most: int) -> tuple[Tail, ...]:
+def newest_results(parts: Sequence[Result], most: int) -> tuple[Tail, ...]:
     """The last `most` results of all parts of a task together, as they travel to the driver."""
     tails: list[Tail] = []
     for part in reversed(parts):

@@ -66,7 +66,7 @@ class Plan:
 
         The method's own is one for plans that hash and broadcast. Where stores are laid out as grids or
         slices it is what no layout can undercut (`optimizer.methods.any_layout`), which takes relaxations
-        and is looser; re-planning never asks for it.
+        and is looser. A replay that plans again never asks for it; a topology's plan is recorded with it.
         """
         proves = all(part.solution.bound is not None for part in self.parts)
         if self.solution.bound is not None or not proves:

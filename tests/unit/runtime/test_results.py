@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from jobs.ingest import DEAD_LETTERS
 from jobs.message import Result
 from jobs.sinks.parquet import SCHEMA_FILE, hidden_path, results_as_arrow, write_hidden, write_schemas
-from jobs.stage import newest
+from jobs.stage import newest_results
 from optimizer.graph import GraphQuery
 from optimizer.types import ColumnType
 
@@ -78,9 +78,9 @@ def test_only_the_newest_results_travel_to_the_driver() -> None:
     timed = Result("q", rows, rows["number"], "rule", rows.select("number"))
     # Of results that are constants no event time need come along.
     timeless = Result("q", rows, rows["number"], "rule", pl.DataFrame())
-    tails = newest([timeless, timed], 10_003)
+    tails = newest_results([timeless, timed], 10_003)
     assert [tail.arrivals for tail in tails] == [(9_997, 9_998, 9_999), tuple(range(10_000))]
     assert tails[0].table.to_pylist() == rows[-3:].to_dicts()
     assert tails[0].times.num_columns == 0
     assert tails[1].times.to_pylist() == rows.select("number").to_dicts()
-    assert len(pickle.dumps(newest([timed], 3))) < 4_000
+    assert len(pickle.dumps(newest_results([timed], 3))) < 4_000
