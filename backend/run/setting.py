@@ -83,11 +83,11 @@ def _locked(home: Path) -> IO[str]:
         raise Unusable(f"MILLRACE_HOME: cannot write to {home} ({error.strerror})") from None
     wait_until = time.monotonic() + _ENDED_WITHIN_S
     told = False
-    while not _is_taken(lock):
+    while not _took(lock):
         lock.seek(0)
         owner = lock.read().strip()
         # Its supervisor is gone, and the guard that ends the rest holds the lock until that is done.
-        is_ending = owner.isdigit() and not psutil.pid_exists(int(owner))
+        is_ending = owner.isdigit() and not _lives(int(owner))
         if not is_ending or time.monotonic() > wait_until:
             raise Unusable(
                 f"Millrace already runs on {home} (process {owner or 'unknown'}); stop it, "
@@ -103,7 +103,14 @@ def _locked(home: Path) -> IO[str]:
     return lock
 
 
-def _is_taken(lock: IO[str]) -> bool:
+def _lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _took(lock: IO[str]) -> bool:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
