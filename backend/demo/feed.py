@@ -83,6 +83,8 @@ def feed(client: redis.Redis, speed: float, stopped: threading.Event) -> None:
     """
     schedules = [Schedule.of(stream) for stream in flights.STREAMS]
     position = float(client.get(POSITION_KEY) or 0.0)
+    sys.stdout.write(f"feeding from {position:.0f} s on\n")
+    sys.stdout.flush()
     origin, began = position, time.monotonic()
     while not stopped.wait(TICK_S):
         target = origin + (time.monotonic() - began) * speed

@@ -1,4 +1,4 @@
-"""`python -m backend.run`: the whole product on one machine, until Ctrl-C or SIGTERM.
+"""`python -m backend.run`: the whole product on one machine, until Ctrl-C, SIGTERM or SIGHUP.
 
     PORT                where the pages are (8000)
     MILLRACE_BIND       the address to listen on (127.0.0.1)
@@ -7,8 +7,9 @@
     MILLRACE_DEMO       0 leaves out the demo's account, streams, queries and feeder
     MILLRACE_DEMO_SPEED simulated seconds per second (3600)
 
-Exit codes: 0 after Ctrl-C or SIGTERM, 2 for a setting that cannot be used, 1 when a part ended
-that should not have.
+A part that ends is started again, with pauses that grow. Ctrl-C once more ends everything at once.
+
+Exit codes: 0 when told to end, 2 for a setting that cannot be used, 1 when a part cannot be started.
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ from __future__ import annotations
 import signal
 import sys
 
-from backend.run.parts import Part, PartEnded
-from backend.run.product import NotReady, Product
+from backend.run.product import CannotGoOn, Product
 from backend.run.setting import Setting, Unusable
 
 
@@ -27,26 +27,25 @@ def main() -> int:
     except Unusable as reason:
         sys.stderr.write(f"{reason}\n")
         return 2
+    except KeyboardInterrupt:
+        return 0
     product = Product(setting)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: product.stop())
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # Under nohup a closed terminal is no reason to end.
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda *_: product.stop())
+    failure: CannotGoOn | Unusable | None = None
     try:
         product.start()
         product.watch()
-    except PartEnded as ended:
-        _tell(ended.part, ended.code)
-        return 1
-    except (NotReady, Unusable) as reason:
-        sys.stderr.write(f"{reason}\n")
-        return 2 if isinstance(reason, Unusable) else 1
+    except (CannotGoOn, Unusable) as reason:
+        failure = reason
     finally:
         product.end()
-    return 0
-
-
-def _tell(part: Part, code: int) -> None:
-    sys.stderr.write(f"{part.name} ended with code {code}; the end of {part.log}:\n")
-    sys.stderr.writelines(f"    {line}\n" for line in part.last_lines(15))
+    if failure is None:
+        return 0
+    sys.stderr.write(f"{failure}\n")
+    return 2 if isinstance(failure, Unusable) else 1
 
 
 if __name__ == "__main__":

@@ -1,30 +1,28 @@
-"""One process of the product: started, asked whether it is ready, stopped."""
+"""One process of the product: started, looked at, stopped."""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+import threading
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 TERM_S = 12.0
 """A part that was told to end has this long before it is killed."""
-
-
-class PartEnded(Exception):
-    """A part ended although nobody asked it to."""
-
-    def __init__(self, part: Part, code: int) -> None:
-        self.part = part
-        self.code = code
-        super().__init__(f"{part.name} ended with code {code}")
+_LOOK_S = 0.05
+NEVER = threading.Event()
+"""Nobody is in a hurry."""
 
 
 class Part:
-    """A child process with a log of its own.
+    """A child process that writes to a log.
 
-    It gets a session of its own too, so that Ctrl-C in the terminal reaches the supervisor alone
-    and the parts end in order.
+    It gets a session of its own, so that Ctrl-C in the terminal reaches the supervisor alone and the
+    parts end in order; and so that what it started is found when it dies.
     """
 
     def __init__(
@@ -34,13 +32,13 @@ class Part:
         environment: Mapping[str, str],
         directory: Path,
         log: Path,
-        is_ready: Callable[[Part], bool] = lambda _: True,
     ) -> None:
+        """Raises `OSError` if it cannot be started."""
         self.name = name
         self.log = log
-        self._is_ready = is_ready
         log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("wb") as output:
+        with log.open("ab") as output:
+            self._log_begins = output.tell()
             self._process = subprocess.Popen(
                 command,
                 cwd=directory,
@@ -57,31 +55,39 @@ class Part:
 
     @property
     def is_running(self) -> bool:
-        return self._process.poll() is None
+        return self.code() is None
 
-    def is_ready(self) -> bool:
-        """Whether it can do its work. Raises `PartEnded` if it never will."""
-        self.check()
-        return self._is_ready(self)
-
-    def check(self) -> None:
-        """Raises `PartEnded` if the process is gone."""
-        code = self._process.poll()
-        if code is not None:
-            raise PartEnded(self, code)
+    def code(self) -> int | None:
+        """Its exit code once it has ended, negative for a signal. What is left of its group then is killed:
+        a Celery worker's children would work on beside those of the next one."""
+        with contextlib.suppress(ChildProcessError, ProcessLookupError):  # It was waited for already.
+            flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            if self._process.returncode is None and os.waitid(os.P_PID, self.pid, flags) is not None:
+                # As long as nobody has waited for its leader, the group's number is not used again.
+                os.killpg(self.pid, signal.SIGKILL)
+        return self._process.poll()
 
     def has_said(self, words: str) -> bool:
-        return words in self.log.read_text(errors="replace")
+        """Whether the words are in what it has written since it was started."""
+        return words in self._text()
 
     def last_lines(self, count: int) -> list[str]:
-        return self.log.read_text(errors="replace").splitlines()[-count:]
+        return self._text().splitlines()[-count:]
 
-    def end(self) -> None:
-        """Asks it to end, and kills it if it does not."""
-        with contextlib.suppress(ProcessLookupError):
+    def end(self, hurry: threading.Event = NEVER) -> None:
+        """Asks it to end, and kills it if it does not, or as soon as somebody is in a hurry."""
+        if self.is_running:
             self._process.terminate()
-        try:
-            self._process.wait(TERM_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            # One that is stopped hears nothing before it goes on.
+            self._process.send_signal(signal.SIGCONT)
+        give_up_at = time.monotonic() + TERM_S
+        while self.is_running:
+            if hurry.wait(_LOOK_S) or time.monotonic() > give_up_at:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self.pid, signal.SIGKILL)
+                self._process.wait()
+
+    def _text(self) -> str:
+        with self.log.open("rb") as written:
+            written.seek(self._log_begins)
+            return written.read().decode(errors="replace")

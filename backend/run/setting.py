@@ -5,11 +5,19 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+import psutil
+
+from backend.run.console import say
+
 _ROOT = Path(__file__).resolve().parents[2]
+_ENDED_WITHIN_S = 120.0
+"""What an earlier run left is ended in this time, also on a busy machine."""
+_LOOK_S = 0.2
 
 
 class Unusable(ValueError):
@@ -32,12 +40,14 @@ class Setting:
         """Reads and checks the environment. Raises `Unusable` with one line."""
         host = os.environ.get("MILLRACE_BIND", "127.0.0.1")
         port = _port(os.environ.get("PORT") or "8000")
-        _must_be_free(host, port)
         demo = os.environ.get("MILLRACE_DEMO", "1")
         if demo not in ("0", "1"):
             raise Unusable(f"MILLRACE_DEMO: found {demo}, expected 0 or 1")
         home = Path(os.environ.get("MILLRACE_HOME") or _ROOT / ".millrace").resolve()
-        return Setting(host, port, home, os.environ.get("REDIS_URL") or None, demo == "1", _locked(home))
+        # First the lock: an earlier run that is still being ended has the port, too.
+        lock = _locked(home)
+        _must_be_free(host, port)
+        return Setting(host, port, home, os.environ.get("REDIS_URL") or None, demo == "1", lock)
 
 
 def free_port() -> int:
@@ -71,16 +81,38 @@ def _locked(home: Path) -> IO[str]:
         lock = (home / "lock").open("a+")
     except OSError as error:
         raise Unusable(f"MILLRACE_HOME: cannot write to {home} ({error.strerror})") from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    wait_until = time.monotonic() + _ENDED_WITHIN_S
+    told = False
+    while not _took(lock):
         lock.seek(0)
-        owner = lock.read().strip() or "unknown"
-        raise Unusable(
-            f"Millrace already runs on {home} (process {owner}); stop it, "
-            "or set MILLRACE_HOME to another folder"
-        ) from None
+        owner = lock.read().strip()
+        # Its supervisor is gone, and the guard that ends the rest holds the lock until that is done.
+        is_ending = owner.isdigit() and not _lives(int(owner))
+        if not is_ending or time.monotonic() > wait_until:
+            raise Unusable(
+                f"Millrace already runs on {home} (process {owner or 'unknown'}); stop it, "
+                "or set MILLRACE_HOME to another folder"
+            )
+        if not told:
+            say("cleanup", f"waiting until all that process {owner} left behind has ended")
+            told = True
+        time.sleep(_LOOK_S)
     lock.truncate(0)
     lock.write(f"{os.getpid()}\n")
     lock.flush()
     return lock
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _took(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

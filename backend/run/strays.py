@@ -1,4 +1,4 @@
-"""Finds every process that belongs to a run, also those that left its process tree.
+"""Finds and ends every process that belongs to a run, also those that left its process tree.
 
 The streaming job leads a session of its own so that it survives the worker that launched it.
 All that belongs to one MILLRACE_HOME has that in its environment, which children inherit.
@@ -8,13 +8,21 @@ from __future__ import annotations
 
 import itertools
 import os
+import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
 
+from backend.run.parts import NEVER
+
+MARK = "MILLRACE_RUN_OF"
+"""The variable. Not MILLRACE_HOME: that one a person may have exported for other commands too."""
 END_S = 20.0
 """A job finishes its running batch within this time, or is killed."""
+_PART_END_S = 5.0
+_LOOK_S = 0.2
 
 
 def belonging_to(home: Path) -> list[psutil.Process]:
@@ -25,40 +33,82 @@ def belonging_to(home: Path) -> list[psutil.Process]:
         if process.pid in own:
             continue
         try:
-            if process.environ().get("MILLRACE_RUN_OF") == str(home):
+            if process.environ().get(MARK) == str(home):
                 found.append(process)
         except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
             continue
     return found
 
 
-def end_jobs(home: Path) -> None:
+def end_in_order(home: Path, hurry: threading.Event) -> int:
+    """Ends whatever there is, as the supervisor would: what starts jobs, then jobs, then the rest with
+    Redis, to which a job says its last words. Returns how many processes there were."""
+    found = belonging_to(home)
+    leaders = {process.pid for process in found if _is_job(process)}
+    _end([p for p in found if _session(p) not in leaders and _name(p) != "redis-server"], hurry)
+    end_jobs(home, hurry)
+    left = belonging_to(home)
+    _end(left, hurry)
+    return len({process.pid for process in (*found, *left)})
+
+
+def end_jobs(home: Path, hurry: threading.Event = NEVER) -> None:
     """Lets streaming jobs end by themselves: their leaders are asked, and waited for."""
     leaders = [p for p in belonging_to(home) if _is_job(p)]
     _ask(leaders)
-    psutil.wait_procs(leaders, timeout=END_S)
+    _wait(leaders, END_S, hurry)
 
 
-def end_all(home: Path) -> int:
+def end_all(home: Path, hurry: threading.Event = NEVER) -> int:
     """Ends whatever is left; returns how many processes there were."""
     left = belonging_to(home)
-    _ask(left)
-    _, stubborn = psutil.wait_procs(left, timeout=5.0)
+    _end(left, hurry)
+    return len(left)
+
+
+def _end(processes: Sequence[psutil.Process], hurry: threading.Event) -> None:
+    _ask(processes)
+    stubborn = _wait(processes, _PART_END_S, hurry)
     for process in stubborn:
         try:
             process.kill()
         except psutil.NoSuchProcess:
             continue
-    psutil.wait_procs(stubborn, timeout=5.0)
-    return len(left)
+    psutil.wait_procs(stubborn, timeout=_PART_END_S)
+
+
+def _wait(
+    processes: Sequence[psutil.Process], seconds: float, hurry: threading.Event
+) -> Sequence[psutil.Process]:
+    """Those that still live after a while, or when somebody is in a hurry."""
+    give_up_at = time.monotonic() + seconds
+    while processes and not hurry.is_set() and time.monotonic() < give_up_at:
+        _, processes = psutil.wait_procs(processes, timeout=_LOOK_S)
+    return processes
 
 
 def _ask(processes: Sequence[psutil.Process]) -> None:
     for process in processes:
         try:
             process.terminate()
+            # One that is stopped hears nothing before it goes on.
+            process.resume()
         except psutil.NoSuchProcess:
             continue
+
+
+def _session(process: psutil.Process) -> int | None:
+    try:
+        return os.getsid(process.pid)
+    except (ProcessLookupError, PermissionError):
+        return None
+
+
+def _name(process: psutil.Process) -> str:
+    try:
+        return process.name()
+    except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+        return ""
 
 
 def _is_job(process: psutil.Process) -> bool:

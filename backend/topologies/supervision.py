@@ -17,7 +17,7 @@ from django.db import transaction
 from backend.bus import connection, send_control, send_event
 from backend.live.actions import consume
 from backend.live.state import LiveState
-from backend.topologies import process
+from backend.topologies import attention, process
 from backend.topologies.models import ENDED, Desired, Plan, Run, RunState, Topology
 from backend.topologies.status import deployment_state
 from backend.topologies.waiting import waiting_since
@@ -130,6 +130,8 @@ def _silence(run: Run, now: datetime) -> str | None:
         )
     # While Redis was away nobody could be heard; a job gets the same time again once it is back.
     if connection().info("server")["uptime_in_seconds"] <= 2 * limit.total_seconds():
+        return None
+    if attention.was_away(now, limit):
         return None
     return f"no heartbeat for {(now - heard).total_seconds():.0f} s"
 

@@ -8,10 +8,11 @@ from typing import Any
 from celery import shared_task
 from celery.signals import worker_ready
 from celery.utils.log import get_task_logger
+from django.conf import settings
 from django.db.models import F
 from django.utils import timezone
 
-from backend.topologies import planning, reoptimization, supervision, suspension
+from backend.topologies import attention, planning, reoptimization, supervision, suspension
 from backend.topologies.models import Desired, Topology
 
 log = get_task_logger(__name__)
@@ -74,6 +75,7 @@ def _look_after(topology_id: int) -> None:
 def supervise() -> None:
     """Look after every topology; a fault of one does not keep the others waiting."""
     now = timezone.now()
+    attention.note(now, timedelta(seconds=settings.MILLRACE_HEARTBEAT_SECONDS))
     first: Exception | None = None
     for topology_id in Topology.objects.values_list("pk", flat=True):
         try:

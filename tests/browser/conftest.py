@@ -15,11 +15,14 @@ from pathlib import Path
 
 import psutil
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from backend.run.setting import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
+PATIENCE_MS = 120_000
+"""For everything that a test waits for and that asks nothing of Spark: no test is about speed."""
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class RunningProduct:
         """Ctrl-C; returns the exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGINT)
-        return self.process.wait(timeout=90)
+        return self.process.wait(timeout=600)
 
     def processes(self) -> list[psutil.Process]:
         """All that was started for it and still lives."""
@@ -107,6 +110,7 @@ def signed_in(browser: Browser, url: str, account: str, password: str) -> Iterat
             complaints.append(f"{message.text} ({message.location.get('url')})")
 
     opened = browser.new_page(base_url=url, viewport={"width": 1280, "height": 900})
+    opened.set_default_timeout(PATIENCE_MS)
     opened.on("console", listen)
     opened.on("pageerror", lambda error: complaints.append(str(error)))
     opened.goto("/")

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.bench.pages.site import NAME, Site, site
+from tests.browser.conftest import PATIENCE_MS
 from tests.browser.test_story import SLOW_MS
 
 WATCH = """() => {
@@ -38,6 +39,7 @@ def large_page(browser: Browser, large: Site) -> Iterator[Page]:
     context.add_cookies(
         [{"name": name, "value": value, "url": large.url} for name, value in large.cookies.items()]
     )
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     page.goto(f"/topologies/{NAME}/")
     expect(page.locator("svg.forest .node").first).to_be_visible(timeout=SLOW_MS)

@@ -38,8 +38,19 @@ class HealthCheck(Part):
     disable: bool = False
 
 
+class Limits(Part):
+    cpus: str
+    memory: str
+    pids: int
+
+
+class Resources(Part):
+    limits: Limits
+
+
 class Deploy(Part):
-    replicas: int
+    resources: Resources
+    replicas: int = 1
 
 
 class Service(Part):
@@ -57,16 +68,26 @@ class Service(Part):
     ports: list[str] = []
     volumes: list[str] = []
     tmpfs: list[str] = []
-    read_only: bool = False
+    read_only: bool
+    shm_size: str | None = None
     stop_grace_period: str | None = None
     networks: list[str]
     depends_on: dict[str, Dependency] = {}
     healthcheck: HealthCheck | None = None
-    deploy: Deploy | None = None
+    deploy: Deploy
+
+
+class Subnet(Part):
+    subnet: str
+
+
+class Addresses(Part):
+    config: list[Subnet]
 
 
 class Network(Part):
     internal: bool = False
+    ipam: Addresses | None = None
 
 
 class Compose(BaseModel):

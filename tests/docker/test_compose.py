@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import ipaddress
 import itertools
 import re
 import shutil
@@ -17,7 +18,27 @@ from tests.docker.compose import FOLDER, ROOT, Service
 
 DOCUMENT = compose.load()
 SERVICES = sorted(DOCUMENT.services.items())
-PINNED = re.compile(r"[a-z0-9./-]+:v?\d+\.\d+(\.\d+)?(-[a-z0-9.-]+)?")
+PINNED = re.compile(r"[a-z0-9./-]+:v?\d+\.\d+(\.\d+)?(-[a-z0-9.-]+)?(@sha256:[0-9a-f]{64})?")
+NETWORKS = {
+    "proxy": {"outside", "front"},
+    "web": {"front", "inside"},
+    "worker": {"inside", "egress"},
+}
+"""Of the services that are on more than the inside network: who may talk to whom."""
+WRITTEN = {
+    "proxy": {"/data", "/config", "/tmp"},
+    "migrate": {"/data", "/tmp"},
+    "web": {"/data", "/tmp"},
+    "worker": {"/data", "/tmp", "/metrics", "/scratch"},
+    "beat": {"/data", "/tmp"},
+    "redis": {"/data", "/tmp"},
+    "postgres": {"/var/lib/postgresql/data", "/var/run/postgresql", "/tmp"},
+    "spark-master": {"/tmp"},
+    "spark-worker": {"/data", "/tmp", "/scratch"},
+    "kafka": {"/var/lib/kafka/data", "/opt/kafka/config", "/opt/kafka/logs", "/tmp"},
+}
+"""Where each may write; everything else is read-only."""
+BYTES = {"m": 1 << 20, "g": 1 << 30}
 DOCKERFILE = (FOLDER / "Dockerfile").read_text()
 
 
@@ -51,10 +72,69 @@ def test_all_of_the_design_is_there() -> None:
 def test_a_service_is_hardened_and_pinned(name: str, service: Service) -> None:
     assert service.cap_drop == ["ALL"]
     assert service.security_opt == ["no-new-privileges:true"]
+    assert service.cap_add == (["NET_BIND_SERVICE"] if name == "proxy" else [])
+    assert service.init
+    assert service.read_only
     assert service.build is not None or PINNED.fullmatch(service.image), service.image
     assert bool(service.ports) == (name == "proxy"), "only the proxy is reached from outside"
-    assert set(service.networks) <= set(DOCUMENT.networks)
-    assert DOCUMENT.networks["inside"].internal
+    assert set(service.networks) == NETWORKS.get(name, {"inside"})
+
+
+def test_networks_lead_out_where_they_should_only() -> None:
+    assert {name: network.internal for name, network in DOCUMENT.networks.items()} == {
+        "outside": False, "front": True, "inside": True, "egress": False,
+    }  # fmt: skip
+    beside = {name: {n for n, s in SERVICES if name in s.networks} for name in DOCUMENT.networks}
+    assert beside["outside"] == {"proxy"}, "the only service that is reached from outside"
+    assert beside["front"] == {"proxy", "web"}, "whoever is there says where a request comes from"
+    assert beside["egress"] == {"worker"}, "the only service that sends messages"
+
+
+@pytest.mark.parametrize(("name", "service"), SERVICES)
+def test_a_service_takes_a_bounded_part_of_the_machine(name: str, service: Service) -> None:
+    variables = compose.example() | {"REDIS_PASSWORD": "given"}
+    limits = service.deploy.resources.limits
+
+    def size(text: str) -> int:
+        number, unit = re.fullmatch(r"(\d+)([mg])b?", compose.expanded(text, variables)).groups()  # type: ignore[union-attr]
+        return int(number) * BYTES[unit]
+
+    memory = size(limits.memory)
+    assert 0 < float(compose.expanded(limits.cpus, variables)) <= 4
+    assert 1 << 28 <= memory <= 16 << 30
+    assert 64 <= limits.pids <= 4096
+    if service.shm_size is not None:
+        # It is counted as memory of the service.
+        assert size(service.shm_size) <= memory / 4
+    # What Java's or Redis' own bound allows fits below.
+    for word in service.command or ():
+        for own in re.findall(r"--maxmemory (\S+)|^(\$\{SPARK_WORKER_MEMORY\S+)$", word):
+            assert size("".join(own)) <= memory / 2, word
+
+
+@pytest.mark.parametrize(("name", "service"), SERVICES)
+def test_a_service_writes_where_it_must_only(name: str, service: Service) -> None:
+    volumes = [volume.split(":") for volume in service.volumes]
+    writable = {parts[min(1, len(parts) - 1)] for parts in volumes if parts[-1] != "ro"}
+    assert writable | {place.split(":")[0] for place in service.tmpfs} == WRITTEN[name]
+    # What the image's account may write to is made in the image: a new volume takes its owner over.
+    anonymous = [parts[0] for parts in volumes if len(parts) == 1]
+    for place in (*anonymous, *(p for p in WRITTEN[name] if p in ("/data", "/metrics") and service.build)):
+        assert place in "".join(STAGES["base"]), place
+
+
+def test_the_proxy_says_who_asks_and_nobody_else_is_believed() -> None:
+    assert "header_up X-Forwarded-For {remote_host}" in (FOLDER / "proxy" / "Caddyfile").read_text()
+    front = DOCUMENT.networks["front"].ipam
+    assert front is not None
+    network = ipaddress.ip_network(compose.expanded(front.config[0].subnet, compose.example()))
+    assert network.is_private
+    assert network.num_addresses <= 8
+    believed = DOCUMENT.x_millrace.get("MILLRACE_TRUSTED_PROXIES")
+    if believed is None:
+        pytest.skip("this version has no setting that says whose X-Forwarded-For is believed")
+    trusted = [ipaddress.ip_network(one) for one in compose.expanded(believed, compose.example()).split(",")]
+    assert any(one.version == network.version and network.subnet_of(one) for one in trusted)
 
 
 @pytest.mark.parametrize(("name", "service"), SERVICES)
@@ -70,7 +150,9 @@ def test_what_a_service_needs_is_there(name: str, service: Service) -> None:
         if dependency.condition == "service_completed_successfully":
             assert needed.restart == "no"
     for volume in service.volumes:
-        source = volume.split(":")[0]
+        source, *place = volume.split(":")
+        if not place:
+            continue  # a volume of the container's own
         assert (FOLDER / source).exists() if source.startswith(".") else source in DOCUMENT.volumes
     if service.build is not None:
         assert (FOLDER / service.build.context).resolve() == ROOT
@@ -98,7 +180,8 @@ def test_every_setting_is_one_that_the_product_reads() -> None:
     readers = (ROOT / "backend" / "settings.py", ROOT / "jobs" / "__main__.py")
     settings = "".join(reader.read_text() for reader in readers)
     # Read by dj-database-url, Spark and prometheus-client.
-    elsewhere = {"DATABASE_URL", "SPARK_LOCAL_HOSTNAME", "PROMETHEUS_MULTIPROC_DIR"}
+    elsewhere = {"DATABASE_URL", "PROMETHEUS_MULTIPROC_DIR", "SPARK_LOCAL_HOSTNAME", "SPARK_LOCAL_DIRS"}
+    elsewhere |= {"PYSPARK_SUBMIT_ARGS"}
     for name in ("web", "worker", "beat", "migrate"):
         for variable in DOCUMENT.services[name].environment:
             assert variable in elsewhere or f'"{variable}"' in settings, (name, variable)

@@ -13,10 +13,14 @@ from pathlib import Path
 
 import psutil
 
-from tests.soak.product import KILLED, TERMINATED, Product
+from tests.soak.product import KILLED, STOPPED, TERMINATED, Product
 from tests.soak.watching import CommitWatch
 
-KINDS = ("driver", "java", "python worker", "celery worker", "web", "redis killed", "redis restarted")
+KINDS = (
+    *("driver", "java", "python worker", "celery worker", "beat", "web"),
+    *("redis killed", "redis restarted", "redis stopped"),
+)
+_REDIS_STOPPED_S = (5.0, 20.0)
 CAUGHT_UP_S = 3.0
 """The lag below which a topology has caught up: the newest tuple waited for at most so long."""
 RECOVERED_WITHIN_S = 600.0
@@ -56,9 +60,11 @@ class Faults(threading.Thread):
             self._java,
             self._python_worker,
             lambda: self._service("worker"),
+            lambda: self._service("beat"),
             lambda: self._service("web"),
             lambda: self._redis(KILLED),
             lambda: self._redis(TERMINATED),
+            lambda: self._redis(STOPPED),
         )
         self._kinds: Mapping[str, Callable[[], None]] = dict(zip(KINDS, break_it, strict=True))
         self.done: list[Fault] = []
@@ -141,13 +147,17 @@ class Faults(threading.Thread):
             self._chance.choice(sorted(workers, key=lambda process: process.pid)).kill()
 
     def _service(self, name: str) -> None:
+        if not self._product.is_ready(name):
+            raise NotNow
         self._product.kill(name)
         deadline = time.monotonic() + RECOVERED_WITHIN_S
         while time.monotonic() < min(deadline, self._give_up_at) and not self._product.is_ready(name):
             time.sleep(0.1)
 
     def _redis(self, number: int) -> None:
-        self._product.take_redis_away(number, self._chance.uniform(0.5, 4.0))
+        if not self._product.is_ready("redis"):
+            raise NotNow
+        self._product.interrupt_redis(number, self._chance.uniform(*_REDIS_STOPPED_S))
 
     def _job(self) -> psutil.Process:
         job = self._product.job()

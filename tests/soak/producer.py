@@ -190,6 +190,11 @@ def _write(
             return
         except (redis.ConnectionError, redis.TimeoutError):
             entries = _behind(_newest(client, key), entries)
+        except redis.ResponseError as error:
+            # What was sent to a Redis that was only stopped arrives after all, also in the meantime.
+            if "equal or smaller" not in str(error):
+                raise
+            entries = _behind(_newest(client, key), entries)
 
 
 def _behind(

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { openFeed, type Connection } from "./feed";
 import type { BatchCompleted, Snapshot } from "./messages";
+import { paced } from "./paced";
 import { remember } from "./recent";
 
 export interface Live {
@@ -15,12 +16,21 @@ export interface Live {
 export function useFeed(topology: string): Live {
   const [live, setLive] = useState<Live>({ snapshot: null, recent: [], connection: { kind: "connecting" }, heardAt: null });
   useEffect(() => {
+    let known: Live = { snapshot: null, recent: [], connection: { kind: "connecting" }, heardAt: null };
+    const screen = paced(setLive);
+    const learn = (news: Partial<Live>): void => {
+      known = { ...known, ...news };
+      screen.push(known);
+    };
     const feed = openFeed(
       topology,
-      (snapshot) => setLive((before) => ({ ...before, snapshot, recent: remember(before.recent, snapshot.batch), heardAt: Date.now() })),
-      (connection) => setLive((before) => ({ ...before, connection })),
+      (snapshot) => learn({ snapshot, recent: remember(known.recent, snapshot.batch), heardAt: Date.now() }),
+      (connection) => learn({ connection }),
     );
-    return () => feed.close();
+    return () => {
+      feed.close();
+      screen.end();
+    };
   }, [topology]);
   return live;
 }

@@ -33,8 +33,8 @@ export function PhysicalView({ graph, live, colour }: Props): JSX.Element {
   const [wanted, setWanted] = useState(false);
   const tooMany = boxes.boxes.length > BOXES_MOST && !wanted;
   useEffect(() => {
-    setPlaced(null);
     setProblem(null);
+    // What was laid out before stays in view, and in hand, until the next is there.
     if (tooMany) return undefined;
     let newest = true;
     layoutBoxes(boxes).then(
@@ -49,7 +49,7 @@ export function PhysicalView({ graph, live, colour }: Props): JSX.Element {
   const rates = useMemo(() => knownRates(live.recent, live.snapshot?.history ?? [], statistics), [live.recent, statistics]);
   const batch = live.snapshot?.batch ?? null;
   const data = useMemo((): PhysicalGraphData | null => {
-    if (placed === null) return null;
+    if (placed === null || tooMany) return null;
     return {
       placed,
       colour,
@@ -61,7 +61,7 @@ export function PhysicalView({ graph, live, colour }: Props): JSX.Element {
       selected,
       onSelect: (id) => setSelected((before) => (before === id ? null : id)),
     };
-  }, [placed, colour, rates, batch, selected]);
+  }, [placed, tooMany, colour, rates, batch, selected]);
   return (
     <div class="trees">
       <div class="trees-main">

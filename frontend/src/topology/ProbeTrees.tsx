@@ -9,6 +9,7 @@ import { count, rate } from "../format/quantities";
 import type { BatchCompleted, EpochCompleted } from "../live/messages";
 import { knownRates, type EdgeRate } from "../live/recent";
 import type { Live } from "../live/useFeed";
+import { everyTree, isFolded, UNCHOSEN, withTree } from "../plan/folding";
 import { conditionsOf, focusedKeys, forestOf, nodesOf, pruned, type Focus, type ForestNode } from "../plan/forest";
 import { layoutForest, type PlacedNode } from "../plan/forestLayout";
 import { shadeColour, SHADES, shadingOf, type Shade } from "../plan/shade";
@@ -41,7 +42,9 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
   const forest = useMemo(() => forestOf(graph), [graph]);
   const nodes = useMemo(() => new Map(nodesOf(forest).map((node) => [node.key, node])), [forest]);
   const estimates = useMemo(() => new Map(graph.estimates.map((estimate) => [estimate.id, estimate])), [graph]);
-  const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
+  const [folding, setFolding] = useState(UNCHOSEN);
+  const large = nodes.size > FOLD_ABOVE;
+  const folded = useMemo((): ReadonlySet<string> => new Set(forest.roots.map((root) => root.key).filter((key) => isFolded(folding, key, large))), [forest, folding, large]);
   const [selected, setSelected] = useState<string | null>(hashKey);
   const [hovered, setHovered] = useState<string | null>(null);
   const [asked, setQuery] = useAddress("query");
@@ -51,7 +54,6 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
   const [sought, setSought] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
   const chart = useRef<ProbeForestChart | null>(null);
-  useEffect(() => setFolded(new Set(nodes.size > FOLD_ABOVE ? forest.roots.map((root) => root.key) : [])), [forest]);
   useEffect(() => {
     const onHash = (): void => setSelected(hashKey());
     window.addEventListener("hashchange", onHash);
@@ -67,7 +69,7 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
   const shown = hovered ?? (selected !== null && nodes.has(selected) ? selected : null);
 
   const select = (key: string): void => {
-    if (folded.has(key)) setFolded(new Set([...folded].filter((other) => other !== key)));
+    if (folded.has(key)) setFolding((before) => withTree(before, key, false));
     const next = key === selected ? null : key;
     setSelected(next);
     window.history.replaceState(null, "", next === null ? `${window.location.pathname}${window.location.search}` : `#${encodeURIComponent(next)}`);
@@ -81,7 +83,7 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
     return { query: null, store: selectedStore };
   }, [query, shown, hovered, selectedStore, nodes]);
 
-  const toggle = (key: string): void => setFolded(folded.has(key) ? new Set([...folded].filter((other) => other !== key)) : new Set([...folded, key]));
+  const toggle = (key: string): void => setFolding((before) => withTree(before, key, !isFolded(before, key, large)));
 
   const shading = useMemo(() => shadingOf(shade, forest, graph, batch, flow), [shade, forest, graph, batch, rates]);
   const found = useMemo(() => {
@@ -90,7 +92,7 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
   }, [sought, nodes]);
   // A large plan shows only the trees that are asked for, opened as long as that stays readable.
   const placed = useMemo(() => {
-    const wanted = nodes.size <= FOLD_ABOVE ? null : found !== null ? new Set(found) : query !== null ? focusedKeys(forest, { query, store: null }) : null;
+    const wanted = !large ? null : found !== null ? new Set(found) : query !== null ? focusedKeys(forest, { query, store: null }) : null;
     if (wanted === null) return layoutForest(forest, folded);
     const trees = pruned(forest, wanted);
     return layoutForest(trees, nodesOf(trees).length > FOLD_ABOVE ? new Set(trees.roots.map((root) => root.key)) : new Set());
@@ -169,7 +171,7 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
               <option value="query">sharing</option>
             </select>
           </label>
-          <button type="button" class="button small" title="Every tree as one row, or all of them open" onClick={() => setFolded(folded.size === 0 ? new Set(forest.roots.map((root) => root.key)) : new Set())}>{folded.size === 0 ? "Fold" : "Unfold"}</button>
+          <button type="button" class="button small" title="Every tree as one row, or all of them open" onClick={() => setFolding(everyTree(folded.size === 0))}>{folded.size === 0 ? "Fold" : "Unfold"}</button>
           <button type="button" class="button small" title="Save the picture as SVG" onClick={() => save("svg")}>SVG</button>
           <button type="button" class="button small" title="Save the picture as PNG" onClick={() => save("png")}>PNG</button>
           <button type="button" class="button small" aria-label="Zoom in" onClick={() => chart.current?.zoomBy(1.25)}>+</button>

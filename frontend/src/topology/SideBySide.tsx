@@ -5,6 +5,7 @@ import { ChartHost } from "../charts/ChartHost";
 import { createProbeForest, type ProbeForestChart, type ProbeForestData } from "../charts/probeForest";
 import type { StreamColour } from "../colour/streams";
 import { count, percent, rate } from "../format/quantities";
+import { isFolded, UNCHOSEN, withTree } from "../plan/folding";
 import { focusedKeys, forestOf, nodesOf } from "../plan/forest";
 import { layoutForest } from "../plan/forestLayout";
 import { parseGraph, type PhysicalGraph } from "../plan/physicalGraph";
@@ -53,7 +54,7 @@ interface PictureProps {
 
 function PlanPicture({ title, size, graph, colour, query, onQuery }: PictureProps): JSX.Element {
   const chart = useRef<ProbeForestChart | null>(null);
-  const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
+  const [folding, setFolding] = useState(UNCHOSEN);
   const [selected, setSelected] = useState<string | null>(null);
   // Alone, every query keeps its streams for itself; sources that only do that are counted above, not drawn.
   const forest = useMemo(() => {
@@ -62,7 +63,7 @@ function PlanPicture({ title, size, graph, colour, query, onQuery }: PictureProp
   }, [graph]);
   const names = useMemo(() => new Map(nodesOf(forest).flatMap((node) => (node.kind === "query" ? [[node.key, node.label] as const] : []))), [forest]);
   const estimates = useMemo(() => new Map(graph.estimates.map((estimate) => [estimate.id, estimate.tuples_per_second])), [graph]);
-  const placed = useMemo(() => layoutForest(forest, folded), [forest, folded]);
+  const placed = useMemo(() => layoutForest(forest, new Set(forest.roots.map((root) => root.key).filter((key) => isFolded(folding, key, false)))), [forest, folding]);
   const data = useMemo((): ProbeForestData => {
     const estimate = (edge: string | undefined): number | null => (edge === undefined ? null : (estimates.get(edge) ?? null));
     return {
@@ -79,9 +80,9 @@ function PlanPicture({ title, size, graph, colour, query, onQuery }: PictureProp
       added: new Set(),
       onHover: (key) => onQuery(key === null ? null : (names.get(key) ?? null)),
       onSelect: (key) => setSelected(key === selected ? null : key),
-      onFold: (key) => setFolded(folded.has(key) ? new Set([...folded].filter((other) => other !== key)) : new Set([...folded, key])),
+      onFold: (key) => setFolding((before) => withTree(before, key, !isFolded(before, key, false))),
     };
-  }, [placed, colour, estimates, query, selected, folded, names]);
+  }, [placed, colour, estimates, query, selected, names]);
   return (
     <section aria-label={title}>
       <div class="toolbar">

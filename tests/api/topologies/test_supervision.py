@@ -6,7 +6,8 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from time import sleep
 from typing import Protocol
 
 import psutil
@@ -18,7 +19,7 @@ from django.test import Client
 
 from backend.catalog.actions import create_query
 from backend.catalog.models import Query
-from backend.topologies import actions, planning, process, supervision
+from backend.topologies import actions, attention, planning, process, supervision
 from backend.topologies.models import Run, RunState, Topology, TopologyQuery
 from backend.topologies.status import active_revision, deployment_state, query_status, topology_state
 
@@ -144,6 +145,40 @@ def test_a_silent_job_is_ended_and_restarted(supervised: Supervised, job: Job, s
     assert "no heartbeat for" in supervised.run.error
     assert run.pid is not None
     assert process.is_alive(run) is False
+
+
+def test_a_job_is_not_ended_because_redis_was_stopped(
+    supervised: Supervised, job: Job, settings: object
+) -> None:
+    """SIGSTOP of Redis: nobody hears anything, and what says so is not that Redis is young."""
+    job("silent")
+    supervised.look()
+    supervised.hear("job_started")
+    supervised.look(1)
+    settings.MILLRACE_HEARTBEAT_SECONDS = 0.4  # type: ignore[attr-defined]
+    limit = timedelta(seconds=0.4)
+    while supervision.connection().info("server")["uptime_in_seconds"] <= 1:
+        sleep(0.1)
+    attention.note(supervised.now, limit)
+    attention.note(supervised.now + limit / 2, limit)
+    # Back after a minute: whoever looks first, jobs have had no time to be heard.
+    assert topology_state(supervised.look(60)) == "running"
+    attention.note(supervised.now, limit)
+    assert topology_state(supervised.look(0.3)) == "running"
+    attention.note(supervised.now, limit)
+    assert topology_state(supervised.look(0.2)) == "failed"
+    assert "no heartbeat for" in supervised.run.error
+
+
+def test_a_silent_job_is_found_where_every_round_takes_long(redis_url: str, settings: object) -> None:
+    settings.REDIS_URL = redis_url  # type: ignore[attr-defined]
+    limit, now = timedelta(seconds=10), datetime(2026, 1, 1, tzinfo=UTC)
+    excused = []
+    for _ in range(6):
+        now += timedelta(seconds=11)
+        attention.note(now, limit)
+        excused.append(attention.was_away(now, limit))
+    assert excused == [True, False] * 3
 
 
 def test_a_stop_is_said_and_heard(supervised: Supervised, operator: User) -> None:

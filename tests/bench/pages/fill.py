@@ -1,10 +1,12 @@
-"""`python -m tests.bench.pages.fill NAME RUN < GRAPH`: an account and a running topology into the database.
+"""`python -m tests.bench.pages.fill NAME RUN < GRAPHS`: an operator and a running topology into the database.
 
-Prints the account's session. A process of its own, because a test's process has another database.
+The graphs are its plans, one JSON document per line; the first one, NAME.1, runs. Prints the operator's session.
+A process of its own, because a test's process has another database.
 """
 
 from __future__ import annotations
 
+import secrets
 import sys
 
 import django
@@ -12,35 +14,39 @@ import django
 
 def main() -> None:
     django.setup()
-    from django.contrib.auth.models import User
     from django.test import Client
 
+    from backend.accounts.actions import create_operator
     from backend.topologies.actions import create_topology
     from backend.topologies.models import Desired, Plan, Run, RunState, Topology
 
     name, run_id = sys.argv[1:]
     topology = create_topology(name)
-    plan = Plan.objects.create(
-        topology=topology,
-        plan_id=f"{name}.1",
-        revision=1,
-        graph=sys.stdin.read(),
-        text="made for the pages",
-        method="greedy",
-        status="feasible",
-        probe=1.0,
-        storage=1.0,
-        latency=0.0,
-        individual_cost=2.0,
-        build_seconds=0.0,
-        solve_seconds=0.0,
-    )
+    plans = [
+        Plan.objects.create(
+            topology=topology,
+            plan_id=f"{name}.{number}",
+            revision=number,
+            graph=graph,
+            text="made for the pages",
+            method="greedy",
+            status="feasible",
+            probe=1.0,
+            storage=1.0,
+            latency=0.0,
+            individual_cost=2.0,
+            build_seconds=0.0,
+            solve_seconds=0.0,
+        )
+        for number, graph in enumerate(sys.stdin, 1)
+    ]
+    plan = plans[0]
     run = Run.objects.create(id=run_id, topology=topology, state=RunState.RUNNING, plan=plan)
     Topology.objects.filter(name=name).update(
         desired=Desired.RUNNING, plan=plan, active_plan=plan, current_run=run, planned_revision=1, revision=1
     )
     client = Client()
-    client.force_login(User.objects.create_user("bench"))
+    client.force_login(create_operator("bench", secrets.token_urlsafe(16)))
     sys.stdout.write(str(client.cookies["sessionid"].value))
 
 

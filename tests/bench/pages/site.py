@@ -3,6 +3,7 @@ computes: its plan is a real one, its events are written by the benchmark as the
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -19,10 +20,12 @@ import redis
 from backend.run.product import web_command
 from backend.run.setting import free_port
 from jobs.protocol import (
+    AnyEvent,
     BatchCompleted,
     EdgeMetrics,
     Heartbeat,
     JobStarted,
+    PlanSwitched,
     QueryMetrics,
     StoreMetrics,
     StreamMetrics,
@@ -70,34 +73,64 @@ def large_graph() -> PhysicalGraph:
     return plan(queries, catalog, rates, "greedy", Options(), "everything", tasks=TASKS).graph
 
 
+def small_graph(queries: int = 6) -> PhysicalGraph:
+    """Three-way queries around five streams: a plan that is drawn whole, with one button per query."""
+    kind = ColumnType.BIGINT
+    columns = (("at", ColumnType.TIMESTAMP), *((name, kind) for name in "ab"))
+    names = [f"s{number}" for number in range(5)]
+    catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in names)
+    parsed = []
+    for number in range(queries):
+        one, two, three = (names[(number + step) % len(names)] for step in range(3))
+        text = (
+            f"SELECT {one}.a, {three}.b FROM {one} [RANGE 1 MINUTE], {two} [RANGE 1 MINUTE], "
+            f"{three} [RANGE 1 MINUTE] WHERE {one}.a = {two}.a AND {two}.a = {three}.b"
+        )
+        parsed.append(parse_query(text, f"query{number}", catalog))
+    rates = FixedStatistics(dict.fromkeys(names, 10.0))
+    return plan(parsed, catalog, rates, "greedy", Options(), "everything", tasks=TASKS).graph
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     url: str
     cookies: dict[str, str]
-    graph: PhysicalGraph
+    graphs: tuple[PhysicalGraph, ...]
+    """The topology's plans; NAME.1 is the first one."""
     events: redis.Redis
     web: subprocess.Popen[bytes]
 
-    def batch(self, number: int) -> BatchCompleted:
-        """A batch of all 300 stores, with other numbers than the last one."""
-        return _batch(self.graph, number)
+    @property
+    def graph(self) -> PhysicalGraph:
+        return self.graphs[0]
+
+    def batch(self, number: int, plan: int = 1) -> BatchCompleted:
+        """A batch of all stores, with other numbers than the last one."""
+        return _batch(self.graphs[plan - 1], number, plan)
 
     def heartbeat(self, batch: int) -> Heartbeat:
         return Heartbeat(run=RUN, at=datetime.now(UTC), state="running", batch=batch)
 
-    def send(self, message: BatchCompleted | Heartbeat) -> str:
+    def send(self, message: AnyEvent) -> str:
         """Writes it as the job does; returns its id."""
         written: str = self.events.xadd(events_key(NAME), {"message": message.model_dump_json()}, maxlen=1000)
         return written
 
-    def tell(self, batch: int) -> None:
-        self.send(self.batch(batch))
+    def tell(self, batch: int, plan: int = 1) -> None:
+        self.send(self.batch(batch, plan))
+
+    def switch(self, plan: int, batch: int) -> None:
+        """Goes over to another plan, as the job says it."""
+        now = datetime.now(UTC)
+        self.send(
+            PlanSwitched(run=RUN, at=now, plan_id=f"{NAME}.{plan}", epoch=plan, batch=batch, cause="rates")
+        )
 
 
 @contextmanager
-def site(home: Path) -> Iterator[Site]:
-    """The server, for as long as the block lasts."""
-    graph = large_graph()
+def site(home: Path, *given: PhysicalGraph) -> Iterator[Site]:
+    """The server, for as long as the block lasts; with the large topology if no plan is given."""
+    graphs = given or (large_graph(),)
     store = home / "redis"
     store.mkdir()
     server = RedisServer(store)
@@ -129,12 +162,13 @@ def site(home: Path) -> Iterator[Site]:
     )
     client: redis.Redis = redis.Redis(port=server.port, decode_responses=True)
     try:
-        cookie = python("-m", "tests.bench.pages.fill", NAME, RUN, given=graph.to_json()).strip()
+        plans = "".join(json.dumps(json.loads(graph.to_json())) + "\n" for graph in graphs)
+        cookie = python("-m", "tests.bench.pages.fill", NAME, RUN, given=plans).strip()
         started = JobStarted(run=RUN, at=datetime.now(UTC), pid=1, host="bench", plan_id=f"{NAME}.1", batch=0)
         client.xadd(events_key(NAME), {"message": started.model_dump_json()})
         url = f"http://127.0.0.1:{port}"
         _wait(f"{url}/healthz")
-        made = Site(url, {"sessionid": cookie}, graph, client, web)
+        made = Site(url, {"sessionid": cookie}, graphs, client, web)
         made.tell(0)
         yield made
     finally:
@@ -144,7 +178,7 @@ def site(home: Path) -> Iterator[Site]:
         server.stop()
 
 
-def _batch(graph: PhysicalGraph, number: int) -> BatchCompleted:
+def _batch(graph: PhysicalGraph, number: int, plan: int) -> BatchCompleted:
     now = datetime.now(UTC)
 
     def moved(position: int, least: int) -> int:
@@ -154,8 +188,8 @@ def _batch(graph: PhysicalGraph, number: int) -> BatchCompleted:
         run=RUN,
         at=now,
         batch=number,
-        epoch=1,
-        plan_id=f"{NAME}.1",
+        epoch=plan,
+        plan_id=f"{NAME}.{plan}",
         seconds=0.5,
         tuples_in=moved(0, 5000),
         backlog=0,
@@ -192,7 +226,7 @@ def _batch(graph: PhysicalGraph, number: int) -> BatchCompleted:
 
 
 def _wait(url: str) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while True:
         try:
             with urllib.request.urlopen(url, timeout=5):

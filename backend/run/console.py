@@ -1,0 +1,22 @@
+"""What the supervisor says: one plain line per event, of which part it is and what happened to it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+_LOCK = threading.Lock()
+
+
+def say(part: str, what: str) -> None:
+    """Writes one line. A console that is gone (a closed terminal, a pipe that nobody reads) is nobody to
+    tell, and no reason to end."""
+    with _LOCK:
+        try:
+            sys.stdout.write(f"{part:<10} {what}".rstrip() + "\n")
+            sys.stdout.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
+            os.close(nowhere)
