@@ -17,7 +17,8 @@ from backend.catalog.models import Query, QueryVersion, Tag, VersionInput, Versi
 from backend.errors import Conflict, Forbidden, InputErrors
 from backend.streams.actions import team_to_give
 from backend.streams.models import Stream
-from jobs.protocol import results_key
+from backend.topologies.models import Topology
+from jobs.protocol import appended_key, results_key
 
 
 def create_query(
@@ -126,10 +127,9 @@ def delete_query(account: AbstractBaseUser, record: Query) -> None:
 
 def _forget_results(name: str) -> None:
     """Delete what Redis keeps of a query's results for pages that watch."""
-    tail = results_key("*", name)
-    keys = [key for kept in (tail, f"{tail}:last") for key in connection().scan_iter(match=kept, count=1000)]
-    if keys:
-        connection().delete(*keys)
+    tails = [results_key(topology, name) for topology in Topology.objects.values_list("name", flat=True)]
+    if tails:
+        connection().delete(*tails, *(appended_key(tail) for tail in tails))
 
 
 def _checked(sql: str, name: str) -> Draft:
