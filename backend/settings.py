@@ -47,6 +47,15 @@ MILLRACE_STUCK_SECONDS      a job that commits nothing while tuples wait for lon
 MILLRACE_TRIGGER_MS         trigger interval of new topologies (500)
 MILLRACE_PARALLELISM        tasks of the stores whose stream sets none (the processors, at most 4)
 MILLRACE_MOST_QUERIES       queries that one topology is given before another one is begun (200)
+MILLRACE_QUOTA_TOPOLOGIES   topologies that may answer queries of one account's making (5); operators, whom no
+                            quota holds, set others for an account or a team in the admin
+MILLRACE_QUOTA_STREAMS      streams that one account may have (200)
+MILLRACE_QUOTA_QUERIES      queries that one account may have made (500)
+MILLRACE_QUOTA_VERSIONS     versions of one query (1000)
+MILLRACE_QUOTA_ALERTS       alerts that one account may have (100)
+MILLRACE_QUOTA_TOKENS       tokens that one account may have (100)
+MILLRACE_MAX_JOBS           topologies' jobs that run at once; another one waits for its turn (one for every
+                            2 GiB of this machine's memory, or of its control group's)
 MILLRACE_DEMO_PASSWORD      password of the demo account (millrace)
 """
 
@@ -55,11 +64,13 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import dj_database_url
+import psutil
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -75,6 +86,15 @@ def _number(name: str, default: float) -> float | str:
         return float(text) if text else default
     except ValueError:
         return text
+
+
+def _memory_bytes() -> int:
+    """The memory of this machine, or less if its control group has less."""
+    present = psutil.virtual_memory().total
+    with suppress(OSError, ValueError):
+        # "max" where there is no limit.
+        return min(present, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return present
 
 
 def _secret_key(home: Path) -> str:
@@ -111,6 +131,13 @@ MILLRACE_STUCK_SECONDS = _number("MILLRACE_STUCK_SECONDS", 300.0)
 MILLRACE_TRIGGER_MS = _number("MILLRACE_TRIGGER_MS", 500.0)
 MILLRACE_PARALLELISM = _number("MILLRACE_PARALLELISM", float(min(4, os.cpu_count() or 1)))
 MILLRACE_MOST_QUERIES = _number("MILLRACE_MOST_QUERIES", 200.0)
+MILLRACE_QUOTA_TOPOLOGIES = _number("MILLRACE_QUOTA_TOPOLOGIES", 5.0)
+MILLRACE_QUOTA_STREAMS = _number("MILLRACE_QUOTA_STREAMS", 200.0)
+MILLRACE_QUOTA_QUERIES = _number("MILLRACE_QUOTA_QUERIES", 500.0)
+MILLRACE_QUOTA_VERSIONS = _number("MILLRACE_QUOTA_VERSIONS", 1000.0)
+MILLRACE_QUOTA_ALERTS = _number("MILLRACE_QUOTA_ALERTS", 100.0)
+MILLRACE_QUOTA_TOKENS = _number("MILLRACE_QUOTA_TOKENS", 100.0)
+MILLRACE_MAX_JOBS = _number("MILLRACE_MAX_JOBS", float(max(1, _memory_bytes() // (2 << 30))))
 MILLRACE_HSTS_SECONDS = _number("MILLRACE_HSTS_SECONDS", 3600.0)
 MILLRACE_LOGIN_FAILURES = _number("MILLRACE_LOGIN_FAILURES", 10.0)
 MILLRACE_LOGIN_WAIT_SECONDS = _number("MILLRACE_LOGIN_WAIT_SECONDS", 900.0)

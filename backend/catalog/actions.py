@@ -15,6 +15,7 @@ from backend.bus import connection
 from backend.catalog.language import Draft, read_draft
 from backend.catalog.models import Query, QueryVersion, Tag, VersionInput, VersionOutput
 from backend.errors import Conflict, Forbidden, InputErrors
+from backend.quotas import Resource, claim, claim_version
 from backend.streams.actions import team_to_give
 from backend.streams.models import Stream
 from backend.topologies.models import Topology
@@ -34,6 +35,7 @@ def create_query(
     draft = _checked(sql, name)
     try:
         with transaction.atomic():
+            claim(owner, Resource.QUERIES)
             record = Query.objects.create(name=name, description=description, owner=cast(Any, owner))
             _write_tags(record, tags)
             _write_version(record, owner, sql, draft, number=1)
@@ -55,6 +57,7 @@ def add_version(account: AbstractBaseUser, record: Query, sql: str) -> bool:
     draft = _checked(sql, record.name)
     try:
         with transaction.atomic():
+            claim_version(account, record)
             _write_version(record, account, sql, draft, number=present.number + 1)
     except IntegrityError as error:
         raise Conflict(

@@ -97,6 +97,7 @@ class StreamSpec:
 def create_stream(owner: AbstractBaseUser, spec: StreamSpec) -> Stream:
     """Register a stream. Raises `InputErrors`, or `Conflict` when a stream or query has the name."""
     from backend.catalog.models import Query  # catalog builds on streams; only names must differ
+    from backend.quotas import Resource, claim  # counts what everything holds, streams among it
 
     refuse_viewers(owner, "register streams")
     spec.check()
@@ -104,6 +105,7 @@ def create_stream(owner: AbstractBaseUser, spec: StreamSpec) -> Stream:
         raise Conflict("name-taken", f"a query is called {spec.name}; streams and queries share their names")
     try:
         with transaction.atomic():
+            claim(owner, Resource.STREAMS)
             record = Stream.objects.create(
                 name=spec.name,
                 description=spec.description,
