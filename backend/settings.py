@@ -11,6 +11,10 @@ MILLRACE_SECURE             1 behind TLS: cookies are sent over TLS only, plain 
 MILLRACE_HSTS_SECONDS       with MILLRACE_SECURE, how long browsers shall insist on TLS (3600)
 MILLRACE_RATE_ACCOUNT       requests that one account or token may make of one web process (1200/min)
 MILLRACE_RATE_ANONYMOUS     the same for one address that is not signed in (120/min)
+MILLRACE_RATE_SIGN_IN       passwords that one address may try, right or wrong (30/min); of IPv6 a network of
+                            64 bits counts as one address
+MILLRACE_TRUSTED_PROXIES    addresses and networks of proxies, comma-separated (none): who asked, and whether
+                            over TLS, is read from X-Forwarded-For and -Proto if they connect, else not
 MILLRACE_LOGIN_FAILURES     wrong passwords for one account from one address until both wait (10)
 MILLRACE_LOGIN_WAIT_SECONDS how long they wait (900)
 MILLRACE_MAX_STATE_TUPLES   a query is deployed only if it alone keeps fewer tuples, as estimated (1e9)
@@ -121,6 +125,7 @@ DEBUG = os.environ.get("MILLRACE_DEBUG") == "1"
 ALLOWED_HOSTS = _list("MILLRACE_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = _list("MILLRACE_ORIGINS")
 SECURE = os.environ.get("MILLRACE_SECURE") == "1"
+MILLRACE_TRUSTED_PROXIES = _list("MILLRACE_TRUSTED_PROXIES")
 
 REDIS_URL = os.environ.get("REDIS_URL", "")
 MILLRACE_METHOD = os.environ.get("MILLRACE_METHOD", "ilp")
@@ -195,7 +200,11 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    # First: it says from which address a request comes.
+    "backend.proxies.TrustedProxies",
     "backend.observation.requests.RequestMetrics",
+    # Before a body is read.
+    "backend.accounts.throttles.SignIn",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
@@ -283,7 +292,8 @@ CONTENT_SECURITY_POLICY = {
 }
 
 # A password can be guessed at this rate only, whichever process is asked: attempts are in the database.
-# The address is the connection's: uvicorn takes it from X-Forwarded-For if told whom to believe.
+# By the same address as rates are.
+AXES_CLIENT_IP_CALLABLE = "backend.proxies.holder"
 AXES_FAILURE_LIMIT = int(MILLRACE_LOGIN_FAILURES) if isinstance(MILLRACE_LOGIN_FAILURES, float) else 10
 AXES_COOLOFF_TIME = timedelta(
     seconds=MILLRACE_LOGIN_WAIT_SECONDS if isinstance(MILLRACE_LOGIN_WAIT_SECONDS, float) else 900.0
@@ -306,6 +316,14 @@ STATICFILES_DIRS = [("frontend", FRONTEND_DIST)] if FRONTEND_DIST.is_dir() else 
 SERVESTATIC_USE_FINDERS = True
 SERVESTATIC_MAX_AGE = 0 if DEBUG else 3600
 
+# Rates are counted here, for more addresses than the default keeps.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "OPTIONS": {"MAX_ENTRIES": 20_000},
+    }
+}
+
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
 REST_FRAMEWORK = {
@@ -319,12 +337,13 @@ REST_FRAMEWORK = {
     ],
     # Counted in each web process' memory: a limit must hold when Redis does not answer.
     "DEFAULT_THROTTLE_CLASSES": [
-        "rest_framework.throttling.UserRateThrottle",
-        "rest_framework.throttling.AnonRateThrottle",
+        "backend.accounts.throttles.AccountRate",
+        "backend.accounts.throttles.AddressRate",
     ],
     "DEFAULT_THROTTLE_RATES": {
         "user": os.environ.get("MILLRACE_RATE_ACCOUNT", "1200/min"),
         "anon": os.environ.get("MILLRACE_RATE_ANONYMOUS", "120/min"),
+        "sign_in": os.environ.get("MILLRACE_RATE_SIGN_IN", "30/min"),
     },
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["backend.parsers.BoundedJSONParser"],
