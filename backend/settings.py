@@ -11,6 +11,10 @@ MILLRACE_SECURE             1 behind TLS: cookies are sent over TLS only, plain 
 MILLRACE_HSTS_SECONDS       with MILLRACE_SECURE, how long browsers shall insist on TLS (3600)
 MILLRACE_RATE_ACCOUNT       requests that one account or token may make of one web process (1200/min)
 MILLRACE_RATE_ANONYMOUS     the same for one address that is not signed in (120/min)
+MILLRACE_RATE_SIGN_IN       passwords that one address may try, right or wrong (30/min); of IPv6 a network of
+                            64 bits counts as one address
+MILLRACE_TRUSTED_PROXIES    addresses and networks of proxies, comma-separated (none): who asked, and whether
+                            over TLS, is read from X-Forwarded-For and -Proto if they connect, else not
 MILLRACE_LOGIN_FAILURES     wrong passwords for one account from one address until both wait (10)
 MILLRACE_LOGIN_WAIT_SECONDS how long they wait (900)
 MILLRACE_MAX_STATE_TUPLES   a query is deployed only if it alone keeps fewer tuples, as estimated (1e9)
@@ -47,6 +51,15 @@ MILLRACE_STUCK_SECONDS      a job that commits nothing while tuples wait for lon
 MILLRACE_TRIGGER_MS         trigger interval of new topologies (500)
 MILLRACE_PARALLELISM        tasks of the stores whose stream sets none (the processors, at most 4)
 MILLRACE_MOST_QUERIES       queries that one topology is given before another one is begun (200)
+MILLRACE_QUOTA_TOPOLOGIES   topologies that may answer queries of one account's making (5); operators, whom no
+                            quota holds, set others for an account or a team in the admin
+MILLRACE_QUOTA_STREAMS      streams that one account may have (200)
+MILLRACE_QUOTA_QUERIES      queries that one account may have made (500)
+MILLRACE_QUOTA_VERSIONS     versions of one query (1000)
+MILLRACE_QUOTA_ALERTS       alerts that one account may have (100)
+MILLRACE_QUOTA_TOKENS       tokens that one account may have (100)
+MILLRACE_MAX_JOBS           topologies' jobs that run at once; another one waits for its turn (one for every
+                            2 GiB of this machine's memory, or of its control group's)
 MILLRACE_DEMO_PASSWORD      password of the demo account (millrace)
 """
 
@@ -55,11 +68,13 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import dj_database_url
+import psutil
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -75,6 +90,15 @@ def _number(name: str, default: float) -> float | str:
         return float(text) if text else default
     except ValueError:
         return text
+
+
+def _memory_bytes() -> int:
+    """The memory of this machine, or less if its control group has less."""
+    present = psutil.virtual_memory().total
+    with suppress(OSError, ValueError):
+        # "max" where there is no limit.
+        return min(present, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return present
 
 
 def _secret_key(home: Path) -> str:
@@ -101,6 +125,7 @@ DEBUG = os.environ.get("MILLRACE_DEBUG") == "1"
 ALLOWED_HOSTS = _list("MILLRACE_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = _list("MILLRACE_ORIGINS")
 SECURE = os.environ.get("MILLRACE_SECURE") == "1"
+MILLRACE_TRUSTED_PROXIES = _list("MILLRACE_TRUSTED_PROXIES")
 
 REDIS_URL = os.environ.get("REDIS_URL", "")
 MILLRACE_METHOD = os.environ.get("MILLRACE_METHOD", "ilp")
@@ -111,6 +136,13 @@ MILLRACE_STUCK_SECONDS = _number("MILLRACE_STUCK_SECONDS", 300.0)
 MILLRACE_TRIGGER_MS = _number("MILLRACE_TRIGGER_MS", 500.0)
 MILLRACE_PARALLELISM = _number("MILLRACE_PARALLELISM", float(min(4, os.cpu_count() or 1)))
 MILLRACE_MOST_QUERIES = _number("MILLRACE_MOST_QUERIES", 200.0)
+MILLRACE_QUOTA_TOPOLOGIES = _number("MILLRACE_QUOTA_TOPOLOGIES", 5.0)
+MILLRACE_QUOTA_STREAMS = _number("MILLRACE_QUOTA_STREAMS", 200.0)
+MILLRACE_QUOTA_QUERIES = _number("MILLRACE_QUOTA_QUERIES", 500.0)
+MILLRACE_QUOTA_VERSIONS = _number("MILLRACE_QUOTA_VERSIONS", 1000.0)
+MILLRACE_QUOTA_ALERTS = _number("MILLRACE_QUOTA_ALERTS", 100.0)
+MILLRACE_QUOTA_TOKENS = _number("MILLRACE_QUOTA_TOKENS", 100.0)
+MILLRACE_MAX_JOBS = _number("MILLRACE_MAX_JOBS", float(max(1, _memory_bytes() // (2 << 30))))
 MILLRACE_HSTS_SECONDS = _number("MILLRACE_HSTS_SECONDS", 3600.0)
 MILLRACE_LOGIN_FAILURES = _number("MILLRACE_LOGIN_FAILURES", 10.0)
 MILLRACE_LOGIN_WAIT_SECONDS = _number("MILLRACE_LOGIN_WAIT_SECONDS", 900.0)
@@ -168,7 +200,11 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    # First: it says from which address a request comes.
+    "backend.proxies.TrustedProxies",
     "backend.observation.requests.RequestMetrics",
+    # Before a body is read.
+    "backend.accounts.throttles.SignIn",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
@@ -256,7 +292,8 @@ CONTENT_SECURITY_POLICY = {
 }
 
 # A password can be guessed at this rate only, whichever process is asked: attempts are in the database.
-# The address is the connection's: uvicorn takes it from X-Forwarded-For if told whom to believe.
+# By the same address as rates are.
+AXES_CLIENT_IP_CALLABLE = "backend.proxies.holder"
 AXES_FAILURE_LIMIT = int(MILLRACE_LOGIN_FAILURES) if isinstance(MILLRACE_LOGIN_FAILURES, float) else 10
 AXES_COOLOFF_TIME = timedelta(
     seconds=MILLRACE_LOGIN_WAIT_SECONDS if isinstance(MILLRACE_LOGIN_WAIT_SECONDS, float) else 900.0
@@ -279,6 +316,14 @@ STATICFILES_DIRS = [("frontend", FRONTEND_DIST)] if FRONTEND_DIST.is_dir() else 
 SERVESTATIC_USE_FINDERS = True
 SERVESTATIC_MAX_AGE = 0 if DEBUG else 3600
 
+# Rates are counted here, for more addresses than the default keeps.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "OPTIONS": {"MAX_ENTRIES": 20_000},
+    }
+}
+
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
 REST_FRAMEWORK = {
@@ -292,12 +337,13 @@ REST_FRAMEWORK = {
     ],
     # Counted in each web process' memory: a limit must hold when Redis does not answer.
     "DEFAULT_THROTTLE_CLASSES": [
-        "rest_framework.throttling.UserRateThrottle",
-        "rest_framework.throttling.AnonRateThrottle",
+        "backend.accounts.throttles.AccountRate",
+        "backend.accounts.throttles.AddressRate",
     ],
     "DEFAULT_THROTTLE_RATES": {
         "user": os.environ.get("MILLRACE_RATE_ACCOUNT", "1200/min"),
         "anon": os.environ.get("MILLRACE_RATE_ANONYMOUS", "120/min"),
+        "sign_in": os.environ.get("MILLRACE_RATE_SIGN_IN", "30/min"),
     },
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["backend.parsers.BoundedJSONParser"],

@@ -9,6 +9,15 @@ from django.db import transaction
 from backend.accounts.queries import GROUPS, OPERATORS
 
 SHOWN_APPS = ("streams", "catalog", "topologies")
+"""What operators look at in the admin."""
+
+
+def permit_operators() -> None:
+    """Give the operators' group, if there is one, what operators do in the admin: look, and set quotas."""
+    seen = Permission.objects.filter(content_type__app_label__in=SHOWN_APPS, codename__startswith="view_")
+    set_ = Permission.objects.filter(content_type__app_label="accounts", content_type__model="quota")
+    for group in Group.objects.filter(name=OPERATORS):
+        group.permissions.set(seen | set_)
 
 
 @transaction.atomic
@@ -19,9 +28,7 @@ def create_operator(username: str, password: str) -> User:
     """
     groups = {name: Group.objects.get_or_create(name=name)[0] for name in GROUPS}
     group = groups[OPERATORS]
-    group.permissions.set(
-        Permission.objects.filter(content_type__app_label__in=SHOWN_APPS, codename__startswith="view_")
-    )
+    permit_operators()
     account, created = get_user_model().objects.get_or_create(username=username, defaults={"is_staff": True})
     if created:
         account.set_password(password)

@@ -1,9 +1,14 @@
 from django.contrib import admin
 
-from backend.accounts.models import Team
+from backend.accounts.models import Quota, Team
 
 
 @admin.register(Team)
 class TeamAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ("name",)
     filter_horizontal = ("members",)
+
+
+@admin.register(Quota)
+class QuotaAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("__str__", "topologies", "streams", "queries", "versions", "alerts", "tokens")

@@ -1,6 +1,19 @@
+from typing import Any
+
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 
 class AccountsConfig(AppConfig):
     name = "backend.accounts"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        post_migrate.connect(_permit, sender=self)
+
+
+def _permit(**_: Any) -> None:
+    """Operators of an installation that is older than a permission of theirs get it."""
+    from backend.accounts.actions import permit_operators
+
+    permit_operators()

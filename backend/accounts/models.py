@@ -27,3 +27,37 @@ class Team(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Quota(models.Model):
+    """How much one account, or each member of a team, may have; what is empty is as everywhere else.
+
+    The fields are `backend.quotas.Resource`'s.
+    """
+
+    account = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="quota"
+    )
+    team = models.OneToOneField(Team, on_delete=models.CASCADE, null=True, blank=True, related_name="quota")
+    topologies = models.PositiveIntegerField(null=True, blank=True)
+    """Topologies that answer queries of the account's making."""
+    streams = models.PositiveIntegerField(null=True, blank=True)
+    queries = models.PositiveIntegerField(null=True, blank=True)
+    versions = models.PositiveIntegerField(null=True, blank=True)
+    """Of one query."""
+    alerts = models.PositiveIntegerField(null=True, blank=True)
+    tokens = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("account__username", "team__name")
+        constraints = (
+            models.CheckConstraint(
+                condition=models.Q(account=None, team__isnull=False)
+                | models.Q(account__isnull=False, team=None),
+                name="quota_of_one",
+                violation_error_message="choose an account or a team",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"quota of {self.account or self.team}"

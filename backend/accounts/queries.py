@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.db.models import Q, QuerySet
 
 from backend.accounts.models import Team
 from backend.errors import Forbidden
@@ -47,6 +48,13 @@ def role_of(account: AbstractBaseUser | AnonymousUser) -> Role | None:
 
 def is_operator(account: AbstractBaseUser | AnonymousUser) -> bool:
     return role_of(account) in ("operator", "admin")
+
+
+def operators() -> QuerySet[User]:
+    """The active accounts that are operators, by name."""
+    groups = [name for name, role in GROUPS.items() if role in ("operator", "admin")]
+    found = User.objects.filter(Q(groups__name__in=groups) | Q(is_superuser=True), is_active=True)
+    return found.distinct().order_by("username")
 
 
 def may_write(account: AbstractBaseUser | AnonymousUser) -> bool:

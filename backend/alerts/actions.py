@@ -15,12 +15,11 @@ from backend.accounts.queries import may_edit, refuse_viewers
 from backend.alerts import tasks, webhooks
 from backend.alerts.models import Alert, AlertRule, Channel, Delivery, Kind
 from backend.errors import Conflict, Forbidden, InputErrors
+from backend.quotas import Resource, claim
 from backend.streams.actions import team_to_give
 from backend.topologies.models import Topology
 from optimizer.errors import InputError, Place
 
-MOST = 100
-"""Rules that one account may have."""
 BETWEEN_TESTS = timedelta(seconds=10)
 """Nobody's mailbox is to be filled by a button."""
 
@@ -56,10 +55,10 @@ class RuleSpec:
 def create_rule(owner: AbstractBaseUser, spec: RuleSpec) -> AlertRule:
     """A new rule. Raises `InputErrors`, `Conflict` for an unknown topology or team, `Forbidden`."""
     refuse_viewers(owner, "make alerts")
-    if AlertRule.objects.filter(owner_id=owner.pk).count() >= MOST:
-        raise Conflict("too-many-alerts", f"an account has at most {MOST} alerts; delete one first")
     rule = AlertRule(owner=cast(Any, owner))
-    _write(owner, rule, spec)
+    with transaction.atomic():
+        claim(owner, Resource.ALERTS)
+        _write(owner, rule, spec)
     return rule
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import http.client
-import ipaddress
 import socket
 import ssl
 import threading
@@ -22,12 +21,12 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from backend.alerts.addresses import is_public
+
 TIMEOUT_S = 10.0
 """Without a byte."""
 DEADLINE_S = 20.0
 """For all of it: a receiver that sends a byte now and then must not keep a worker busy."""
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
-"""RFC 6052: the last 32 bits are an IPv4 address that a gateway connects to."""
 SIGNATURE = "X-Millrace-Signature"
 
 
@@ -112,21 +111,9 @@ def _address(host: str, port: int) -> str:
         raise NotDelivered(f"{host} has no address: {error}") from error
     addresses = sorted({str(one[4][0]) for one in found})
     for address in addresses:
-        if not settings.MILLRACE_WEBHOOK_PRIVATE and not _is_public(address):
+        if not settings.MILLRACE_WEBHOOK_PRIVATE and not is_public(address):
             raise NotAllowed(f"{host} is {address}, which is no public address")
     return addresses[0]
-
-
-def _is_public(address: str) -> bool:
-    parsed = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(parsed, ipaddress.IPv6Address):
-        # An IPv4 address in other clothes.
-        inner = parsed.ipv4_mapped or parsed.sixtofour
-        if parsed in _NAT64:
-            inner = ipaddress.IPv4Address(int(parsed) & 0xFFFF_FFFF)
-        if inner is not None:
-            return inner.is_global and not inner.is_multicast
-    return parsed.is_global and not parsed.is_multicast
 
 
 class _Pinned(http.client.HTTPConnection):

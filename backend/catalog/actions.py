@@ -15,9 +15,11 @@ from backend.bus import connection
 from backend.catalog.language import Draft, read_draft
 from backend.catalog.models import Query, QueryVersion, Tag, VersionInput, VersionOutput
 from backend.errors import Conflict, Forbidden, InputErrors
+from backend.quotas import Resource, claim, claim_version
 from backend.streams.actions import team_to_give
 from backend.streams.models import Stream
-from jobs.protocol import results_key
+from backend.topologies.models import Topology
+from jobs.protocol import appended_key, results_key
 
 
 def create_query(
@@ -33,6 +35,7 @@ def create_query(
     draft = _checked(sql, name)
     try:
         with transaction.atomic():
+            claim(owner, Resource.QUERIES)
             record = Query.objects.create(name=name, description=description, owner=cast(Any, owner))
             _write_tags(record, tags)
             _write_version(record, owner, sql, draft, number=1)
@@ -54,6 +57,7 @@ def add_version(account: AbstractBaseUser, record: Query, sql: str) -> bool:
     draft = _checked(sql, record.name)
     try:
         with transaction.atomic():
+            claim_version(account, record)
             _write_version(record, account, sql, draft, number=present.number + 1)
     except IntegrityError as error:
         raise Conflict(
@@ -126,10 +130,9 @@ def delete_query(account: AbstractBaseUser, record: Query) -> None:
 
 def _forget_results(name: str) -> None:
     """Delete what Redis keeps of a query's results for pages that watch."""
-    tail = results_key("*", name)
-    keys = [key for kept in (tail, f"{tail}:last") for key in connection().scan_iter(match=kept, count=1000)]
-    if keys:
-        connection().delete(*keys)
+    tails = [results_key(topology, name) for topology in Topology.objects.values_list("name", flat=True)]
+    if tails:
+        connection().delete(*tails, *(appended_key(tail) for tail in tails))
 
 
 def _checked(sql: str, name: str) -> Draft:

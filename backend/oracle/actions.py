@@ -21,6 +21,7 @@ from backend.oracle.reference import reference
 from backend.oracle.span import CannotCheck, choose_span
 from backend.streams.queries import load_catalog
 from backend.topologies.models import Desired, Plan, Topology, TopologyQuery
+from jobs.protocol import check_key
 from optimizer.catalog import Catalog
 from optimizer.errors import InputError
 
@@ -55,7 +56,7 @@ def check_topology(topology_id: int, now: datetime) -> int:
 @contextmanager
 def _alone(topology: Topology) -> Iterator[bool]:
     """True for one worker at a time; a worker that dies has it for _LEASE_S."""
-    key = f"millrace:oracle:{topology.name}"
+    key = check_key(topology.name)
     mine = bool(connection().set(key, "1", nx=True, ex=_LEASE_S))
     try:
         yield mine

@@ -44,7 +44,8 @@ def web_command(host: str, port: int) -> list[str]:
     command = [sys.executable, "-m", "uvicorn", "backend.asgi:application", "--host", host]
     # Live pages hold their connections for ever.
     options = ["--no-access-log", "--lifespan", "off", "--timeout-graceful-shutdown", "2"]
-    return [*command, "--port", str(port), *options]
+    # Whose X-Forwarded-For is believed says MILLRACE_TRUSTED_PROXIES (backend.proxies), not uvicorn.
+    return [*command, "--port", str(port), *options, "--no-proxy-headers"]
 
 
 class Product:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
+from backend.proxies import networks
 from optimizer.errors import InputError
 from optimizer.udf.reader import SETTING, allowed_functions
 
@@ -22,6 +23,13 @@ _NUMBERS = {
     "MILLRACE_TRIGGER_MS": 1.0,
     "MILLRACE_PARALLELISM": 1.0,
     "MILLRACE_MOST_QUERIES": 1.0,
+    "MILLRACE_QUOTA_TOPOLOGIES": 0.0,
+    "MILLRACE_QUOTA_STREAMS": 0.0,
+    "MILLRACE_QUOTA_QUERIES": 0.0,
+    "MILLRACE_QUOTA_VERSIONS": 1.0,
+    "MILLRACE_QUOTA_ALERTS": 0.0,
+    "MILLRACE_QUOTA_TOKENS": 0.0,
+    "MILLRACE_MAX_JOBS": 1.0,
     "MILLRACE_HSTS_SECONDS": 0.0,
     "MILLRACE_LOGIN_FAILURES": 1.0,
     "MILLRACE_LOGIN_WAIT_SECONDS": 1.0,
@@ -86,12 +94,35 @@ def check_home(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage
 def check_rates(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
     """The limits on requests must be something that the throttles read."""
     rates = settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"]
-    names = {"user": "MILLRACE_RATE_ACCOUNT", "anon": "MILLRACE_RATE_ANONYMOUS"}
+    names = {
+        "user": "MILLRACE_RATE_ACCOUNT",
+        "anon": "MILLRACE_RATE_ANONYMOUS",
+        "sign_in": "MILLRACE_RATE_SIGN_IN",
+    }
     return [
         Error(f"{name} is {rates[scope]!r}", hint="expected N/s, N/min, N/hour or N/day", id="millrace.E004")
         for scope, name in names.items()
         if not re.fullmatch(r"[1-9][0-9]*/(s|sec|min|hour|day)", rates[scope])
     ]
+
+
+@register()
+def check_proxies(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+    """Behind a proxy that nobody named no address is right, and no request counts as one over TLS."""
+    try:
+        found = networks(tuple(settings.MILLRACE_TRUSTED_PROXIES))
+    except ValueError as error:
+        expected = "expected addresses or networks such as 10.1.2.3,172.16.0.0/12"
+        return [Error(f"MILLRACE_TRUSTED_PROXIES: {error}", hint=expected, id="millrace.E022")]
+    if settings.SECURE and not found:
+        return [
+            Warning(
+                "MILLRACE_SECURE is 1 without MILLRACE_TRUSTED_PROXIES",
+                hint="name the proxy that ends TLS, or every request is redirected; see docs/operations.md",
+                id="millrace.W002",
+            )
+        ]
+    return []
 
 
 @register()

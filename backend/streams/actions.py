@@ -19,7 +19,7 @@ from backend.errors import Conflict, Forbidden, InputErrors
 from backend.streams.models import Stream, StreamColumn, StreamTopic
 from backend.streams.queries import to_domain
 from backend.streams.values import normalize
-from jobs.protocol import dead_letters_key, stream_key
+from jobs.protocol import appended_key, dead_letters_key, stream_key
 from optimizer import stream as domain
 from optimizer.errors import InputError, Place
 from optimizer.kafka import KafkaTopic
@@ -97,6 +97,7 @@ class StreamSpec:
 def create_stream(owner: AbstractBaseUser, spec: StreamSpec) -> Stream:
     """Register a stream. Raises `InputErrors`, or `Conflict` when a stream or query has the name."""
     from backend.catalog.models import Query  # catalog builds on streams; only names must differ
+    from backend.quotas import Resource, claim  # counts what everything holds, streams among it
 
     refuse_viewers(owner, "register streams")
     spec.check()
@@ -104,6 +105,7 @@ def create_stream(owner: AbstractBaseUser, spec: StreamSpec) -> Stream:
         raise Conflict("name-taken", f"a query is called {spec.name}; streams and queries share their names")
     try:
         with transaction.atomic():
+            claim(owner, Resource.STREAMS)
             record = Stream.objects.create(
                 name=spec.name,
                 description=spec.description,
@@ -179,8 +181,12 @@ def delete_stream(account: AbstractBaseUser, record: Stream) -> None:
 
 def _forget(name: str) -> None:
     """Delete a stream's tuples and dead letters from Redis."""
-    letters = connection().scan_iter(match=dead_letters_key("*", name), count=1000)
-    connection().delete(stream_key(name), *letters)
+    from backend.topologies.models import Topology  # topologies build on streams
+
+    letters = [
+        dead_letters_key(topology, name) for topology in Topology.objects.values_list("name", flat=True)
+    ]
+    connection().delete(stream_key(name), *letters, *(appended_key(letter) for letter in letters))
 
 
 def _refuse_if_used(record: Stream, consequence: str) -> None:

@@ -7,14 +7,12 @@ from datetime import datetime
 from typing import Any, cast
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
 
-from backend.errors import Conflict
+from backend.quotas import Resource, claim
 from backend.streams.models import Stream
 from backend.tokens.models import Token
-from backend.tokens.queries import PREFIX, digest, tokens_of
-
-MOST = 100
-"""Tokens that one account may have."""
+from backend.tokens.queries import PREFIX, digest
 
 
 def create_token(
@@ -22,14 +20,14 @@ def create_token(
 ) -> tuple[Token, str]:
     """A new token and its secret, which nobody can read again.
 
-    Raises `Conflict` when the account has `MOST` tokens.
+    Raises `Conflict` when the account has as many as it may.
     """
-    if tokens_of(owner).count() >= MOST:
-        raise Conflict("too-many-tokens", f"an account has at most {MOST} tokens; revoke one first")
     secret = PREFIX + secrets.token_urlsafe(32)
-    record = Token.objects.create(
-        owner=cast(Any, owner), name=name, digest=digest(secret), stream=stream, expires_at=expires_at
-    )
+    with transaction.atomic():
+        claim(owner, Resource.TOKENS)
+        record = Token.objects.create(
+            owner=cast(Any, owner), name=name, digest=digest(secret), stream=stream, expires_at=expires_at
+        )
     return record, secret
 
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 from backend.accounts.queries import is_operator, may_edit
 from backend.catalog.models import Query, QueryVersion
 from backend.errors import Conflict, Forbidden
+from backend.quotas import claim_topology
 from backend.topologies import tasks
 from backend.topologies.limits import refuse_too_costly
 from backend.topologies.models import ENDED, AuditEntry, Desired, Run, Topology, TopologyQuery
@@ -33,11 +34,14 @@ class Deployment:
 
 def create_topology(name: str) -> Topology:
     """The topology of this name, made if it is not there."""
-    topology, _ = Topology.objects.get_or_create(
+    return _found_or_made(name)[0]
+
+
+def _found_or_made(name: str) -> tuple[Topology, bool]:
+    return Topology.objects.get_or_create(
         name=name,
         defaults={"method": settings.MILLRACE_METHOD, "trigger_ms": int(settings.MILLRACE_TRIGGER_MS)},
     )
-    return topology
 
 
 def deploy_query(
@@ -45,8 +49,8 @@ def deploy_query(
 ) -> Deployment:
     """Let a topology answer the query (its current version unless told) and start the topology.
 
-    Raises `Conflict` when another topology answers it already, when there is no such version, or when
-    it is estimated to cost more than one query may.
+    Raises `Conflict` when another topology answers it already, when there is no such version, when it is
+    estimated to cost more than one query may, or when its maker has as many topologies as may be.
     """
     if not may_edit(account, query.owner_id, query.team_id):
         raise Forbidden(
@@ -59,13 +63,15 @@ def deploy_query(
         raise Conflict("no-such-version", f"{query.name} has no version {version}")
     refuse_too_costly(wanted)
     with transaction.atomic():
-        target = _target(query, wanted, topology)
+        target, is_new = _target(query, wanted, topology)
         present = TopologyQuery.objects.filter(query=query).select_related("topology").first()
         if present is not None and present.topology_id != target.pk:
             raise Conflict(
                 "deployed-elsewhere",
                 f"{present.topology} answers {query.name} already; undeploy it there first",
             )
+        if present is None:
+            claim_topology(account, query, target, is_new)
         revision = _revise(target)
         try:
             TopologyQuery.objects.update_or_create(
@@ -181,9 +187,9 @@ def _revise(topology: Topology) -> int:
     return revision
 
 
-def _target(query: Query, version: QueryVersion, name: str | None) -> Topology:
-    """The topology that the query belongs to, made if it is not there."""
-    return create_topology(topology_of(query, version, name))
+def _target(query: Query, version: QueryVersion, name: str | None) -> tuple[Topology, bool]:
+    """The topology that the query belongs to, made if it is not there; whether it was."""
+    return _found_or_made(topology_of(query, version, name))
 
 
 def _note(topology: Topology, account: AbstractBaseUser, action: str, detail: str = "") -> None:

@@ -17,7 +17,7 @@ from django.db import transaction
 from backend.bus import connection, send_control, send_event
 from backend.live.actions import consume
 from backend.live.state import LiveState
-from backend.topologies import attention, process
+from backend.topologies import attention, places, process
 from backend.topologies.models import ENDED, Desired, Plan, Run, RunState, Topology
 from backend.topologies.status import deployment_state
 from backend.topologies.waiting import waiting_since
@@ -176,6 +176,8 @@ def _launch(topology: Topology, last: Run | None, now: datetime) -> None:
     plan = topology.plan
     assert plan is not None  # `_should_launch` asked
     with transaction.atomic():
+        if not places.take(topology, now):
+            return
         run = Run.objects.create(
             topology=topology,
             attempt=topology.failures + 1,

@@ -13,7 +13,14 @@ Redis keys:
     millrace:stream:{stream}                tuples of a stream, written by any producer
     millrace:results:{topology}:{query}     newest results of a query, capped, for the live tail
     millrace:dead:{topology}:{stream}       newest dead letters of a stream, capped
+    millrace:appended:results:{topology}:{query}   which batch was appended last to the above
+    millrace:appended:dead:{topology}:{stream}     and to those
+    millrace:oracle:{topology}              whoever compares its results with a batch join has it
     millrace:mark                           a random text: another one after the server lost what it held
+
+A name is quoted as in a URL, so that it is one part of a key whatever is in it: no two names have one key,
+and no name is the end of another one's key or a pattern of several. Names that the product takes have
+nothing in them to be quoted.
 
 A stream entry holds either `json` (one JSON object, one tuple) or `arrow` (an Arrow IPC stream,
 any number of tuples). A result entry holds `json` (one object), `batch` and `trace` (a
@@ -24,6 +31,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -31,32 +39,49 @@ PROTOCOL_VERSION: Literal[1] = 1
 MARK_KEY = "millrace:mark"
 
 
+def _part(name: str) -> str:
+    return quote(name, safe="", errors="surrogatepass")
+
+
 def control_key(topology: str) -> str:
-    return f"millrace:topology:{topology}:control"
+    return f"millrace:topology:{_part(topology)}:control"
 
 
 def events_key(topology: str) -> str:
-    return f"millrace:topology:{topology}:events"
+    return f"millrace:topology:{_part(topology)}:events"
 
 
 def statistics_key(topology: str) -> str:
-    return f"millrace:topology:{topology}:statistics"
+    return f"millrace:topology:{_part(topology)}:statistics"
 
 
 def samples_key(topology: str) -> str:
-    return f"millrace:topology:{topology}:samples"
+    return f"millrace:topology:{_part(topology)}:samples"
 
 
 def stream_key(stream: str) -> str:
-    return f"millrace:stream:{stream}"
+    return f"millrace:stream:{_part(stream)}"
 
 
 def results_key(topology: str, query: str) -> str:
-    return f"millrace:results:{topology}:{query}"
+    return f"millrace:results:{_part(topology)}:{_part(query)}"
 
 
 def dead_letters_key(topology: str, stream: str) -> str:
-    return f"millrace:dead:{topology}:{stream}"
+    return f"millrace:dead:{_part(topology)}:{_part(stream)}"
+
+
+def appended_key(entries: str) -> str:
+    """Which batch was appended last to the results or dead letters with this key.
+
+    >>> appended_key(results_key("flights", "windy"))
+    'millrace:appended:results:flights:windy'
+    """
+    return f"millrace:appended:{entries.removeprefix('millrace:')}"
+
+
+def check_key(topology: str) -> str:
+    return f"millrace:oracle:{_part(topology)}"
 
 
 class ResultTrace(BaseModel):

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from string import ascii_letters, digits
 from typing import Literal
 from urllib.parse import unquote
 
@@ -32,6 +33,7 @@ from jobs.sources.kafka_cluster import Cluster
 
 COMMITS = "millrace.commits"
 """By checkpoint the last batch that is in the topics; by topic, `schema/TOPIC`, the schema of Avro values."""
+_LEGAL = frozenset(f"{ascii_letters}{digits}_-")
 _PATIENCE_S = 60.0
 _BACK_OFF_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 _POLL_S = 0.2
@@ -51,13 +53,22 @@ class Topics:
     format: Literal["json", "avro"] = "json"
 
     def of(self, query: str) -> str:
-        """The topic of a query; what Kafka does not allow in names becomes `_`.
+        """The topic of a query, which no other query has.
 
-        >>> Topics("millrace.{query}").of("late flights")
-        'millrace.late_flights'
+        What is neither a letter, a digit, `_` nor `-` is written as its bytes, and so is all of a name that
+        would stand for `COMMITS`.
+
+        >>> Topics("millrace.{query}").of("late_flights"), Topics("millrace.{query}").of("late flights")
+        ('millrace.late_flights', 'millrace.late.20flights')
         """
-        safe = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in query)
-        return self.pattern.replace("{query}", safe)
+        topic = self.pattern.replace("{query}", "".join(c if c in _LEGAL else _bytes(c) for c in query))
+        if topic == COMMITS:
+            return self.pattern.replace("{query}", _bytes(query))
+        return topic
+
+
+def _bytes(text: str) -> str:
+    return "".join(f".{byte:02x}" for byte in text.encode())
 
 
 class TopicResults:

@@ -133,7 +133,9 @@ def remove_hidden(output: Path) -> None:
 
 def result_folder(query: str) -> str:
     """Where a query's results lie, relative to the output directory."""
-    return f"results/{quote(query, safe=' ()[]+,;=@!$&')}"
+    quoted = quote(query, safe=" ()[]+,;=@!$&")
+    # Neither hidden nor another folder than one below.
+    return f"results/{'%2E' + quoted[1:] if quoted.startswith('.') else quoted}"
 
 
 def result_schema(query: GraphQuery) -> pa.Schema:

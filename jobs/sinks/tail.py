@@ -13,7 +13,14 @@ from typing import Any
 import pyarrow as pa
 import redis
 
-from jobs.protocol import LETTER_CHARACTERS, DeadLetter, ResultTrace, dead_letters_key, results_key
+from jobs.protocol import (
+    LETTER_CHARACTERS,
+    DeadLetter,
+    ResultTrace,
+    appended_key,
+    dead_letters_key,
+    results_key,
+)
 from jobs.stage import Tail
 
 _APPEND = """
@@ -63,7 +70,9 @@ class ResultTail:
         kept = entries[-MOST_ENTRIES:]
         if kept:
             head: list[str | int] = [self._checkpoint, batch, MOST_ENTRIES, len(kept[0])]
-            self._append(keys=[key, f"{key}:last"], args=[*head, *(word for entry in kept for word in entry)])
+            self._append(
+                keys=[key, appended_key(key)], args=[*head, *(word for entry in kept for word in entry)]
+            )
 
 
 def _results(tail: Tail, plan_id: str) -> list[tuple[str, ...]]:

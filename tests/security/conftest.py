@@ -15,5 +15,6 @@ from tests.api.conftest import (  # noqa: F401
     query,
     redis_url,
     streams,
+    team,
     teammate,
 )

@@ -9,7 +9,8 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.test import Client
 from pytest_django import Settings
-from rest_framework.throttling import UserRateThrottle
+
+from backend.accounts.throttles import AccountRate
 
 pytestmark = pytest.mark.django_db
 
@@ -42,7 +43,7 @@ def test_a_right_password_ends_the_count(owner: User, settings: Settings) -> Non
 def test_an_account_has_a_rate(
     as_owner: Client, as_teammate: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(UserRateThrottle, "THROTTLE_RATES", {"user": "3/min", "anon": "3/min"})
+    monkeypatch.setattr(AccountRate, "THROTTLE_RATES", {"user": "3/min", "anon": "3/min"})
     answers = [as_owner.get("/api/me/") for _ in range(4)]
     assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
     assert int(answers[-1]["Retry-After"]) <= 60

@@ -8,6 +8,7 @@ from rest_framework.views import APIView
 
 from backend.accounts.api.serializers import AccountSerializer, MeSerializer
 from backend.accounts.queries import is_operator, role_of, teams_of
+from backend.quotas import uses
 
 
 class Me(APIView):
@@ -22,6 +23,7 @@ class Me(APIView):
             "is_staff": account.is_staff,
             "role": role_of(account),
             "teams": teams_of(account),
+            "quotas": uses(account),
         }
         return Response(MeSerializer(document).data)
 

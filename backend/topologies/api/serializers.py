@@ -2,12 +2,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from backend.live.state import LIVE_STATE_CHOICES
 from backend.oracle.api.serializers import CorrectnessSerializer, correctness
-from backend.topologies.models import Run, Topology
+from backend.topologies import places
+from backend.topologies.models import ENDED, Desired, Run, Topology
 from backend.topologies.placement import pinned_topology
 from backend.topologies.status import (
     DEPLOYMENT_CHOICES,
@@ -137,6 +139,7 @@ class TopologySerializer(serializers.ModelSerializer[Topology]):
     )
     run = RunSerializer(source="current_run", allow_null=True)
     error = serializers.SerializerMethodField()
+    waiting = serializers.SerializerMethodField(help_text="why its job is not launched yet; null if it is")
     restarts = serializers.IntegerField(source="failures")
     restart_at = serializers.SerializerMethodField()
     deployment = serializers.SerializerMethodField()
@@ -155,6 +158,7 @@ class TopologySerializer(serializers.ModelSerializer[Topology]):
             "plan_id",
             "run",
             "error",
+            "waiting",
             "restarts",
             "restart_at",
             "deployment",
@@ -175,6 +179,16 @@ class TopologySerializer(serializers.ModelSerializer[Topology]):
 
     def get_error(self, record: Topology) -> str | None:
         return topology_error(record)
+
+    def get_waiting(self, record: Topology) -> str | None:
+        run = record.current_run
+        if record.desired != Desired.RUNNING or (run is not None and run.state not in ENDED):
+            return None
+        # One look for all that are shown together.
+        if "places" not in self.context:
+            self.context["places"] = places.look(timezone.now())
+        found: places.Places = self.context["places"]
+        return found.reason(record.pk)
 
     @extend_schema_field(serializers.DateTimeField(allow_null=True))
     def get_restart_at(self, record: Topology) -> Any:

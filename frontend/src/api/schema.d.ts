@@ -1418,6 +1418,7 @@ export interface components {
         Me: {
             is_operator: boolean;
             is_staff: boolean;
+            quotas: components["schemas"]["Use"][];
             role: components["schemas"]["RoleEnum"];
             teams: string[];
             username: string;
@@ -1705,6 +1706,16 @@ export interface components {
             letters: components["schemas"]["RedriveLetterRequest"][];
         };
         /**
+         * @description * `topologies` - topologies
+         *     * `streams` - streams
+         *     * `queries` - queries
+         *     * `versions` - versions
+         *     * `alerts` - alerts
+         *     * `tokens` - tokens
+         * @enum {string}
+         */
+        ResourceEnum: "topologies" | "streams" | "queries" | "versions" | "alerts" | "tokens";
+        /**
          * @description * `viewer` - viewer
          *     * `author` - author
          *     * `operator` - operator
@@ -1973,6 +1984,8 @@ export interface components {
             readonly streams: string[];
             /** Format: int64 */
             trigger_ms: number;
+            /** @description why its job is not launched yet; null if it is */
+            readonly waiting: string | null;
         };
         TopologyQuery: {
             /** @description null: not checked yet */
@@ -1988,6 +2001,12 @@ export interface components {
         TransferRequest: {
             owner: string;
             team?: string | null;
+        };
+        Use: {
+            /** @description null: as many as wanted */
+            limit: number | null;
+            resource: components["schemas"]["ResourceEnum"];
+            used: number;
         };
         Validation: {
             errors: components["schemas"]["Problem"][];

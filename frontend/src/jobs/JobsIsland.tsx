@@ -5,6 +5,7 @@ import { listRuns, listTopologies } from "../api/endpoints";
 import { ago, count, instant, UNKNOWN } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
 import { Opened } from "../ui/Opened";
+import { QuotaLine } from "../ui/QuotaLine";
 import { StatusBadge } from "../ui/StatusBadge";
 import { useLoaded } from "../ui/useLoaded";
 import { useNow } from "../ui/useNow";
@@ -28,6 +29,7 @@ export function JobsIsland({ me }: IslandProps): JSX.Element {
       {topologies.problem !== null && <p class="problem-line" role="alert">{topologies.problem}</p>}
       {topologies.value?.length === 0 && <p class="empty">No job yet. <a href="/queries/">Deploy a query</a>: its topology is started by itself.</p>}
       {topologies.value?.map((topology) => <TopologyJobs key={topology.name} topology={topology} topologies={topologies.value?.map((one) => one.name) ?? []} operator={me.is_operator} onDone={topologies.reload} />)}
+      <QuotaLine />
     </section>
   );
 }
@@ -68,6 +70,7 @@ function TopologyJobs({ topology, topologies, operator, onDone }: Props): JSX.El
           {topology.restart_at === null ? " It is not started again by itself." : ` It is started again at ${instant(topology.restart_at)} UTC.`}
         </p>
       )}
+      {topology.waiting !== null && <p class="notice" role="status">{topology.waiting}</p>}
       {runs.problem !== null && <p class="problem-line">{runs.problem}</p>}
       {runs.value?.length === 0 && <p class="empty">It has never run. Start it when its queries are right.</p>}
       {runs.value !== null && runs.value.length > 0 && (

@@ -4,6 +4,7 @@ import type { NewToken } from "../api/documents";
 import { createToken, listStreams, listTokens, revokeToken } from "../api/endpoints";
 import { explainError } from "../api/request";
 import { ago, instant } from "../format/quantities";
+import { QuotaLine } from "../ui/QuotaLine";
 import { useLoaded } from "../ui/useLoaded";
 import { useNow } from "../ui/useNow";
 
@@ -74,6 +75,7 @@ export function TokensIsland(): JSX.Element {
           </tbody>
         </table>
       )}
+      <QuotaLine />
     </section>
   );
 }

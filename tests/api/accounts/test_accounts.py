@@ -73,6 +73,10 @@ def test_me(as_operator: Client, anonymous: Client) -> None:
         "is_staff": True,
         "role": "operator",
         "teams": [],
+        "quotas": [
+            {"resource": name, "used": 0, "limit": None}
+            for name in ("topologies", "streams", "queries", "alerts", "tokens")
+        ],
     }
     assert anonymous.get("/api/me/").status_code == 403
 

@@ -17,8 +17,8 @@ from backend.accounts.models import Team
 from backend.catalog.actions import add_version, create_query
 from backend.catalog.models import Query, QueryVersion
 from backend.streams.models import Stream
-from backend.topologies.actions import deploy_query
-from jobs.protocol import results_key
+from backend.topologies.actions import create_topology, deploy_query
+from jobs.protocol import appended_key, results_key
 
 TWO_WAY = """SELECT d.flight, w.wind FROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w
 WHERE d.origin = w.origin
@@ -136,16 +136,28 @@ def test_who_may(
     assert not QueryVersion.objects.exists()
 
 
-def test_a_deleted_query_leaves_no_results_in_redis(
-    as_owner: Client, query: Query, bus: redis.Redis, django_capture_on_commit_callbacks: Any
+@pytest.mark.parametrize("name", ["windy", "last", "result", "results", "appended", "dead", "events"])
+def test_a_deleted_query_leaves_no_results_in_redis_and_those_of_others(
+    name: str,
+    as_owner: Client,
+    owner: User,
+    streams: object,
+    bus: redis.Redis,
+    django_capture_on_commit_callbacks: Any,
 ) -> None:
-    for name in (query.name, f"{query.name}-er"):
-        bus.xadd(results_key("flights", name), {"json": "{}", "batch": 1})
-        bus.hset(f"{results_key('flights', name)}:last", "batch", 1)
+    deleted = create_query(owner, name, TWO_WAY)
+    kept = set()
+    for topology in ("flights", "last", "results"):
+        create_topology(topology)
+        for query in (name, f"{name}-er", "another"):
+            tail = results_key(topology, query)
+            bus.xadd(tail, {"json": "{}", "batch": 1})
+            bus.hset(appended_key(tail), "batch", 1)
+            if query != name:
+                kept |= {tail, appended_key(tail)}
     with django_capture_on_commit_callbacks(execute=True):
-        assert as_owner.delete(f"/api/queries/{query.pk}/").status_code == 204
-    kept = results_key("flights", f"{query.name}-er")
-    assert sorted(bus.keys(results_key("flights", "*"))) == [kept, f"{kept}:last"]
+        assert as_owner.delete(f"/api/queries/{deleted.pk}/").status_code == 204
+    assert set(bus.keys("millrace:*")) == kept
 
 
 def test_description_and_tags_change(as_owner: Client, query: Query) -> None:
