@@ -19,6 +19,7 @@ import numpy.typing as npt
 import polars as pl
 
 from jobs.buckets import Buckets
+from jobs.event_time import all_earlier, all_later
 from jobs.expressions.screen import staged
 from jobs.message import ARRIVAL, LATE, ORDINAL
 from jobs.probe_plan import STORED_ARRIVAL, STORED_LATE, STORED_ORDINAL, ProbePlan, plan_of
@@ -125,8 +126,13 @@ def probe(
     sought = {} if state.limit is None else _sought(plan, arriving)
     found: list[pl.DataFrame] = []
     made = 0
+    further, beside = plan.computed
+    if further:
+        arriving = arriving.with_columns(further)
     for piece in state.pieces(reachable, columns, sought):
         stored = _stored(index, rule, plan, piece)
+        if beside:
+            stored = stored.with_columns(beside)
         del piece  # Under a limit the next one takes its place.
         try:
             met = _meet(index, rule, plan, state, arriving, stored, conditions, most)
@@ -231,8 +237,15 @@ def _meet_few(
         for name in window[:2]
     }
     for newer, older, window in plan.windows:
-        late, soon = (moments[name][right if name in names else left] for name in (newer, older))
-        inside = late - soon <= window
+        # What arrives is moved, once for all pairs; inside an intermediate result nothing does.
+        if newer not in names:
+            inside = (
+                moments[older][right if older in names else left] >= all_earlier(moments[newer], window)[left]
+            )
+        elif older not in names:
+            inside = moments[newer][right] <= all_later(moments[older], window)[left]
+        else:
+            inside = moments[older][right] >= all_earlier(moments[newer][right], window)
         left, right = left[inside], right[inside]
     if fresh:
         before, now = held.whole(ARRIVAL)[right], _integers(arriving.get_column(ARRIVAL))[left]
@@ -285,8 +298,8 @@ def _join(
     if len(plan.probe_keys) == 1 and stored.height > _SCREENED * arriving.height:
         # Most stored tuples have no partner. Looking their keys up in a set is several times as fast as
         # taking them through a join.
-        sought = arriving.select(plan.probe_keys[0]).to_series()
-        partners = partners.filter(plan.stored_keys[0].is_in(sought.implode()))
+        sought = arriving.get_column(plan.probe_keys[0])
+        partners = partners.filter(pl.col(plan.stored_keys[0]).is_in(sought.implode()))
     joined = arriving.lazy().join(
         partners, left_on=plan.probe_keys, right_on=plan.stored_keys, how="inner", coalesce=False
     )
@@ -320,7 +333,7 @@ def _estimated_pairs(
     return product * known.probability
 
 
-def _coincidence(stored: pl.DataFrame, keys: Sequence[pl.Expr]) -> float:
+def _coincidence(stored: pl.DataFrame, keys: Sequence[str]) -> float:
     """The probability that two tuples have equal keys, judged by a sample.
 
     Of k sampled keys, k * (k - 1) / 2 pairs coincide with the probability sum(p * p) over the
@@ -329,7 +342,7 @@ def _coincidence(stored: pl.DataFrame, keys: Sequence[pl.Expr]) -> float:
     sample = stored[:: max(1, stored.height // _SAMPLE)]
     if sample.height < 2:
         return 1.0
-    found = sample.select(key.alias(str(i)) for i, key in enumerate(keys)).drop_nulls()
+    found = sample.select(pl.col(key).alias(str(i)) for i, key in enumerate(keys)).drop_nulls()
     _, counts = np.unique(found.hash_rows().to_numpy(), return_counts=True)
     return float((counts * (counts - 1)).sum()) / (sample.height * (sample.height - 1))
 
@@ -357,8 +370,8 @@ def _counted_pairs(plan: ProbePlan, arriving: pl.DataFrame, stored: pl.DataFrame
     """How many pairs have equal keys."""
     names = [str(number) for number in range(len(plan.probe_keys))]
 
-    def counted(frame: pl.DataFrame, keys: Sequence[pl.Expr], count: str) -> pl.LazyFrame:
-        values = [key.alias(name) for name, key in zip(names, keys, strict=True)]
+    def counted(frame: pl.DataFrame, keys: Sequence[str], count: str) -> pl.LazyFrame:
+        values = [pl.col(key).alias(name) for name, key in zip(names, keys, strict=True)]
         return frame.lazy().select(values).group_by(names).agg(pl.len().cast(pl.Float64).alias(count))
 
     both = counted(arriving, plan.probe_keys, "arriving").join(
