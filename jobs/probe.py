@@ -38,7 +38,7 @@ _FEW_STORED = 32_768
 _SORTING = 8
 """Sorting a stored tuple takes about as long as forming and checking so many pairs in a hash join."""
 _SAMPLE = 2_000
-_CHECKED = 100
+CHECKED = 100
 """Pairs that may be formed and checked per combination that a step may make."""
 _SCREENED = 3
 """Stored tuples per arriving one beyond which the stored ones are screened by key before the join."""
@@ -293,7 +293,7 @@ def _join(
             keys = number_keys(arriving, stored, plan.probe_keys, plan.stored_keys)
             return _expand(plan, arriving, stretches(arriving, stored, some, keys), conditions, most)
     if most is not None and pairs > most:
-        _refuse_too_many(_counted_pairs(plan, arriving, stored), most * _CHECKED)
+        _refuse_too_many(_counted_pairs(plan, arriving, stored), most * CHECKED)
     partners = stored.lazy()
     if len(plan.probe_keys) == 1 and stored.height > _SCREENED * arriving.height:
         # Most stored tuples have no partner. Looking their keys up in a set is several times as fast as
@@ -355,7 +355,7 @@ def _expand(
     most: int | None,
 ) -> pl.DataFrame:
     if most is not None:
-        _refuse_too_many(found.pairs, most * _CHECKED)
+        _refuse_too_many(found.pairs, most * CHECKED)
     kept: list[pl.DataFrame] = []
     made = 0
     for pairs in pieces(arriving, found, _PAIRS):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
 from jobs import blocks, probe
 from jobs.store import CompactionPolicy
-from optimizer.graph import Slices
+from optimizer.graph import PhysicalGraph, Slices
 from optimizer.plan import plan
 from optimizer.problem import GridUse, Options
 from optimizer.slicing import slice_all
@@ -41,8 +41,22 @@ class Setup:
     uncommitted: int | None = None
     """A batch that is worked on twice, as if the process had died before its commit."""
 
+    @property
+    def plan(self) -> tuple[object, ...]:
+        """What the plan depends on."""
+        return (self.method, self.tasks, self.grids, self.slices)
+
     def describe(self) -> str:
         return f"-- {self}"
+
+
+def draw_setups(chance: random.Random, tuples: int) -> tuple[Setup, Setup]:
+    """Two ways; mostly with one plan, since planning takes as long as answering."""
+    one, other = draw_setup(chance, tuples), draw_setup(chance, tuples)
+    if chance.random() < 0.7:
+        plan_of_one = {name: getattr(one, name) for name in ("method", "tasks", "grids", "slices")}
+        other = replace(other, **plan_of_one)
+    return one, other
 
 
 def draw_setup(chance: random.Random, tuples: int) -> Setup:
@@ -76,16 +90,20 @@ class Answered:
     answers: Mapping[str, pl.DataFrame]
 
 
-def answer(workload: SmallWorkload, setup: Setup, folder: Path) -> Answered:
-    """Plan the workload's queries and feed its tuples.
+def planned(workload: SmallWorkload, setup: Setup) -> PhysicalGraph:
+    """The plan of a workload's queries."""
+    catalog = workload.catalog
+    parsed = [parse_query(query.text(), query.name, catalog) for query in workload.queries]
+    made = plan(parsed, catalog, method=setup.method, options=Options(grids=setup.grids), tasks=setup.tasks)
+    return slice_all(made.graph, Slices(setup.slices)) if setup.slices else made.graph
+
+
+def answer(workload: SmallWorkload, graph: PhysicalGraph, setup: Setup, folder: Path) -> Answered:
+    """Feed the workload's tuples to a plan of its queries.
 
     Which tuples are accepted is worked out here from the meaning of lateness alone: a tuple is late iff it is
     strictly older than the newest of its stream's earlier batches less the allowed lateness.
     """
-    catalog = workload.catalog
-    parsed = [parse_query(query.text(), query.name, catalog) for query in workload.queries]
-    made = plan(parsed, catalog, method=setup.method, options=Options(grids=setup.grids), tasks=setup.tasks)
-    graph = slice_all(made.graph, Slices(setup.slices)) if setup.slices else made.graph
     used = [stream.name for stream in graph.streams]
     policy = CompactionPolicy(fan=2, smallest_rows=8, spans_per_retention=4)
     topology = Topology(graph, str(folder), policy, setup.share_bytes)
