@@ -183,7 +183,7 @@ class _Replay:
             ),
             f"{excess.too_many[step]:,} combinations to make or check in batch {excess.batch}{beside}",
             f"at most {excess.most:,} made and {excess.most * CHECKED:,} checked in a task: raise "
-            "--most-combinations, have fewer --batch-rows (in another --out), or narrow a window or condition",
+            "--most-combinations, have fewer --batch-rows in another --out, or narrow a window or condition",
         )
 
     def _write_metrics(self) -> None:

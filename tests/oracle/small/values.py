@@ -29,7 +29,7 @@ FIRST_US, LAST_US = -9_223_372_022_400_000_000, 2**63 - 2
 """DuckDB's timestamps: 290309-12-22 BC and 294247-01-10 04:00:54.775806."""
 _EPOCH = date(1970, 1, 1)
 
-_ORDINARY: Mapping[ColumnType, tuple[object, ...]] = {
+ORDINARY: Mapping[ColumnType, tuple[object, ...]] = {
     T.INT: (0, 1, 2, 3, -1, 7),
     T.BIGINT: (0, 1, 2, 3, -1, 7, 3_000_000_000),
     T.DOUBLE: (0.0, 1.0, 2.0, 3.0, -1.0, 0.5, 0.1, 2.5),
@@ -39,7 +39,7 @@ _ORDINARY: Mapping[ColumnType, tuple[object, ...]] = {
     T.DATE: tuple(date(2024, 2, 28) + timedelta(days=d) for d in (0, 1, 2)),
     T.BINARY: (b"a", b"b", b"ab", b""),
 }
-_ODD: Mapping[ColumnType, tuple[object, ...]] = {
+ODD: Mapping[ColumnType, tuple[object, ...]] = {
     T.INT: (2**31 - 1, -(2**31), 2**31 - 2, 1 << 16),
     T.BIGINT: (2**63 - 1, -(2**63), 2**53, 2**53 + 1, -(2**53) - 1, 2**31, 2**62),
     T.DOUBLE: (
@@ -104,8 +104,8 @@ _ODD: Mapping[ColumnType, tuple[object, ...]] = {
 
 def pool(chance: random.Random, kind: ColumnType, size: int) -> list[object]:
     """Some values that a workload's columns of a type take: few, so that tuples meet."""
-    odd = [chance.choice(_ODD[kind]) for _ in range(chance.randint(0, size))]
-    ordinary = [chance.choice(_ORDINARY[kind]) for _ in range(size - len(odd))]
+    odd = [chance.choice(ODD[kind]) for _ in range(chance.randint(0, size))]
+    ordinary = [chance.choice(ORDINARY[kind]) for _ in range(size - len(odd))]
     found = [*odd, *ordinary]
     if kind is T.DOUBLE and chance.random() < 0.3:
         found += [0.0, -0.0]
