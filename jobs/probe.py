@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,7 @@ _SORTING = 8
 _SAMPLE = 2_000
 CHECKED = 100
 """Pairs that may be formed and checked per combination that a step may make."""
+_Engine: TypeAlias = Literal["in-memory", "streaming"]
 _SCREENED = 3
 """Stored tuples per arriving one beyond which the stored ones are screened by key before the join."""
 
@@ -269,7 +270,7 @@ def _meet_few(
         return pl.DataFrame([*made, arriving.get_column(ARRIVAL)[rows]])
     sides = (arriving[rows], _stored(index, rule, plan, held.frame)[partners])
     conditions = staged(plan.costly, plan.conditions)
-    return _checked(plan, pl.concat(sides, how="horizontal").lazy(), conditions).collect()
+    return _made(_checked(plan, pl.concat(sides, how="horizontal").lazy(), conditions))
 
 
 def _integers(column: pl.Series) -> npt.NDArray[np.int64]:
@@ -305,11 +306,11 @@ def _join(
     )
     # Streaming checks pairs as it forms them, so that a frequent key does not fill the memory; it
     # takes longer to begin.
-    engine: Literal["in-memory", "streaming"] = "in-memory" if pairs <= _FEW_PAIRS else "streaming"
+    engine: _Engine = "in-memory" if pairs <= _FEW_PAIRS else "streaming"
     found = _checked(plan, joined, conditions)
     if most is None:
-        return found.collect(engine=engine)
-    made = found.head(most + 1).collect(engine=engine)
+        return _made(found, engine)
+    made = _made(found.head(most + 1), engine)
     _refuse_too_many(made.height, most)
     return made
 
@@ -359,7 +360,7 @@ def _expand(
     kept: list[pl.DataFrame] = []
     made = 0
     for pairs in pieces(arriving, found, _PAIRS):
-        kept.append(_checked(plan, pairs.lazy(), conditions).collect())
+        kept.append(_made(_checked(plan, pairs.lazy(), conditions)))
         made += kept[-1].height
         if most is not None:
             _refuse_too_many(made, most)
@@ -383,6 +384,15 @@ def _counted_pairs(plan: ProbePlan, arriving: pl.DataFrame, stored: pl.DataFrame
 def _refuse_too_many(combinations: int, most: int) -> None:
     if combinations > most:
         raise TooMany(combinations)
+
+
+def _made(found: pl.LazyFrame, engine: _Engine = "in-memory") -> pl.DataFrame:
+    """The table with every column as it is.
+
+    Of one tuple that meets several the library keeps a value and how often it is there, and some
+    expressions over such a column (`CASE` behind a comparison with a constant) fail.
+    """
+    return pl.DataFrame(found.collect(engine=engine).get_columns())
 
 
 def _checked(plan: ProbePlan, pairs: pl.LazyFrame, conditions: Sequence[pl.Expr]) -> pl.LazyFrame:

@@ -39,12 +39,13 @@ def main() -> int:
     )
     parser.add_argument("--slices", action="store_true", help="stores are cut into slices of event time")
     parser.add_argument("--in-process", action="store_true", help="small workloads, without Spark")
+    parser.add_argument("--plain", action="store_true", help="with --in-process: of few functions")
     parser.add_argument("--keep-going", action="store_true", help="with --in-process: also behind a failure")
     parser.add_argument("--keep", type=Path, help="a folder for the cases' files")
     parser.add_argument("--option", action="append", default=[], help="for replay, as --option=--adaptive")
     a = parser.parse_args()
     if a.in_process:
-        return campaign(a.seed, a.count, a.keep_going)
+        return campaign(a.seed, a.count, a.plain, a.keep_going)
     if a.slices and a.evolve:
         parser.error("--slices begins with a plan of all queries, and with --evolve not all are there")
     with tempfile.TemporaryDirectory() as scratch:

@@ -13,19 +13,21 @@ _SHRINKING_S = 60.0
 _PROGRESS_S = 60.0
 
 
-def campaign(seed: int, count: int, keep_going: bool = False) -> int:
+def campaign(seed: int, count: int, plain: bool = False, keep_going: bool = False) -> int:
     """Work through seeds; returns an exit code.
 
     Args:
         seed: the first one.
         count: how many.
+        plain: few functions and ordinary event times, so that joins are what is tested.
         keep_going: go on behind a failure; each kind of failure is made small once.
     """
     began = shown = time.monotonic()
     totals: Counter[str] = Counter()
     known: Counter[str] = Counter()
+    plainly = " --plain" if plain else ""
     for number in range(seed, seed + count):
-        case = case_of(number)
+        case = case_of(number, plain)
         if not usable(case):
             totals["refused"] += 1
             continue
@@ -41,7 +43,7 @@ def campaign(seed: int, count: int, keep_going: bool = False) -> int:
                 small, told = shrink(case, found, _SHRINKING_S)
                 sys.stdout.write(
                     f"seed {number}: {told.told}\n{small.describe()}\n"
-                    f"again: python -m tests.oracle --in-process --seed {number} --count 1\n\n"
+                    f"again: python -m tests.oracle --in-process{plainly} --seed {number}\n\n"
                 )
                 sys.stdout.flush()
             if not keep_going:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import traceback
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from optimizer.graph import PhysicalGraph
 from optimizer.sql import parse_query
 from optimizer.types import ColumnType
 from tests.oracle.small.execution import Answered, Setup, answer, draw_setups, planned
-from tests.oracle.small.grammar import reading
+from tests.oracle.small.grammar import dice, reading
 from tests.oracle.small.judging import Bag, Reference, bag, difference
 from tests.oracle.small.partitioned import parted, partitions
 from tests.oracle.small.workload import SmallWorkload, generate
@@ -49,10 +48,10 @@ class Compared:
     results: int
 
 
-def case_of(seed: int) -> Case:
-    """The case of a seed."""
-    workload = generate(seed)
-    chance = random.Random(f"setup {seed}")
+def case_of(seed: int, plain: bool = False) -> Case:
+    """The case of a seed; `plain` as for `generate`."""
+    workload = generate(seed, plain)
+    chance = dice(f"setup {seed}", plain)
     if chance.random() < 0.15:
         query = workload.queries[0]
         condition = reading(chance, ColumnType.BOOLEAN, [chance.choice(query.inputs).alias], 2)

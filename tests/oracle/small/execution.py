@@ -17,6 +17,7 @@ from optimizer.plan import plan
 from optimizer.problem import GridUse, Options
 from optimizer.slicing import slice_all
 from optimizer.sql import parse_query
+from tests.oracle.small.filed import FileForm, files_of
 from tests.oracle.small.workload import Arrival, SmallWorkload, table_of
 from tests.unit.runtime.driver import Topology
 
@@ -40,6 +41,8 @@ class Setup:
     """Whether the limits from which on probes join in other ways are lowered to some tuples."""
     uncommitted: int | None = None
     """A batch that is worked on twice, as if the process had died before its commit."""
+    files: FileForm | None = None
+    """As what tuples are written and read first; None for tuples in memory."""
 
     @property
     def plan(self) -> tuple[object, ...]:
@@ -76,6 +79,7 @@ def draw_setup(chance: random.Random, tuples: int) -> Setup:
         slices=chance.choice((0, 0, 0, 0, 1, 2, 5)),
         few=chance.random() < 0.5,
         uncommitted=chance.randrange(len(batches)) if chance.random() < 0.05 else None,
+        files=chance.choices((None, "parquet", "csv"), (8, 1, 1))[0],
     )
 
 
@@ -104,11 +108,15 @@ def answer(workload: SmallWorkload, graph: PhysicalGraph, setup: Setup, folder: 
     Which tuples are accepted is worked out here from the meaning of lateness alone: a tuple is late iff it is
     strictly older than the newest of its stream's earlier batches less the allowed lateness.
     """
+    reader = None
+    if setup.files is not None:
+        reader = files_of(graph, workload.arrivals, setup.files, folder / "files")
     used = [stream.name for stream in graph.streams]
     policy = CompactionPolicy(fan=2, smallest_rows=8, spans_per_retention=4)
     topology = Topology(graph, str(folder), policy, setup.share_bytes)
     accepted: dict[str, list[Arrival]] = {name: [] for name in workload.streams}
     newest: dict[str, int] = {}
+    begins = dict.fromkeys(used, 0)
     begin = late = 0
     with limits(setup.few):
         for number, end in enumerate(setup.batches):
@@ -126,6 +134,10 @@ def answer(workload: SmallWorkload, graph: PhysicalGraph, setup: Setup, folder: 
                 if newest[name] == _NEVER:
                     del newest[name]
             tables = {name: table_of(own) for name, own in rows.items()}
+            if reader is not None:
+                ends = {name: begins[name] + len(own) for name, own in rows.items()}
+                tables = {name: reader(name, begins[name], ends[name]) for name in used}
+                begins = ends
             if number == setup.uncommitted:
                 topology.feed(tables, commit=False)
                 topology.recover()

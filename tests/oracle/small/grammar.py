@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import TypeAlias
 
 from optimizer.types import ColumnType
 
@@ -31,6 +32,19 @@ COLUMNS: Mapping[ColumnType, tuple[str, ...]] = {
     T.BINARY: ("b",),
 }
 _HOLE = re.compile(r"\{(\d)\}")
+
+
+class Dice(random.Random):
+    """Chance, and the functions that it may take."""
+
+    forms: Forms
+
+
+def dice(seed: str, plain: bool) -> Dice:
+    """Chance for a seed; `plain` leaves few functions."""
+    made = Dice(seed)
+    made.forms = PLAIN if plain else FORMS
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +89,11 @@ def column(alias: str, name: str, kind: ColumnType) -> Term:
     return Term(kind, f"{alias}.{name}", f"{alias}.{name}", (), alias)
 
 
-def term(chance: random.Random, kind: ColumnType, aliases: Sequence[str], depth: int) -> Term:
+def term(chance: Dice, kind: ColumnType, aliases: Sequence[str], depth: int) -> Term:
     """A random expression over columns of some inputs, of at most so many levels of functions."""
-    if depth <= 0 or chance.random() < 0.2:
+    if depth <= 0 or not chance.forms[kind] or chance.random() < 0.2:
         return _leaf(chance, kind, aliases, depth)
-    form = chance.choice(chance.choice(FORMS[kind]))
+    form = chance.choice(chance.choice(chance.forms[kind]))
     made = form.of([term(chance, part, aliases, depth - 1) for part in form.parts])
     if made.aliases() or kind is T.INTERVAL:
         return made
@@ -87,7 +101,7 @@ def term(chance: random.Random, kind: ColumnType, aliases: Sequence[str], depth:
     return _read_somewhere(chance, made, aliases)
 
 
-def reading(chance: random.Random, kind: ColumnType, aliases: Sequence[str], depth: int) -> Term:
+def reading(chance: Dice, kind: ColumnType, aliases: Sequence[str], depth: int) -> Term:
     """The same, and it reads every one of these inputs."""
     for _ in range(40):
         made = term(chance, kind, aliases, depth)
@@ -113,13 +127,13 @@ def shifted(value: Term, operator: str, step: Term) -> Term:
     return Term(kind, f"{{0}} {operator} {{1}}", f"TRY({{0}} {operator} {{1}})", (value, step))
 
 
-def constant(chance: random.Random, kind: ColumnType) -> Term:
+def constant(chance: Dice, kind: ColumnType) -> Term:
     """A literal."""
     text = chance.choice(_CONSTANTS[kind])
     return Term(kind, text, text)
 
 
-def _read_somewhere(chance: random.Random, made: Term, aliases: Sequence[str]) -> Term:
+def _read_somewhere(chance: Dice, made: Term, aliases: Sequence[str]) -> Term:
     """The same with a column in the place of a constant; a leaf that has none becomes one."""
     if not made.parts:
         return column(chance.choice(aliases), chance.choice(COLUMNS[made.kind]), made.kind)
@@ -140,7 +154,7 @@ def _closed(part: Term) -> Term:
     return part if not part.parts else Term(part.kind, "({0})", "({0})", (part,))
 
 
-def _leaf(chance: random.Random, kind: ColumnType, aliases: Sequence[str], depth: int) -> Term:
+def _leaf(chance: Dice, kind: ColumnType, aliases: Sequence[str], depth: int) -> Term:
     if kind is T.INTERVAL:
         return constant(chance, kind)
     if kind in _CONSTANTS and depth < 2 and chance.random() < 0.35:
@@ -180,13 +194,17 @@ def _numeric() -> Iterator[list[Form]]:
             Form(_widest(a, b), (a, b), f"({{0}} {operator} {{1}})", f"TRY({{0}} {operator} {{1}})")
             for a, b in product(NUMBERS, NUMBERS)
         ]
-    yield [Form(_widest(a, b), (a, b), "({0} % {1})", "TRY({0} % {1})") for a, b in product(NUMBERS, NUMBERS)]
     yield [Form(T.DOUBLE, (a, b), "({0} / {1})", "TRY({0} / {1})") for a, b in product(NUMBERS, NUMBERS)]
     yield [
         Form(_widest(a, b), (a, b), "({0} // {1})", "TRY({0} // {1})") for a, b in product(INTEGERS, INTEGERS)
     ]
-    for name in ("ABS", "ROUND", "-"):
+    for name in ("ABS", "-"):
         yield [Form(a, (a,), f"{name}({{0}})", f"TRY({name}({{0}}))") for a in NUMBERS]
+
+
+def _functions() -> Iterator[list[Form]]:
+    yield [Form(_widest(a, b), (a, b), "({0} % {1})", "TRY({0} % {1})") for a, b in product(NUMBERS, NUMBERS)]
+    yield [Form(a, (a,), "ROUND({0})", "TRY(ROUND({0}))") for a in NUMBERS]
     yield [Form(a, (a, T.INT), "ROUND({0}, {1})", "TRY(ROUND({0}, {1}))") for a in NUMBERS]
     for name in ("FLOOR", "CEIL", "SQRT", "EXP", "LN", "SIN", "COS"):
         yield [Form(T.DOUBLE, (T.DOUBLE,), f"{name}({{0}})", f"TRY({name}({{0}}))")]
@@ -212,11 +230,14 @@ def _conditions() -> Iterator[list[Form]]:
         yield [Form(T.BOOLEAN, (kind,), text, text) for kind in VALUES]
     for text in ("({0} IN ({1}, {2}))", "({0} NOT IN ({1}, {2}))", "({0} BETWEEN {1} AND {2})"):
         yield [Form(T.BOOLEAN, (kind,) * 3, text, text) for kind in (*NUMBERS, T.STRING, *MOMENTS)]
-    for operator in ("LIKE", "NOT LIKE", "ILIKE"):
-        text = f"({{0}} {operator} {{1}})"
-        yield [Form(T.BOOLEAN, (T.STRING, T.STRING), text, text)]
     for name in ("STARTS_WITH", "ENDS_WITH", "CONTAINS"):
         text = f"{name}({{0}}, {{1}})"
+        yield [Form(T.BOOLEAN, (T.STRING, T.STRING), text, text)]
+
+
+def _patterns() -> Iterator[list[Form]]:
+    for operator in ("LIKE", "NOT LIKE", "ILIKE"):
+        text = f"({{0}} {operator} {{1}})"
         yield [Form(T.BOOLEAN, (T.STRING, T.STRING), text, text)]
 
 
@@ -271,15 +292,19 @@ def _moments() -> Iterator[list[Form]]:
         yield [Form(T.TIMESTAMP, (T.TIMESTAMP,), text, f"TRY({text})")]
 
 
-def _by_result() -> dict[ColumnType, list[list[Form]]]:
+def _by_result(*groups: list[Form]) -> dict[ColumnType, list[list[Form]]]:
     """Of every type its functions, each with the types that it takes: functions are drawn evenly."""
     found: dict[ColumnType, list[list[Form]]] = {kind: [] for kind in (*VALUES, T.INTERVAL)}
-    for group in (*_numeric(), *_conditions(), *_texts(), *_choices(), *_casts(), *_moments()):
-        for kind, groups in found.items():
+    for group in groups:
+        for kind, made in found.items():
             own = [form for form in group if form.result is kind]
             if own:
-                groups.append(own)
+                made.append(own)
     return found
 
 
-FORMS = _by_result()
+Forms: TypeAlias = Mapping[ColumnType, Sequence[Sequence[Form]]]
+_PLAIN = (*_numeric(), *_conditions(), *_texts(), *_choices())
+PLAIN: Forms = _by_result(*_PLAIN)
+"""Without casts, patterns, mathematical functions and parts of moments: where joins are what is tested."""
+FORMS: Forms = _by_result(*_PLAIN, *_functions(), *_patterns(), *_casts(), *_moments())

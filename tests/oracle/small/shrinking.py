@@ -56,6 +56,7 @@ def _setups(case: Case) -> Iterator[Case]:
             replace(setup, slices=0),
             replace(setup, few=False),
             replace(setup, uncommitted=None),
+            replace(setup, files=None),
             replace(setup, method="flat"),
         ]
         for one in simpler:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,11 +16,13 @@ from tests.oracle.small.grammar import (
     MOMENTS,
     NUMBERS,
     VALUES,
+    Dice,
     Term,
     between,
     column,
     compared,
     constant,
+    dice,
     reading,
     shifted,
     term,
@@ -134,12 +135,13 @@ def table_of(rows: Sequence[Arrival]) -> pa.Table:
     return pa.table(arrays, schema=SCHEMA)
 
 
-def generate(seed: int) -> SmallWorkload:
-    """The workload of a seed."""
-    chance = random.Random(f"small {seed}")
+def generate(seed: int, plain: bool = False) -> SmallWorkload:
+    """The workload of a seed; with `plain`, of few functions and event times inside of years that people
+    write."""
+    chance = dice(f"small {seed}", plain)
     streams = tuple(f"s{n}" for n in range(chance.choice((1, 2, 2, 3, 3, 4))))
     pools = {kind: pool(chance, kind, chance.choice((2, 3, 4, 6))) for kind in VALUES}
-    times = _times(chance)
+    times = _times(chance, plain)
     lateness_us = None if chance.random() < 0.7 else chance.choice((0, 2 * SECOND_US, 10 * SECOND_US))
     arrivals: list[tuple[int, Arrival]] = []
     most = chance.choice((4, 8, 8, 12, 20))
@@ -158,8 +160,8 @@ def generate(seed: int) -> SmallWorkload:
     return SmallWorkload(streams, lateness_us, tuple(a for _, a in arrivals), queries)
 
 
-def _times(chance: random.Random) -> list[int]:
-    drawn = chance.random()
+def _times(chance: Dice, plain: bool) -> list[int]:
+    drawn = chance.random() * (0.75 if plain else 1.0)
     if drawn < 0.75:
         return [START_US + s * SECOND_US // 2 for s in range(chance.choice((4, 10, 40)))]
     if drawn < 0.9:
@@ -170,7 +172,7 @@ def _times(chance: random.Random) -> list[int]:
     return [end + s * SECOND_US for s in range(20)]
 
 
-def _row(chance: random.Random, pools: dict[ColumnType, list[object]], times: list[int], number: int) -> Row:
+def _row(chance: Dice, pools: dict[ColumnType, list[object]], times: list[int], number: int) -> Row:
     row: Row = {}
     for name, kind in DECLARED:
         if name == "ts":
@@ -185,7 +187,7 @@ def _row(chance: random.Random, pools: dict[ColumnType, list[object]], times: li
 # Queries
 
 
-def _query(chance: random.Random, name: str, streams: Sequence[str]) -> SmallQuery:
+def _query(chance: Dice, name: str, streams: Sequence[str]) -> SmallQuery:
     size = chance.choices((1, 2, 3, 4), (2, 6, 5, 1))[0]
     aliases = ("a", "b", "c", "e")[:size]
     common = _window(chance)
@@ -213,7 +215,7 @@ def _query(chance: random.Random, name: str, streams: Sequence[str]) -> SmallQue
     return SmallQuery(name, inputs, tuple(p for p in predicates if p.aliases()), tuple(outputs))
 
 
-def _window(chance: random.Random) -> int | None:
+def _window(chance: Dice) -> int | None:
     drawn = chance.random()
     if drawn < 0.2:
         return None
@@ -224,7 +226,7 @@ def _window(chance: random.Random) -> int | None:
     return chance.choice((1, SECOND_US, 2 * SECOND_US, 5 * SECOND_US, 20 * SECOND_US, DAY_US))
 
 
-def _join(chance: random.Random, new: str, old: str) -> Term:
+def _join(chance: Dice, new: str, old: str) -> Term:
     """A condition over two inputs."""
     drawn = chance.random()
     if drawn < 0.4:
@@ -248,13 +250,13 @@ def _join(chance: random.Random, new: str, old: str) -> Term:
     return reading(chance, T.BOOLEAN, (new, old), 3)
 
 
-def _comparable(chance: random.Random) -> tuple[ColumnType, ColumnType]:
+def _comparable(chance: Dice) -> tuple[ColumnType, ColumnType]:
     kind = chance.choice(VALUES)
     family = next((f for f in (NUMBERS, MOMENTS) if kind in f), (kind,))
     return kind, chance.choice(family)
 
 
-def _band(chance: random.Random, new: str, old: str) -> Term:
+def _band(chance: Dice, new: str, old: str) -> Term:
     family = chance.choice((NUMBERS, NUMBERS, MOMENTS))
     if family is NUMBERS:
         kinds = chance.choice(NUMBERS), chance.choice(NUMBERS)
