@@ -113,7 +113,7 @@ def answer(workload: SmallWorkload, graph: PhysicalGraph, setup: Setup, folder: 
         reader = files_of(graph, workload.arrivals, setup.files, folder / "files")
     used = [stream.name for stream in graph.streams]
     policy = CompactionPolicy(fan=2, smallest_rows=8, spans_per_retention=4)
-    topology = Topology(graph, str(folder), policy, setup.share_bytes)
+    topology = Topology(graph, str(folder / "state"), policy, setup.share_bytes)
     accepted: dict[str, list[Arrival]] = {name: [] for name in workload.streams}
     newest: dict[str, int] = {}
     begins = dict.fromkeys(used, 0)

@@ -157,7 +157,8 @@ def _closed(part: Term) -> Term:
 def _leaf(chance: Dice, kind: ColumnType, aliases: Sequence[str], depth: int) -> Term:
     if kind is T.INTERVAL:
         return constant(chance, kind)
-    if kind in _CONSTANTS and depth < 2 and chance.random() < 0.35:
+    simple = chance.forms is FORMS or kind in INTEGERS
+    if kind in _CONSTANTS and simple and depth < 2 and chance.random() < 0.35:
         return constant(chance, kind)
     return column(chance.choice(aliases), chance.choice(COLUMNS[kind]), kind)
 
@@ -306,5 +307,6 @@ def _by_result(*groups: list[Form]) -> dict[ColumnType, list[list[Form]]]:
 Forms: TypeAlias = Mapping[ColumnType, Sequence[Sequence[Form]]]
 _PLAIN = (*_numeric(), *_conditions(), *_texts(), *_choices())
 PLAIN: Forms = _by_result(*_PLAIN)
-"""Without casts, patterns, mathematical functions and parts of moments: where joins are what is tested."""
+"""Without casts, patterns, mathematical functions and parts of moments, and with constants that are whole
+numbers: where joins are what is tested."""
 FORMS: Forms = _by_result(*_PLAIN, *_functions(), *_patterns(), *_casts(), *_moments())
