@@ -89,6 +89,11 @@ def _parser() -> Parser:
     )  # fmt: skip
     # For tests of plan changes, see docs/adaptivity.md.
     replaying.add_argument("--another-plan-every-epoch", action="store_true", help=argparse.SUPPRESS)
+    replaying.add_argument(
+        "--most-combinations", type=count, default=25_000_000, metavar="N",
+        help="combinations that a step may make in one batch and task; one that makes more ends the replay "
+        "(default: 25000000)",
+    )  # fmt: skip
     replaying.add_argument("--memory-limit", type=size, metavar="BYTES", help=_MEMORY)
     replaying.add_argument("--master", metavar="URL", help="Spark master (default: this machine)")
     replaying.add_argument("--state", metavar="URL", help=_STATE)

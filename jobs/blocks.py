@@ -191,15 +191,23 @@ class RunIndex:
         return found
 
 
-def between(values: pl.Series, least: pl.Series, greatest: pl.Series) -> pl.Series:
-    """The values from the least of `least` to the greatest of `greatest`; none if these are NULL only.
+def between(values: pl.Series, keys: pl.Series) -> pl.Series:
+    """The values from the least to the greatest of some keys of the same type; none if these are NULL only.
 
-    >>> between(pl.Series([1, 5, 9]), pl.Series([2, 3]), pl.Series([4, 9])).to_list()
+    Of types without an index, where there is nothing to gain, all of them.
+
+    >>> between(pl.Series([1, 5, 9]), pl.Series([4, 2, None])).to_list()
+    []
+    >>> between(pl.Series([1, 5, 9]), pl.Series([9, 2])).to_list()
     [5, 9]
     """
-    if least.null_count() == len(least):
+    if keys.null_count() == len(keys):
         return values.clear()
-    return values.filter(values.is_between(least.min(), greatest.max()))
+    if values.dtype not in _ORDERED:
+        return values
+    # As numbers: Python has no moments near the ends of 64 bits.
+    numbers, found = (s.to_physical() if s.dtype.is_temporal() else s for s in (values, keys))
+    return values.filter(numbers.is_between(found.min(), found.max()))
 
 
 def _sortable(values: pl.Series) -> Sortable:

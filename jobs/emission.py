@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from jobs.event_time import within
 from jobs.expressions import compile_expression
 from jobs.expressions.dtypes import convert
 from jobs.expressions.screen import staged
@@ -78,7 +79,7 @@ def emit(
 def _prepare(index: RuleIndex, leaf: Emit, inputs: Sequence[str]) -> LeafPlan:
     query = index.queries[leaf.query]
     windows = [
-        _elapsed(index, newer, bound.input) <= bound.window_us
+        within(_time(index, newer), _time(index, bound.input), bound.window_us)
         for bound in leaf.windows
         if bound.window_us is not None
         for newer in inputs
@@ -119,9 +120,6 @@ def emit_columns(index: RuleIndex, emits: Iterable[Emit], inputs: Iterable[str])
     return columns
 
 
-def _elapsed(index: RuleIndex, newer: str, older: str) -> pl.Expr:
-    """Microseconds from the event time of `older` to that of `newer`."""
-    newer_time, older_time = (
-        pl.col(column_name(index.time_column(name))).to_physical() for name in (newer, older)
-    )
-    return newer_time - older_time
+def _time(index: RuleIndex, canonical_input: str) -> pl.Expr:
+    """The event time of an input."""
+    return pl.col(column_name(index.time_column(canonical_input)))

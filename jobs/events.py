@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from jobs.commit import Manifest
+from jobs.event_time import earlier, moment
 from jobs.metrics import held
 from jobs.protocol import BatchCompleted, EdgeMetrics, QueryMetrics, StoreMetrics, StreamMetrics
 from jobs.sources.live import START
@@ -28,7 +29,7 @@ def batch_completed(committed: Committed, run: str, *, limited: bool) -> BatchCo
             accepted=counts.accepted,
             late=counts.late,
             undecodable=counts.undecodable,
-            watermark=None if newest_us is None else moment(newest_us - lateness[name]),
+            watermark=None if newest_us is None else moment(earlier(newest_us, lateness[name])),
             max_event_time=None if newest_us is None else moment(newest_us),
             position=_entry(positions.get(name, {})),
         )
@@ -89,17 +90,6 @@ def complete_since(manifest: Manifest, graph: PhysicalGraph, query: str) -> date
     if len(known) < len(reached) or min(known) < state.complete_since_us:
         return None
     return moment(state.complete_since_us)
-
-
-def moment(microseconds: int) -> datetime:
-    """A point in time from microseconds since 1970.
-
-    >>> moment(0).isoformat()
-    '1970-01-01T00:00:00+00:00'
-    """
-    return datetime.fromtimestamp(microseconds // 1_000_000, UTC).replace(
-        microsecond=microseconds % 1_000_000
-    )
 
 
 def _entry(position: Position) -> str | None:

@@ -168,7 +168,7 @@ def _sorted_matches(numbers: Numbers, wanted: Numbers) -> Positions:
 
 
 def _matches(keys: pl.Series, values: pl.Series) -> Positions:
-    inside = between(values, keys, keys)
+    inside = between(values, keys)
     if inside.is_empty():
         return np.empty(0, dtype=np.int64)
     rows: Positions = keys.is_in(inside.implode()).arg_true().cast(pl.Int64).to_numpy()

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from jobs.buckets import Buckets
+from jobs.event_time import all_earlier, all_later
 from jobs.expressions.screen import staged
 from jobs.message import ARRIVAL, LATE, ORDINAL
 from jobs.probe_plan import STORED_ARRIVAL, STORED_LATE, STORED_ORDINAL, ProbePlan, plan_of
@@ -37,8 +38,9 @@ _FEW_STORED = 32_768
 _SORTING = 8
 """Sorting a stored tuple takes about as long as forming and checking so many pairs in a hash join."""
 _SAMPLE = 2_000
-_CHECKED = 100
+CHECKED = 100
 """Pairs that may be formed and checked per combination that a step may make."""
+_Engine: TypeAlias = Literal["in-memory", "streaming"]
 _SCREENED = 3
 """Stored tuples per arriving one beyond which the stored ones are screened by key before the join."""
 
@@ -125,8 +127,13 @@ def probe(
     sought = {} if state.limit is None else _sought(plan, arriving)
     found: list[pl.DataFrame] = []
     made = 0
+    further, beside = plan.computed
+    if further:
+        arriving = arriving.with_columns(further)
     for piece in state.pieces(reachable, columns, sought):
         stored = _stored(index, rule, plan, piece)
+        if beside:
+            stored = stored.with_columns(beside)
         del piece  # Under a limit the next one takes its place.
         try:
             met = _meet(index, rule, plan, state, arriving, stored, conditions, most)
@@ -231,8 +238,15 @@ def _meet_few(
         for name in window[:2]
     }
     for newer, older, window in plan.windows:
-        late, soon = (moments[name][right if name in names else left] for name in (newer, older))
-        inside = late - soon <= window
+        # What arrives is moved, once for all pairs; inside an intermediate result nothing does.
+        if newer not in names:
+            inside = (
+                moments[older][right if older in names else left] >= all_earlier(moments[newer], window)[left]
+            )
+        elif older not in names:
+            inside = moments[newer][right] <= all_later(moments[older], window)[left]
+        else:
+            inside = moments[older][right] >= all_earlier(moments[newer][right], window)
         left, right = left[inside], right[inside]
     if fresh:
         before, now = held.whole(ARRIVAL)[right], _integers(arriving.get_column(ARRIVAL))[left]
@@ -256,7 +270,7 @@ def _meet_few(
         return pl.DataFrame([*made, arriving.get_column(ARRIVAL)[rows]])
     sides = (arriving[rows], _stored(index, rule, plan, held.frame)[partners])
     conditions = staged(plan.costly, plan.conditions)
-    return _checked(plan, pl.concat(sides, how="horizontal").lazy(), conditions).collect()
+    return _made(_checked(plan, pl.concat(sides, how="horizontal").lazy(), conditions))
 
 
 def _integers(column: pl.Series) -> npt.NDArray[np.int64]:
@@ -280,23 +294,23 @@ def _join(
             keys = number_keys(arriving, stored, plan.probe_keys, plan.stored_keys)
             return _expand(plan, arriving, stretches(arriving, stored, some, keys), conditions, most)
     if most is not None and pairs > most:
-        _refuse_too_many(_counted_pairs(plan, arriving, stored), most * _CHECKED)
+        _refuse_too_many(_counted_pairs(plan, arriving, stored), most * CHECKED)
     partners = stored.lazy()
     if len(plan.probe_keys) == 1 and stored.height > _SCREENED * arriving.height:
         # Most stored tuples have no partner. Looking their keys up in a set is several times as fast as
         # taking them through a join.
-        sought = arriving.select(plan.probe_keys[0]).to_series()
-        partners = partners.filter(plan.stored_keys[0].is_in(sought.implode()))
+        sought = arriving.get_column(plan.probe_keys[0])
+        partners = partners.filter(pl.col(plan.stored_keys[0]).is_in(sought.implode()))
     joined = arriving.lazy().join(
         partners, left_on=plan.probe_keys, right_on=plan.stored_keys, how="inner", coalesce=False
     )
     # Streaming checks pairs as it forms them, so that a frequent key does not fill the memory; it
     # takes longer to begin.
-    engine: Literal["in-memory", "streaming"] = "in-memory" if pairs <= _FEW_PAIRS else "streaming"
+    engine: _Engine = "in-memory" if pairs <= _FEW_PAIRS else "streaming"
     found = _checked(plan, joined, conditions)
     if most is None:
-        return found.collect(engine=engine)
-    made = found.head(most + 1).collect(engine=engine)
+        return _made(found, engine)
+    made = _made(found.head(most + 1), engine)
     _refuse_too_many(made.height, most)
     return made
 
@@ -320,7 +334,7 @@ def _estimated_pairs(
     return product * known.probability
 
 
-def _coincidence(stored: pl.DataFrame, keys: Sequence[pl.Expr]) -> float:
+def _coincidence(stored: pl.DataFrame, keys: Sequence[str]) -> float:
     """The probability that two tuples have equal keys, judged by a sample.
 
     Of k sampled keys, k * (k - 1) / 2 pairs coincide with the probability sum(p * p) over the
@@ -329,7 +343,7 @@ def _coincidence(stored: pl.DataFrame, keys: Sequence[pl.Expr]) -> float:
     sample = stored[:: max(1, stored.height // _SAMPLE)]
     if sample.height < 2:
         return 1.0
-    found = sample.select(key.alias(str(i)) for i, key in enumerate(keys)).drop_nulls()
+    found = sample.select(pl.col(key).alias(str(i)) for i, key in enumerate(keys)).drop_nulls()
     _, counts = np.unique(found.hash_rows().to_numpy(), return_counts=True)
     return float((counts * (counts - 1)).sum()) / (sample.height * (sample.height - 1))
 
@@ -342,11 +356,11 @@ def _expand(
     most: int | None,
 ) -> pl.DataFrame:
     if most is not None:
-        _refuse_too_many(found.pairs, most * _CHECKED)
+        _refuse_too_many(found.pairs, most * CHECKED)
     kept: list[pl.DataFrame] = []
     made = 0
     for pairs in pieces(arriving, found, _PAIRS):
-        kept.append(_checked(plan, pairs.lazy(), conditions).collect())
+        kept.append(_made(_checked(plan, pairs.lazy(), conditions)))
         made += kept[-1].height
         if most is not None:
             _refuse_too_many(made, most)
@@ -357,8 +371,8 @@ def _counted_pairs(plan: ProbePlan, arriving: pl.DataFrame, stored: pl.DataFrame
     """How many pairs have equal keys."""
     names = [str(number) for number in range(len(plan.probe_keys))]
 
-    def counted(frame: pl.DataFrame, keys: Sequence[pl.Expr], count: str) -> pl.LazyFrame:
-        values = [key.alias(name) for name, key in zip(names, keys, strict=True)]
+    def counted(frame: pl.DataFrame, keys: Sequence[str], count: str) -> pl.LazyFrame:
+        values = [pl.col(key).alias(name) for name, key in zip(names, keys, strict=True)]
         return frame.lazy().select(values).group_by(names).agg(pl.len().cast(pl.Float64).alias(count))
 
     both = counted(arriving, plan.probe_keys, "arriving").join(
@@ -370,6 +384,15 @@ def _counted_pairs(plan: ProbePlan, arriving: pl.DataFrame, stored: pl.DataFrame
 def _refuse_too_many(combinations: int, most: int) -> None:
     if combinations > most:
         raise TooMany(combinations)
+
+
+def _made(found: pl.LazyFrame, engine: _Engine = "in-memory") -> pl.DataFrame:
+    """The table with every column as it is.
+
+    Of one tuple that meets several the library keeps a value and how often it is there, and some
+    expressions over such a column (`CASE` behind a comparison with a constant) fail.
+    """
+    return pl.DataFrame(found.collect(engine=engine).get_columns())
 
 
 def _checked(plan: ProbePlan, pairs: pl.LazyFrame, conditions: Sequence[pl.Expr]) -> pl.LazyFrame:

@@ -9,6 +9,7 @@ import polars as pl
 
 from jobs.bounds import ranges_of
 from jobs.emission import emit_columns
+from jobs.event_time import FIRST_US, LAST_US, earlier_than, later_than, within
 from jobs.expressions import compile_expression
 from jobs.expressions.dtypes import common_type, convert
 from jobs.lookup import lookups
@@ -20,6 +21,7 @@ from optimizer.graph import ProbeRule
 from optimizer.types import ColumnType
 from optimizer.udf.names import calls_user_function
 
+_FURTHER = "@key of "
 STORED_ARRIVAL, STORED_LATE, STORED_ORDINAL = "@stored arrival", "@stored late", "@stored ordinal"
 _WHOLE = (ColumnType.BIGINT, ColumnType.INT, ColumnType.TIMESTAMP, ColumnType.DATE, ColumnType.BOOLEAN)
 
@@ -39,7 +41,7 @@ class Reach:
 
     def bounds(self, arriving: pl.DataFrame) -> tuple[int, int]:
         """Oldest and newest event time in microseconds, inclusive, that any of the tuples can meet."""
-        oldest, newest = _FIRST, _LAST
+        oldest, newest = FIRST_US, LAST_US
         for column, window in self.after:
             first: int = arriving.get_column(column).cast(pl.Int64).min()  # type: ignore[assignment]
             oldest = max(oldest, first - window)
@@ -47,9 +49,6 @@ class Reach:
             last: int = arriving.get_column(column).cast(pl.Int64).max()  # type: ignore[assignment]
             newest = min(newest, last + window)
         return oldest, newest
-
-
-_FIRST, _LAST = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +61,12 @@ class ProbePlan:
     """(column in the store, column in the tree) that are read."""
     lookups: tuple[tuple[str, pl.Expr], ...]
     """(column in the store, what arriving tuples ask of it): equalities that an index of a run knows."""
-    probe_keys: tuple[pl.Expr, ...]
-    stored_keys: tuple[pl.Expr, ...]
+    probe_keys: tuple[str, ...]
+    stored_keys: tuple[str, ...]
+    """Columns that are equal, of the two sides; those that do not come along are in `computed`."""
+    computed: tuple[tuple[pl.Expr, ...], tuple[pl.Expr, ...]]
+    """What arriving and what stored tuples get as further columns, before they are joined. The library asks
+    of expressions to join on that they be element by element, and not to name a column twice."""
     ranges: tuple[Range, ...]
     """Windows and inequalities between the two sides, for joins without keys or with few values."""
     conditions: tuple[pl.Expr, ...]
@@ -105,10 +108,9 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
     windows = index.unchecked_windows(rule)
     times = {name: column_name(index.time_column(name)) for name in (*rule.bound, *in_store)}
     expressions: list[Expression] = [*rule.predicates]
-    probe_keys, stored_keys, equal = [], [], []
+    equal: list[pl.Expr] = []
     whole: list[tuple[str, str]] = []
-    probe_names: set[str] = set()
-    stored_names: set[str] = set()
+    probe_keys, stored_keys = _Keys("probe"), _Keys("stored")
     for equality in rule.equalities:
         stored = equality.stored
         if not inputs_of(stored) <= in_store.keys():
@@ -121,28 +123,19 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
             and common in _WHOLE
         ):
             whole.append((column_name(equality.probe), column_name(stored)))
-        arriving_key = convert(compile_expression(equality.probe), equality.probe.type, common)
-        stored_key = convert(compile_expression(stored), stored.type, common)
+        expressions.extend((equality.probe, stored))
+        values = (probe_keys.value(equality.probe, common), stored_keys.value(stored, common))
         if common is ColumnType.DOUBLE:
             # Polars may join doubles by merging, which does not find NaN = NaN: join their hashes,
             # then compare.
-            equal.append(arriving_key == stored_key)
-            arriving_key, stored_key = _hashed(arriving_key), _hashed(stored_key)
-        expressions.extend((equality.probe, stored))
-        names = (arriving_key.meta.output_name(), stored_key.meta.output_name())
-        if names[0] in probe_names or names[1] in stored_names:
-            # Polars joins on a column once: what else it must equal is compared behind.
-            equal.append(arriving_key == stored_key)
-            continue
-        probe_names.add(names[0])
-        stored_names.add(names[1])
-        probe_keys.append(arriving_key)
-        stored_keys.append(stored_key)
+            equal.append(pl.col(values[0]) == pl.col(values[1]))
+        for keys, name in zip((probe_keys, stored_keys), values, strict=True):
+            keys.join_on(name, common)
     read = {column for expression in expressions for column in columns_of(expression)}
     read |= {index.time_column(name) for newer, older, _ in windows for name in (newer, older)}
     needed = {column_name(column): column for column in (*kept, *read)}
     between = tuple((times[newer], times[older], window) for newer, older, window in windows)
-    conditions = [_elapsed(newer, older) <= window for newer, older, window in between]
+    conditions = [within(pl.col(newer), pl.col(older), window) for newer, older, window in between]
     conditions.extend(equal)
     costly = tuple(predicate for predicate in rule.predicates if calls_user_function(predicate))
     conditions.extend(compile_expression(p) for p in rule.predicates if p not in costly)
@@ -175,8 +168,9 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
             (lookup.column, convert(compile_expression(lookup.sought), lookup.sought.type, lookup.common))
             for lookup in lookups(rule)
         ),
-        probe_keys=tuple(probe_keys),
-        stored_keys=tuple(stored_keys),
+        probe_keys=tuple(probe_keys.names),
+        stored_keys=tuple(stored_keys.names),
+        computed=(tuple(probe_keys.computed), tuple(stored_keys.computed)),
         ranges=(
             *(_window(reach) for reach in reaches if reach.after or reach.before),
             *ranges_of(rule.predicates, bound),
@@ -198,6 +192,38 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
     )
 
 
+class _Keys:
+    """The columns of one side that are joined on."""
+
+    def __init__(self, side: str) -> None:
+        self._side = side
+        self._values: dict[str, pl.Expr] = {}
+        self.names: list[str] = []
+        self.computed: list[pl.Expr] = []
+
+    def value(self, expression: Expression, common: ColumnType) -> str:
+        """The column that has an expression's values in the type in which they are compared."""
+        if isinstance(expression, Column) and expression.type is common:
+            return column_name(expression)
+        value = convert(compile_expression(expression), expression.type, common)
+        name = self._further(value)
+        self._values[name] = value
+        return name
+
+    def join_on(self, name: str, kind: ColumnType) -> None:
+        """Join on a column too; on what doubles are hashed to."""
+        if kind is ColumnType.DOUBLE:
+            name = self._further(_hashed(self._values.get(name, pl.col(name))))
+        elif name in self.names:
+            name = self._further(pl.col(name))
+        self.names.append(name)
+
+    def _further(self, expression: pl.Expr) -> str:
+        name = f"{_FURTHER}{self._side} {len(self.computed)}"
+        self.computed.append(expression.alias(name))
+        return name
+
+
 def _tree_names(rule: ProbeRule, inputs: Sequence[str]) -> list[str]:
     names = dict(rule.renames)
     return [names[name] for name in inputs]
@@ -206,10 +232,6 @@ def _tree_names(rule: ProbeRule, inputs: Sequence[str]) -> list[str]:
 def _hashed(doubles: pl.Expr) -> pl.Expr:
     """Equal numbers for equal doubles (-0.0 = 0.0, NaN = NaN), NULL for NULL."""
     return pl.when(doubles.is_nan()).then(0).when(doubles.is_not_null()).then((doubles + 0.0).hash())
-
-
-def _elapsed(newer: str, older: str) -> pl.Expr:
-    return pl.col(newer).to_physical() - pl.col(older).to_physical()
 
 
 def _ties(rule: ProbeRule, base: bool) -> bool | tuple[int, ...]:
@@ -237,7 +259,7 @@ def _window(reach: Reach) -> Range:
     return Range(
         pl.col(reach.stored_time).to_physical(),
         (
-            *(Bound(pl.col(column).to_physical() - window, "ge") for column, window in reach.after),
-            *(Bound(pl.col(column).to_physical() + window, "le") for column, window in reach.before),
+            *(Bound(earlier_than(pl.col(column), window), "ge") for column, window in reach.after),
+            *(Bound(later_than(pl.col(column), window), "le") for column, window in reach.before),
         ),
     )

@@ -98,16 +98,18 @@ def best_range(
 def number_keys(
     arriving: pl.DataFrame,
     stored: pl.DataFrame,
-    arriving_keys: Sequence[pl.Expr],
-    stored_keys: Sequence[pl.Expr],
+    arriving_keys: Sequence[str],
+    stored_keys: Sequence[str],
 ) -> Keys:
     """Number the keys of arriving tuples from 0; stored tuples with another key cannot be met.
 
     The two sides' keys have the same types. A key with NULL in it equals nothing.
     """
     names = [f"@{i}" for i in range(len(arriving_keys))]
-    left = arriving.select(key.alias(name) for key, name in zip(arriving_keys, names, strict=True))
-    right = stored.select(key.alias(name) for key, name in zip(stored_keys, names, strict=True))
+    left, right = (
+        side.select(pl.col(key).alias(name) for key, name in zip(keys, names, strict=True))
+        for side, keys in ((arriving, arriving_keys), (stored, stored_keys))
+    )
     numbers = left.drop_nulls().unique(maintain_order=True).with_row_index("@number")
     of_left, of_right = (
         side.join(numbers, on=names, how="left", maintain_order="left")["@number"] for side in (left, right)

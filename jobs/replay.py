@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import NoReturn
 
 from jobs.adaptation.controller import Controller, Policy
 from jobs.adaptation.report import report_epochs
@@ -20,6 +21,7 @@ from jobs.history import BatchLine, History, working_seconds
 from jobs.ingest import DEAD_LETTERS
 from jobs.lock import hold
 from jobs.metrics import held, weighted_quantiles
+from jobs.probe import CHECKED
 from jobs.progress import Progress
 from jobs.residence import share
 from jobs.session import create_session, is_local, processors
@@ -27,13 +29,14 @@ from jobs.sinks.parquet import write_schemas
 from jobs.sources.datasource import write_source
 from jobs.sources.files import StreamFiles, find_inputs
 from jobs.sources.replay import ReplaySource
-from jobs.topology import Committed, Settings, Topology
+from jobs.topology import Committed, Excess, Settings, Topology
 from optimizer.errors import InputError, Place
-from optimizer.graph import PhysicalGraph
+from optimizer.graph import PhysicalGraph, ProbeRule
 from optimizer.methods import METHODS
 from optimizer.naming import nearest
 from optimizer.problem import Options
 from optimizer.udf.reader import SETTING as FUNCTIONS
+from optimizer.users import users_of
 from optimizer.workload import Workload, functions_file, load_workload
 
 DEFAULT_BATCH_ROWS = 750_000
@@ -124,6 +127,7 @@ class _Replay:
             output=self._output.absolute(),
             share_host=is_local(master),
             epoch_batches=self._given.epoch_batches,
+            most=self._given.most_combinations,
             memory_limit=self._given.memory_limit,
         )
         topology = Topology(
@@ -132,6 +136,7 @@ class _Replay:
             settings,
             self._observe,
             self._controller.prepare,
+            self._give_up,
             shape=self._controller.shaped,
         )
         try:
@@ -157,6 +162,29 @@ class _Replay:
         self._progress.show(done, sum(state.results for state in committed.manifest.queries.values()))
         if all(state.ended for state in committed.manifest.streams.values()):
             self._done.set()
+
+    def _give_up(self, excess: Excess) -> NoReturn:
+        """End the replay before a step that makes too much fills the memory.
+
+        Raises `InputError` with the query and the step; the batch is not committed, so the same command goes
+        on with it under another bound. Batches keep the size with which a replay has begun.
+        """
+        graph = self._checkpoint.graph(excess.change.plan)
+        step = min(excess.too_many, key=lambda rule: (-excess.too_many[rule], rule))
+        (rule,) = (r for r in graph.rules if isinstance(r, ProbeRule) and r.id == step)
+        (store,) = (s for s in graph.stores if s.id == rule.store)
+        first, *others = sorted(users_of(graph).of_rule(step))
+        beside = f", for {', '.join(others)} too" if others else ""
+        raise InputError(
+            "too-many-combinations",
+            Place(
+                str(self._given.workload / "queries" / f"{first}.sql"),
+                path=f"step {' * '.join(rule.bound)} with {store.label}",
+            ),
+            f"{excess.too_many[step]:,} combinations to make or check in batch {excess.batch}{beside}",
+            f"at most {excess.most:,} made and {excess.most * CHECKED:,} checked in a task: raise "
+            "--most-combinations, have fewer --batch-rows in another --out, or narrow a window or condition",
+        )
 
     def _write_metrics(self) -> None:
         last = self._checkpoint.commits.last()

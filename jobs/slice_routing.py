@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from jobs.event_time import all_earlier, all_later
 from jobs.layouts import Layouts, slices_of
 from jobs.message import EVERY_TASK, column_name
 from jobs.routing import split
@@ -49,8 +50,8 @@ def touched_by(index: RuleIndex, edge: Edge, rows: pl.DataFrame, layouts: Layout
     window = windows[rule.renames[0][1]]
     assert window is not None, "a sliced store has a retention, and no probe a wider window"
     times = {name: _microseconds(rows[column_name(index.time_column(name))]) for name in rule.bound}
-    oldest = np.max(np.stack(list(times.values())), axis=0) - window
-    limits = [times[name] + after for name in rule.bound if (after := windows[name]) is not None]
+    oldest = all_earlier(np.max(np.stack(list(times.values())), axis=0), window)
+    limits = [all_later(times[name], after) for name in rule.bound if (after := windows[name]) is not None]
     newest = np.min(np.stack(limits), axis=0) if limits else None
     return touched(slices_of(store, layouts), oldest, newest, store.tasks)
 

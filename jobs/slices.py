@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from jobs.event_time import LAST_US, elapsed
 from optimizer.graph import GraphStore, Slices
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ def slice_numbers(layout: Layout, times_us: Numbers) -> Numbers:
         for name in ("since_us", "width_us", "first")
     )
     which = np.maximum(np.searchsorted(since, times_us, side="right") - 1, 0)
-    numbers: Numbers = firsts[which] + (times_us - since[which]) // widths[which]
-    return numbers
+    # Ends of 64 bits take in what is beyond them, so numbers do not fall there either.
+    return elapsed(-firsts[which], elapsed(since[which], times_us) // widths[which])
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class Touched:
 
     def in_task(self, task: int) -> npt.NDArray[np.bool_]:
         """Which tuples go to a task."""
-        return (task - self.first) % self.tasks < self.count
+        return (task - self.first % self.tasks) % self.tasks < self.count
 
     def counted_in(self, task: int) -> int:
         """Of the tuples that go to a task, those that are counted there: each is in one of its tasks."""
@@ -116,7 +117,7 @@ def touched(layout: Layout, oldest_us: Numbers, newest_us: Numbers | None, tasks
     if newest_us is None:
         return Touched(first, np.full(len(first), tasks, dtype=np.int64), tasks)
     last = slice_numbers(layout, newest_us)
-    return Touched(first, np.clip(last - first + 1, 0, tasks), tasks)
+    return Touched(first, np.clip(elapsed(first, last), -1, tasks - 1) + 1, tasks)
 
 
 def continued(
@@ -143,7 +144,8 @@ def continued(
         width = _smoothed_us(planned, layout, state.inserted, newest, held)
     segments = _without_expired(layout.segments, store, previous.watermark_us)
     last = segments[-1]
-    if newest >= last.since_us and abs(width - last.width_us) > LEAST_CHANGE * last.width_us:
+    # Behind the end of time there is nothing to come.
+    if last.since_us <= newest < LAST_US and abs(width - last.width_us) > LEAST_CHANGE * last.width_us:
         first = last.first + (newest - last.since_us) // last.width_us + 1
         segments = (*segments, Segment(newest + 1, width, first))
     return Layout(segments, planned, state.inserted, newest)
@@ -163,7 +165,7 @@ def _smoothed_us(planned: int, layout: Layout, inserted: int, newest_us: int, he
     if elapsed <= 0 or arrived <= 0 or span <= 0:
         return planned
     factor = (rows / span) / (arrived / elapsed)
-    return max(1, round(planned * min(MOST_CHANGE, max(1.0 / MOST_CHANGE, factor))))
+    return min(LAST_US, max(1, round(planned * min(MOST_CHANGE, max(1.0 / MOST_CHANGE, factor)))))
 
 
 def _without_expired(
@@ -184,4 +186,4 @@ def _without_expired(
 def _planned_us(store: GraphStore) -> int:
     assert isinstance(store.partitioning, Slices)
     assert store.retention_us[0] is not None, "slices have a retention: see optimizer.validate"
-    return store.partitioning.width_us(store.retention_us[0])
+    return min(LAST_US, store.partitioning.width_us(store.retention_us[0]))

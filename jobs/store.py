@@ -14,6 +14,7 @@ from functools import cache
 
 import polars as pl
 
+from jobs.event_time import FIRST_US, all_later, earlier
 from jobs.message import ARRIVAL
 from jobs.pieces import pieces
 from jobs.residence import COPIES, Limit
@@ -219,7 +220,7 @@ class PartitionState:
         kept = self._together(group)
         rows = kept.height
         for time, keep in zip(times, _oldest(store, watermark_us), strict=True):
-            if keep > _NEVER:
+            if keep > FIRST_US:
                 kept = kept.filter(pl.col(time).to_physical() >= keep)
         expired = rows - kept.height
         if kept.is_empty():
@@ -282,7 +283,6 @@ def state_root(root: str) -> StateRoot:
     return StateRoot(root)
 
 
-_NEVER = -(2**63)
 _STALE_SHARE = 0.25
 _UNDER_A_LIMIT = CompactionPolicy(fan=4)
 """Runs cannot grow beyond a part of the limit, so they are merged sooner for fewer of them to remain."""
@@ -291,7 +291,7 @@ _UNDER_A_LIMIT = CompactionPolicy(fan=4)
 def _oldest(store: GraphStore, watermark_us: int | None) -> tuple[int, ...]:
     """Per input the oldest event time that is still needed, inclusive."""
     return tuple(
-        _NEVER if retention is None or watermark_us is None else watermark_us - retention
+        FIRST_US if retention is None or watermark_us is None else earlier(watermark_us, retention)
         for retention in store.retention_us
     )
 
@@ -338,7 +338,7 @@ def run_figures(
 def _stale_from(store: GraphStore, moments: Sequence[pl.Series]) -> int | None:
     """Behind which watermark a quarter of some results has expired; `moments` are their times by input."""
     bounded = [
-        times + retention
+        pl.Series(all_later(times.to_numpy(), retention))
         for times, retention in zip(moments, store.retention_us, strict=True)
         if retention is not None
     ]

@@ -22,6 +22,7 @@ import polars as pl
 
 from jobs.checkpoint import Change, Checkpoint
 from jobs.commit import Manifest, QueryState, StoreState, StreamState, write_manifest
+from jobs.event_time import earlier
 from jobs.layouts import Layouts, StoreLayout, spread_of
 from jobs.message import ARRIVAL, LATE
 from jobs.metrics import newest
@@ -208,7 +209,8 @@ def complete_since(graph: PhysicalGraph, states: Mapping[str, StoreState]) -> di
         if since is not None:
             # The stored tuple may be as old as the widest window allows.
             bounded = [i.window_us for i in query.inputs if i.window_us is not None]
-            found[query.name] = since + max(bounded) if len(bounded) == len(query.inputs) else _NEVER
+            whole = len(bounded) == len(query.inputs)
+            found[query.name] = min(_NEVER, since + max(bounded)) if whole else _NEVER
     return found
 
 
@@ -230,7 +232,7 @@ def _kept_from(
     starts: int | None = None
     for have, want in zip(held.retention_us, store.retention_us, strict=True):
         if have is not None and (want is None or want > have) and before.watermark_us is not None:
-            starts = newest(starts, before.watermark_us - have)
+            starts = newest(starts, earlier(before.watermark_us, have))
     return starts
 
 

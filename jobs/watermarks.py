@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jobs.commit import Manifest, StreamState
+from jobs.event_time import earlier
 from jobs.metrics import newest
 from optimizer.graph import PhysicalGraph
 
@@ -50,7 +51,7 @@ class Watermarks:
         for stream in graph.streams:
             state = previous.streams.get(stream.name, StreamState())
             seen = state.max_event_time_us
-            own[stream.name] = None if seen is None else seen - stream.lateness_us
+            own[stream.name] = None if seen is None else earlier(seen, stream.lateness_us)
             silent_since = state.active_at_us if state.active_at_us is not None else previous.started_us
             silent_since = max(silent_since, reachable_since_us)
             idle = idle_timeout_us is not None and now_us - silent_since >= idle_timeout_us

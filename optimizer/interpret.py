@@ -172,7 +172,7 @@ class _Interpreter:
         assert isinstance(store.partitioning, Slices)
         assert retention is not None, "slices have a retention: see optimizer.validate"
         width = store.partitioning.width_us(retention)
-        times = {name: f"epoch_us({self._time(name)})" for name in (*rule.bound, stored)}
+        times = {name: f"epoch_us({self._time(name)})::HUGEINT" for name in (*rule.bound, stored)}
         upper = [f"{times[n]} + {windows[n]}" for n in rule.bound if windows[n] is not None]
         if not upper:
             return "true"
@@ -185,7 +185,8 @@ class _Interpreter:
 
     def _windows(self, bounds: tuple[WindowBound, ...]) -> list[str]:
         return [
-            f"epoch_us({self._time(other.input)}) - epoch_us({self._time(bound.input)}) <= {bound.window_us}"
+            f"epoch_us({self._time(other.input)})::HUGEINT - epoch_us({self._time(bound.input)}) "
+            f"<= {bound.window_us}"
             for bound in bounds
             for other in bounds
             if bound.window_us is not None and other.input != bound.input

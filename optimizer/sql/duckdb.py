@@ -15,7 +15,8 @@ def to_duckdb(query: Query, catalog: Catalog, beside: Sequence[str] = (), also: 
 
     A window is the pairwise condition that no tuple of the combination is more than it
     behind another (DESIGN section 1): for a over 1 s and b unbounded,
-    `epoch_us(b.at) - epoch_us(a.at) <= 1000000`.
+    `epoch_us(b.at)::HUGEINT - epoch_us(a.at) <= 1000000`. The difference of two moments need not fit into
+    64 bits, and a window may be longer than these say.
 
     Args:
         query: what is asked.
@@ -32,7 +33,7 @@ def to_duckdb(query: Query, catalog: Catalog, beside: Sequence[str] = (), also: 
             continue
         limit = old.window // timedelta(microseconds=1)
         conditions += [
-            f"epoch_us({moments[new.alias]}) - epoch_us({moments[old.alias]}) <= {limit}"
+            f"epoch_us({moments[new.alias]})::HUGEINT - epoch_us({moments[old.alias]}) <= {limit}"
             for new in query.inputs
             if new.alias != old.alias
         ]

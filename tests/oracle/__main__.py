@@ -2,7 +2,9 @@
 
     python -m tests.oracle --seed 7
     python -m tests.oracle --seed 100 --count 20 --queries 12 --streams 5 --method ilp --kill
+    python -m tests.oracle --in-process --seed 1 --count 100000
 
+The last one is of small workloads in this process, without Spark: see `tests.oracle.small`.
 Prints one line per case and exits with 1 at the first that differs; its files stay in --keep.
 """
 
@@ -16,6 +18,7 @@ from pathlib import Path
 
 from tests.oracle.case import run_case
 from tests.oracle.replay import CHANGING_GRIDS, ReplayFailed, Run
+from tests.oracle.small.campaign import campaign
 
 
 def main() -> int:
@@ -35,9 +38,14 @@ def main() -> int:
         "--grids", action="store_true", help="all stores are join matrices, and others at every epoch"
     )
     parser.add_argument("--slices", action="store_true", help="stores are cut into slices of event time")
+    parser.add_argument("--in-process", action="store_true", help="small workloads, without Spark")
+    parser.add_argument("--plain", action="store_true", help="with --in-process: of few functions")
+    parser.add_argument("--keep-going", action="store_true", help="with --in-process: also behind a failure")
     parser.add_argument("--keep", type=Path, help="a folder for the cases' files")
     parser.add_argument("--option", action="append", default=[], help="for replay, as --option=--adaptive")
     a = parser.parse_args()
+    if a.in_process:
+        return campaign(a.seed, a.count, a.plain, a.keep_going)
     if a.slices and a.evolve:
         parser.error("--slices begins with a plan of all queries, and with --evolve not all are there")
     with tempfile.TemporaryDirectory() as scratch:

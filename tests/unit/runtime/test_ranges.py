@@ -77,7 +77,7 @@ def test_pairs_within_keys_are_those_of_a_nested_loop(
         orient="row",
     )
     some = Range(pl.col("b"), tuple(Bound(pl.col("a"), comparison) for comparison in comparisons))
-    keys = number_keys(left, right, [pl.col("k"), pl.col("l")], [pl.col("m"), pl.col("n")])
+    keys = number_keys(left, right, ["k", "l"], ["m", "n"])
     within = stretches(left, right, some, keys)
     found = sorted((i, j) for table in pieces(left, within, 5) for i, j in table.select("i", "j").rows())
     assert found == sorted(

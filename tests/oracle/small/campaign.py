@@ -1,0 +1,65 @@
+"""Many seeds, one after the other: progress; what failed, made small, and the command that repeats it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+
+from tests.oracle.small.case import Compared, case_of, judge, usable
+from tests.oracle.small.shrinking import shrink
+
+_SHRINKING_S = 60.0
+_PROGRESS_S = 60.0
+
+
+def campaign(seed: int, count: int, plain: bool = False, keep_going: bool = False) -> int:
+    """Work through seeds; returns an exit code.
+
+    Args:
+        seed: the first one.
+        count: how many.
+        plain: few functions and ordinary event times, so that joins are what is tested.
+        keep_going: go on behind a failure; each kind of failure is made small once.
+    """
+    began = shown = time.monotonic()
+    totals: Counter[str] = Counter()
+    known: Counter[str] = Counter()
+    plainly = " --plain" if plain else ""
+    for number in range(seed, seed + count):
+        case = case_of(number, plain)
+        if not usable(case):
+            totals["refused"] += 1
+            continue
+        found = judge(case)
+        totals["workloads"] += 1
+        if isinstance(found, Compared):
+            totals["runs"] += found.runs
+            totals["results"] += found.results
+            totals["queries"] += len(case.workload.queries)
+        else:
+            known[found.kind] += 1
+            if known[found.kind] <= (3 if found.kind == "difference" else 1) or not keep_going:
+                small, told = shrink(case, found, _SHRINKING_S)
+                sys.stdout.write(
+                    f"seed {number}: {told.told}\n{small.describe()}\n"
+                    f"again: python -m tests.oracle --in-process{plainly} --seed {number}\n\n"
+                )
+                sys.stdout.flush()
+            if not keep_going:
+                return 1
+        if time.monotonic() - shown > _PROGRESS_S:
+            shown = time.monotonic()
+            sys.stdout.write(f"{_told(totals, known, number, shown - began)}\n")
+            sys.stdout.flush()
+    sys.stdout.write(f"{_told(totals, known, seed + count - 1, time.monotonic() - began)}\n")
+    return 1 if known else 0
+
+
+def _told(totals: Counter[str], known: Counter[str], seed: int, seconds: float) -> str:
+    failed = ", ".join(f"{kind}: {count}" for kind, count in known.most_common()) or "no difference"
+    return (
+        f"up to seed {seed}: {totals['workloads']} workloads in {totals['runs']} runs, "
+        f"{totals['queries']} queries, {totals['results']} results, {totals['refused']} refused; {failed}; "
+        f"{totals['workloads'] / max(seconds, 1e-9):.1f} workloads per second"
+    )

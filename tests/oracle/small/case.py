@@ -1,0 +1,124 @@
+"""One small case: a workload, two ways of answering it, and what is wrong with the answers."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from jobs.store import state_root
+from optimizer.errors import InputError
+from optimizer.graph import PhysicalGraph
+from optimizer.sql import parse_query
+from optimizer.types import ColumnType
+from tests.oracle.small.execution import Answered, Setup, answer, draw_setups, planned
+from tests.oracle.small.grammar import dice, reading
+from tests.oracle.small.judging import Bag, Reference, bag, difference
+from tests.oracle.small.partitioned import parted, partitions
+from tests.oracle.small.workload import SmallWorkload, generate
+
+REFUSED = frozenset({"bad-constant", "never-true", "unconnected"})
+"""What a query may be refused for: constants without a value, and conditions that come to be constants."""
+_FAST = Path("/dev/shm")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    seed: int
+    workload: SmallWorkload
+    setups: tuple[Setup, ...]
+
+    def describe(self) -> str:
+        return "\n".join(
+            [f"seed {self.seed}", self.workload.describe(), *(s.describe() for s in self.setups)]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    kind: str
+    """What must stay the same while a case is made smaller."""
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    runs: int
+    results: int
+
+
+def case_of(seed: int, plain: bool = False) -> Case:
+    """The case of a seed; `plain` as for `generate`."""
+    workload = generate(seed, plain)
+    chance = dice(f"setup {seed}", plain)
+    if chance.random() < 0.15:
+        query = workload.queries[0]
+        condition = reading(chance, ColumnType.BOOLEAN, [chance.choice(query.inputs).alias], 2)
+        workload = replace(workload, queries=(*parted(query, condition), *workload.queries[1:]))
+    return Case(seed, workload, draw_setups(chance, len(workload.arrivals)))
+
+
+def usable(case: Case) -> bool:
+    """False if one of the queries is refused, for a reason for which it may be."""
+    try:
+        for query in case.workload.queries:
+            parse_query(query.text(), query.name, case.workload.catalog)
+    except InputError as error:
+        return error.code not in REFUSED
+    return True
+
+
+def judge(case: Case) -> Failure | Compared:
+    """Answer the workload in every one of the ways and compare with DuckDB."""
+    results = runs = 0
+    graphs: dict[tuple[object, ...], PhysicalGraph] = {}
+    reference = Reference()
+    for setup in case.setups:
+        with TemporaryDirectory(dir=_FAST if _FAST.is_dir() else None) as folder:
+            try:
+                if setup.plan not in graphs:
+                    graphs[setup.plan] = planned(case.workload, setup)
+                answered = answer(case.workload, graphs[setup.plan], setup, Path(folder))
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # Polars' panics are no Exception
+                return _raised(error)
+            finally:
+                state_root.cache_clear()
+        wrong = compare(case.workload, answered, reference)
+        if wrong is not None:
+            return wrong
+        runs += 1
+        results += sum(frame.height for frame in answered.answers.values())
+    return Compared(runs, results)
+
+
+def compare(workload: SmallWorkload, answered: Answered, reference: Reference) -> Failure | None:
+    """What differs from DuckDB, or between a query and its parts."""
+    found: dict[str, Bag] = {}
+    reference.load(answered.accepted)
+    for query in workload.queries:
+        frame = answered.answers[query.name]
+        differs = difference(query, reference.answer(query), frame)
+        if differs is not None:
+            return Failure("difference", differs)
+        found[query.name] = bag(frame)
+    for name, parts in partitions(query.name for query in workload.queries).items():
+        together = sum((found[part] for part in parts), Bag())
+        if together != found[name]:
+            return Failure(
+                "partition", f"{name} has {found[name].total()} results, its parts {together.total()}"
+            )
+    return None
+
+
+def _raised(error: BaseException) -> Failure:
+    frames = [
+        f
+        for f in traceback.extract_tb(error.__traceback__)
+        if "/jobs/" in f.filename or "/optimizer/" in f.filename
+    ]
+    place = f"{Path(frames[-1].filename).name}:{frames[-1].name}" if frames else "outside"
+    first = str(error).splitlines()[0][:300] if str(error) else ""
+    return Failure(f"{type(error).__name__} in {place}", f"{type(error).__name__} in {place}: {first}")

@@ -1,0 +1,178 @@
+"""A small workload answered by the runtime's state logic in this process."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from jobs import blocks, probe
+from jobs.store import CompactionPolicy
+from optimizer.graph import PhysicalGraph, Slices
+from optimizer.plan import plan
+from optimizer.problem import GridUse, Options
+from optimizer.slicing import slice_all
+from optimizer.sql import parse_query
+from tests.oracle.small.filed import FileForm, files_of
+from tests.oracle.small.workload import Arrival, SmallWorkload, table_of
+from tests.unit.runtime.driver import Topology
+
+METHODS = ("greedy", "flat", "individual", "tree", "left-deep", "ilp")
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """One way of answering a workload."""
+
+    method: str
+    tasks: int
+    batches: tuple[int, ...]
+    """Where batches end, as numbers of tuples; the last is the number of all."""
+    share_bytes: int | None
+    """What each task may have of the stores in memory."""
+    grids: GridUse
+    slices: int
+    """Of event time per task of bounded stores; 0 for none."""
+    few: bool
+    """Whether the limits from which on probes join in other ways are lowered to some tuples."""
+    uncommitted: int | None = None
+    """A batch that is worked on twice, as if the process had died before its commit."""
+    files: FileForm | None = None
+    """As what tuples are written and read first; None for tuples in memory."""
+
+    @property
+    def plan(self) -> tuple[object, ...]:
+        """What the plan depends on."""
+        return (self.method, self.tasks, self.grids, self.slices)
+
+    def describe(self) -> str:
+        return f"-- {self}"
+
+
+def draw_setups(chance: random.Random, tuples: int) -> tuple[Setup, Setup]:
+    """Two ways; mostly with one plan, since planning takes as long as answering."""
+    one, other = draw_setup(chance, tuples), draw_setup(chance, tuples)
+    if chance.random() < 0.7:
+        plan_of_one = {name: getattr(one, name) for name in ("method", "tasks", "grids", "slices")}
+        other = replace(other, **plan_of_one)
+    return one, other
+
+
+def draw_setup(chance: random.Random, tuples: int) -> Setup:
+    if chance.random() < 0.12 and tuples <= 20:
+        batches = tuple(range(1, tuples + 1))
+    else:
+        inner = (
+            {chance.randint(1, tuples) for _ in range(chance.choice((0, 0, 1, 2, 3)))} if tuples else set()
+        )
+        batches = tuple(sorted(inner | {tuples}))
+    return Setup(
+        method=chance.choices(METHODS, (6, 6, 4, 4, 4, 1))[0],
+        tasks=chance.choice((1, 1, 1, 2, 3, 4)),
+        batches=batches,
+        share_bytes=chance.choice((None, None, None, 600, 40_000)),
+        grids="always" if chance.random() < 0.12 else "cost",
+        slices=chance.choice((0, 0, 0, 0, 1, 2, 5)),
+        few=chance.random() < 0.5,
+        uncommitted=chance.randrange(len(batches)) if chance.random() < 0.05 else None,
+        files=chance.choices((None, "parquet", "csv"), (8, 1, 1))[0],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a run gave."""
+
+    accepted: Mapping[str, Sequence[Arrival]]
+    """By stream: the tuples that had an event time and were not late."""
+    dead: int
+    """How many tuples the run itself put among its dead letters."""
+    answers: Mapping[str, pl.DataFrame]
+
+
+def planned(workload: SmallWorkload, setup: Setup) -> PhysicalGraph:
+    """The plan of a workload's queries."""
+    catalog = workload.catalog
+    parsed = [parse_query(query.text(), query.name, catalog) for query in workload.queries]
+    made = plan(parsed, catalog, method=setup.method, options=Options(grids=setup.grids), tasks=setup.tasks)
+    return slice_all(made.graph, Slices(setup.slices)) if setup.slices else made.graph
+
+
+def answer(workload: SmallWorkload, graph: PhysicalGraph, setup: Setup, folder: Path) -> Answered:
+    """Feed the workload's tuples to a plan of its queries.
+
+    Which tuples are accepted is worked out here from the meaning of lateness alone: a tuple is late iff it is
+    strictly older than the newest of its stream's earlier batches less the allowed lateness.
+    """
+    reader = None
+    if setup.files is not None:
+        reader = files_of(graph, workload.arrivals, setup.files, folder / "files")
+    used = [stream.name for stream in graph.streams]
+    policy = CompactionPolicy(fan=2, smallest_rows=8, spans_per_retention=4)
+    topology = Topology(graph, str(folder / "state"), policy, setup.share_bytes)
+    accepted: dict[str, list[Arrival]] = {name: [] for name in workload.streams}
+    newest: dict[str, int] = {}
+    begins = dict.fromkeys(used, 0)
+    begin = late = 0
+    with limits(setup.few):
+        for number, end in enumerate(setup.batches):
+            batch = workload.arrivals[begin:end]
+            begin = end
+            rows = {name: [a for a in batch if a.stream == name] for name in used}
+            for name in used:
+                for arrival in rows[name]:
+                    if _in_time(arrival, newest.get(name), workload.lateness_us):
+                        accepted[name].append(arrival)
+                    else:
+                        late += 1
+                times = [a.time_us for a in rows[name] if a.time_us is not None]
+                newest[name] = max([*times, *([newest[name]] if name in newest else [])], default=_NEVER)
+                if newest[name] == _NEVER:
+                    del newest[name]
+            tables = {name: table_of(own) for name, own in rows.items()}
+            if reader is not None:
+                ends = {name: begins[name] + len(own) for name, own in rows.items()}
+                tables = {name: reader(name, begins[name], ends[name]) for name in used}
+                begins = ends
+            if number == setup.uncommitted:
+                topology.feed(tables, commit=False)
+                topology.recover()
+            topology.feed(tables)
+    dead = sum(letters.num_rows for letters in topology.dead)
+    assert dead == late, f"{dead} dead letters of {late} tuples that are late or have no event time"
+    return Answered(accepted, dead, {query.name: topology.answers(query.name) for query in workload.queries})
+
+
+_NEVER = -(2**80)
+
+
+def _in_time(arrival: Arrival, newest_us: int | None, lateness_us: int | None) -> bool:
+    if arrival.time_us is None:
+        return False
+    return newest_us is None or lateness_us is None or arrival.time_us >= newest_us - lateness_us
+
+
+@contextmanager
+def limits(few: bool) -> Iterator[None]:
+    """Have probes take, for some tuples, the ways that they otherwise take for many."""
+    changed = [(blocks, "BLOCK_ROWS", 3)]
+    if few:
+        changed += [
+            (probe, "_FEW_PAIRS", 2),
+            (probe, "_PAIRS", 7),
+            (probe, "_SORTING", 0),
+            (probe, "_FEW_STORED", 0),
+            (probe, "_SCREENED", 0),
+        ]
+    before = [(module, name, getattr(module, name)) for module, name, _ in changed]
+    try:
+        for module, name, value in changed:
+            setattr(module, name, value)
+        yield
+    finally:
+        for module, name, value in before:
+            setattr(module, name, value)
