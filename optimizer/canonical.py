@@ -18,6 +18,7 @@ from math import factorial, prod
 from optimizer.digest import digest
 from optimizer.expression import Call, Expression, columns_of, inputs_of, rename_inputs
 from optimizer.query import Query
+from optimizer.types import ColumnType
 from optimizer.udf.names import commutes
 
 _MIRRORED = {"gt": "lt", "ge": "le"}
@@ -76,19 +77,49 @@ def sort_key(expression: Expression) -> tuple[str, str]:
 
 
 def conjuncts(expression: Expression) -> frozenset[Expression]:
-    """The conjuncts of an expression in canonical form; casts around compared values are left out.
+    """The conjuncts of an expression in canonical form; casts that SQL makes by itself are left out.
 
-    `a = cast(b)` and `a = b` are the same condition: SQL casts by itself.
+    With a of a narrower type than b, `cast(a) = b` and `a = b` are the same condition. A cast that
+    loses something, or that makes both sides wider, is part of the condition.
     """
     if isinstance(expression, Call) and expression.function == "and":
         return frozenset(c for argument in expression.arguments for c in conjuncts(argument))
     if isinstance(expression, Call) and expression.function == "eq":
-        bare = tuple(
-            a.arguments[0] if isinstance(a, Call) and a.function == "cast" else a
-            for a in expression.arguments
+        return frozenset(
+            {canonical_expression(Call("eq", _compared(*expression.arguments), expression.type))}
         )
-        return frozenset({canonical_expression(Call("eq", bare, expression.type))})
     return frozenset({canonical_expression(expression)})
+
+
+_NUMBERS = (ColumnType.INT, ColumnType.BIGINT, ColumnType.DOUBLE)
+_MOMENTS = (ColumnType.DATE, ColumnType.TIMESTAMP)
+"""Each type comes before those to which SQL casts its values by itself, to compare them."""
+
+
+def _compared(first: Expression, second: Expression) -> tuple[Expression, Expression]:
+    """The sides of an equality with the fewest casts that leave it the type in which it compares."""
+    types = next(
+        (types for types in (_NUMBERS, _MOMENTS) if first.type in types and second.type in types), ()
+    )
+    if not types:
+        return first, second
+    common = max(first.type, second.type, key=types.index)
+    left, right = (_unwidened(side, types) for side in (first, second))
+    if common in (left.type, right.type):
+        return left, right
+    # Without its casts the equality would compare in a narrower type, in which other values are equal.
+    return Call("cast", (left,), common), Call("cast", (right,), common)
+
+
+def _unwidened(side: Expression, types: Sequence[ColumnType]) -> Expression:
+    """What an outermost cast to a wider type casts; any other expression itself."""
+    if (
+        isinstance(side, Call)
+        and side.function == "cast"
+        and side.arguments[0].type in types[: types.index(side.type)]
+    ):
+        return side.arguments[0]
+    return side
 
 
 def canonical_names(queries: Sequence[Query]) -> tuple[dict[str, str], ...]:

@@ -29,7 +29,7 @@ class Column:
     kind: Kind["column"] = "column"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Literal:
     """A constant. Timestamps and dates are ISO 8601 text (UTC), binaries hexadecimal text,
     intervals whole microseconds; NULL is `None` with the type that its context asks for."""
@@ -37,6 +37,20 @@ class Literal:
     value: LiteralValue
     type: ColumnType
     kind: Kind["literal"] = "literal"
+
+    def __eq__(self, other: object) -> bool:
+        """True for the same constant, of one type and of the same bits.
+
+        Numbers that compare equal are not enough: x / 0.0 is not x / -0.0, and NaN is a constant too.
+        """
+        return self._identity() == other._identity() if isinstance(other, Literal) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def _identity(self) -> tuple[ColumnType, str, LiteralValue]:
+        value = self.value
+        return self.type, type(value).__name__, value.hex() if isinstance(value, float) else value
 
 
 @dataclass(frozen=True, slots=True)

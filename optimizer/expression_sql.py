@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import isfinite
+
 from optimizer.expression import Call, Column, Expression, Literal
 from optimizer.functions import FUNCTIONS
 from optimizer.types import ColumnType
@@ -37,9 +40,12 @@ def to_sql(expression: Expression) -> str:
     return _Writer(exact=False).write(expression)[0]
 
 
-def to_duckdb_sql(expression: Expression) -> str:
-    """The expression as DuckDB must read it: identifiers quoted, constants with their types."""
-    return _Writer(exact=True).write(expression)[0]
+def to_duckdb_sql(expression: Expression, around: Callable[[Call, str], str] | None = None) -> str:
+    """The expression as DuckDB must read it: identifiers quoted, constants with their types.
+
+    `around` writes something around the text of each call, such as `TRY(...)`.
+    """
+    return _Writer(exact=True, around=around).write(expression)[0]
 
 
 def duckdb_type(kind: ColumnType) -> str:
@@ -61,8 +67,9 @@ def quote_if_needed(name: str) -> str:
 
 
 class _Writer:
-    def __init__(self, exact: bool) -> None:
+    def __init__(self, exact: bool, around: Callable[[Call, str], str] | None = None) -> None:
         self._exact = exact
+        self._around = around
 
     def write(self, expression: Expression) -> tuple[str, int]:
         """The text and its level: what binds looser than its surroundings gets parentheses."""
@@ -73,7 +80,9 @@ class _Writer:
             case Literal():
                 return self._literal(expression)
             case Call():
-                return self._call(expression), _LEVEL.get(expression.function, _ATOM)
+                text, level = self._call(expression), _LEVEL.get(expression.function, _ATOM)
+                around = text if self._around is None else self._around(expression, text)
+                return around, level if around == text else _ATOM
 
     def _literal(self, literal: Literal) -> tuple[str, int]:
         value = literal.value
@@ -93,16 +102,22 @@ class _Writer:
             case T.STRING, _:
                 return "'" + str(value).replace("'", "''") + "'", _ATOM
             case T.DOUBLE, _:
-                text = repr(float(value))
-                # DuckDB reads 0.5 as a decimal; an exponent makes it a double.
-                text = f"{text}e0" if self._exact and "e" not in text else text
-                return text, (_ATOM if float(value) >= 0 else _LEVEL["negate"])
+                return self._double(float(value))
             case _:
                 level = _ATOM if int(value) >= 0 else _LEVEL["negate"]
-                small = -(2**31) <= int(value) < 2**31
-                if self._exact and literal.type is T.BIGINT and small:
-                    return f"CAST({value} AS BIGINT)", _ATOM
+                # DuckDB reads whole numbers as integers where they fit, and -(-2147483648) as a bigint.
+                wide = literal.type is T.BIGINT and -(2**31) <= int(value) < 2**31
+                if self._exact and (wide or int(value) in (-(2**31), -(2**63))):
+                    return f"CAST({value} AS {_DUCKDB_TYPES[literal.type]})", _ATOM
                 return str(value), level
+
+    def _double(self, number: float) -> tuple[str, int]:
+        text = repr(number)
+        if not isfinite(number):
+            return f"CAST('{text}' AS DOUBLE)", _ATOM
+        # DuckDB reads 0.5 as a decimal; an exponent makes it a double.
+        text = f"{text}e0" if self._exact and "e" not in text else text
+        return text, _LEVEL["negate"] if text.startswith("-") else _ATOM
 
     def _interval(self, us: int) -> str:
         for unit, scale in _UNITS:
@@ -134,8 +149,9 @@ class _Writer:
             case "negate":
                 return f"-{self._at(arguments[0], _ATOM)}"
             case "cast":
-                target = _DUCKDB_TYPES[call.type] if self._exact else str(call.type).upper()
-                return f"CAST({self.write(arguments[0])[0]} AS {target})"
+                return self._cast(self.write(arguments[0])[0], arguments[0].type, call.type)
+            case "round" if self._exact and len(arguments) == 2 and arguments[1].type is T.BIGINT:
+                return f"ROUND({self.write(arguments[0])[0]}, CAST({self.write(arguments[1])[0]} AS INTEGER))"
             case "case":
                 branches = "".join(
                     f" WHEN {self.write(arguments[i])[0]} THEN {self.write(arguments[i + 1])[0]}"
@@ -147,6 +163,16 @@ class _Writer:
             return f"{left} {sql} {self._at(arguments[1], level + 1)}"
         function = _DUCKDB_NAMES.get(name, sql) if self._exact else sql
         return f"{function}({', '.join(self.write(a)[0] for a in arguments)})"
+
+    def _cast(self, operand: str, source: ColumnType, target: ColumnType) -> str:
+        if not self._exact:
+            return f"CAST({operand} AS {str(target).upper()})"
+        if source is T.STRING and target is T.TIMESTAMP:
+            # DuckDB would pass over the offset in a text.
+            return f"CAST(CAST({operand} AS TIMESTAMPTZ) AS TIMESTAMP)"
+        text = f"CAST({operand} AS {_DUCKDB_TYPES[target]})"
+        # The sign of NaN is the processor's choice.
+        return f"replace({text}, '-nan', 'nan')" if source is T.DOUBLE and target is T.STRING else text
 
     def _negatable(self, call: Call, negation: str) -> str:
         """A predicate that takes its NOT inside: `x IS NOT NULL`, `x NOT IN (1, 2)`."""

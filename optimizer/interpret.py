@@ -54,6 +54,7 @@ def interpret(
         Rows by query, in the order of the query's outputs; their own order means nothing.
     """
     with duckdb.connect(config={"threads": 1}) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
         register(connection, functions)
         interpreter = _Interpreter(graph, connection)
         for batch in batches:

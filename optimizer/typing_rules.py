@@ -22,6 +22,8 @@ T = ColumnType
 _WIDTH = (T.INT, T.BIGINT, T.DOUBLE)
 _INTEGERS = frozenset({T.INT, T.BIGINT})
 _MOMENTS = frozenset({T.TIMESTAMP, T.DATE})
+_MOST_DAYS = 106_751_991
+"""Of an interval, whose microseconds are a number of 64 bits."""
 TRUNCATIONS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond")
 
 
@@ -127,7 +129,7 @@ def _common(arguments: Sequence[Expression]) -> Typed:
     """Arguments brought to one comparable type; numbers keep theirs, the widest is returned."""
     types = [a.type for a in arguments if not is_null(a)]
     if not types:
-        return arguments, arguments[0].type
+        return [Literal(None, arguments[0].type) for _ in arguments], arguments[0].type
     # Literal strings adapt to the moments beside them; anything else asks for the others' type.
     firm = [a.type for a in arguments if not is_null(a) and not _is_text(a)]
     target = firm[0] if firm and firm[0] in _MOMENTS else types[0]
@@ -250,7 +252,7 @@ def _days(name: str, arguments: Sequence[Expression]) -> Expression | None:
     if left.type is T.DATE and right.type in _INTEGERS:
         day = Literal(86_400_000_000, T.INTERVAL)
         days = call("multiply", day, right)
-        if isinstance(right, Literal) and isinstance(right.value, int):
+        if isinstance(right, Literal) and isinstance(right.value, int) and abs(right.value) <= _MOST_DAYS:
             days = Literal(right.value * 86_400_000_000, T.INTERVAL)
         return cast(call(name, cast(left, T.TIMESTAMP), days), T.DATE)
     return None

@@ -7,7 +7,7 @@ DuckDB's `TRY(...)`: a running job must outlive a bad tuple, and NULL makes no p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date, datetime
 from functools import lru_cache
 
@@ -16,12 +16,12 @@ import polars as pl
 from jobs.expressions import arithmetic, logic, moments, text, user
 from jobs.expressions.casts import cast
 from jobs.expressions.dtypes import DTYPES
+from jobs.expressions.height import spread
+from jobs.expressions.repeated import Implementation, computed_once
 from jobs.message import column_name
-from optimizer.expression import Call, Column, Expression, Literal
+from optimizer.expression import Call, Column, Expression, Literal, columns_of
 from optimizer.types import ColumnType
 from optimizer.udf.names import user_name
-
-Implementation = Callable[[Call, Sequence[pl.Expr]], pl.Expr]
 
 IMPLEMENTATIONS: Mapping[str, Implementation] = {
     **logic.IMPLEMENTATIONS,
@@ -48,16 +48,30 @@ def compile_expression(expression: Expression) -> pl.Expr:
     Raises `KeyError` for a function outside `optimizer.functions`, `user.NotAllowed` for a user
     function that this process may not call.
     """
+    return spread(expression, _compiled(expression))
+
+
+def _compiled(expression: Expression) -> pl.Expr:
     match expression:
         case Column():
             return pl.col(column_name(expression))
         case Literal():
             return literal(expression)
         case Call():
-            arguments = [compile_expression(argument) for argument in expression.arguments]
+            arguments = [_compiled(argument) for argument in expression.arguments]
             if user_name(expression.function) is not None:
                 return user.user_call(expression, arguments)
-            return IMPLEMENTATIONS[expression.function](expression, arguments)
+            compiled = computed_once(expression, arguments, IMPLEMENTATIONS[expression.function])
+            return compiled if columns_of(expression) else constant(compiled, expression.type)
+
+
+def constant(compiled: pl.Expr, kind: ColumnType) -> pl.Expr:
+    """The value of an expression without columns: Polars cannot choose between one value and a column."""
+    (value,) = pl.select(compiled).to_series().to_physical()
+    dtype = DTYPES[kind]
+    return (
+        pl.lit(value, dtype=dtype) if not dtype.is_temporal() else pl.lit(value, dtype=pl.Int64).cast(dtype)
+    )
 
 
 def literal(constant: Literal) -> pl.Expr:

@@ -8,8 +8,16 @@ from operator import add, mul, sub
 import numpy as np
 import polars as pl
 
-from jobs.expressions.dtypes import DTYPES, convert
-from optimizer.expression import Call
+from jobs.expressions.doubles import by_rows, by_vectors
+from jobs.expressions.dtypes import (
+    DTYPES,
+    FIRST_MOMENT,
+    FOREVER,
+    PAST_FOREVER,
+    convert,
+)
+from jobs.expressions.height import may_be_short
+from optimizer.expression import Call, Expression, Literal
 from optimizer.types import ColumnType
 
 Operator = Callable[[pl.Expr, pl.Expr], pl.Expr]
@@ -25,22 +33,47 @@ def _arithmetic(operator: Operator) -> Callable[[Call, Sequence[pl.Expr]], pl.Ex
             convert(argument, source.type, call.type)
             for argument, source in zip(arguments, call.arguments, strict=True)
         )
-        if call.type is ColumnType.DOUBLE:
-            return operator(first, second)
-        return _checked(operator, first, second, call.type)
+        if call.type is not ColumnType.DOUBLE:
+            return _checked(operator, first, second, call.type)
+        if operator is not mul and any(map(_may_be_zero, call.arguments)):
+            return by_vectors(np.add if operator is add else np.subtract, first, second)
+        return operator(first, second)
 
     return implement
 
 
+def _may_be_zero(operand: Expression) -> bool:
+    """True for what may be the constant 0, which Polars leaves out: it has -0.0 + 0.0 = -0.0."""
+    return operand.value == 0 if isinstance(operand, Literal) else may_be_short(operand)
+
+
 def _moments(operator: Operator, call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
-    """Timestamps and intervals are microseconds in 64 bits, so their arithmetic is that of bigint."""
+    """Timestamps and intervals are microseconds in 64 bits, so their arithmetic is that of bigint.
+
+    Infinite timestamps stay what they are when intervals are added; no interval lies between two.
+    """
+    types = [argument.type for argument in call.arguments]
     first, second = (
-        argument.cast(pl.Datetime("us", "UTC")).to_physical()
-        if source.type is ColumnType.DATE
-        else argument.to_physical().cast(pl.Int64)
-        for argument, source in zip(arguments, call.arguments, strict=True)
+        convert(argument, kind, ColumnType.TIMESTAMP if kind is ColumnType.DATE else kind)
+        .to_physical()
+        .cast(pl.Int64)
+        for argument, kind in zip(arguments, types, strict=True)
     )
-    return _checked(operator, first, second, ColumnType.BIGINT).cast(DTYPES[call.type])
+    sound = _checked(operator, first, second, ColumnType.BIGINT)
+    if call.type is ColumnType.TIMESTAMP:
+        reached = pl.when((sound >= FIRST_MOMENT) & (sound != FOREVER) & _finite(first)).then(sound)
+        sound = pl.when(_finite(first) | second.is_null()).then(reached).otherwise(_infinite(first))
+    elif any(kind in (ColumnType.TIMESTAMP, ColumnType.DATE) for kind in types):
+        sound = pl.when(_finite(first) & _finite(second)).then(sound)
+    return sound.cast(DTYPES[call.type])
+
+
+def _finite(ticks: pl.Expr) -> pl.Expr:
+    return (ticks >= FIRST_MOMENT) & (ticks != FOREVER)
+
+
+def _infinite(ticks: pl.Expr) -> pl.Expr:
+    return pl.when((ticks == FOREVER) | (ticks == PAST_FOREVER)).then(ticks)
 
 
 def _checked(operator: Operator, first: pl.Expr, second: pl.Expr, result: ColumnType) -> pl.Expr:
@@ -55,7 +88,8 @@ def _checked(operator: Operator, first: pl.Expr, second: pl.Expr, result: Column
 
 
 def _divide(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
-    return arguments[0].cast(pl.Float64) / arguments[1].cast(pl.Float64)
+    # Polars would multiply by the reciprocal of a divisor that is the same in all rows.
+    return by_vectors(np.divide, arguments[0].cast(pl.Float64), arguments[1].cast(pl.Float64))
 
 
 def _integer_divide(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
@@ -74,20 +108,15 @@ def _modulo(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
         for argument, source in zip(arguments, call.arguments, strict=True)
     )
     if call.type is ColumnType.DOUBLE:
-        return pl.map_batches([first, second], _fmod, return_dtype=pl.Float64)
+        return by_vectors(np.fmod, first, second)
     rest = first % second
     signed = pl.when((rest != 0) & ((rest < 0) != (first < 0))).then(rest - second).otherwise(rest)
-    return pl.when(second == 0).then(None).otherwise(signed)
+    impossible = (second == 0) | ((first == _least(call.type)) & (second == -1))
+    return pl.when(impossible).then(None).otherwise(signed)
 
 
-def _fmod(columns: Sequence[pl.Series]) -> pl.Series:
-    first, second = columns
-    length = max(len(first), len(second))
-    first, second = (s.new_from_index(0, length) if len(s) != length else s for s in (first, second))
-    with np.errstate(invalid="ignore"):
-        rest = np.fmod(first.fill_null(0.0).to_numpy(), second.fill_null(1.0).to_numpy())
-    known = first.is_not_null() & second.is_not_null()
-    return pl.select(pl.when(known).then(pl.Series(rest))).to_series()
+def _least(kind: ColumnType) -> int:
+    return _INT_MIN if kind is ColumnType.INT else _BIGINT_MIN
 
 
 def _negate(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
@@ -104,8 +133,7 @@ def _negate(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
 def _abs(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     if call.type is ColumnType.DOUBLE:
         return arguments[0].abs()
-    least = _INT_MIN if call.type is ColumnType.INT else _BIGINT_MIN
-    return pl.when(arguments[0] == least).then(None).otherwise(arguments[0].abs())
+    return pl.when(arguments[0] == _least(call.type)).then(None).otherwise(arguments[0].abs())
 
 
 def _step(method: Callable[[pl.Expr], pl.Expr]) -> Callable[[Call, Sequence[pl.Expr]], pl.Expr]:
@@ -122,13 +150,16 @@ def _round(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     if len(arguments) == 1:
         return _half_away(value) if call.type is ColumnType.DOUBLE else value
     digits = arguments[1].cast(pl.Int64)
-    scale = pl.lit(10.0).pow(digits.abs().cast(pl.Float64))
     if call.type is ColumnType.DOUBLE:
-        fine, coarse = _half_away(value * scale) / scale, _half_away(value / scale) * scale
+        scale = by_rows(pl.Expr.pow, pl.lit(10.0), digits.abs().cast(pl.Float64))
+        fine = by_vectors(np.divide, _half_away(value * scale), scale)
+        coarse = _half_away(by_vectors(np.divide, value, scale)) * scale
         rounded = (
-            pl.when(digits >= 0)
-            .then(pl.when(fine.is_finite()).then(fine).otherwise(value))
-            .otherwise(pl.when(coarse.is_finite() | ~value.is_finite()).then(coarse).otherwise(0.0))
+            pl.when(~value.is_finite() | ((digits >= 0) & ~fine.is_finite()))
+            .then(value)
+            .when(digits >= 0)
+            .then(fine)
+            .otherwise(pl.when(coarse.is_infinite()).then(value).otherwise(coarse.fill_nan(0.0)))
         )
         return pl.when(digits.is_null() | value.is_null()).then(None).otherwise(rounded)
     wide = value.cast(pl.Int128)
@@ -146,7 +177,8 @@ def _half_away(value: pl.Expr) -> pl.Expr:
 
 
 def _power(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
-    return arguments[0].cast(pl.Float64).pow(arguments[1].cast(pl.Float64))
+    # Polars would multiply for some exponents if they are the same in all rows.
+    return by_rows(pl.Expr.pow, arguments[0].cast(pl.Float64), arguments[1].cast(pl.Float64))
 
 
 def _double(method: Callable[[pl.Expr], pl.Expr]) -> Callable[[Call, Sequence[pl.Expr]], pl.Expr]:

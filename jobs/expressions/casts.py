@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import polars as pl
 
-from jobs.expressions.dtypes import DTYPES
+from jobs.expressions.dtypes import DTYPES, midnight
+from jobs.expressions.moments import in_ordinary_years
+from jobs.expressions.reference import guarded, referred
 from optimizer.expression import Call
 from optimizer.types import ColumnType
 
 T = ColumnType
-_TRUE, _FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 
 
 def cast(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
@@ -23,6 +25,10 @@ def cast(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
         return _from_text(value, target)
     if target is T.STRING:
         return _to_text(value, source)
+    if target is T.TIMESTAMP:
+        return midnight(value)
+    if target is T.DATE:
+        return guarded(lambda column: column.dt.date(), in_ordinary_years, "CAST(c0 AS DATE)", value, T.DATE)
     if target is T.BOOLEAN:
         return value != 0
     if source is T.DOUBLE:
@@ -31,74 +37,76 @@ def cast(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     return value.cast(DTYPES[target], strict=False)
 
 
+_WHOLE = r"^[+-]?[0-9]{1,18}$"
+_DECIMAL = r"^[+-]?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,3})?$"
+_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?$"
+
+
 def _from_text(value: pl.Expr, target: ColumnType) -> pl.Expr:
-    if target is T.BINARY:
-        return value.cast(pl.Binary)
-    if target is T.BOOLEAN:
-        lower = value.str.to_lowercase()
-        return pl.when(lower.is_in(_TRUE)).then(True).when(lower.is_in(_FALSE)).then(False)
-    stripped = value.str.strip_chars(" \t\n\r\f\v")
-    if target is T.TIMESTAMP:
-        return _moment(stripped)
-    if target is T.DATE:
-        return _moment(stripped).dt.date()
-    if target is T.DOUBLE:
-        return stripped.cast(pl.Float64, strict=False)
-    # Whole numbers are read exactly; decimals and exponents by way of a double, ties away from zero.
-    whole = stripped.cast(pl.Int64, strict=False)
-    decimal = stripped.str.contains(r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
-    read = stripped.cast(pl.Float64, strict=False).round(0, mode="half_away_from_zero")
-    number = pl.when(decimal).then(pl.coalesce(whole, read.cast(pl.Int64, strict=False)))
-    return number.cast(DTYPES[target], strict=False)
+    # Other than DuckDB's timestamps, ours are moments: an offset in the text counts.
+    sql = f"TRY_CAST(c0 AS {'TIMESTAMPTZ' if target is T.TIMESTAMP else _DUCKDB_TYPES[target]})"
+    match target:
+        case T.INT | T.BIGINT:
+            return guarded(partial(_read, DTYPES[target]), partial(_alike, _WHOLE), sql, value, target)
+        case T.DOUBLE:
+            return guarded(partial(_read, DTYPES[target]), partial(_alike, _DECIMAL), sql, value, target)
+        case T.TIMESTAMP:
+            return guarded(_read_moment, partial(_alike, _MOMENT), sql, value, target)
+        case _:
+            return referred(sql, [value], target)
 
 
-_PATTERN = (
-    r"^(\d{1,6})[-/](\d{1,2})[-/](\d{1,2})"
-    r"(?:[T ](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d+))?)?)?"
-    r" ?(Z|[+-]\d{2}(?::?\d{2})?)?$"
-)
+def _alike(pattern: str, texts: pl.Series) -> bool:
+    return texts.str.contains(pattern).all()
 
 
-def _moment(text: pl.Expr) -> pl.Expr:
-    """`2013-01-31`, `2013-01-31 14:30`, `2013-01-31T14:30:00.5Z`; an offset is subtracted."""
-    parts = text.str.extract_groups(_PATTERN).struct
+def _read(dtype: pl.DataType, texts: pl.Series) -> pl.Series:
+    return texts.cast(dtype, strict=False)
 
-    def number(group: int) -> pl.Expr:
-        return parts.field(str(group)).cast(pl.Int64, strict=False).fill_null(0)
 
-    fraction = (
-        parts.field("7").fill_null("0").str.slice(0, 6).str.pad_end(6, "0").cast(pl.Int64, strict=False)
+def _read_moment(texts: pl.Series) -> pl.Series:
+    return texts.str.replace(" ", "T", literal=True).str.to_datetime(
+        "%Y-%m-%dT%H:%M:%S%.f", time_unit="us", time_zone="UTC", strict=False
     )
-    day = (
-        parts.field("1").str.zfill(4)
-        + "-"
-        + parts.field("2").str.zfill(2)
-        + "-"
-        + parts.field("3").str.zfill(2)
-    ).str.to_date("%Y-%m-%d", strict=False)
-    zone = parts.field("8")
-    sign = pl.when(zone.str.starts_with("-")).then(-1).otherwise(1)
-    minutes = zone.str.slice(1, 2).cast(pl.Int64, strict=False).fill_null(0) * 60 + zone.str.slice(
-        3
-    ).str.strip_prefix(":").cast(pl.Int64, strict=False).fill_null(0)
-    seconds = number(4) * 3600 + number(5) * 60 + number(6) - sign * minutes * 60
-    readable = (number(4) < 24) & (number(5) < 60) & (number(6) < 60)
-    moment = day.cast(pl.Datetime("us", "UTC")) + (seconds * 1_000_000 + fraction).cast(pl.Duration("us"))
-    return pl.when(readable).then(moment)
+
+
+_DUCKDB_TYPES = {
+    T.INT: "INTEGER",
+    T.BIGINT: "BIGINT",
+    T.DOUBLE: "DOUBLE",
+    T.BOOLEAN: "BOOLEAN",
+    T.DATE: "DATE",
+    T.BINARY: "BLOB",
+}
 
 
 def _to_text(value: pl.Expr, source: ColumnType) -> pl.Expr:
     match source:
         case T.TIMESTAMP:
-            # Fractions end with their last digit that is not zero.
-            written = value.dt.to_string("%Y-%m-%d %H:%M:%S%.6f")
-            return written.str.replace(r"\.?0+$", "")
+            return guarded(_moment_text, in_ordinary_years, "CAST(c0 AS VARCHAR)", value, T.STRING)
+        case T.DATE:
+            return guarded(_date_text, _in_ordinary_days, "CAST(c0 AS VARCHAR)", value, T.STRING)
         case T.BINARY:
-            return value.cast(pl.String, strict=False)
+            return referred("CAST(c0 AS VARCHAR)", [value], T.STRING)
         case T.DOUBLE:
             return _number_text(value)
         case _:
             return value.cast(pl.String)
+
+
+def _moment_text(moments: pl.Series) -> pl.Series:
+    # Fractions end with their last digit that is not zero.
+    return moments.dt.to_string("%Y-%m-%d %H:%M:%S%.6f").str.replace(r"\.?0+$", "")
+
+
+def _date_text(dates: pl.Series) -> pl.Series:
+    return dates.dt.to_string("%Y-%m-%d")
+
+
+def _in_ordinary_days(dates: pl.Series) -> bool:
+    days = dates.to_physical()
+    first, last = days.min(), days.max()
+    return first is None or bool(first >= -719_162 and last <= 2_932_896)  # type: ignore[operator]
 
 
 def _number_text(value: pl.Expr) -> pl.Expr:

@@ -20,6 +20,15 @@ DTYPES: Mapping[ColumnType, pl.DataType] = {
     ColumnType.INTERVAL: pl.Duration("us"),
 }
 
+FIRST_MOMENT, LAST_MOMENT = -9_223_372_022_400_000_000, 2**63 - 2
+"""The microseconds of the first and last timestamp, at the midnight of a day and within one, as in DuckDB."""
+FOREVER, PAST_FOREVER = 2**63 - 1, -(2**63) + 1
+"""The microseconds of the timestamps `infinity` and `-infinity`."""
+LAST_MIDNIGHT = 106_751_991
+"""Days from 1970 to the last that begins with a timestamp; as many before it are those to the first."""
+FOREVER_DAY = 2**31 - 1
+"""The day number of the date `infinity`; that of `-infinity` is its negative."""
+
 _WIDTH = (ColumnType.INT, ColumnType.BIGINT, ColumnType.DOUBLE)
 
 
@@ -38,4 +47,19 @@ def common_type(first: ColumnType, second: ColumnType) -> ColumnType:
 
 def convert(expression: pl.Expr, source: ColumnType, target: ColumnType) -> pl.Expr:
     """A lossless or numeric conversion of an expression; a date becomes its midnight in UTC."""
-    return expression if source is target else expression.cast(DTYPES[target])
+    if source is target:
+        return expression
+    if source is ColumnType.DATE and target is ColumnType.TIMESTAMP:
+        return midnight(expression)
+    return expression.cast(DTYPES[target])
+
+
+def midnight(date: pl.Expr) -> pl.Expr:
+    """A date's timestamp; NULL beyond the last, and infinity for infinity."""
+    day, dtype = date.to_physical(), DTYPES[ColumnType.TIMESTAMP]
+    ends = pl.when(day == FOREVER_DAY).then(FOREVER).when(day == -FOREVER_DAY).then(PAST_FOREVER)
+    return (
+        pl.when(day.is_between(-LAST_MIDNIGHT, LAST_MIDNIGHT))
+        .then(date.cast(dtype))
+        .otherwise(ends.cast(dtype))
+    )

@@ -9,7 +9,7 @@ from operator import and_, eq, ge, gt, le, lt, ne, or_
 import polars as pl
 
 from jobs.expressions.dtypes import DTYPES, common_type, convert
-from optimizer.expression import Call
+from optimizer.expression import Call, columns_of
 
 Comparison = Callable[[pl.Expr, pl.Expr], pl.Expr]
 
@@ -36,12 +36,12 @@ _equal = _comparison(eq)
 
 
 def _in(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
-    # A disjunction of equalities has SQL's meaning where a list holds NULL; `is_in` has not.
-    tests = [
-        _equal(Call("eq", (call.arguments[0], member), call.type), (arguments[0], value))
-        for member, value in zip(call.arguments[1:], arguments[1:], strict=True)
-    ]
-    return reduce(or_, tests)
+    # A disjunction of equalities has SQL's meaning where a list holds NULL; `is_in` has not. All of them
+    # compare in one type: with a double in the list, bigints are doubles.
+    types = [argument.type for argument in call.arguments]
+    common = reduce(common_type, types)
+    subject, *members = (convert(a, kind, common) for a, kind in zip(arguments, types, strict=True))
+    return reduce(or_, (subject == member for member in members))
 
 
 def _coalesce(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
@@ -74,8 +74,12 @@ def _case(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     if len(arguments) % 2:
         chosen = convert(arguments[-1], call.arguments[-1].type, call.type)
     for i in reversed(range(pairs)):
-        value = convert(arguments[2 * i + 1], call.arguments[2 * i + 1].type, call.type)
-        chosen = pl.when(arguments[2 * i].fill_null(False)).then(value).otherwise(chosen)
+        condition, source = arguments[2 * i], call.arguments[2 * i + 1].type
+        value = convert(arguments[2 * i + 1], source, call.type)
+        if columns_of(call.arguments[2 * i]):
+            chosen = pl.when(condition.fill_null(False)).then(value).otherwise(chosen)
+        elif pl.select(condition).item():
+            chosen = value
     return chosen
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from datetime import date, datetime, timedelta
+from datetime import MAXYEAR, date, datetime, timedelta
 from functools import cache
 
 import duckdb
@@ -14,6 +14,7 @@ from optimizer.expression_sql import to_duckdb_sql
 from optimizer.types import ColumnType
 
 T = ColumnType
+_BITS = {T.INT: 31, T.BIGINT: 63}
 
 
 class ConstantError(ValueError):
@@ -28,7 +29,9 @@ def connection() -> duckdb.DuckDBPyConnection:
 @cache
 def _connection(process: int) -> duckdb.DuckDBPyConnection:
     """One per process id, because a connection does not survive a fork (Celery's workers do)."""
-    return duckdb.connect(config={"threads": 1, "enable_external_access": False})
+    made = duckdb.connect(config={"threads": 1, "enable_external_access": False})
+    made.execute("SET GLOBAL TimeZone = 'UTC'")
+    return made
 
 
 def fold(expression: Call) -> Expression:
@@ -49,6 +52,9 @@ def fold(expression: Call) -> Expression:
     match expression.type, value:
         case kind, None:
             return Literal(None, kind)
+        case ((T.TIMESTAMP | T.DATE), date()) if value.year == MAXYEAR:
+            # What lies beyond, as infinity does, is shown as the last moment that Python knows.
+            return expression
         case T.TIMESTAMP, datetime():
             return Literal(value.isoformat(), T.TIMESTAMP)
         case T.DATE, date():
@@ -63,6 +69,9 @@ def fold(expression: Call) -> Expression:
         case T.BOOLEAN, _:
             return Literal(bool(value), T.BOOLEAN)
         case ((T.INT | T.BIGINT), _):
+            if not -(2 ** _BITS[expression.type]) <= value < 2 ** _BITS[expression.type]:
+                # DuckDB has -(-2147483648) as a constant of the next type.
+                raise ConstantError(f"{value} is no {expression.type}")
             return Literal(int(value), expression.type)
         case T.STRING, _:
             return Literal(str(value), T.STRING)

@@ -183,9 +183,13 @@ class Translator(Calls):
 
     def _between(self, node: exp.Expr) -> Expression:
         low, high = node.args["low"], node.args["high"]
-        value = self.expression(node.this)
-        lower = self._call(node, "ge", [value, self.expression(low)], [node.this, low])
-        upper = self._call(node, "le", [value, self.expression(high)], [node.this, high])
+        compared = [self.expression(part) for part in (node.this, low, high)]
+        if any(part.type is T.DOUBLE for part in compared):
+            # All three compare in one type; a bigint and a double alone would not change the other bound.
+            compared = [cast(part, T.DOUBLE) if part.type is T.BIGINT else part for part in compared]
+        value, least, most = compared
+        lower = self._call(node, "ge", [value, least], [node.this, low])
+        upper = self._call(node, "le", [value, most], [node.this, high])
         if node.args.get("symmetric"):
             raise self._error(node, "unsupported", "BETWEEN SYMMETRIC", "BETWEEN")
         return self._call(node, "and", [lower, upper], [low, high])
@@ -231,6 +235,13 @@ class Translator(Calls):
             raise self._error(node.this, "type-mismatch", error.found, error.expected) from None
 
     def _interval(self, node: exp.Expr) -> Expression:
+        made = self._interval_us(node)
+        if abs(made) >= 2**63:
+            found = f"an interval of {made // 86_400_000_000} days"
+            raise self._error(node, "out-of-range", found, "at most 106751991 days")
+        return Literal(made, T.INTERVAL)
+
+    def _interval_us(self, node: exp.Expr) -> int:
         text, unit = str(node.this.this), node.args.get("unit")
         if unit is not None and not unit.name.lower().startswith("second") and "." in text:
             # DuckDB cuts the fraction off here, though not within the quotes.
@@ -238,12 +249,12 @@ class Translator(Calls):
             raise self._error(node, "bad-interval", found, f"a whole number, or {better}")
         try:
             if unit is None:
-                return Literal(parse_duration_us(text), T.INTERVAL)
+                return parse_duration_us(text)
             if unit_us(unit.name) is None:
                 suggestion = nearest(unit.name, UNIT_NAMES)
                 expected = f"one of {', '.join(UNIT_NAMES)}"
                 raise self._error(node, "bad-interval", f"unit {unit.name}", expected, suggestion)
-            return Literal(duration_us(text, unit.name), T.INTERVAL)
+            return duration_us(text, unit.name)
         except InputError:
             raise
         except ValueError:

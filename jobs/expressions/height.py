@@ -1,0 +1,55 @@
+"""Expressions over columns that have a value per row, also where Polars finds one value for all rows.
+
+What Polars makes of `when`, or of constants, may have length 1. A comparison of two of those has it too,
+and is no column for a filter or a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from jobs.expressions.dtypes import DTYPES
+from jobs.message import column_name
+from optimizer.expression import Call, Column, Expression, columns_of
+from optimizer.types import ColumnType
+
+T = ColumnType
+_BY_CHOICE = frozenset({"case", "coalesce", "nullif", "least", "greatest", "integer_divide", "modulo"}) | {
+    *("round", "abs", "like", "ilike", "substring", "epoch"),
+}
+_CHECKED = frozenset({"add", "subtract", "multiply", "negate"})
+
+
+def spread(expression: Expression, compiled: pl.Expr) -> pl.Expr:
+    """The compiled expression with the height of the columns that it reads."""
+    column = min(map(column_name, columns_of(expression)), default=None)
+    if column is None or not may_be_short(expression):
+        return compiled
+    if expression.type is T.BOOLEAN:
+        known = pl.col(column).is_null()
+        return compiled | (known & ~known)
+    return pl.map_batches(
+        [compiled, pl.col(column)], _spread, return_dtype=DTYPES[expression.type], is_elementwise=True
+    )
+
+
+def may_be_short(expression: Expression) -> bool:
+    """True if Polars may find one value for all rows."""
+    if isinstance(expression, Column):
+        return False
+    if not isinstance(expression, Call):
+        return True
+    if expression.function in _BY_CHOICE:
+        return True
+    if expression.function in _CHECKED and expression.type not in (T.INT, T.DOUBLE):
+        return True
+    if expression.function == "cast" and expression.arguments[0].type is T.DATE:
+        return True
+    return all(may_be_short(argument) for argument in expression.arguments)
+
+
+def _spread(columns: Sequence[pl.Series]) -> pl.Series:
+    found, beside = columns
+    return found if len(found) == len(beside) else found.new_from_index(0, len(beside))

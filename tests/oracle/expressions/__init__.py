@@ -1,0 +1,1 @@
+"""Random typed expressions, compared with DuckDB and with themselves, bit by bit."""

@@ -1,0 +1,44 @@
+"""Compare random expressions with DuckDB: `python -m tests.oracle.expressions --seed 1 --count 1000000`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from time import monotonic
+
+from tests.oracle.expressions.check import Search
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.oracle.expressions", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1, help="where the drawing begins")
+    parser.add_argument("--count", type=int, default=100_000, help="how many expressions")
+    parser.add_argument("--size", type=int, default=120, help="how many expressions are evaluated together")
+    parser.add_argument("--rows", type=int, default=40, help="over how many rows")
+    parser.add_argument("--depth", type=int, default=4, help="calls within calls")
+    parser.add_argument("--stop-after", type=int, default=20, help="how many differences are enough")
+    options = parser.parse_args()
+    search = Search(options.seed, options.size, options.rows, options.depth)
+    counts, began = search.counts, monotonic()
+    said = began
+    while counts.expressions < options.count and len(counts.differences) < options.stop_after:
+        for difference in search.batch():
+            print(f"DIFFERENCE {difference}\n", flush=True)
+        if monotonic() - said > 10:
+            said = monotonic()
+            print(_told(search, said - began), flush=True)
+    print(_told(search, monotonic() - began))
+    return 1 if counts.differences else 0
+
+
+def _told(search: Search, seconds: float) -> str:
+    counts = search.counts
+    return (
+        f"{counts.expressions:,} expressions, {counts.values:,} values, {counts.by_text:,} read as text, "
+        f"{counts.undecided:,} that DuckDB cannot evaluate, {len(counts.differences)} differences, "
+        f"{seconds:,.0f} s, {counts.expressions / seconds:,.0f}/s"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,267 @@
+"""Searches of random expressions for differences: with DuckDB, between row counts, and within logic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+import polars as pl
+
+from jobs.expressions.screen import staged
+from optimizer.catalog import Catalog
+from optimizer.errors import InputError
+from optimizer.expression import Call, Column, Expression, Literal, walk
+from optimizer.expression_sql import to_duckdb_sql
+from optimizer.normal_form import negation, ordered_call
+from optimizer.sql import parse_query
+from optimizer.stream import Stream
+from optimizer.types import ColumnType
+from optimizer.typing_rules import call
+from tests.oracle.expressions.compare import (
+    Difference,
+    DuckDB,
+    Undecided,
+    comparable_root,
+    differing,
+    polars_values,
+)
+from tests.oracle.expressions.generate import ROOTS, expression
+from tests.oracle.expressions.shrink import shrunk
+from tests.oracle.expressions.values import COLUMNS, Value, literal, table
+
+T = ColumnType
+CATALOG = Catalog.of(
+    [
+        Stream(
+            "x",
+            (*((n, k) for n, k in COLUMNS if k is not T.INTERVAL), ("event_time", T.TIMESTAMP)),
+            "event_time",
+        )
+    ]
+)
+
+
+@dataclass
+class Counts:
+    """What a search has done."""
+
+    expressions: int = 0
+    values: int = 0
+    """Expressions times rows."""
+    by_text: int = 0
+    """Expressions that went through SQL text and our reader."""
+    undecided: int = 0
+    """Expressions that DuckDB fails to evaluate."""
+    differences: list[Difference] = field(default_factory=list)
+
+
+class Search:
+    """Draws batches from a seed and compares all that can be compared about them."""
+
+    def __init__(self, seed: int, size: int = 120, rows: int = 40, depth: int = 4) -> None:
+        self._random = Random(seed)
+        self._size, self._rows, self._depth = size, rows, depth
+        self._duckdb = DuckDB()
+        self.counts = Counts()
+
+    def batch(self) -> list[Difference]:
+        """The differences that one more batch shows, shrunk."""
+        random = self._random
+        frame = table(self._rows, random)
+        drawn = [
+            comparable_root(expression(random.choice(ROOTS), random.randint(1, self._depth), random))
+            for _ in range(self._size)
+        ]
+        found = list(self._all(frame, drawn))
+        self.counts.expressions += len(drawn)
+        self.counts.values += len(drawn) * frame.height
+        self.counts.differences += found
+        return found
+
+    def _all(self, frame: pl.DataFrame, drawn: Sequence[Expression]) -> Iterator[Difference]:
+        found = self._values(frame, drawn)
+        if found is None:
+            yield from self._raising(frame, drawn)
+            return
+        yield from self._with_duckdb(frame, drawn, found)
+        at = self._random.randrange(frame.height)
+        row = frame.slice(at, 1)
+        yield from self._same(row, drawn, found.slice(at, 1), drawn, "many rows")
+        constant = [self._fixed(e, row) for e in drawn]
+        yield from self._same(frame, constant, found, drawn, "columns", at)
+        yield from self._logic(frame, drawn, found, at)
+        yield from self._text(frame, drawn)
+
+    def _values(self, frame: pl.DataFrame, expressions: Sequence[Expression]) -> pl.DataFrame | None:
+        try:
+            return polars_values(frame, expressions)
+        except BaseException as error:  # Polars' panics are no Exceptions.
+            if isinstance(error, KeyboardInterrupt | SystemExit):
+                raise
+            return None
+
+    def _raising(self, frame: pl.DataFrame, drawn: Sequence[Expression]) -> Iterator[Difference]:
+        for e in drawn:
+            if self._values(frame, [e]) is None:
+                yield self._shrunk(
+                    e, frame, lambda e, f: self._values(f, [e]) is None, "raises", "a value", "SQL"
+                )
+
+    def _with_duckdb(
+        self, frame: pl.DataFrame, drawn: Sequence[Expression], ours: pl.DataFrame
+    ) -> Iterator[Difference]:
+        for part in self._decided(frame, drawn):
+            theirs = self._duckdb.values(frame, [drawn[n] for n in part])
+            mine = ours.select(pl.col(f"e{n}").alias(f"e{k}") for k, n in enumerate(part))
+            for k, _ in differing(mine, theirs):
+                yield self._shrunk_pair(
+                    drawn[part[k]],
+                    frame,
+                    lambda e, f: (self._values(f, [e]), self._duckdb.values(f, [e])),
+                    "DuckDB",
+                )
+
+    def _decided(self, frame: pl.DataFrame, drawn: Sequence[Expression]) -> list[list[int]]:
+        """The expressions that DuckDB evaluates, by their numbers."""
+        numbers = list(range(len(drawn)))
+        try:
+            self._duckdb.values(frame, drawn)
+            return [numbers]
+        except Undecided:
+            pass
+        pending, decided = [numbers], []
+        while pending:
+            part = pending.pop()
+            try:
+                self._duckdb.values(frame, [drawn[n] for n in part])
+                decided.append(part)
+            except Undecided:
+                if len(part) == 1:
+                    self.counts.undecided += 1
+                else:
+                    half = len(part) // 2
+                    pending += [part[:half], part[half:]]
+        return decided
+
+    def _same(
+        self,
+        frame: pl.DataFrame,
+        expressions: Sequence[Expression],
+        wanted: pl.DataFrame,
+        originals: Sequence[Expression],
+        against: str,
+        at: int | None = None,
+    ) -> Iterator[Difference]:
+        """Differences between what expressions give now and what the original ones gave over more rows."""
+        found = self._values(frame, expressions)
+        if found is None:
+            yield from self._raising(frame, expressions)
+            return
+        if at is not None:
+            found, wanted, frame = found.slice(at, 1), wanted.slice(at, 1), frame.slice(at, 1)
+        for n, row in differing(found, wanted):
+            yield Difference(
+                expressions[n], frame.slice(row, 1), found[f"e{n}"][row], wanted[f"e{n}"][row], against
+            )
+
+    def _fixed(self, e: Expression, row: pl.DataFrame) -> Expression:
+        """The expression with some columns replaced by their value in a row."""
+        share = self._random.choice((0.0, 0.3, 0.7, 1.0))
+        return _replaced(
+            e,
+            {
+                c: k
+                for c in set(walk(e))
+                if isinstance(c, Column)
+                and self._random.random() < share
+                and (k := literal(c.type, _physical(row, c))) is not None
+            },
+        )
+
+    def _logic(
+        self, frame: pl.DataFrame, drawn: Sequence[Expression], ours: pl.DataFrame, at: int
+    ) -> Iterator[Difference]:
+        """SQLancer's methods: a predicate splits the rows in three (TLP), filters as it evaluates (NoREC),
+        and holds in a chosen row once it is turned so (PQS)."""
+        numbered = frame.with_row_index("@")
+        turned: list[Expression] = []
+        for n, e in enumerate(drawn):
+            if e.type is not T.BOOLEAN or self._random.random() > 0.25:
+                continue
+            parts = (e, negation(e), call("is_null", e))
+            kept = [numbered.filter(*staged([p]))["@"].to_list() for p in parts]
+            truth = ours[f"e{n}"].to_list()
+            wanted = [[i for i, t in enumerate(truth) if t is case] for case in (True, False, None)]
+            for part, got, want in zip(parts, kept, wanted, strict=True):
+                if got != want:
+                    odd = min(set(got) ^ set(want))
+                    yield Difference(
+                        part, frame.slice(odd, 1), odd in got, odd in want, "the partition of all rows"
+                    )
+            turned.append(parts[(True, False, None).index(truth[at])])
+        if len(turned) > 1:
+            together = ordered_call("and", tuple(turned), T.BOOLEAN)
+            if at not in numbered.filter(*staged([together]))["@"]:
+                yield Difference(together, frame.slice(at, 1), False, True, "the chosen row")
+
+    def _text(self, frame: pl.DataFrame, drawn: Sequence[Expression]) -> Iterator[Difference]:
+        """A few of the expressions, as the text that means them."""
+        for e in self._random.sample(list(drawn), max(1, len(drawn) // 60)):
+            if any(n.type in (T.INTERVAL, T.BINARY) for n in walk(e) if isinstance(n, Column | Literal)):
+                continue
+            try:
+                read = (
+                    parse_query(f"SELECT {to_duckdb_sql(e)} AS y FROM x", "q", CATALOG).outputs[0].expression
+                )
+            except InputError:
+                continue
+            self.counts.by_text += 1
+            if read.type is not e.type:
+                yield Difference(read, frame.head(1), read.type, e.type, "the type of its text")
+                continue
+            yield from self._same(frame, [read], polars_values(frame, [e]), [e], "its text")
+
+    def _shrunk_pair(
+        self,
+        e: Expression,
+        frame: pl.DataFrame,
+        both: Callable[[Expression, pl.DataFrame], tuple[pl.DataFrame | None, pl.DataFrame]],
+        against: str,
+    ) -> Difference:
+        def fails(e: Expression, f: pl.DataFrame) -> bool:
+            try:
+                ours, theirs = both(comparable_root(e), f)
+            except Undecided:
+                return False
+            return ours is None or bool(differing(ours, theirs))
+
+        small, row = shrunk(e, frame, fails)
+        ours, theirs = both(comparable_root(small), row)
+        n = 0 if ours is None else next(iter(differing(ours, theirs)))[1]
+        return Difference(
+            small, row.slice(n, 1), None if ours is None else ours["e0"][n], theirs["e0"][n], against
+        )
+
+    def _shrunk(
+        self,
+        e: Expression,
+        frame: pl.DataFrame,
+        fails: Callable[[Expression, pl.DataFrame], bool],
+        ours: object,
+        expected: object,
+        against: str,
+    ) -> Difference:
+        small, row = shrunk(e, frame, fails)
+        return Difference(small, row, ours, expected, against)
+
+
+def _physical(row: pl.DataFrame, column: Column) -> Value:
+    found: Value = row[f"x.{column.name}"].to_physical()[0]
+    return found
+
+
+def _replaced(e: Expression, values: dict[Expression, Literal]) -> Expression:
+    if isinstance(e, Call):
+        return Call(e.function, tuple(_replaced(a, values) for a in e.arguments), e.type)
+    return values.get(e, e)

@@ -1,0 +1,131 @@
+"""The same expressions over the same rows by Polars, row by row too, and by DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+import polars as pl
+
+from jobs.expressions import compile_expression
+from jobs.expressions.dtypes import DTYPES
+from optimizer.expression import Call, Expression
+from optimizer.expression_sql import to_duckdb_sql
+from optimizer.types import ColumnType
+from optimizer.typing_rules import call
+
+T = ColumnType
+_SURE = frozenset(
+    {"and", "or", "not", "is_null", "eq", "ne", "lt", "le", "gt", "ge", "in", "case", "coalesce"}
+)
+"""Functions that never raise."""
+
+
+class Undecided(Exception):
+    """DuckDB itself fails, other than by refusing a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """An expression whose value in one row is not what it should be."""
+
+    expression: Expression
+    row: pl.DataFrame
+    """The one row."""
+    ours: object
+    expected: object
+    against: str
+    """What disagrees: `DuckDB`, `one row`, `constants`..."""
+
+    def __str__(self) -> str:
+        used = [n for n in self.row.columns if f'"{n[2:]}"' in to_duckdb_sql(self.expression)]
+        values = ", ".join(f"{n[2:]} = {self.row[n].to_physical()[0]!r}" for n in used)
+        text = to_duckdb_sql(self.expression)
+        return f"{text}\n  where {values}\n  is {self.ours!r}, {self.against} has {self.expected!r}"
+
+
+def compared(expression: Expression, frame: pl.DataFrame) -> list[Difference]:
+    """The differences of one expression: over all rows with DuckDB, and over each row alone with all."""
+    expression = comparable_root(expression)
+    ours, theirs = polars_values(frame, [expression]), DuckDB().values(frame, [expression])
+    found = [(row, ours, "DuckDB") for _, row in differing(theirs, ours)]
+    alone = pl.concat(polars_values(frame.slice(row, 1), [expression]) for row in range(frame.height))
+    found += [(row, alone, "one row") for _, row in differing(ours, alone)]
+    return [
+        Difference(expression, frame.slice(row, 1), values["e0"][row], theirs["e0"][row], against)
+        for row, values, against in found
+    ]
+
+
+class DuckDB:
+    """Evaluates many expressions by one statement, each call inside TRY."""
+
+    def __init__(self) -> None:
+        self._connect()
+
+    def _connect(self) -> None:
+        self._connection = duckdb.connect(config={"threads": 1})
+        self._connection.execute("SET TimeZone = 'UTC'")
+
+    def values(self, frame: pl.DataFrame, expressions: Sequence[Expression]) -> pl.DataFrame:
+        """Columns e0, e1, ... Raises `Undecided`."""
+        naive = frame.rename({name: name[2:] for name in frame.columns}).with_columns(
+            pl.col(pl.Datetime).dt.replace_time_zone(None)
+        )
+        listed = ", ".join(f"{to_duckdb_sql(e, tried)} AS e{n}" for n, e in enumerate(expressions))
+        try:
+            self._connection.register("x", naive.to_arrow(compat_level=pl.CompatLevel.oldest()))
+            found = self._connection.sql(f"SELECT {listed} FROM x").to_arrow_table()
+        except duckdb.Error as error:
+            self._connect()
+            raise Undecided(str(error)) from None
+        return comparable(pl.DataFrame(pl.from_arrow(found)), expressions)
+
+
+def tried(call_: Call, text: str) -> str:
+    return text if call_.function in _SURE else f"TRY({text})"
+
+
+def polars_values(frame: pl.DataFrame, expressions: Sequence[Expression]) -> pl.DataFrame:
+    """Columns e0, e1, ... by the runtime, all of one evaluation as in a batch."""
+    names = [f"e{n}" for n in range(len(expressions))]
+    # `with_columns` keeps the height where all are constants.
+    found = frame.with_columns(
+        compile_expression(e).alias(name) for name, e in zip(names, expressions, strict=True)
+    ).select(names)
+    wrong = [e for e, dtype in zip(expressions, found.dtypes, strict=True) if dtype != DTYPES[e.type]]
+    if wrong:
+        raise TypeError(f"{to_duckdb_sql(wrong[0])} is no {wrong[0].type}")
+    return comparable(found, expressions)
+
+
+def comparable(frame: pl.DataFrame, expressions: Sequence[Expression]) -> pl.DataFrame:
+    """Doubles as their bits, with one NaN; moments and dates as their numbers."""
+    columns = []
+    for n, e in enumerate(expressions):
+        column = pl.col(f"e{n}")
+        if e.type is T.DOUBLE:
+            column = column.fill_nan(float("nan")).reinterpret(signed=True)
+        elif e.type is T.TIMESTAMP or e.type is T.DATE:
+            column = column.to_physical()
+        columns.append(column.cast(pl.Int64) if e.type in (T.TIMESTAMP, T.DATE, T.INT) else column)
+    return frame.select(columns)
+
+
+def comparable_root(expression: Expression) -> Expression:
+    """Intervals have no form to compare but their seconds."""
+    return call("epoch", expression) if expression.type is T.INTERVAL else expression
+
+
+def differing(ours: pl.DataFrame, theirs: pl.DataFrame) -> list[tuple[int, int]]:
+    """(expression, row) of the first difference of each column."""
+    if ours.equals(theirs, null_equal=True):
+        return []
+    found = []
+    for n, name in enumerate(ours.columns):
+        if not ours[name].equals(theirs[name], null_equal=True):
+            rows = ours[name].ne_missing(theirs[name]).arg_true()
+            if len(rows):
+                found.append((n, int(rows[0])))
+    return found

@@ -1,0 +1,247 @@
+"""Random well-typed expressions over every function and operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from optimizer.expression import Call, Column, Expression, Literal
+from optimizer.normal_form import negation
+from optimizer.types import ColumnType
+from optimizer.typing_rules import TRUNCATIONS, TypeMismatch, call, cast
+from tests.oracle.expressions.values import COLUMNS, literal, value
+
+T = ColumnType
+NUMBERS = (T.INT, T.BIGINT, T.DOUBLE)
+COMPARABLE = (*NUMBERS, T.DOUBLE, T.STRING, T.BOOLEAN, T.TIMESTAMP, T.DATE, T.INTERVAL, T.BINARY)
+ROOTS = (
+    T.BOOLEAN,
+    T.BOOLEAN,
+    T.BOOLEAN,
+    T.INT,
+    T.BIGINT,
+    T.DOUBLE,
+    T.DOUBLE,
+    T.STRING,
+    T.TIMESTAMP,
+    T.DATE,
+    T.BINARY,
+)
+
+
+def expression(kind: ColumnType, depth: int, random: Random) -> Expression:
+    """An expression of a type with at most `depth` calls within calls."""
+    if depth <= 0:
+        return _leaf(kind, random)
+    while True:
+        try:
+            made = random.choice(_MAKERS[kind])(kind, depth - 1, random)
+        except (TypeMismatch, ValueError):
+            continue
+        # DuckDB negates the least constant as one of the next type.
+        constant = (
+            isinstance(made, Call) and made.function == "negate" and isinstance(made.arguments[0], Literal)
+        )
+        if made.type is kind and not constant:
+            return made
+
+
+def _leaf(kind: ColumnType, random: Random) -> Expression:
+    if random.random() < 0.35:
+        found = literal(kind, None if random.random() < 0.1 else value(kind, random))
+        if found is not None:
+            return found
+    return Column("x", random.choice([name for name, own in COLUMNS if own is kind]), kind)
+
+
+def _below(kind: ColumnType, depth: int, random: Random) -> Expression:
+    return expression(kind, random.choice((0, depth, depth - 1)), random)
+
+
+Maker = Callable[[ColumnType, int, Random], Expression]
+
+
+def _of(name: str, *kinds: ColumnType | tuple[ColumnType, ...]) -> Maker:
+    """A call of arguments of the given types, or of one of several."""
+
+    def make(kind: ColumnType, depth: int, random: Random) -> Expression:
+        chosen = (random.choice(k) if isinstance(k, tuple) else k for k in kinds)
+        return call(name, *(_below(k, depth, random) for k in chosen))
+
+    return make
+
+
+def _alike(*names: str) -> Maker:
+    """A call of two or three arguments of the result's type, or of one that widens to it."""
+
+    def make(kind: ColumnType, depth: int, random: Random) -> Expression:
+        kinds = NUMBERS[: NUMBERS.index(kind) + 1] if kind in NUMBERS else (kind,)
+        name = random.choice(names)
+        arguments = [_below(random.choice(kinds), depth, random) for _ in range(random.choice((2, 2, 3)))]
+        return call(name, *(arguments[:2] if name == "nullif" else arguments))
+
+    return make
+
+
+def _case(kind: ColumnType, depth: int, random: Random) -> Expression:
+    kinds = NUMBERS[: NUMBERS.index(kind) + 1] if kind in NUMBERS else (kind,)
+    arguments = []
+    for _ in range(random.choice((1, 1, 2))):
+        arguments += [_below(T.BOOLEAN, depth, random), _below(random.choice(kinds), depth, random)]
+    if random.random() < 0.7:
+        arguments.append(_below(random.choice(kinds), depth, random))
+    return call("case", *arguments)
+
+
+def _cast(kind: ColumnType, depth: int, random: Random) -> Expression:
+    source = random.choice([other for other in ColumnType if other is not kind])
+    return cast(_below(source, depth, random), kind)
+
+
+def _comparison(kind: ColumnType, depth: int, random: Random) -> Expression:
+    first = random.choice(COMPARABLE)
+    second = random.choice(NUMBERS) if first in NUMBERS else first
+    if first in (T.TIMESTAMP, T.DATE):
+        second = random.choice((T.TIMESTAMP, T.DATE))
+    name = random.choice(("eq", "ne", "lt", "le", "gt", "ge", "eq", "in"))
+    if name != "in":
+        return call(name, _below(first, depth, random), _below(second, depth, random))
+    kinds = NUMBERS if first in NUMBERS else (first,)
+    members = [_below(random.choice(kinds), depth - 1, random) for _ in range(random.randint(1, 4))]
+    return call("in", _below(first, depth, random), *members)
+
+
+def _pattern(kind: ColumnType, depth: int, random: Random) -> Expression:
+    text = _below(T.STRING, depth, random)
+    if random.random() < 0.4:
+        return call(random.choice(("like", "ilike")), text, _below(T.STRING, depth, random))
+    pattern = "".join(random.choices("aAb%%__\\.é*c", k=random.randint(0, 6)))
+    return call(random.choice(("like", "ilike")), text, Literal(pattern, T.STRING))
+
+
+def _negation(kind: ColumnType, depth: int, random: Random) -> Expression:
+    inner = _below(T.BOOLEAN, depth, random)
+    return negation(inner) if random.random() < 0.5 else call("not", inner)
+
+
+def _is_null(kind: ColumnType, depth: int, random: Random) -> Expression:
+    return call("is_null", _below(random.choice(tuple(ColumnType)), depth, random))
+
+
+def _arithmetic(kind: ColumnType, depth: int, random: Random) -> Expression:
+    kinds = NUMBERS[: NUMBERS.index(kind) + 1]
+    return call(
+        random.choice(("add", "subtract", "multiply", "modulo")),
+        *(_below(random.choice((kind, *kinds)), depth, random) for _ in range(2)),
+    )
+
+
+def _round(kind: ColumnType, depth: int, random: Random) -> Expression:
+    value_ = _below(kind, depth, random)
+    if random.random() < 0.4:
+        return call("round", value_)
+    if random.random() < 0.2:
+        return call("round", value_, _below(T.INT, depth, random))
+    return call("round", value_, Literal(random.choice((-400, -20, -3, -1, 0, 1, 2, 5, 16, 308, 400)), T.INT))
+
+
+def _truncation(kind: ColumnType, depth: int, random: Random) -> Expression:
+    unit = Literal(random.choice(TRUNCATIONS), T.STRING)
+    return call("date_trunc", unit, _below(random.choice((T.TIMESTAMP, T.DATE)), depth, random))
+
+
+def _substring(kind: ColumnType, depth: int, random: Random) -> Expression:
+    bounds = [
+        _below(random.choice((T.INT, T.BIGINT)), depth - 1, random) for _ in range(random.choice((1, 2)))
+    ]
+    return call("substring", _below(T.STRING, depth, random), *bounds)
+
+
+def _concat(kind: ColumnType, depth: int, random: Random) -> Expression:
+    kinds = [random.choice((T.STRING, T.STRING, *NUMBERS, T.DATE, T.TIMESTAMP, T.BOOLEAN)) for _ in range(2)]
+    return call("concat", *(_below(k, depth - 1, random) for k in kinds))
+
+
+def _days(kind: ColumnType, depth: int, random: Random) -> Expression:
+    """A date some days from another: intervals beyond 292,000 years are NULL here, but not in DuckDB."""
+    days = call("modulo", _below(T.INT, depth, random), Literal(40_000_000, T.INT))
+    return call(random.choice(("add", "subtract")), _below(T.DATE, depth, random), days)
+
+
+def _epoch(kind: ColumnType, depth: int, random: Random) -> Expression:
+    """Seconds of a moment, or between two: intervals that are added keep days and seconds apart in DuckDB."""
+    moments = [_below(random.choice(_MOMENTS), depth, random) for _ in range(2)]
+    between = call("subtract", cast(moments[0], T.TIMESTAMP), moments[1])
+    return call("epoch", random.choice((*moments, between, between, _leaf(T.INTERVAL, random))))
+
+
+def _interval(kind: ColumnType, depth: int, random: Random) -> Expression:
+    """The difference of two moments, or a sum that is no longer than what an interval can be."""
+    first, second = (_leaf(T.INTERVAL, random) for _ in range(2))
+    match random.randrange(5):
+        case 0 | 1:
+            return call(
+                "subtract", _below(random.choice(_MOMENTS), depth, random), _below(T.TIMESTAMP, depth, random)
+            )
+        case 2:
+            return call("negate", _below(T.INTERVAL, depth, random))
+        case 3:
+            return call(random.choice(("add", "subtract")), first, second)
+        case _:
+            return call("multiply", first, call("modulo", _below(T.INT, depth, random), Literal(1000, T.INT)))
+
+
+_CHOICES: list[Maker] = [_alike("coalesce", "least", "greatest", "nullif"), _case]
+_TWO_TEXTS = (T.STRING, T.STRING)
+_MOMENTS = (T.TIMESTAMP, T.DATE)
+_MAKERS: dict[ColumnType, list[Maker]] = {
+    T.BOOLEAN: [
+        *[_comparison] * 6,
+        *(_of(name, T.BOOLEAN, T.BOOLEAN) for name in ("and", "or")),
+        *(_negation, _is_null, _pattern, _pattern, _cast, *_CHOICES),
+        *(_of(name, *_TWO_TEXTS) for name in ("starts_with", "ends_with", "contains")),
+    ],
+    T.INT: [
+        *[_arithmetic] * 3,
+        *(
+            _of("integer_divide", T.INT, T.INT),
+            _of("negate", T.INT),
+            _of("abs", T.INT),
+            _round,
+            _cast,
+            *_CHOICES,
+        ),
+    ],
+    T.BIGINT: [
+        *[_arithmetic] * 3,
+        *(_of("integer_divide", (T.INT, T.BIGINT), T.BIGINT), _of("negate", T.BIGINT), _of("abs", T.BIGINT)),
+        *(_round, _cast, *_CHOICES, _of("length", T.STRING)),
+        *(
+            _of(name, _MOMENTS)
+            for name in ("year", "month", "day", "hour", "minute", "second", "day_of_week")
+        ),
+    ],
+    T.DOUBLE: [
+        *[_arithmetic] * 4,
+        *[_of("divide", NUMBERS, NUMBERS)] * 3,
+        *(_of("negate", T.DOUBLE), _of("abs", T.DOUBLE), _round, _round, _cast, *_CHOICES),
+        *(_of(name, NUMBERS) for name in ("floor", "ceil", "sqrt", "exp", "ln", "sin", "cos")),
+        *(_of("power", NUMBERS, NUMBERS), _epoch),
+    ],
+    T.STRING: [
+        *(_of(name, T.STRING) for name in ("lower", "upper", "trim")),
+        *(_substring, _concat, _cast, _cast, *_CHOICES),
+    ],
+    T.TIMESTAMP: [
+        *(
+            _of("add", _MOMENTS, T.INTERVAL),
+            _of("subtract", _MOMENTS, T.INTERVAL),
+            _truncation,
+            _cast,
+            *_CHOICES,
+        ),
+    ],
+    T.DATE: [_cast, _cast, *_CHOICES, _days],
+    T.INTERVAL: [_interval],
+    T.BINARY: [_cast, *_CHOICES],
+}

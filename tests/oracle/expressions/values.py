@@ -1,0 +1,351 @@
+"""Values where implementations differ: the ends of every type, and what is special between them."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from random import Random
+
+import polars as pl
+
+from jobs.expressions.dtypes import DTYPES, FIRST_MOMENT, FOREVER, LAST_MOMENT, PAST_FOREVER
+from optimizer.expression import Literal
+from optimizer.types import ColumnType
+
+T = ColumnType
+Value = bool | int | float | str | bytes | None
+"""Moments, dates and intervals are their whole numbers of microseconds and days."""
+
+COLUMNS: Sequence[tuple[str, ColumnType]] = [
+    (f"{kind}{number}", kind) for kind in ColumnType for number in range(3)
+]
+INTS = [0, 1, -1, 2, 3, 7, 10, -10, 12, 59, 60, 100, 255, 1000, 46341, -99995, 2**31 - 1, -(2**31), 2**31 - 2]
+BIGINTS = [
+    *INTS,
+    2**31,
+    2**53 - 1,
+    2**53,
+    2**53 + 1,
+    3037000500,
+    10**18,
+    2**62,
+    2**63 - 1,
+    -(2**63),
+    1 - 2**63,
+]
+DOUBLES = [
+    *(
+        0.0,
+        -0.0,
+        0.1,
+        0.5,
+        1.0,
+        -1.0,
+        1.5,
+        2.5,
+        -2.5,
+        3.0,
+        10.0,
+        0.49999999999999994,
+        2.675,
+        1.005,
+        1e15,
+        1e16,
+    ),
+    *(1e-4, 1e-5, 123456.789, 1e300, 1e308, -1e308, 5e-324, -5e-324, 2.2250738585072014e-308, math.pi, 709.0),
+    *(
+        1.7976931348623157e308,
+        math.inf,
+        -math.inf,
+        math.nan,
+        2.0**31,
+        2.0**53,
+        2.0**63,
+        -(2.0**63),
+        1e22,
+        0.3,
+    ),
+    *(
+        2147483647.5,
+        -2147483648.5,
+        9007199254740993.0,
+        1e-300,
+        1 / 3,
+        745.2,
+        -745.2,
+        1e23,
+        4503599627370495.5,
+    ),
+]
+LETTERS = "aAbBcé%_\\.^$*+?()[]{}|-~# \t\n'\"ßİıΣςσＡ́\u0301😀🤦🏼\u200d\u00a0\u3000\u2028٣漢0123x"
+TEXTS = [
+    *(
+        "",
+        " ",
+        "a",
+        "abc",
+        "ABC",
+        "a%c",
+        "a_c",
+        "%",
+        "_",
+        "__",
+        "%%",
+        "%a%",
+        "%a_b%",
+        "\\",
+        "\\%",
+        "a\nb",
+        "\t x",
+    ),
+    *(
+        "é",
+        "e\u0301",
+        "ß",
+        "İ",
+        "ﬁ",
+        "ǆ",
+        "ΑΣ",
+        "😀",
+        "👨\u200d👩\u200d👧",
+        "\u00a0x\u00a0",
+        "\u3000",
+        "\x00",
+        "a\x00b",
+    ),
+    *(
+        "0",
+        "-0",
+        "12",
+        "+12",
+        " 12 ",
+        "1_000",
+        "0x10",
+        "0b11",
+        "1e3",
+        "1.5",
+        "2.5",
+        "-2.5",
+        "1e400",
+        "1e-400",
+        ".",
+    ),
+    *(
+        "9223372036854775807",
+        "9223372036854775808",
+        "-9223372036854775808",
+        "2147483648",
+        "1e18",
+        "1.0e19",
+        "٣",
+    ),
+    *(
+        "nan",
+        "NaN",
+        "-nan",
+        "inf",
+        "-inf",
+        "Infinity",
+        "infinity",
+        "-infinity",
+        "true",
+        "TRUE",
+        "t",
+        "f",
+        "yes",
+        "y",
+    ),
+    *("no", "n", "on", "off", "1.", ".5", "1e", "e1", "--1", "1 2", "0x", "0.1e1", "00012", "1,5", "5e-324"),
+    *(
+        "2013-01-31",
+        "2013-02-29",
+        "2012-02-29",
+        "2013-01-31 14:30:00",
+        "2013-01-31T14:30:00.5Z",
+        "1900-02-29",
+    ),
+    *("2013-01-31 24:00:00", "2013-01-31 23:59:60", "2013-01-31 10:00:00+02", "2013-01-31 10:00:00-05:30"),
+    *(
+        "2013-01-31 10:00 UTC",
+        "10000-01-01",
+        "0000-01-01",
+        "0044-03-15 (BC)",
+        "epoch",
+        "294247-01-10 04:00:54.775807",
+    ),
+    *(
+        "2013/1/2",
+        "2013-1-2 3:4:5",
+        "2013-01-31 10",
+        "2013-01-31 10:00:00.1234567",
+        "290309-12-22 (BC)",
+        "20130131",
+    ),
+    *(
+        "2013-01-31 ",
+        " 2013-01-31",
+        "2013-13-01",
+        "2013-01-31x",
+        "5881580-07-10",
+        "5881580-07-11",
+        "9999-12-31",
+    ),
+    *(
+        "2013-01-31 14:30:00 Europe/Berlin",
+        "2013-01-31 14:30:00+25:00",
+        "\\x41",
+        "\\xC3\\x9F",
+        "aaaaaaaaaaaaaaaab",
+    ),
+    *("ab" * 100, "é" * 40, "_" * 40),
+]
+_DAY = 86_400_000_000
+MOMENTS = [
+    *(
+        0,
+        1,
+        -1,
+        999_999,
+        -999_999,
+        _DAY,
+        -_DAY,
+        FIRST_MOMENT,
+        FIRST_MOMENT + 1,
+        LAST_MOMENT,
+        LAST_MOMENT - 1,
+        FOREVER,
+    ),
+    *(
+        PAST_FOREVER,
+        -62_135_596_800_000_000,
+        -62_135_596_800_000_001,
+        253_402_300_799_999_999,
+        253_402_300_800_000_000,
+    ),
+    *(
+        951_782_400_000_000,
+        1_359_642_600_500_000,
+        4_107_542_400_000_000,
+        -2_203_891_200_000_000,
+        2**53,
+        -(2**53) - 1,
+    ),
+    *(8_210_298_412_799_999_999, -8_334_601_228_800_000_000, 1_330_473_600_000_000, 1_456_790_399_999_999),
+]
+DAYS = [
+    *(
+        0,
+        1,
+        -1,
+        11_016,
+        15_399,
+        -719_162,
+        -719_163,
+        2_932_896,
+        2_932_897,
+        106_751_991,
+        -106_751_991,
+        106_751_992,
+    ),
+    *(-106_751_992, 2**31 - 1, 1 - 2**31, 2**31 - 2, 2 - 2**31, 15_736, -25_508, 95_026_601, -719_528),
+]
+INTERVALS = [
+    0,
+    1,
+    -1,
+    999_999,
+    1_000_000,
+    60_000_000,
+    3_600_000_000,
+    _DAY,
+    -_DAY,
+    31 * _DAY,
+    400 * _DAY,
+    7,
+    -500,
+]
+BINARIES = [b"", b"a", b"abc", b"\x00", b"\xff\xfe", b"'\"\\", "é".encode(), bytes(range(256)), b"\\x41"]
+
+
+def value(kind: ColumnType, random: Random) -> Value:
+    """A value of a type, often one of its special ones; never NULL."""
+    special = random.random() < 0.6
+    match kind:
+        case T.BOOLEAN:
+            return random.random() < 0.5
+        case T.INT:
+            return (
+                random.choice(INTS)
+                if special
+                else random.randint(-(2**31), 2**31 - 1) >> random.randint(0, 30)
+            )
+        case T.BIGINT:
+            return (
+                random.choice(BIGINTS) if special else random.getrandbits(64) - 2**63 >> random.randint(0, 62)
+            )
+        case T.DOUBLE:
+            if special:
+                return random.choice(DOUBLES)
+            if random.random() < 0.3:
+                found: float = struct.unpack("d", random.randbytes(8))[0]
+                return found
+            return round(random.uniform(-1000, 1000), random.randint(0, 6))
+        case T.STRING:
+            if special:
+                return random.choice(TEXTS)
+            return "".join(random.choices(LETTERS, k=random.randint(0, 8)))
+        case T.TIMESTAMP:
+            return (
+                random.choice(MOMENTS) if special else random.randint(-2_208_988_800, 4_102_444_800) * 10**6
+            )
+        case T.DATE:
+            return random.choice(DAYS) if special else random.randint(-25_567, 47_482)
+        case T.INTERVAL:
+            return random.choice(INTERVALS) if special else random.randint(-(10**12), 10**12)
+        case T.BINARY:
+            return random.choice(BINARIES)
+
+
+def literal(kind: ColumnType, found: Value) -> Literal | None:
+    """The constant of a value; None where no constant says it, as beyond the year 9999."""
+    if found is None:
+        return Literal(None, kind)
+    match kind, found:
+        case T.TIMESTAMP, int():
+            try:
+                moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=found)
+            except OverflowError:
+                return None
+            return Literal(moment.replace(tzinfo=None).isoformat(), kind)
+        case T.DATE, int():
+            try:
+                return Literal((date(1970, 1, 1) + timedelta(days=found)).isoformat(), kind)
+            except OverflowError:
+                return None
+        case T.BINARY, bytes():
+            return Literal(found.hex(), kind)
+        case T.STRING, str() if "\x00" in found:
+            return None
+        case _, bool() | int() | float() | str():
+            return Literal(found, kind)
+    return None
+
+
+def table(rows: int, random: Random) -> pl.DataFrame:
+    """Rows of `COLUMNS`, with values that repeat between columns of a type, and NULLs."""
+    made = {}
+    for name, kind in COLUMNS:
+        values = [None if random.random() < 0.08 else value(kind, random) for _ in range(rows)]
+        made[f"x.{name}"] = series(kind, values)
+    return pl.DataFrame(made)
+
+
+def series(kind: ColumnType, values: Sequence[Value]) -> pl.Series:
+    physical: dict[ColumnType, pl.DataType] = {
+        T.TIMESTAMP: pl.Int64(),
+        T.INTERVAL: pl.Int64(),
+        T.DATE: pl.Int32(),
+    }
+    return pl.Series(values, dtype=physical.get(kind, DTYPES[kind])).cast(DTYPES[kind])

@@ -1,0 +1,230 @@
+"""Random expressions over random edge values, for some seconds, and what such searches have found before."""
+
+from __future__ import annotations
+
+import math
+import os
+from random import Random
+from time import monotonic
+
+import polars as pl
+import pytest
+
+from jobs.expressions import compile_expression
+from optimizer.expression import Call, Column, Expression, Literal
+from optimizer.functions import FUNCTIONS
+from optimizer.sql import parse_query
+from optimizer.types import ColumnType
+from optimizer.typing_rules import TRUNCATIONS, call, cast
+from tests.oracle.expressions.check import CATALOG, Search
+from tests.oracle.expressions.compare import compared, polars_values
+from tests.oracle.expressions.generate import ROOTS, expression
+from tests.oracle.expressions.values import BINARIES, COLUMNS, DAYS, DOUBLES, MOMENTS, TEXTS, Value, series
+
+T = ColumnType
+
+
+def read(text: str) -> Expression:
+    return parse_query(f"SELECT {text} AS y FROM x", "q", CATALOG).outputs[0].expression
+
+
+def rows(**values: list[Value]) -> pl.DataFrame:
+    kinds = dict(COLUMNS)
+    return pl.DataFrame({f"x.{name}": series(kinds[name], column) for name, column in values.items()})
+
+
+def test_random_expressions_equal_duckdb_for_some_seconds() -> None:
+    seed = int.from_bytes(os.urandom(4))
+    search = Search(seed, size=40, rows=20)
+    end = monotonic() + 5
+    while monotonic() < end:
+        search.batch()
+
+    assert search.counts.expressions
+    assert not search.counts.differences, f"seed {seed}: " + "\n".join(map(str, search.counts.differences))
+
+
+def test_the_search_draws_every_function() -> None:
+    random, drawn = Random(0), set()
+    for _ in range(4000):
+        pending = [expression(random.choice(ROOTS), 3, random)]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, Call):
+                drawn.add(node.function)
+                pending += node.arguments
+
+    assert drawn == set(FUNCTIONS)
+
+
+def test_a_search_finds_a_wrong_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(
+        __import__("jobs.expressions").expressions.IMPLEMENTATIONS,
+        "sqrt",
+        lambda call, a: a[0].cast(pl.Float64),
+    )
+    compile_expression.cache_clear()
+    search = Search(3, size=60, rows=10)
+    while not search.counts.differences and search.counts.expressions < 3000:
+        search.batch()
+    compile_expression.cache_clear()
+
+    found = search.counts.differences[0]
+    assert isinstance(found.expression, Call)
+    assert found.expression.function == "sqrt", "shrunk to the call that is wrong"
+
+
+NUMBERS = [float(i) for i in range(40)]
+TRUE = [True] * 40
+FOUND: list[tuple[str, dict[str, list[Value]]]] = [
+    # Polars treats what is the same in all rows otherwise.
+    ("double0 / 10", {"double0": NUMBERS}),
+    ("double0 / CASE WHEN boolean0 THEN 10.0 ELSE 3.0 END", {"double0": NUMBERS, "boolean0": TRUE}),
+    ("round(double0 / 7, 1)", {"double0": NUMBERS}),
+    ("round(double0, int0)", {"double0": [1.005, 0.285, -2.5, 1.1], "int0": [2, 2, 0, 1]}),
+    ("round(double0, -20)", {"double0": [1.7976931348623157e308, -math.inf, 5e20, math.nan]}),
+    ("round(double0, -400)", {"double0": [-math.inf, 5e300]}),
+    ("epoch(timestamp0)", {"timestamp0": [i * 1_000_003 for i in range(60)]}),
+    ("power(double0, 3)", {"double0": [x / 7 for x in NUMBERS]}),
+    ("power(double0, 0.5)", {"double0": [x / 7 for x in NUMBERS]}),
+    ("double0 + 0.0", {"double0": [-0.0, 0.0]}),
+    ("0.0 - double0", {"double0": [-0.0, 0.0]}),
+    ("double0 - -0.0", {"double0": [-0.0, 0.0]}),
+    # Types in which values compare.
+    ("bigint0 IN (bigint1, 0.5)", {"bigint0": [2**53 + 1], "bigint1": [2**53]}),
+    ("bigint0 BETWEEN bigint1 AND 1e300", {"bigint0": [2**53], "bigint1": [2**53 + 1]}),
+    # Overflow.
+    ("int0 % int1", {"int0": [-(2**31), 5], "int1": [-1, 0]}),
+    ("bigint0 % bigint1", {"bigint0": [-(2**63), 5], "bigint1": [-1, 0]}),
+    (
+        "substring(string0, bigint0)",
+        {"string0": ["abc"] * 4, "bigint0": [2**32 - 1, 2**32, -(2**32) - 1, 2**63 - 1]},
+    ),
+    ("substring(string0, 1, bigint0)", {"string0": ["abc"] * 3, "bigint0": [2**32, -(2**32) - 1, 2]}),
+    # Two values that are the same for all rows.
+    ("DATE '2012-02-29' > coalesce(DATE '2012-02-29', date0)", {"date0": [1, 2, 3]}),
+    ("'b' > nullif('a', string0)", {"string0": ["x", "y"]}),
+    ("5 > bigint0 * bigint1", {"bigint0": [2**62, 2**62], "bigint1": [4, 4]}),
+    ("CASE WHEN NULL THEN date0 < timestamp0 END", {"date0": [1, 2], "timestamp0": [1, 2]}),
+    ("epoch(timestamp0 - timestamp1)", {"timestamp0": [2_102_553_106_000_000], "timestamp1": [-(2**53) - 1]}),
+]
+
+
+@pytest.mark.parametrize(("text", "values"), FOUND, ids=[text for text, _ in FOUND])
+def test_what_searches_found_stays_mended(text: str, values: dict[str, list[Value]]) -> None:
+    assert compared(read(text), rows(**values)) == []
+
+
+def test_constants_that_compare_equal_are_different_constants() -> None:
+    frame = rows(double0=[1.0, -1.0, 0.0])
+    for text in (
+        "double0 / 0.0",
+        "double0 / -0.0",
+        "double0 + 0.0",
+        "double0 + -0.0",
+        "double0 * 1",
+        "double0 * 1.0",
+    ):
+        assert compared(read(text), frame) == []
+
+
+MOMENT_FUNCTIONS = ("year", "month", "day", "hour", "minute", "second", "day_of_week", "epoch")
+
+
+@pytest.mark.parametrize("column", ["timestamp0", "date0"])
+def test_functions_of_moments_hold_to_the_ends_of_time(column: str) -> None:
+    frame = rows(**{column: [*(MOMENTS if column == "timestamp0" else DAYS), None]})
+    moment = Column("x", column, dict(COLUMNS)[column])
+    for made in (
+        *(call(name, moment) for name in MOMENT_FUNCTIONS),
+        *(call("date_trunc", Literal(unit, T.STRING), moment) for unit in TRUNCATIONS),
+        *(cast(moment, kind) for kind in (T.STRING, T.DATE, T.TIMESTAMP) if kind is not moment.type),
+        *(
+            call(n, moment, Literal(us, T.INTERVAL))
+            for n in ("add", "subtract")
+            for us in (0, 1, -1, 86_400_000_000)
+        ),
+        *(
+            call(n, moment, Literal("2013-01-31T00:00:00", T.TIMESTAMP))
+            for n in ("subtract", "lt", "eq", "least")
+        ),
+        call("concat", moment, Literal("", T.STRING)),
+    ):
+        assert compared(made, frame) == []
+
+
+@pytest.mark.parametrize("ticks", [-(2**63), -(2**63) + 2, -9_223_372_022_400_000_001])
+def test_times_before_the_first_have_no_parts_and_raise_nothing(ticks: int) -> None:
+    frame = rows(timestamp0=[ticks])
+    for text in (
+        *(f"{name.replace('_', '')}(timestamp0)" for name in MOMENT_FUNCTIONS if name != "day_of_week"),
+        *(f"date_trunc('{unit}', timestamp0)" for unit in TRUNCATIONS),
+        *("CAST(timestamp0 AS STRING)", "CAST(timestamp0 AS DATE)", "timestamp0 + INTERVAL 1 DAY"),
+    ):
+        assert polars_values(frame, [read(text)])["e0"].to_list() == [None], text
+
+
+@pytest.mark.parametrize("kind", [T.INT, T.BIGINT, T.DOUBLE, T.BOOLEAN, T.TIMESTAMP, T.DATE, T.BINARY])
+def test_every_text_is_read_as_duckdb_reads_it(kind: ColumnType) -> None:
+    texts = Column("x", "string0", T.STRING)
+
+    # All together, and each alone: ordinary texts take another way than unusual ones.
+    assert compared(cast(texts, kind), rows(string0=[*TEXTS, None])) == []
+
+
+@pytest.mark.parametrize(("name", "values"), [("double0", DOUBLES), ("binary0", BINARIES)])
+def test_every_value_is_written_as_duckdb_writes_it(name: str, values: list[Value]) -> None:
+    assert (
+        compared(cast(Column("x", name, dict(COLUMNS)[name]), T.STRING), rows(**{name: [*values, None]}))
+        == []
+    )
+
+
+@pytest.mark.parametrize("function", ["lower", "upper", "ilike", "trim", "length"])
+def test_every_character_is_as_in_duckdb(function: str) -> None:
+    characters = [f"a{chr(c)}" for c in range(1, 0x110000) if not 0xD800 <= c < 0xE000]
+    text = Column("x", "string0", T.STRING)
+    made = call("ilike", text, Literal("a_", T.STRING)) if function == "ilike" else call(function, text)
+    from tests.oracle.expressions.compare import DuckDB, differing
+
+    frame = rows(string0=list(characters))
+
+    assert differing(polars_values(frame, [made]), DuckDB().values(frame, [made])) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "expected"),
+    [
+        ("_" * 10_878, "é" * 10_878, True),
+        ("_" * 10_878, "é" * 10_877, False),
+        ("%" + "a_" * 5_000 + "%", "ab" * 100_000, True),
+        ("%a" * 200 + "b", "a" * 100_000, False),
+        ("%" + "_a" * 400 + "b%", "a" * 100_000, False),
+        ("%" * 50_000, "x", True),
+        ("x" * 90_000, "x" * 90_000, True),
+    ],
+)
+@pytest.mark.parametrize("constant", [True, False])
+def test_any_pattern_meets_any_text_in_bounded_time(
+    pattern: str, text: str, expected: bool, constant: bool
+) -> None:
+    frame = rows(string0=[text, None], string1=[pattern, pattern])
+    other = Literal(pattern, T.STRING) if constant else Column("x", "string1", T.STRING)
+    began = monotonic()
+
+    found = polars_values(frame, [call("like", Column("x", "string0", T.STRING), other)])
+
+    assert found["e0"].to_list() == [expected, None]
+    assert monotonic() - began < 20
+
+
+@pytest.mark.parametrize(
+    "term", ["bigint0", "timestamp0 - timestamp0", "date0 - date0", "nullif(bigint0, 1)"]
+)
+def test_long_chains_take_time_in_proportion(term: str) -> None:
+    frame = rows(bigint0=[1, 2], timestamp0=[3, 4], date0=[5, 6])
+    chain = "+".join([term] * 20)
+    began = monotonic()
+
+    assert polars_values(frame, [read(f"({chain}) IS NULL")]).height == 2
+    assert monotonic() - began < 5
