@@ -35,7 +35,7 @@ def web_command(host: str, port: int) -> list[str]:
     command = [sys.executable, "-m", "uvicorn", "backend.asgi:application", "--host", host]
     # Live pages hold their connections for ever.
     options = ["--no-access-log", "--lifespan", "off", "--timeout-graceful-shutdown", "2"]
-    return [*command, "--port", str(port), *options]
+    return [*command, "--port", str(port), "--http", "backend.serving:Connection", *options]
 
 
 class Product:
