@@ -7,7 +7,9 @@ from typing import cast
 
 import redis
 import redis.asyncio
+import redis.asyncio.retry
 from django.conf import settings
+from redis.backoff import NoBackoff
 
 from backend.errors import Unavailable
 from jobs.protocol import AnyEvent, Control, control_key, events_key
@@ -50,12 +52,19 @@ def _connection(url: str, decode: bool = True) -> redis.Redis:
 def async_connection() -> redis.asyncio.Redis:
     """A client for one task of the event loop: `async with` closes its connection.
 
-    Not pooled: it blocks in XREAD for as long as somebody listens to the topology.
+    Not pooled: it blocks in XREAD for as long as somebody listens to the topology. It waits for ever:
+    with a timeout, redis-py sends by `asyncio.wait_for`, which before Python 3.12 may swallow the
+    cancellation of its task (https://github.com/python/cpython/issues/86296). Callers have `asyncio.timeout`.
     """
     if not settings.REDIS_URL:
         raise Unavailable("redis-unavailable", "REDIS_URL is not set")
     return redis.asyncio.Redis.from_url(
-        settings.REDIS_URL, socket_connect_timeout=3, socket_timeout=30, decode_responses=True
+        settings.REDIS_URL,
+        socket_connect_timeout=3,
+        socket_timeout=None,
+        decode_responses=True,
+        # Whoever reads on has to find out first what was lost.
+        retry=redis.asyncio.retry.Retry(NoBackoff(), 0),
     )
 
 

@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 
 PAGE = 500
 BLOCK_MS = 15_000
+PATIENCE_SECONDS = 15.0
+"""With Redis, until it counts as out of reach."""
 AGAIN_SECONDS = 1.0
 """Until Redis is tried again after it did not answer."""
 
@@ -46,11 +48,12 @@ class Channel:
 
         Raises redis' errors, and `TimeoutError` when Redis does not answer.
         """
-        async with asyncio.timeout(BLOCK_MS / 1000):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await self._opened.wait()
         missed = None
         if last_id is not None:
-            missed = await self._missed(last_id)
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                missed = await self._missed(last_id)
         # No await from here on: nothing can happen between what was missed and what follows.
         assert self._position is not None
         if last_id is None or missed is None:
@@ -85,11 +88,13 @@ class Channel:
         while True:
             try:
                 async with async_connection() as client:
-                    await self._find_position(client)
+                    async with asyncio.timeout(PATIENCE_SECONDS):
+                        await self._find_position(client)
                     reachable = True
                     while True:
                         after = {self._key: self._position}
-                        reply: Any = await client.xread(after, count=PAGE, block=BLOCK_MS)
+                        async with asyncio.timeout(BLOCK_MS / 1000 + PATIENCE_SECONDS):
+                            reply: Any = await client.xread(after, count=PAGE, block=BLOCK_MS)
                         for entry, fields in reply[0][1] if reply else ():
                             self._publish(entry, fields.get("message", ""))
                             # A large event takes milliseconds: others have their turn in between.

@@ -14,7 +14,7 @@ BEAT_SECONDS = 15.0
 MOST_WAITING = 2000
 """Frames that may wait for a slow client; then they are dropped, and it fetches a snapshot."""
 MOST_WAITING_BYTES = 8 << 20
-STALLED_SECONDS = 30.0
+STALLED_SECONDS = 40.0
 """A client that takes nothing of what waits for so long is gone, or might as well be."""
 LEAVING_SECONDS = 2.0
 """After so long a stream that was ended is torn down, if it hangs on what it sends."""
@@ -30,10 +30,10 @@ class Listener:
         self._waiting: deque[bytes] = deque()
         self._bytes = 0
         self._woken = asyncio.Event()
-        self._moved = 0.0
+        self._moved = asyncio.get_running_loop().time()
         """When a frame was taken, or the first one began to wait."""
         self._ended_at: float | None = None
-        self._consumer: asyncio.Task[object] | None = None
+        self._consumer: asyncio.Task[object] | None = asyncio.current_task()
 
     def begin(self, missed: Iterable[bytes], after: Order) -> None:
         """From now on it is sent what it missed and what is offered after that."""
@@ -69,7 +69,8 @@ class Listener:
     def tear_down_if_stuck(self) -> None:
         """Ends the request of a client that takes nothing, or that does not let an ended stream end."""
         now = asyncio.get_running_loop().time()
-        if self._waiting and now - self._moved > STALLED_SECONDS:
+        is_expected = bool(self._waiting) or self._after is None
+        if is_expected and now - self._moved > STALLED_SECONDS:
             self.end()
         is_late = self._ended_at is not None and now - self._ended_at > LEAVING_SECONDS
         if is_late and self._consumer is not None:

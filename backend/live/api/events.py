@@ -6,8 +6,9 @@ event loop without thread, database or Redis connection of its own (`backend.liv
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
 from asgiref.sync import SyncToAsync, sync_to_async
@@ -59,10 +60,18 @@ class Events(APIView):
                 # The request lasts as long as its stream, which needs no database.
                 close_old_connections()
 
+    def check_permissions(self, request: Request) -> None:
+        """Strangers are refused, but not as often as they like."""
+        super().check_throttles(request)
+        super().check_permissions(request)
+
+    def check_throttles(self, request: Request) -> None:
+        """Counted already."""
+
     def get(self, request: Request, name: str) -> StreamingHttpResponse:
         last_id, place = self._let_in(request, name)
         return StreamingHttpResponse(
-            _stream(place, name, last_id, admission_of(request)),
+            _Answer(place, name, last_id, admission_of(request)),
             content_type="text/event-stream",
             headers={"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"},
         )
@@ -85,18 +94,34 @@ class Events(APIView):
         return last_id, PLACES.take(request.user.pk)
 
 
-async def _stream(
-    place: Place, name: str, last_id: str | None, admission: Admission
-) -> AsyncGenerator[bytes]:
-    if not place.take_up():
-        return
-    try:
-        await _release_thread()
-        async with aclosing(hub().frames(name, last_id, admission)) as frames:
-            async for frame in frames:
-                yield frame
-    finally:
-        place.give_back()
+class _Answer:
+    """The frames of one response. Django calls `close` in the end, also if it never asked for a frame."""
+
+    def __init__(self, place: Place, name: str, last_id: str | None, admission: Admission) -> None:
+        self._place = place
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._frames = self._stream(name, last_id, admission)
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._frames
+
+    def close(self) -> None:
+        """From any thread. A generator that was left where it waits for its client ends only so."""
+        self._place.give_back()
+        if self._loop is not None and not self._loop.is_closed():
+            asyncio.run_coroutine_threadsafe(self._frames.aclose(), self._loop)
+
+    async def _stream(self, name: str, last_id: str | None, admission: Admission) -> AsyncGenerator[bytes]:
+        if not self._place.take_up():
+            return
+        try:
+            self._loop = asyncio.get_running_loop()
+            await _release_thread()
+            async with aclosing(hub().frames(name, last_id, admission)) as frames:
+                async for frame in frames:
+                    yield frame
+        finally:
+            self._place.give_back()
 
 
 async def _release_thread() -> None:

@@ -1,6 +1,7 @@
-"""`python -m tests.bench.pages.fill NAME RUN < GRAPH`: an account and a running topology into the database.
+"""`python -m tests.bench.pages.fill NAME RUN ACCOUNTS < GRAPH`: a running topology and its watchers.
 
-Prints the account's session. A process of its own, because a test's process has another database.
+Prints a session for each account, a line each. A process of its own, because a test's process has
+another database.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ def main() -> None:
     from backend.topologies.actions import create_topology
     from backend.topologies.models import Desired, Plan, Run, RunState, Topology
 
-    name, run_id = sys.argv[1:]
+    name, run_id, accounts = sys.argv[1:]
     topology = create_topology(name)
     plan = Plan.objects.create(
         topology=topology,
@@ -39,9 +40,10 @@ def main() -> None:
     Topology.objects.filter(name=name).update(
         desired=Desired.RUNNING, plan=plan, active_plan=plan, current_run=run, planned_revision=1, revision=1
     )
-    client = Client()
-    client.force_login(User.objects.create_user("bench"))
-    sys.stdout.write(str(client.cookies["sessionid"].value))
+    for number in range(int(accounts)):
+        client = Client()
+        client.force_login(User.objects.create_user(f"bench{number or ''}"))
+        sys.stdout.write(f"{client.cookies['sessionid'].value}\n")
 
 
 if __name__ == "__main__":

@@ -74,6 +74,8 @@ def large_graph() -> PhysicalGraph:
 class Site:
     url: str
     cookies: dict[str, str]
+    sessions: tuple[str, ...]
+    """Of all accounts; `cookies` has the first one's."""
     graph: PhysicalGraph
     events: redis.Redis
     web: subprocess.Popen[bytes]
@@ -95,9 +97,16 @@ class Site:
 
 
 @contextmanager
-def site(home: Path) -> Iterator[Site]:
-    """The server, for as long as the block lasts."""
-    graph = large_graph()
+def site(home: Path, graph: PhysicalGraph | None = None, accounts: int = 1, **setting: str) -> Iterator[Site]:
+    """The server, for as long as the block lasts.
+
+    Args:
+        home: an empty folder.
+        graph: of the topology; None for the large one.
+        accounts: how many there are.
+        setting: environment variables of the server.
+    """
+    graph = large_graph() if graph is None else graph
     store = home / "redis"
     store.mkdir()
     server = RedisServer(store)
@@ -109,7 +118,10 @@ def site(home: Path) -> Iterator[Site]:
         "REDIS_URL": f"redis://127.0.0.1:{server.port}/0",
         "DJANGO_SETTINGS_MODULE": "backend.settings",
         "MILLRACE_RATE_ACCOUNT": "100000/min",
+        # All pages are one account's.
+        "MILLRACE_LISTENERS_ACCOUNT": "1000",
         "MILLRACE_LOG_LEVEL": "WARNING",
+        **setting,
     }
     environment.pop("DATABASE_URL", None)
 
@@ -129,12 +141,13 @@ def site(home: Path) -> Iterator[Site]:
     )
     client: redis.Redis = redis.Redis(port=server.port, decode_responses=True)
     try:
-        cookie = python("-m", "tests.bench.pages.fill", NAME, RUN, given=graph.to_json()).strip()
+        filled = python("-m", "tests.bench.pages.fill", NAME, RUN, str(accounts), given=graph.to_json())
+        sessions = tuple(filled.split())
         started = JobStarted(run=RUN, at=datetime.now(UTC), pid=1, host="bench", plan_id=f"{NAME}.1", batch=0)
         client.xadd(events_key(NAME), {"message": started.model_dump_json()})
         url = f"http://127.0.0.1:{port}"
         _wait(f"{url}/healthz")
-        made = Site(url, {"sessionid": cookie}, graph, client, web)
+        made = Site(url, {"sessionid": sessions[0]}, sessions, graph, client, web)
         made.tell(0)
         yield made
     finally:
