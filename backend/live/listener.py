@@ -14,7 +14,7 @@ BEAT_SECONDS = 15.0
 MOST_WAITING = 2000
 """Frames that may wait for a slow client; then they are dropped, and it fetches a snapshot."""
 MOST_WAITING_BYTES = 8 << 20
-STALLED_SECONDS = 40.0
+STALLED_SECONDS = 20.0
 """A client that takes nothing of what waits for so long is gone, or might as well be."""
 LEAVING_SECONDS = 2.0
 """After so long a stream that was ended is torn down, if it hangs on what it sends."""
