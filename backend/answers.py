@@ -8,7 +8,7 @@ import redis.exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from backend.errors import InputErrors, MillraceError, problem
+from backend.errors import InputErrors, MillraceError, TooMany, problem
 from optimizer.errors import Infeasible, InputError
 
 
@@ -19,7 +19,8 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, InputErrors):
         return Response({"errors": [problem(one) for one in error.errors]}, status=400)
     if isinstance(error, MillraceError):
-        return Response({"code": error.code, "detail": str(error)}, status=error.status)
+        wait = {"Retry-After": str(error.retry_after)} if isinstance(error, TooMany) else None
+        return Response({"code": error.code, "detail": str(error)}, status=error.status, headers=wait)
     if isinstance(error, Infeasible):
         return Response({"code": "infeasible", "detail": str(error)}, status=409)
     if isinstance(error, redis.exceptions.ConnectionError | redis.exceptions.TimeoutError):

@@ -7,13 +7,17 @@ from typing import cast
 
 import redis
 import redis.asyncio
+import redis.asyncio.retry
 from django.conf import settings
+from redis.backoff import NoBackoff
 
 from backend.errors import Unavailable
 from jobs.protocol import AnyEvent, Control, control_key, events_key
 
 CONTROL_KEPT = 1000
 """Control messages kept; the job follows them within seconds."""
+MOST_CONNECTIONS = 32
+"""Of a process' pool: requests, each a thread, wait for one of them."""
 EVENTS_KEPT = 20_000
 """Events kept when the backend writes one, about an hour of a busy topology."""
 
@@ -34,18 +38,33 @@ def binary_connection() -> redis.Redis:
 
 @cache
 def _connection(url: str, decode: bool = True) -> redis.Redis:
-    return redis.Redis.from_url(url, socket_timeout=10, socket_connect_timeout=3, decode_responses=decode)
+    pool: redis.BlockingConnectionPool = redis.BlockingConnectionPool.from_url(
+        url,
+        max_connections=MOST_CONNECTIONS,
+        timeout=10,
+        socket_timeout=10,
+        socket_connect_timeout=3,
+        decode_responses=decode,
+    )
+    return redis.Redis(connection_pool=pool)
 
 
 def async_connection() -> redis.asyncio.Redis:
-    """A connection for one server-sent-events client; the caller closes it.
+    """A client for one task of the event loop: `async with` closes its connection.
 
-    Not pooled: it blocks in XREAD for as long as the client stays.
+    Not pooled: it blocks in XREAD for as long as somebody listens to the topology. It waits for ever:
+    with a timeout, redis-py sends by `asyncio.wait_for`, which before Python 3.12 may swallow the
+    cancellation of its task (https://github.com/python/cpython/issues/86296). Callers have `asyncio.timeout`.
     """
     if not settings.REDIS_URL:
         raise Unavailable("redis-unavailable", "REDIS_URL is not set")
     return redis.asyncio.Redis.from_url(
-        settings.REDIS_URL, socket_connect_timeout=3, socket_timeout=60, decode_responses=True
+        settings.REDIS_URL,
+        socket_connect_timeout=3,
+        socket_timeout=None,
+        decode_responses=True,
+        # Whoever reads on has to find out first what was lost.
+        retry=redis.asyncio.retry.Retry(NoBackoff(), 0),
     )
 
 

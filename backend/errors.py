@@ -44,6 +44,17 @@ class TooLarge(MillraceError):
     status = 413
 
 
+class TooMany(MillraceError):
+    """More at once, or in a row, than one may have; worth another try after a while."""
+
+    status = 429
+
+    def __init__(self, code: str, detail: str, retry_after: int) -> None:
+        self.retry_after = retry_after
+        """Seconds."""
+        super().__init__(code, detail)
+
+
 class InputErrors(ValueError):
     """Several faults of one input, reported together."""
 

@@ -15,6 +15,8 @@ MILLRACE_RATE_SIGN_IN       passwords that one address may try, right or wrong (
                             64 bits counts as one address
 MILLRACE_TRUSTED_PROXIES    addresses and networks of proxies, comma-separated (none): who asked, and whether
                             over TLS, is read from X-Forwarded-For and -Proto if they connect, else not
+MILLRACE_LISTENERS_ACCOUNT  live connections of pages that one account may have to one web process (20)
+MILLRACE_LISTENERS          and all accounts together (1000)
 MILLRACE_LOGIN_FAILURES     wrong passwords for one account from one address until both wait (10)
 MILLRACE_LOGIN_WAIT_SECONDS how long they wait (900)
 MILLRACE_MAX_STATE_TUPLES   a query is deployed only if it alone keeps fewer tuples, as estimated (1e9)
@@ -144,6 +146,8 @@ MILLRACE_QUOTA_ALERTS = _number("MILLRACE_QUOTA_ALERTS", 100.0)
 MILLRACE_QUOTA_TOKENS = _number("MILLRACE_QUOTA_TOKENS", 100.0)
 MILLRACE_MAX_JOBS = _number("MILLRACE_MAX_JOBS", float(max(1, _memory_bytes() // (2 << 30))))
 MILLRACE_HSTS_SECONDS = _number("MILLRACE_HSTS_SECONDS", 3600.0)
+MILLRACE_LISTENERS_ACCOUNT = _number("MILLRACE_LISTENERS_ACCOUNT", 20.0)
+MILLRACE_LISTENERS = _number("MILLRACE_LISTENERS", 1000.0)
 MILLRACE_LOGIN_FAILURES = _number("MILLRACE_LOGIN_FAILURES", 10.0)
 MILLRACE_LOGIN_WAIT_SECONDS = _number("MILLRACE_LOGIN_WAIT_SECONDS", 900.0)
 MILLRACE_MAX_STATE_TUPLES = _number("MILLRACE_MAX_STATE_TUPLES", 1e9)

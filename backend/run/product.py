@@ -45,7 +45,8 @@ def web_command(host: str, port: int) -> list[str]:
     # Live pages hold their connections for ever.
     options = ["--no-access-log", "--lifespan", "off", "--timeout-graceful-shutdown", "2"]
     # Whose X-Forwarded-For is believed says MILLRACE_TRUSTED_PROXIES (backend.proxies), not uvicorn.
-    return [*command, "--port", str(port), *options, "--no-proxy-headers"]
+    serving = ["--http", "backend.serving:Connection", "--no-proxy-headers"]
+    return [*command, "--port", str(port), *serving, *options]
 
 
 class Product:

@@ -1,131 +1,133 @@
 """Server-sent events: a topology's event stream, from where the client stopped.
 
-https://html.spec.whatwg.org/multipage/server-sent-events.html. One coroutine and one Redis
-connection per client; no thread waits.
+The view runs in the request's thread and decides who is let in; what follows is a coroutine of the
+event loop without thread, database or Redis connection of its own (`backend.live.hub`).
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncIterator
-from functools import lru_cache
-from typing import Any
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 
-import redis.asyncio
-import redis.exceptions
-from asgiref.sync import sync_to_async
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
-from rest_framework.exceptions import AuthenticationFailed
+from asgiref.sync import SyncToAsync, sync_to_async
+from django.db import close_old_connections
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import ValidationError
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
 
-from backend.bus import async_connection, entry_order
-from backend.errors import MillraceError
-from backend.live.queries import START, parse_event
-from backend.tokens.authentication import token_of
+from backend.bus import connection, entry_order
+from backend.live.admission import Admission, admission_of
+from backend.live.hub import hub
+from backend.live.places import PLACES, Place
 from backend.topologies.models import Topology
-from jobs.protocol import events_key
 
-BEAT_SECONDS = 15.0
-"""A comment goes out after this much silence, so that proxies keep the connection."""
-PAGE = 500
+_ADMISSIONS = threading.BoundedSemaphore(8)
+"""Pages that all come back at once, after a restart, wait here before they take connections."""
 
 
-async def events(request: HttpRequest, name: str) -> HttpResponseBase:
+class _JSONToAll(BaseContentNegotiation):
+    """A refusal is JSON, although the client asked for events."""
+
+    def select_parser(self, request: Request, parsers: list[object]) -> object:
+        return parsers[0]
+
+    def select_renderer(
+        self, request: Request, renderers: list[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        return renderers[0], str(renderers[0].media_type)
+
+
+@extend_schema(exclude=True)
+class Events(APIView):
     """Events after `Last-Event-ID` (or `?last_event_id=`), then each as it happens."""
-    if not await _may_read(request):
-        return JsonResponse({"detail": "Authentication credentials were not provided."}, status=403)
-    if request.method != "GET":
-        return HttpResponse(status=405, headers={"Allow": "GET"})
-    if not await Topology.objects.filter(name=name).aexists():
-        return JsonResponse({"detail": "No Topology matches the given query."}, status=404)
-    last_id = request.headers.get("Last-Event-ID") or request.GET.get("last_event_id") or START
-    try:
-        entry_order(last_id)
-        client = async_connection()
-        # Asked before the answer begins, so that an unreachable Redis is a status and not a broken stream.
-        await client.ping()
-        lost = await _lost(client, events_key(name), last_id)
-    except ValueError as error:
-        return JsonResponse({"last_event_id": [str(error)]}, status=400)
-    except MillraceError as error:
-        return JsonResponse({"code": error.code, "detail": str(error)}, status=error.status)
-    except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
-        await client.aclose()
-        return JsonResponse(
-            {"code": "redis-unavailable", "detail": "Redis does not answer; try again"}, status=503
+
+    content_negotiation_class = _JSONToAll
+
+    def dispatch(self, *args: object, **kwargs: object) -> HttpResponseBase:
+        with _ADMISSIONS:
+            try:
+                return super().dispatch(*args, **kwargs)
+            finally:
+                # The request lasts as long as its stream, which needs no database.
+                close_old_connections()
+
+    def check_permissions(self, request: Request) -> None:
+        """Strangers are refused, but not as often as they like."""
+        super().check_throttles(request)
+        super().check_permissions(request)
+
+    def check_throttles(self, request: Request) -> None:
+        """Counted already."""
+
+    def get(self, request: Request, name: str) -> StreamingHttpResponse:
+        last_id, place = self._let_in(request, name)
+        return StreamingHttpResponse(
+            _Answer(place, name, last_id, admission_of(request)),
+            content_type="text/event-stream",
+            headers={"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"},
         )
-    return StreamingHttpResponse(
-        _stream(client, name, last_id, lost),
-        content_type="text/event-stream",
-        headers={"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"},
-    )
+
+    def head(self, request: Request, name: str) -> Response:
+        """Whether a stream would be let in: `EventSource` does not tell a page why it was refused."""
+        self._let_in(request, name)[1].give_back()
+        return Response()
+
+    def _let_in(self, request: Request, name: str) -> tuple[str | None, Place]:
+        get_object_or_404(Topology, name=name)
+        last_id = request.headers.get("Last-Event-ID") or request.GET.get("last_event_id") or None
+        try:
+            if last_id is not None:
+                entry_order(last_id)
+        except ValueError as error:
+            raise ValidationError({"last_event_id": [str(error)]}) from error
+        # Asked before the answer begins, so that an unreachable Redis is a status and not a broken stream.
+        connection().ping()
+        return last_id, PLACES.take(request.user.pk)
 
 
-async def _may_read(request: HttpRequest) -> bool:
-    """True in a session, and for a token that is not a stream's."""
-    account = await request.auser()
-    if account.is_authenticated:
-        return True
-    try:
-        token = await sync_to_async(token_of)(request)
-    except AuthenticationFailed:
-        return False
-    return token is not None and token.stream_id is None
+class _Answer:
+    """The frames of one response. Django calls `close` in the end, also if it never asked for a frame."""
 
+    def __init__(self, place: Place, name: str, last_id: str | None, admission: Admission) -> None:
+        self._place = place
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._frames = self._stream(name, last_id, admission)
 
-async def _lost(client: redis.asyncio.Redis, key: str, last_id: str) -> bool:
-    """True if events after `last_id` may be gone: trimmed, or Redis came back empty."""
-    if last_id == START:
-        return False
-    if await client.xrange(key, min=last_id, max=last_id):
-        return False
-    first: list[Any] = await client.xrange(key, count=1)
-    if not first or entry_order(first[0][0]) > entry_order(last_id):
-        return True
-    last: list[Any] = await client.xrevrange(key, count=1)
-    return entry_order(last_id) > entry_order(last[0][0])
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._frames
 
+    def close(self) -> None:
+        """From any thread. A generator that was left where it waits for its client ends only so."""
+        self._place.give_back()
+        if self._loop is not None and not self._loop.is_closed():
+            asyncio.run_coroutine_threadsafe(self._frames.aclose(), self._loop)
 
-async def _stream(client: redis.asyncio.Redis, name: str, last_id: str, lost: bool) -> AsyncIterator[bytes]:
-    key = events_key(name)
-    try:
-        # Says that the stream is open before there is an event, and how soon to try again.
-        yield b"retry: 2000\n\n"
-        if lost:
-            # Read before the client is told: what comes later is either in its new snapshot or sent.
-            last_id = await _newest(client, key)
-            yield _frame("reset", "{}")
-        while True:
-            reply = await client.xread({key: last_id}, count=PAGE, block=int(BEAT_SECONDS * 1000))
-            if not reply:
-                yield b": beat\n\n"
-                continue
-            for entry, fields in reply[0][1]:
-                last_id = entry
-                frame = _event_frame(entry, fields.get("message", ""))
-                if frame is not None:
+    async def _stream(self, name: str, last_id: str | None, admission: Admission) -> AsyncGenerator[bytes]:
+        if not self._place.take_up():
+            return
+        try:
+            self._loop = asyncio.get_running_loop()
+            await _release_thread()
+            async with aclosing(hub().frames(name, last_id, admission)) as frames:
+                async for frame in frames:
                     yield frame
-    except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
-        # The connection ends; the browser comes back with its last id.
-        return
-    finally:
-        await asyncio.shield(client.aclose())
+        finally:
+            self._place.give_back()
 
 
-async def _newest(client: redis.asyncio.Redis, key: str) -> str:
-    newest: list[Any] = await client.xrevrange(key, count=1)
-    return newest[0][0] if newest else START
-
-
-@lru_cache(maxsize=64)
-def _event_frame(entry: str, message: str) -> bytes | None:
-    """What every page is sent of an event: an event of 300 stores takes ten milliseconds to read and
-    write, which two hundred pages would each pay for. None for an event that cannot be read."""
-    event = parse_event(entry, {"message": message})
-    # Written anew: one line of JSON, whatever the writer's layout was.
-    return None if event is None else _frame(event.type, json.dumps(event.model_dump(mode="json")), entry)
-
-
-def _frame(event: str, data: str, entry: str | None = None) -> bytes:
-    identity = f"id: {entry}\n" if entry else ""
-    return f"{identity}event: {event}\ndata: {data}\n\n".encode()
+async def _release_thread() -> None:
+    """Close what middleware may have opened since, and end the thread that Django keeps for this request."""
+    await sync_to_async(close_old_connections)()
+    context = SyncToAsync.thread_sensitive_context.get(None)
+    executor = SyncToAsync.context_to_thread_executor.pop(context, None) if context is not None else None
+    if executor is not None:
+        executor.shutdown(wait=False)

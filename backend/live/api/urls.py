@@ -1,12 +1,12 @@
 from django.urls import path
 
-from backend.live.api.events import events
+from backend.live.api.events import Events
 from backend.live.api.views import PastEpoch, ResultProvenance, Snapshot, StreamArrivals
 
 urlpatterns = [
     path("topologies/<name:name>/snapshot/", Snapshot.as_view()),
     path("topologies/<name:name>/epochs/<key:epoch>/", PastEpoch.as_view()),
-    path("topologies/<name:name>/events/", events),
+    path("topologies/<name:name>/events/", Events.as_view()),
     path("streams/<name:name>/arrivals/", StreamArrivals.as_view()),
     path("queries/<key:pk>/results/provenance/", ResultProvenance.as_view()),
 ]

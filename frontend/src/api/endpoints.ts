@@ -35,7 +35,7 @@ import type {
   TopologyTasks,
   Validation,
 } from "./documents";
-import { answered, client, done } from "./request";
+import { answered, client, done, refusalFrom } from "./request";
 
 const signalled = (signal: AbortSignal | undefined): { signal?: AbortSignal } => (signal === undefined ? {} : { signal });
 
@@ -152,11 +152,20 @@ export const topologyImpact = async (name: string): Promise<Impact> =>
 /** The same queries under other methods. */
 export const planAlternatives = async (name: string, planId: string): Promise<Alternative[]> =>
   answered(await client.GET("/api/topologies/{name}/alternatives/", { params: { path: { name }, query: { plan_id: planId } } }));
-/** Unparsed: `live/messages.ts` checks it together with the events that follow. */
-export const readSnapshot = async (name: string): Promise<unknown> =>
-  answered(await client.GET("/api/topologies/{name}/snapshot/", { params: { path: { name } } }));
+/** Unparsed: `live/messages.ts` checks it together with the events that follow. Without a session it says so and stays. */
+export const readSnapshot = async (name: string): Promise<unknown> => {
+  const { data, error, response } = await client.GET("/api/topologies/{name}/snapshot/", { params: { path: { name } } });
+  if (!response.ok) throw refusalFrom(response.status, error);
+  return data;
+};
 export const eventsUrl = (name: string, lastEventId: string): string =>
   `/api/topologies/${encodeURIComponent(name)}/events/?last_event_id=${encodeURIComponent(lastEventId)}`;
+/** Whether a live connection would be let in, and if not, after how many seconds it may be asked again. */
+export const askEvents = async (name: string): Promise<{ status: number; retryAfter: number | null }> => {
+  const answer = await fetch(`/api/topologies/${encodeURIComponent(name)}/events/`, { method: "HEAD", credentials: "same-origin" });
+  const seconds = Number(answer.headers.get("Retry-After") ?? "");
+  return { status: answer.status, retryAfter: seconds > 0 ? seconds : null };
+};
 export const startTopology = async (name: string): Promise<TopologyDocument> =>
   answered(await client.POST("/api/topologies/{name}/start/", { params: { path: { name } } }));
 export const stopTopology = async (name: string, mode: "now" | "drain"): Promise<TopologyDocument> =>

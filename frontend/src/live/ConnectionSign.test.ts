@@ -19,3 +19,11 @@ it("says why it reconnects and since when the page is old", () => {
   const sign = signOf(live({ connection: { kind: "reconnecting", since: 1, reason: "the live connection broke" } }), 2_000_000);
   expect(sign).toEqual({ kind: "reconnecting", text: "reconnecting: the live connection broke, stale since 00:16:40 UTC" });
 });
+
+it("says that it is signed out, and since when the page is old", () => {
+  expect(signOf(live({ connection: { kind: "signed-out" } }), 2_000_000)).toEqual({ kind: "signed-out", text: "signed out, stale since 00:16:40 UTC" });
+});
+
+it("says how often it is renewed where too many pages are open", () => {
+  expect(signOf(live({ connection: { kind: "polling", seconds: 10 } }), 2_000_000).text).toBe("too many live pages open: renewed every 10 s");
+});

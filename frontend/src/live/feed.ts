@@ -3,23 +3,35 @@
  *
  * `EventSource` reconnects by itself with `Last-Event-ID`; when the server says `reset`, or the browser
  * gives the connection up, the snapshot is fetched again. Nothing that fails the check at the socket
- * reaches the page: it is reported and the snapshot is fetched again.
+ * reaches the page: it is reported and the snapshot is fetched again. Whoever is signed out is not tried
+ * again until somebody looks; with too many pages open, the snapshot is fetched from time to time. A page
+ * that nobody looks at gives its connection back: a browser has six for a whole site.
  */
-import { eventsUrl, readSnapshot } from "../api/endpoints";
-import { explainError } from "../api/request";
+import { askEvents, eventsUrl, readSnapshot } from "../api/endpoints";
+import { explainError, Refusal } from "../api/request";
 import { EVENT_TYPES, liveEvent, snapshot, type Snapshot } from "./messages";
 import { reduce } from "./reduce";
 
 export type Connection =
   | { readonly kind: "connecting" }
   | { readonly kind: "connected" }
-  | { readonly kind: "reconnecting"; readonly since: number; readonly reason: string };
+  | { readonly kind: "reconnecting"; readonly since: number; readonly reason: string }
+  /** The account has as many live connections as it may. */
+  | { readonly kind: "polling"; readonly seconds: number }
+  | { readonly kind: "signed-out" }
+  /** Nobody looks at the page. */
+  | { readonly kind: "paused" };
 
 export interface Feed {
   close(): void;
 }
 
 const RETRY_MS = 3000;
+/** A quarter more or less of every wait: pages that lost the server together do not come back together. */
+const SPREAD = 0.25;
+/** A refusal that does not say when to come back. */
+const REFUSED_SECONDS = 10;
+export const HIDDEN_MS = 30_000;
 
 export function openFeed(
   topology: string,
@@ -27,34 +39,73 @@ export function openFeed(
   onConnection: (connection: Connection) => void,
 ): Feed {
   let closed = false;
+  let paused = false;
+  let signedOut = false;
   let source: EventSource | null = null;
   let retry: ReturnType<typeof setTimeout> | null = null;
+  let hiding: ReturnType<typeof setTimeout> | null = null;
   let lostAt: number | null = null;
+  /** Counts the starts: what an earlier one still waited for is nobody's business any more. */
+  let starts = 0;
 
   const lost = (reason: string): void => {
     lostAt ??= Date.now();
     onConnection({ kind: "reconnecting", since: lostAt, reason });
   };
-  const startAgain = (reason: string): void => {
+  const leave = (): void => {
+    starts += 1;
     source?.close();
     source = null;
-    if (closed || retry !== null) return;
+    if (retry !== null) clearTimeout(retry);
+    retry = null;
+  };
+  const later = (milliseconds: number): void => {
+    retry = setTimeout(
+      () => {
+        retry = null;
+        void start();
+      },
+      milliseconds * (1 + SPREAD * Math.random()),
+    );
+  };
+  const startAgain = (reason: string): void => {
+    leave();
+    if (closed || paused) return;
     lost(reason);
-    retry = setTimeout(() => {
-      retry = null;
-      void start();
-    }, RETRY_MS);
+    later(RETRY_MS);
+  };
+  const signOut = (): void => {
+    leave();
+    signedOut = true;
+    onConnection({ kind: "signed-out" });
+  };
+  /** `EventSource` does not tell why it was refused. */
+  const refused = async (): Promise<void> => {
+    leave();
+    const mine = starts;
+    lost("the live connection was refused");
+    const answer = await askEvents(topology).catch(() => null);
+    if (closed || paused || mine !== starts) return;
+    if (answer?.status === 401 || answer?.status === 403) return signOut();
+    if (answer?.status !== 429) return startAgain("the live connection was refused");
+    const seconds = answer.retryAfter ?? REFUSED_SECONDS;
+    onConnection({ kind: "polling", seconds });
+    later(seconds * 1000);
   };
 
   const start = async (): Promise<void> => {
+    leave();
+    const mine = starts;
     let state: Snapshot;
     try {
       state = snapshot.parse(await readSnapshot(topology));
     } catch (error) {
-      if (!closed) startAgain(explainError(error));
+      if (closed || mine !== starts) return;
+      if (error instanceof Refusal && (error.status === 401 || error.status === 403)) signOut();
+      else startAgain(explainError(error));
       return;
     }
-    if (closed) return;
+    if (closed || mine !== starts) return;
     onState(state);
     const connection = new EventSource(eventsUrl(topology, state.last_event_id));
     source = connection;
@@ -63,7 +114,7 @@ export function openFeed(
       onConnection({ kind: "connected" });
     });
     connection.addEventListener("error", () => {
-      if (connection.readyState === EventSource.CLOSED) startAgain("the live connection was refused");
+      if (connection.readyState === EventSource.CLOSED) void refused();
       else lost("the live connection broke");
     });
     connection.addEventListener("reset", () => {
@@ -82,13 +133,32 @@ export function openFeed(
     }
   };
 
+  const looked = (): void => {
+    if (hiding !== null) clearTimeout(hiding);
+    hiding = null;
+    if (document.hidden) {
+      hiding = setTimeout(() => {
+        leave();
+        paused = true;
+        onConnection({ kind: "paused" });
+      }, HIDDEN_MS);
+    } else if (paused || signedOut) {
+      [paused, signedOut] = [false, false];
+      onConnection({ kind: "connecting" });
+      void start();
+    }
+  };
+
   onConnection({ kind: "connecting" });
   void start();
+  looked();
+  document.addEventListener("visibilitychange", looked);
   return {
     close() {
       closed = true;
-      source?.close();
-      if (retry !== null) clearTimeout(retry);
+      leave();
+      if (hiding !== null) clearTimeout(hiding);
+      document.removeEventListener("visibilitychange", looked);
     },
   };
 }

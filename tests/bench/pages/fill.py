@@ -1,7 +1,8 @@
-"""`python -m tests.bench.pages.fill NAME RUN < GRAPHS`: an operator and a running topology into the database.
+"""`python -m tests.bench.pages.fill NAME RUN ACCOUNTS < GRAPHS`: a running topology and its watchers.
 
-The graphs are its plans, one JSON document per line; the first one, NAME.1, runs. Prints the operator's session.
-A process of its own, because a test's process has another database.
+The graphs are its plans, one JSON document per line; the first one, NAME.1, runs. Prints a session for each
+account, a line each; the first one is an operator's. A process of its own, because a test's process has another
+database.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ import django
 
 def main() -> None:
     django.setup()
+    from django.contrib.auth.models import User
     from django.test import Client
 
     from backend.accounts.actions import create_operator
     from backend.topologies.actions import create_topology
     from backend.topologies.models import Desired, Plan, Run, RunState, Topology
 
-    name, run_id = sys.argv[1:]
+    name, run_id, accounts = sys.argv[1:]
     topology = create_topology(name)
     plans = [
         Plan.objects.create(
@@ -45,9 +47,15 @@ def main() -> None:
     Topology.objects.filter(name=name).update(
         desired=Desired.RUNNING, plan=plan, active_plan=plan, current_run=run, planned_revision=1, revision=1
     )
-    client = Client()
-    client.force_login(create_operator("bench", secrets.token_urlsafe(16)))
-    sys.stdout.write(str(client.cookies["sessionid"].value))
+    for number in range(int(accounts)):
+        account = (
+            User.objects.create_user(f"bench{number}")
+            if number
+            else create_operator("bench", secrets.token_urlsafe(16))
+        )
+        client = Client()
+        client.force_login(account)
+        sys.stdout.write(f"{client.cookies['sessionid'].value}\n")
 
 
 if __name__ == "__main__":

@@ -97,6 +97,8 @@ class Site:
     cookies: dict[str, str]
     graphs: tuple[PhysicalGraph, ...]
     """The topology's plans; NAME.1 is the first one."""
+    sessions: tuple[str, ...]
+    """Of all accounts, the first of which is an operator; `cookies` has its."""
     events: redis.Redis
     web: subprocess.Popen[bytes]
 
@@ -128,8 +130,15 @@ class Site:
 
 
 @contextmanager
-def site(home: Path, *given: PhysicalGraph) -> Iterator[Site]:
-    """The server, for as long as the block lasts; with the large topology if no plan is given."""
+def site(home: Path, *given: PhysicalGraph, accounts: int = 1, **setting: str) -> Iterator[Site]:
+    """The server, for as long as the block lasts.
+
+    Args:
+        home: an empty folder.
+        given: plans of the topology; none for the large one.
+        accounts: how many there are.
+        setting: environment variables of the server.
+    """
     graphs = given or (large_graph(),)
     store = home / "redis"
     store.mkdir()
@@ -142,7 +151,10 @@ def site(home: Path, *given: PhysicalGraph) -> Iterator[Site]:
         "REDIS_URL": f"redis://127.0.0.1:{server.port}/0",
         "DJANGO_SETTINGS_MODULE": "backend.settings",
         "MILLRACE_RATE_ACCOUNT": "100000/min",
+        # All pages are one account's.
+        "MILLRACE_LISTENERS_ACCOUNT": "1000",
         "MILLRACE_LOG_LEVEL": "WARNING",
+        **setting,
     }
     environment.pop("DATABASE_URL", None)
 
@@ -163,12 +175,13 @@ def site(home: Path, *given: PhysicalGraph) -> Iterator[Site]:
     client: redis.Redis = redis.Redis(port=server.port, decode_responses=True)
     try:
         plans = "".join(json.dumps(json.loads(graph.to_json())) + "\n" for graph in graphs)
-        cookie = python("-m", "tests.bench.pages.fill", NAME, RUN, given=plans).strip()
+        filled = python("-m", "tests.bench.pages.fill", NAME, RUN, str(accounts), given=plans)
+        sessions = tuple(filled.split())
         started = JobStarted(run=RUN, at=datetime.now(UTC), pid=1, host="bench", plan_id=f"{NAME}.1", batch=0)
         client.xadd(events_key(NAME), {"message": started.model_dump_json()})
         url = f"http://127.0.0.1:{port}"
         _wait(f"{url}/healthz")
-        made = Site(url, {"sessionid": cookie}, graphs, client, web)
+        made = Site(url, {"sessionid": sessions[0]}, graphs, sessions, client, web)
         made.tell(0)
         yield made
     finally:

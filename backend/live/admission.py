@@ -1,0 +1,78 @@
+"""How the listener of a stream was let in, and whether that still holds."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+from functools import lru_cache
+
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY, get_user, get_user_model
+from django.contrib.auth.models import User
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
+from django.db.models import Q
+from django.http import HttpRequest
+from django.utils import timezone
+from rest_framework.request import Request
+
+from backend.tokens.models import Token
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """An account, and the session or the token by which it came."""
+
+    account: int
+    session: str | None
+    token: int | None
+
+
+def admission_of(request: Request) -> Admission:
+    """Of a request that REST framework let in."""
+    if isinstance(request.auth, Token):
+        return Admission(request.user.pk, None, request.auth.pk)
+    return Admission(request.user.pk, request.session.session_key, None)
+
+
+def no_longer_hold(admissions: Set[Admission]) -> set[Admission]:
+    """Those whose account, session or token would not be let in any more, whatever ended it.
+
+    Three queries however many there are: deactivated and deleted accounts, sessions that were left
+    or expired or whose password was changed, tokens that were revoked or expired.
+    """
+    now = timezone.now()
+    accounts = get_user_model().objects.filter(is_active=True).only("password")
+    known = accounts.in_bulk({one.account for one in admissions})
+    named = {one.session for one in admissions if one.session is not None}
+    left = Session.objects.filter(pk__in=named, expire_date__gt=now)
+    sessions = dict(left.values_list("pk", "session_data") if named else ())
+    marked = {one.token for one in admissions if one.token is not None}
+    valid = Q(expires_at=None) | Q(expires_at__gt=now)
+    held = Token.objects.filter(valid, pk__in=marked, stream=None)
+    tokens = dict(held.values_list("pk", "owner_id") if marked else ())
+    return {
+        one
+        for one in admissions
+        if one.account not in known
+        or (one.token is not None and tokens.get(one.token) != one.account)
+        or (one.session is not None and not _is_open(one.session, sessions, known[one.account]))
+        or (one.session is None and one.token is None)
+    }
+
+
+def _is_open(key: str, sessions: dict[str, str], account: User) -> bool:
+    if key not in sessions:
+        return False
+    if _signed_in(sessions[key]) == (str(account.pk), account.get_session_auth_hash()):
+        return True
+    # Signed with an earlier SECRET_KEY, or another password's: Django has the last word.
+    request = HttpRequest()
+    request.session = SessionStore(key)
+    return get_user(request).pk == account.pk
+
+
+@lru_cache(maxsize=4096)
+def _signed_in(session_data: str) -> tuple[str, str]:
+    """The account of a session, and the digest of its password when it signed in."""
+    content = SessionStore().decode(session_data)
+    return str(content.get(SESSION_KEY)), str(content.get(HASH_SESSION_KEY))
