@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from jobs.commit import Manifest
 from jobs.metrics import held
@@ -92,14 +92,18 @@ def complete_since(manifest: Manifest, graph: PhysicalGraph, query: str) -> date
 
 
 def moment(microseconds: int) -> datetime:
-    """A point in time from microseconds since 1970.
+    """A point in time from microseconds since 1970; before the year 1 and behind 9999 the nearest in between.
 
-    >>> moment(0).isoformat()
-    '1970-01-01T00:00:00+00:00'
+    >>> moment(0).isoformat(), moment(2**63 - 1).year
+    ('1970-01-01T00:00:00+00:00', 9999)
     """
-    return datetime.fromtimestamp(microseconds // 1_000_000, UTC).replace(
-        microsecond=microseconds % 1_000_000
-    )
+    try:
+        return _EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC) if microseconds > 0 else datetime.min.replace(tzinfo=UTC)
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _entry(position: Position) -> str | None:

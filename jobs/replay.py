@@ -16,8 +16,8 @@ from jobs.adaptation.controller import Controller, Policy
 from jobs.adaptation.report import report_epochs
 from jobs.adaptation.schedule import Schedule, read_schedule
 from jobs.checkpoint import Checkpoint, Identity
+from jobs.dead_letters import DEAD_LETTERS
 from jobs.history import BatchLine, History, working_seconds
-from jobs.ingest import DEAD_LETTERS
 from jobs.lock import hold
 from jobs.metrics import held, weighted_quantiles
 from jobs.progress import Progress

@@ -142,13 +142,13 @@ class TaskReport:
     fetched_bytes: int = 0
     """Of runs from other hosts."""
     dead: pa.Table | None = None
-    """The newest dead letters, with the columns of `ingest.DEAD_LETTERS`; None if there are none."""
+    """The newest dead letters, with the columns of `DEAD_LETTERS`; None if there are none."""
     too_many: dict[str, int] = field(default_factory=dict)
     """As in `level.Worked`."""
     resident_bytes: int = 0
     """The most that was in memory of the stores at one moment; zero without a limit, when nobody knows."""
     failed_calls: dict[str, int] = field(default_factory=dict)
-    """Calls of user functions that raised, by query."""
+    """As in `level.Worked`."""
     stage: int = 0
     """See `stages`; 0 is ingestion."""
 
@@ -207,11 +207,7 @@ class IngestStage:
                         _arrived(base, raw),
                     )
                 )
-            dead = pa.concat_tables(letters) if letters else None
-            if context.output is not None and dead is not None:
-                files.append(write_hidden(context.output, DEAD_LETTER_FOLDER, context.batch, 0, task, dead))
-            if dead is not None:
-                dead = dead.slice(max(0, dead.num_rows - context.tail)) if context.tail else None
+            dead = _bury(context, 0, task, letters, files)
             answers = _answer(context, 0, task, results, files)
             seconds = time.perf_counter() - started
             done_here = (tuple(streams), tuple(files), answers)
@@ -265,11 +261,16 @@ class JoinStage:
         results: list[Result] = []
         files: list[OutputFile] = []
         answers: dict[str, Answers] = {}
+        letters: list[pa.Table] = []
+        dead: pa.Table | None = None
         with _outbox(context, graph, self.stage, partition, self.near) as outbox:
             for level, worked in done:
                 outbox.send(worked.messages)
                 results.extend(worked.results)
+                if worked.dead is not None:
+                    letters.append(worked.dead)
                 if level == stages.levels[self.stage - 1][-1]:
+                    dead = _bury(context, self.stage, partition, letters, files)
                     answers = _answer(context, self.stage, partition, results, files)
                 now = time.perf_counter()
                 outbox.report(
@@ -286,6 +287,7 @@ class JoinStage:
                         worked.dropped,
                         worked.rule_tuples,
                         state.root.fetched_bytes - fetched,
+                        dead=dead,
                         too_many=worked.too_many,
                         resident_bytes=state.peak_resident_bytes,
                         failed_calls=worked.failed_calls,
@@ -354,6 +356,18 @@ def _arrived(base: int, raw: Raw) -> Arrived | None:
         return None
     starts = np.flatnonzero(np.diff(raw.arrived_ms, prepend=raw.arrived_ms[0] - 1))
     return Arrived(base, starts, raw.arrived_ms[starts])
+
+
+def _bury(
+    context: BatchContext, stage: int, task: int, letters: Sequence[pa.Table], files: list[OutputFile]
+) -> pa.Table | None:
+    """Write the task's dead letters; returns the newest ones, for the driver."""
+    if not letters:
+        return None
+    dead = pa.concat_tables(letters)
+    if context.output is not None:
+        files.append(write_hidden(context.output, DEAD_LETTER_FOLDER, context.batch, stage, task, dead))
+    return dead.slice(max(0, dead.num_rows - context.tail)) if context.tail else None
 
 
 def _answer(

@@ -31,6 +31,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from jobs.assignment import assign
 from jobs.checkpoint import Change, Checkpoint
 from jobs.commit import Manifest
+from jobs.dead_letters import DEAD_LETTERS
 from jobs.durable import make_durable
 from jobs.exchange import (
     exchange_directory,
@@ -39,7 +40,6 @@ from jobs.exchange import (
     remove_exchange,
     remove_orphans,
 )
-from jobs.ingest import DEAD_LETTERS
 from jobs.layouts import Layouts, layouts_of
 from jobs.merging import Merging
 from jobs.metrics import Gathered, gather, state_bytes

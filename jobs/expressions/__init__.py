@@ -16,6 +16,7 @@ import polars as pl
 from jobs.expressions import arithmetic, logic, moments, text, user
 from jobs.expressions.casts import cast
 from jobs.expressions.dtypes import DTYPES
+from jobs.expressions.guarded import GUARD, guarded
 from jobs.message import column_name
 from optimizer.expression import Call, Column, Expression, Literal
 from optimizer.types import ColumnType
@@ -54,6 +55,8 @@ def compile_expression(expression: Expression) -> pl.Expr:
         case Literal():
             return literal(expression)
         case Call():
+            if expression.function == GUARD:
+                return guarded(expression)
             arguments = [compile_expression(argument) for argument in expression.arguments]
             if user_name(expression.function) is not None:
                 return user.user_call(expression, arguments)

@@ -37,5 +37,6 @@ def common_type(first: ColumnType, second: ColumnType) -> ColumnType:
 
 
 def convert(expression: pl.Expr, source: ColumnType, target: ColumnType) -> pl.Expr:
-    """A lossless or numeric conversion of an expression; a date becomes its midnight in UTC."""
-    return expression if source is target else expression.cast(DTYPES[target])
+    """A lossless or numeric conversion of an expression; a date becomes its midnight in UTC, or NULL if
+    timestamps do not reach so far."""
+    return expression if source is target else expression.cast(DTYPES[target], strict=False)

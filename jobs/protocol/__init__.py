@@ -75,17 +75,21 @@ class ResultTrace(BaseModel):
 
 
 class DeadLetter(BaseModel):
-    """A tuple that a topology turned away."""
+    """A tuple that a topology turned away, or could not evaluate an expression for."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     reason: str
-    """`late`, `null event time`, or why it could not be decoded."""
+    """`late`, `null event time`, why it could not be decoded or was set aside, or what was raised for it."""
     event_time: datetime | None
     tuple: str
     """JSON, or the text as it came; at most LETTER_CHARACTERS of it."""
     cut: bool
     """True if the text was longer."""
+    query: str | None = None
+    """Whose work it was that failed, as far as known; several names are separated by commas."""
+    expression: str | None = None
+    """What has no value, NULL, for this tuple or combination of tuples: they were accepted all the same."""
 
 
 LETTER_CHARACTERS = 65_536

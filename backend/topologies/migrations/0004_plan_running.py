@@ -4,15 +4,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('topologies', '0003_querypin'),
+        ("topologies", "0003_querypin"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='plan',
-            name='running',
-            field=models.TextField(blank=True, default=''),
+            model_name="plan",
+            name="running",
+            field=models.TextField(blank=True, default=""),
         ),
     ]
