@@ -14,6 +14,7 @@ from jobs.expressions.screen import staged
 from jobs.failed_calls import FailedCalls
 from jobs.message import ARRIVAL, LATE, Result, column_name
 from jobs.rules import RuleIndex
+from jobs.task_failure import telling
 from optimizer.expression import Column, columns_of
 from optimizer.graph import Emit
 
@@ -49,7 +50,7 @@ def emit(
         return []
     plans = index.leaf_plans.get(rule)
     if plans is None:
-        plans = index.leaf_plans[rule] = tuple(_prepare(index, leaf, inputs) for leaf in emits)
+        plans = index.leaf_plans[rule] = tuple(_first_prepared(index, leaf, inputs) for leaf in emits)
     results = []
     start = index.start(rule)
     moments = {name: column_name(index.time_column(name)) for name in inputs}
@@ -61,7 +62,8 @@ def emit(
             if not raised_by_a_row(error):
                 raise
             beside = [index.time_column(name) for name in sorted(known, key=lambda name: name != start)]
-            rows, table = _projected(_prepare(index, guarded_emit(leaf, beside), inputs), frame)
+            with telling("results", (plan.query,)):
+                rows, table = _projected(_prepare(index, guarded_emit(leaf, beside), inputs), frame)
         failed.count((plan.query,), start)
         if rows.is_empty():
             continue
@@ -84,6 +86,11 @@ def _projected(plan: LeafPlan, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Da
         return rows, _picked(rows, dict(zip(plan.names, plan.columns or (), strict=False)))
     # `with_columns` keeps the height where all outputs are constants.
     return rows, rows.with_columns(plan.outputs)[list(plan.names)]
+
+
+def _first_prepared(index: RuleIndex, leaf: Emit, inputs: Sequence[str]) -> LeafPlan:
+    with telling("results", (leaf.query,), every_tuple=True):
+        return _prepare(index, leaf, inputs)
 
 
 def _prepare(index: RuleIndex, leaf: Emit, inputs: Sequence[str]) -> LeafPlan:

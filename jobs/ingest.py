@@ -21,6 +21,7 @@ from jobs.layouts import NO_LAYOUTS, Layouts
 from jobs.message import ARRIVAL, LATE, Message, Result, column_name
 from jobs.rules import index_of
 from jobs.sending import send
+from jobs.task_failure import telling
 from optimizer.expression import Column
 from optimizer.graph import GraphStream, PhysicalGraph, SourceRule
 
@@ -105,7 +106,8 @@ def ingest(
             {name: f"{rule.input}.{name}" for name, _ in declared.columns if name in frame.columns}
         )
         if rule.filter is not None:
-            rows = passing(rule.filter, rows, partial(_told_beside, declared, rule, rows))
+            with telling(f"filtering {stream}", index.users.of_rule(rule.id)):
+                rows = passing(rule.filter, rows, partial(_told_beside, declared, rule, rows))
             failed.count(index.users.of_rule(rule.id), rule.input)
         passed[rule.id] = rows.height
         if rows.is_empty():

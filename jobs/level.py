@@ -15,6 +15,7 @@ from jobs.failed_calls import FailedCalls
 from jobs.layouts import NO_LAYOUTS, Layouts
 from jobs.message import ARRIVAL, EVERY_TASK, LATE, ORDINAL, Message, Result, column_name, ordinal
 from jobs.probe import Tables, TooMany, probe
+from jobs.probe_plan import plan_of
 from jobs.routing import hash_tasks
 from jobs.rules import RuleIndex, index_of
 from jobs.runs import RunRef
@@ -23,6 +24,7 @@ from jobs.slice_routing import touched_by
 from jobs.spread import Spread
 from jobs.stages import Stages
 from jobs.store import PartitionState
+from jobs.task_failure import telling
 from optimizer.graph import Edge, GraphStore, PhysicalGraph, ProbeRule
 
 
@@ -104,7 +106,8 @@ def work(
     if level == 1:
         for store in graph.stores:
             _maintain(index, state, store, watermark_us, tally, added, dropped)
-    added.extend(_store(index, state, level, frames, tally))
+    with telling(f"storing at level {level}"):
+        added.extend(_store(index, state, level, frames, tally))
     results: list[Result] = []
     produced: dict[str, int] = {}
     too_many: dict[str, int] = {}
@@ -115,16 +118,22 @@ def work(
         if frame is None:
             continue
         store = index.stores[rule.store]
-        try:
-            found = _probed(index, rule, state, frame, most, tables)
-        except TooMany as error:
-            too_many[rule.id] = error.combinations
-            continue
-        failed.count(index.users.of_rule(rule.id), rule.start)
+        users = index.users.of_rule(rule.id)
+        probing = f"probing {store.label}"
+        with telling(probing, users, every_tuple=True):
+            plan_of(index, rule)
+        with telling(probing, users):
+            try:
+                found = _probed(index, rule, state, frame, most, tables)
+            except TooMany as error:
+                too_many[rule.id] = error.combinations
+                continue
+        failed.count(users, rule.start)
         _count(tally, store.id, StoreWork(probes=frame.height, matches=found.height))
         produced[rule.id] = found.height
         if found.height:
-            later.extend(send(index, rule.out, found, state.partition, layouts))
+            with telling(f"sending what {probing} found", users):
+                later.extend(send(index, rule.out, found, state.partition, layouts))
             inputs = tuple(bound.input for bound in rule.windows)
             results.extend(emit(index, rule.id, rule.emits, inputs, found, failed))
     edges = {

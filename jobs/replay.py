@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -23,11 +24,11 @@ from jobs.metrics import held, weighted_quantiles
 from jobs.progress import Progress
 from jobs.residence import share
 from jobs.session import create_session, is_local, processors
-from jobs.sinks.parquet import write_schemas
+from jobs.sinks.parquet import DEAD_LETTER_FOLDER, write_schemas
 from jobs.sources.datasource import write_source
 from jobs.sources.files import StreamFiles, find_inputs
 from jobs.sources.replay import ReplaySource
-from jobs.topology import Committed, Settings, Topology
+from jobs.topology import Committed, Settings, Topology, Trouble
 from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph
 from optimizer.methods import METHODS
@@ -133,6 +134,7 @@ class _Replay:
             self._observe,
             self._controller.prepare,
             shape=self._controller.shaped,
+            tell=self._tell,
         )
         try:
             self._controller.resume(self._checkpoint.commits.last(), self._history.lines)
@@ -150,7 +152,20 @@ class _Replay:
     def _scratch(self) -> Path:
         return self._checkpoint.root / "scratch"
 
+    def _tell(self, trouble: Trouble) -> None:
+        self._progress.close()
+        said = f"batch {trouble.batch} failed repeatedly: {trouble.error}"
+        if trouble.set_aside:
+            count = sum(trouble.set_aside.values())
+            tuples = "1 tuple" if count == 1 else f"{count} tuples"
+            said = f"{said}; {tuples} set aside, see {self._output / DEAD_LETTER_FOLDER}"
+        else:
+            said = f"{said}; searching for the tuples that it fails with"
+        print(said, file=sys.stderr)
+
     def _observe(self, committed: Committed) -> None:
+        if committed.trouble is not None:
+            self._tell(committed.trouble)
         self._history.append(committed.manifest)
         self._controller.committed(committed.manifest, self._history.lines)
         done = sum(p["row"] for p in committed.manifest.position["streams"].values())
@@ -174,6 +189,10 @@ class _Replay:
             name: sum(line.figures.failed_calls.get(name, 0) for line in self._history.lines)
             for name, _, _ in self._schedule.spans
         }
+        aside = Counter[str]()
+        for line in self._history.lines:
+            aside.update(line.figures.set_aside)
+        metrics["set_aside"] = dict(sorted(aside.items()))
         metrics["queries"] = self._queries()
         metrics["memory_limit_bytes"] = self._given.memory_limit
         metrics["peak_resident_state_bytes"] = (

@@ -34,6 +34,7 @@ from jobs.sources.descriptor import Descriptor
 from jobs.sources.read import Raw, read
 from jobs.stages import Stages
 from jobs.store import PartitionState, state_root
+from jobs.task_failure import leaving_trail, telling
 from jobs.urls import read_bytes
 from optimizer.expression import columns_of
 from optimizer.graph import PhysicalGraph
@@ -75,6 +76,8 @@ class BatchContext:
     """True if tasks merge runs, inside the batch; false if somebody does behind the commits (`merging`)."""
     layouts: tuple[tuple[str, StoreLayout], ...] = ()
     """Of stores that do not lie as the plan alone says, by the store's id: see `layouts`."""
+    trail: str | None = None
+    """Directory for what each process is doing, while somebody looks for what ends processes; else None."""
 
     def stages(self, graph: PhysicalGraph) -> Stages:
         """The stages of the batch, of which `graph` is the plan."""
@@ -185,7 +188,8 @@ class IngestStage:
         passed: dict[str, int] = {}
         failed: Counter[str] = Counter()
         position = 0
-        with _outbox(context, graph, 0, task, self.near) as outbox:
+        trail = leaving_trail(context.trail)
+        with trail, telling("taking in tuples"), _outbox(context, graph, 0, task, self.near) as outbox:
             for descriptor in (d for group in descriptors for d in group):
                 base = (context.batch * MOST_TASKS + task) * ARRIVALS_PER_TASK + position
                 raw, done = _ingest_one(graph, descriptor, base, late_below.get(descriptor.stream), context)
@@ -263,7 +267,9 @@ class JoinStage:
         answers: dict[str, Answers] = {}
         letters: list[pa.Table] = []
         dead: pa.Table | None = None
-        with _outbox(context, graph, self.stage, partition, self.near) as outbox:
+        working = telling(f"working on level {stages.levels[self.stage - 1][0]}")
+        trail = leaving_trail(context.trail)
+        with trail, working, _outbox(context, graph, self.stage, partition, self.near) as outbox:
             for level, worked in done:
                 outbox.send(worked.messages)
                 results.extend(worked.results)
@@ -312,16 +318,20 @@ def _ingest_one(
     graph: PhysicalGraph, descriptor: Descriptor, base: int, late_below: int | None, context: BatchContext
 ) -> tuple[Raw, Ingested]:
     stream = index_of(graph).streams[descriptor.stream]
-    raw = read(descriptor, stream, needed_columns(graph, descriptor.stream), context.redis_url)
+    reading = telling(f"reading {descriptor.stream}")
+    with reading:
+        raw = read(descriptor, stream, needed_columns(graph, descriptor.stream), context.redis_url)
     times = raw.table.column(stream.event_time)
     oldest = pc.min(times.cast(pa.int64())).as_py()
     letters = times.null_count or (late_below is not None and oldest is not None and oldest < late_below)
     wanted = context.output is not None or context.tail
     if letters and wanted and raw.table.num_columns < len(stream.columns):
         # Some of these become dead letters, which keep the whole tuple.
-        raw = read(descriptor, stream, [name for name, _ in stream.columns], context.redis_url)
+        with reading:
+            raw = read(descriptor, stream, [name for name, _ in stream.columns], context.redis_url)
     layouts = dict(context.layouts)
-    done = ingest(graph, descriptor.stream, raw.table, raw.undecodable, base, late_below, layouts)
+    with telling(f"taking in {descriptor.stream}"):
+        done = ingest(graph, descriptor.stream, raw.table, raw.undecodable, base, late_below, layouts)
     return raw, done
 
 

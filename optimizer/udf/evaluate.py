@@ -93,9 +93,9 @@ def _tried(function: UserFunction, columns: Sequence[pa.Array]) -> Iterator[pa.A
     rows, kind = len(columns[0]), ARROW_TYPES[function.returns]
     try:
         answer = _typed(load(function.path)(*columns), rows, kind)
-    except MemoryError:
+    except (MemoryError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:
         # Whatever a function raises, its rows have no answer: that is counted and told, never hidden.
         if rows == 1:
             _note(function.name, error, columns)
@@ -125,7 +125,7 @@ def drain_failures() -> list[tuple[str, str, str]]:
         return found
 
 
-def _note(name: str, error: Exception, columns: Sequence[pa.Array]) -> None:
+def _note(name: str, error: BaseException, columns: Sequence[pa.Array]) -> None:
     with _COUNTING:
         failures[name] += 1
         count = failures[name]
