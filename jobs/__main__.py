@@ -9,11 +9,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from jobs.ended_process import advice
+from jobs.last_words import tell
 from jobs.options import Parser, count, duration_us, size, tasks, weight
 from jobs.session import processors
 from optimizer.errors import Infeasible, InputError
@@ -41,9 +40,8 @@ def main(arguments: Sequence[str]) -> int:
         print("interrupted; run the same command again to continue", file=sys.stderr)
         return 1
     except Exception as error:
-        traceback.print_exc()
-        if (more := advice(error)) is not None:
-            print(more, file=sys.stderr)
+        folder = given.out if given.command == "replay" else given.checkpoint
+        tell(error, (folder / "checkpoint" if given.command == "replay" else folder) / "error.log")
         return 1
     return 0
 

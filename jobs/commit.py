@@ -116,7 +116,9 @@ class BatchFigures:
     resident_bytes: int = 0
     """The most that was in memory of the stores; zero without a limit, when nobody knows."""
     failed_calls: dict[str, int] = field(default_factory=dict)
-    """Calls of user functions that raised, by query; queries without any are missing."""
+    """Calls of user functions and rows of expressions that raised, by query; queries without are missing."""
+    set_aside: dict[str, int] = field(default_factory=dict)
+    """Tuples by stream that were set aside, as the batch fails with them; streams without are missing."""
     moved: int = 0
     """Stored tuples that got into other tasks or stores, copies counted, because the plan changed."""
 

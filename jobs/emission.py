@@ -10,10 +10,12 @@ import polars as pl
 from jobs.event_time import within
 from jobs.expressions import compile_expression
 from jobs.expressions.dtypes import convert
+from jobs.expressions.guarded import guarded_emit, raised_by_a_row
 from jobs.expressions.screen import staged
 from jobs.failed_calls import FailedCalls
 from jobs.message import ARRIVAL, LATE, Result, column_name
 from jobs.rules import RuleIndex
+from jobs.task_failure import telling
 from optimizer.expression import Column, columns_of
 from optimizer.graph import Emit
 
@@ -49,21 +51,23 @@ def emit(
         return []
     plans = index.leaf_plans.get(rule)
     if plans is None:
-        plans = index.leaf_plans[rule] = tuple(_prepare(index, leaf, inputs) for leaf in emits)
+        plans = index.leaf_plans[rule] = tuple(_first_prepared(index, leaf, inputs) for leaf in emits)
     results = []
+    start = index.start(rule)
     moments = {name: column_name(index.time_column(name)) for name in inputs}
     known = {name: column for name, column in moments.items() if column in frame.columns}
-    for plan in plans:
-        rows = frame.filter(*plan.conditions) if plan.conditions else frame
+    for plan, leaf in zip(plans, emits, strict=True):
+        try:
+            rows, table = _projected(plan, frame)
+        except BaseException as error:
+            if not raised_by_a_row(error):
+                raise
+            beside = [index.time_column(name) for name in sorted(known, key=lambda name: name != start)]
+            with telling("results", (plan.query,)):
+                rows, table = _projected(_prepare(index, guarded_emit(leaf, beside), inputs), frame)
+        failed.count((plan.query,), start)
         if rows.is_empty():
-            failed.count((plan.query,))
             continue
-        if plan.columns is not None:
-            table = _picked(rows, dict(zip(plan.names, plan.columns, strict=True)))
-        else:
-            # `with_columns` keeps the height where all outputs are constants.
-            table = rows.with_columns(plan.outputs)[list(plan.names)]
-        failed.count((plan.query,))
         results.append(
             Result(
                 plan.query,
@@ -74,6 +78,20 @@ def emit(
             )
         )
     return results
+
+
+def _projected(plan: LeafPlan, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The combinations that pass, and their outputs."""
+    rows = frame.filter(*plan.conditions) if plan.conditions else frame
+    if plan.columns is not None or rows.is_empty():
+        return rows, _picked(rows, dict(zip(plan.names, plan.columns or (), strict=False)))
+    # `with_columns` keeps the height where all outputs are constants.
+    return rows, rows.with_columns(plan.outputs)[list(plan.names)]
+
+
+def _first_prepared(index: RuleIndex, leaf: Emit, inputs: Sequence[str]) -> LeafPlan:
+    with telling("results", (leaf.query,), every_tuple=True):
+        return _prepare(index, leaf, inputs)
 
 
 def _prepare(index: RuleIndex, leaf: Emit, inputs: Sequence[str]) -> LeafPlan:

@@ -32,6 +32,7 @@ def batch_completed(committed: Committed, run: str, *, limited: bool) -> BatchCo
             watermark=None if newest_us is None else moment(earlier(newest_us, lateness[name])),
             max_event_time=None if newest_us is None else moment(newest_us),
             position=_entry(positions.get(name, {})),
+            set_aside=gathered.set_aside.get(name, 0),
         )
     stores = {}
     for name, work in gathered.stores.items():

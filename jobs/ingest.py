@@ -8,31 +8,23 @@ stored. A tuple without event time has no place in any window: it is a dead lett
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import polars as pl
 import pyarrow as pa
 
+from jobs.dead_letters import DEAD_LETTERS, letters_of, undecodable_letters
 from jobs.emission import emit
 from jobs.event_time import FIRST_US
-from jobs.expressions.screen import staged
+from jobs.expressions.screen import passing
 from jobs.failed_calls import FailedCalls
 from jobs.layouts import NO_LAYOUTS, Layouts
-from jobs.message import ARRIVAL, LATE, Message, Result
+from jobs.message import ARRIVAL, LATE, Message, Result, column_name
 from jobs.rules import index_of
 from jobs.sending import send
-from optimizer.graph import PhysicalGraph
-
-DEAD_LETTERS = pa.schema(
-    [
-        ("stream", pa.string()),
-        ("reason", pa.string()),
-        ("arrival", pa.int64()),
-        ("event_time", pa.timestamp("us", "UTC")),
-        ("tuple", pa.string()),
-    ]
-)
-"""`reason` is `late`, `null event time`, or why the tuple could not be decoded; `tuple` is JSON,
-or the text as it came."""
+from jobs.task_failure import telling
+from optimizer.expression import Column
+from optimizer.graph import GraphStream, PhysicalGraph, SourceRule
 
 UNDECODABLE = pa.schema([("reason", pa.string()), ("tuple", pa.string())])
 """What a source hands over of tuples that it could not decode."""
@@ -90,7 +82,7 @@ def ingest(
     unplaced = frame.clear()
     if times.null_count():
         unplaced = frame.filter(time.is_null())
-        dead.append(_letters(stream, "null event time", declared.event_time, unplaced))
+        dead.append(letters_of(stream, "null event time", declared.event_time, unplaced))
         frame = frame.filter(time.is_not_null())
     late = 0
     # A watermark from before all event times makes nothing late.
@@ -99,57 +91,43 @@ def ingest(
         behind = frame.filter(is_late)
         late = behind.height
         if declared.late == "drop":
-            dead.append(_letters(stream, "late", declared.event_time, behind))
+            dead.append(letters_of(stream, "late", declared.event_time, behind))
             frame = frame.filter(~is_late)
     if index.marks_late:
         frame = frame.with_columns(is_late.alias(LATE))
     unreadable = 0
     if undecodable is not None and undecodable.num_rows:
         unreadable = undecodable.num_rows
-        dead.append(_undecodable(stream, undecodable))
+        dead.append(undecodable_letters(stream, undecodable))
     messages: list[Message] = []
     results: list[Result] = []
     passed: dict[str, int] = {}
-    failed = FailedCalls()
+    failed = FailedCalls(index)
     for rule in index.sources[stream]:
         rows = frame.rename(
             {name: f"{rule.input}.{name}" for name, _ in declared.columns if name in frame.columns}
         )
         if rule.filter is not None:
-            rows = rows.filter(*staged([rule.filter]))
-            failed.count(index.users.of_rule(rule.id))
+            with telling(f"filtering {stream}", index.users.of_rule(rule.id)):
+                rows = passing(rule.filter, rows, partial(_told_beside, declared, rule, rows))
+            failed.count(index.users.of_rule(rule.id), rule.input)
         passed[rule.id] = rows.height
         if rows.is_empty():
             continue
         messages.extend(send(index, rule.out, rows, layouts=layouts))
         results.extend(emit(index, rule.id, rule.emits, (rule.input,), rows, failed))
-    letters = pl.concat(dead).to_arrow().cast(DEAD_LETTERS) if dead else None
+    tables = [pl.concat(dead).to_arrow().cast(DEAD_LETTERS)] if dead else []
+    if failed.letters is not None:
+        tables.append(failed.letters)
+    letters = pa.concat_tables(tables) if tables else None
     undecoded = unreadable + unplaced.height
     return Ingested(
         messages, results, letters, frame.height, late, undecoded, newest, passed, failed.by_query
     )
 
 
-def _letters(stream: str, reason: str, event_time: str, rows: pl.DataFrame) -> pl.DataFrame:
-    columns = [name for name in rows.columns if name != ARRIVAL]
-    readable = [
-        pl.col(name).bin.encode("hex") if rows.schema[name] == pl.Binary else pl.col(name) for name in columns
-    ]
-    return rows.select(
-        pl.lit(stream).alias("stream"),
-        pl.lit(reason).alias("reason"),
-        pl.col(ARRIVAL).alias("arrival"),
-        pl.col(event_time).cast(pl.Datetime("us", "UTC")).alias("event_time"),
-        pl.struct(readable).struct.json_encode().alias("tuple"),
-    )
-
-
-def _undecodable(stream: str, table: pa.Table) -> pl.DataFrame:
-    rows = pl.DataFrame(pl.from_arrow(table.select(["reason", "tuple"])))
-    return rows.select(
-        pl.lit(stream).alias("stream"),
-        pl.col("reason").cast(pl.String),
-        pl.lit(None, dtype=pl.Int64).alias("arrival"),
-        pl.lit(None, dtype=pl.Datetime("us", "UTC")).alias("event_time"),
-        pl.col("tuple").cast(pl.String),
-    )
+def _told_beside(declared: GraphStream, rule: SourceRule, rows: pl.DataFrame) -> list[Column]:
+    """All of a tuple that is there, the event time first."""
+    columns = sorted(declared.columns, key=lambda column: column[0] != declared.event_time)
+    beside = [Column(rule.input, name, kind) for name, kind in columns]
+    return [column for column in beside if column_name(column) in rows.columns]

@@ -7,12 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
+import pyarrow as pa
 
 from jobs.emission import emit
+from jobs.expressions.guarded import guarded_rules, raised_by_a_row
 from jobs.failed_calls import FailedCalls
 from jobs.layouts import NO_LAYOUTS, Layouts
 from jobs.message import ARRIVAL, EVERY_TASK, LATE, ORDINAL, Message, Result, column_name, ordinal
 from jobs.probe import Tables, TooMany, probe
+from jobs.probe_plan import plan_of
 from jobs.routing import hash_tasks
 from jobs.rules import RuleIndex, index_of
 from jobs.runs import RunRef
@@ -21,7 +24,8 @@ from jobs.slice_routing import touched_by
 from jobs.spread import Spread
 from jobs.stages import Stages
 from jobs.store import PartitionState
-from optimizer.graph import Edge, GraphStore, PhysicalGraph
+from jobs.task_failure import telling
+from optimizer.graph import Edge, GraphStore, PhysicalGraph, ProbeRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,9 @@ class Worked:
     """Probe rules that were given up, and how many combinations they had made or begun to check. What
     is behind them is missing, so the work must not be committed."""
     failed_calls: dict[str, int]
-    """Calls of user functions that raised, by query."""
+    """Calls of user functions and rows of expressions that raised, by query."""
+    dead: pa.Table | None = None
+    """Dead letters of what raised."""
 
 
 def work(
@@ -100,27 +106,34 @@ def work(
     if level == 1:
         for store in graph.stores:
             _maintain(index, state, store, watermark_us, tally, added, dropped)
-    added.extend(_store(index, state, level, frames, tally))
+    with telling(f"storing at level {level}"):
+        added.extend(_store(index, state, level, frames, tally))
     results: list[Result] = []
     produced: dict[str, int] = {}
     too_many: dict[str, int] = {}
     tables = {} if tables is None else tables
-    failed = FailedCalls()
+    failed = FailedCalls(index)
     for rule in index.probe_rules[level]:
         frame = frames.get(rule.edge)
         if frame is None:
             continue
         store = index.stores[rule.store]
-        try:
-            found = probe(index, rule, state, state.runs(rule.store), frame, most, tables)
-        except TooMany as error:
-            too_many[rule.id] = error.combinations
-            continue
-        failed.count(index.users.of_rule(rule.id))
+        users = index.users.of_rule(rule.id)
+        probing = f"probing {store.label}"
+        with telling(probing, users, every_tuple=True):
+            plan_of(index, rule)
+        with telling(probing, users):
+            try:
+                found = _probed(index, rule, state, frame, most, tables)
+            except TooMany as error:
+                too_many[rule.id] = error.combinations
+                continue
+        failed.count(users, rule.start)
         _count(tally, store.id, StoreWork(probes=frame.height, matches=found.height))
         produced[rule.id] = found.height
         if found.height:
-            later.extend(send(index, rule.out, found, state.partition, layouts))
+            with telling(f"sending what {probing} found", users):
+                later.extend(send(index, rule.out, found, state.partition, layouts))
             inputs = tuple(bound.input for bound in rule.windows)
             results.extend(emit(index, rule.id, rule.emits, inputs, found, failed))
     edges = {
@@ -130,8 +143,44 @@ def work(
         for edge, parts in arrived.items()
     }
     return Worked(
-        later, results, tuple(added), tuple(dropped), tally, edges, produced, too_many, failed.by_query
+        later,
+        results,
+        tuple(added),
+        tuple(dropped),
+        tally,
+        edges,
+        produced,
+        too_many,
+        failed.by_query,
+        failed.letters,
     )
+
+
+def _probed(
+    index: RuleIndex,
+    rule: ProbeRule,
+    state: PartitionState,
+    frame: pl.DataFrame,
+    most: int | None,
+    tables: Tables,
+) -> pl.DataFrame:
+    runs = state.runs(rule.store)
+    try:
+        return probe(index, rule, state, runs, frame, most, tables)
+    except TooMany:
+        raise
+    except BaseException as error:
+        if not raised_by_a_row(error):
+            raise
+        known, whole = guarded_rules(rule)
+        try:
+            return probe(index, known, state, runs, frame, most, tables)
+        except TooMany:
+            raise
+        except BaseException as again:
+            if not raised_by_a_row(again):
+                raise
+            return probe(index, whole, state, runs, frame, most, tables)
 
 
 def work_stage(

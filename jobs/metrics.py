@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -50,7 +50,7 @@ class Gathered:
     fetched_bytes: int = 0
     """Of runs that tasks read on other hosts than the ones where they were written."""
     dead: tuple[pa.Table, ...] = ()
-    """The newest dead letters of each task, with the columns of `ingest.DEAD_LETTERS`."""
+    """The newest dead letters of each task, with the columns of `dead_letters.DEAD_LETTERS`."""
     too_many: dict[str, int] = field(default_factory=dict)
     """Steps that were given up in some task, and how many combinations they had come to in all of them."""
     resident_bytes: int = 0
@@ -60,6 +60,20 @@ class Gathered:
     """Calls of user functions that raised, by query; queries without any are missing."""
     fullest: dict[str, int] = field(default_factory=dict)
     """Tuples that the fullest task of each store received, to keep and to probe with."""
+    set_aside: dict[str, int] = field(default_factory=dict)
+    """Tuples by stream that the batch fails with, also among the undecodable; streams without are missing."""
+
+    def without(
+        self, set_aside: Mapping[str, int], files: tuple[OutputFile, ...], dead: tuple[pa.Table, ...]
+    ) -> Gathered:
+        """The same of a batch of which tuples were set aside, with all its files and dead letters."""
+        streams = {
+            name: replace(counts, undecodable=counts.undecodable + set_aside.get(name, 0))
+            for name, counts in self.streams.items()
+        }
+        tuples_in = self.tuples_in + sum(set_aside.values())
+        kept = dict(sorted(set_aside.items()))
+        return replace(self, streams=streams, tuples_in=tuples_in, files=files, dead=dead, set_aside=kept)
 
 
 def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:

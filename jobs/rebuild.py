@@ -15,7 +15,7 @@ from dataclasses import replace
 import polars as pl
 
 from jobs.checkpoint import Checkpoint
-from jobs.expressions import compile_expression
+from jobs.expressions.screen import passing
 from jobs.layouts import Layouts, spread_of
 from jobs.level import work
 from jobs.message import ARRIVAL, EVERY_TASK, LATE, Message
@@ -156,7 +156,7 @@ def _start(
             if index.marks_late and LATE not in rows.columns:
                 rows = rows.with_columns(pl.lit(False).alias(LATE))
             if rule.filter is not None:
-                rows = rows.filter(compile_expression(rule.filter))
+                rows = passing(rule.filter, rows)
             if rows.height:
                 messages.extend(send(index, rule.out, rows, layouts=layouts))
     return messages

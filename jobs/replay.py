@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -17,19 +18,19 @@ from jobs.adaptation.controller import Controller, Policy
 from jobs.adaptation.report import report_epochs
 from jobs.adaptation.schedule import Schedule, read_schedule
 from jobs.checkpoint import Checkpoint, Identity
+from jobs.dead_letters import DEAD_LETTERS
 from jobs.history import BatchLine, History, working_seconds
-from jobs.ingest import DEAD_LETTERS
 from jobs.lock import hold
 from jobs.metrics import held, weighted_quantiles
 from jobs.probe import CHECKED
 from jobs.progress import Progress
 from jobs.residence import share
 from jobs.session import create_session, is_local, processors
-from jobs.sinks.parquet import write_schemas
+from jobs.sinks.parquet import DEAD_LETTER_FOLDER, write_schemas
 from jobs.sources.datasource import write_source
 from jobs.sources.files import StreamFiles, find_inputs
 from jobs.sources.replay import ReplaySource
-from jobs.topology import Committed, Excess, Settings, Topology
+from jobs.topology import Committed, Excess, Settings, Topology, Trouble
 from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph, ProbeRule
 from optimizer.methods import METHODS
@@ -138,6 +139,7 @@ class _Replay:
             self._controller.prepare,
             self._give_up,
             shape=self._controller.shaped,
+            tell=self._tell,
         )
         try:
             self._controller.resume(self._checkpoint.commits.last(), self._history.lines)
@@ -155,7 +157,20 @@ class _Replay:
     def _scratch(self) -> Path:
         return self._checkpoint.root / "scratch"
 
+    def _tell(self, trouble: Trouble) -> None:
+        self._progress.close()
+        said = f"batch {trouble.batch} failed repeatedly: {trouble.error}"
+        if trouble.set_aside:
+            count = sum(trouble.set_aside.values())
+            tuples = "1 tuple" if count == 1 else f"{count} tuples"
+            said = f"{said}; {tuples} set aside, see {self._output / DEAD_LETTER_FOLDER}"
+        else:
+            said = f"{said}; searching for the tuples that it fails with"
+        print(said, file=sys.stderr)
+
     def _observe(self, committed: Committed) -> None:
+        if committed.trouble is not None:
+            self._tell(committed.trouble)
         self._history.append(committed.manifest)
         self._controller.committed(committed.manifest, self._history.lines)
         done = sum(p["row"] for p in committed.manifest.position["streams"].values())
@@ -202,6 +217,10 @@ class _Replay:
             name: sum(line.figures.failed_calls.get(name, 0) for line in self._history.lines)
             for name, _, _ in self._schedule.spans
         }
+        aside = Counter[str]()
+        for line in self._history.lines:
+            aside.update(line.figures.set_aside)
+        metrics["set_aside"] = dict(sorted(aside.items()))
         metrics["queries"] = self._queries()
         metrics["memory_limit_bytes"] = self._given.memory_limit
         metrics["peak_resident_state_bytes"] = (

@@ -90,7 +90,11 @@ class RuleIndex:
 
     def start_of(self, edge: Edge) -> str:
         """The canonical input whose new tuples travel, joined or not, on an edge."""
-        rule = self.rules[edge.origin]
+        return self.start(edge.origin)
+
+    def start(self, rule_id: str) -> str:
+        """The canonical input whose new tuples began what a source or probe rule makes."""
+        rule = self.rules[rule_id]
         assert not isinstance(rule, StoreRule)
         return rule.input if isinstance(rule, SourceRule) else rule.start
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import signal
 import socket
 import sys
@@ -31,8 +30,10 @@ from jobs.commit import write_durably
 from jobs.control import Incoming, Outgoing, connect
 from jobs.epoch_log import EpochLog
 from jobs.events import batch_completed
+from jobs.last_words import one_line, tell
 from jobs.lock import hold
 from jobs.protocol import (
+    BatchFailed,
     BatchGivenUp,
     Control,
     Deploy,
@@ -49,7 +50,7 @@ from jobs.sinks.tail import MOST_ENTRIES, ResultTail
 from jobs.sources.datasource import read_source, write_source
 from jobs.sources.kafka_cluster import Away, required
 from jobs.sources.live import START, Generated, LiveSource, entry_order
-from jobs.topology import Committed, Excess, Settings, Topology
+from jobs.topology import Committed, Excess, Settings, Topology, Trouble
 from jobs.urls import below
 from jobs.usable import check_usable
 from jobs.want_of_memory import OutOfMemory
@@ -127,7 +128,7 @@ class _Job:
             return 2
         except Exception as error:
             self._fail(error)
-            traceback.print_exc()
+            tell(error, self._checkpoint.root / "error.log")
             return 1
         finally:
             self._incoming.close()
@@ -174,7 +175,7 @@ class _Job:
             memory_limit=given.memory_limit,
         )
         topology = self._topology = Topology(
-            spark, self._checkpoint, settings, self._observe, relieve=self._relieve
+            spark, self._checkpoint, settings, self._observe, relieve=self._relieve, tell=self._tell
         )
         try:
             self._epochs = EpochLog(given.run, settings.epoch_batches, topology.last)
@@ -270,6 +271,8 @@ class _Job:
             )
         gathered = committed.gathered
         self._outgoing.send_results(batch, committed.change.plan_id, gathered.tails, gathered.dead)
+        if committed.trouble is not None:
+            self._tell(committed.trouble)
         limited = self._given.memory_limit is not None
         self._outgoing.send(batch_completed(committed, run, limited=limited))
         if self._epochs is not None and (epoch := self._epochs.add(committed)) is not None:
@@ -286,6 +289,19 @@ class _Job:
         if self._topics is not None:
             self._topics.wait_for_room()
 
+    def _tell(self, trouble: Trouble) -> None:
+        """Say that a batch fails, and later what of it was set aside."""
+        self._outgoing.send(
+            BatchFailed(
+                run=self._given.run,
+                at=_now(),
+                plan_id=trouble.change.plan_id,
+                batch=trouble.batch,
+                error=trouble.error,
+                set_aside=dict(trouble.set_aside),
+            )
+        )
+
     def _relieve(self, excess: Excess) -> Change | None:
         """Say that a batch makes too much, and wait for another plan; None if told to stop instead."""
         change = excess.change
@@ -297,6 +313,7 @@ class _Job:
                 batch=excess.batch,
                 steps=dict(excess.too_many),
                 most=excess.most,
+                failed=dict(excess.failed),
             )
         )
         while self._stop is None or self._stop.mode != "now":
@@ -386,16 +403,10 @@ class _Job:
 
     def _fail(self, error: Exception) -> None:
         self._outgoing.now("stopping")
-        text = (
-            " ".join(f"{type(error).__name__}: {error}".split())
-            if not isinstance(error, InputError)
-            else str(error)
-        )
+        text = one_line(error)
         detail = "".join(traceback.format_exception(error))
         final = isinstance(error, OutOfMemory)
-        self._outgoing.send(
-            JobFailed(run=self._given.run, at=_now(), error=text[:1000], detail=detail, final=final)
-        )
+        self._outgoing.send(JobFailed(run=self._given.run, at=_now(), error=text, detail=detail, final=final))
         self._outgoing.close(_FAREWELL_S)
 
     def _write_job_file(self) -> None:
@@ -446,25 +457,6 @@ def _generated(text: str) -> Generated:
             "bad-option", Place("command line", path="--generate"), repr(text), "STREAM=TUPLES_PER_SECOND"
         )
     return Generated(stream, per_second, int(_now().timestamp() * 1_000_000))
-
-
-_RAISED = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception|Timeout|Invalid)\w*: .+)$", re.MULTILINE)
-
-
-def one_line(error: Exception) -> str:
-    """What went wrong, on one line: of an error that Spark reports from a task, the Python exception
-    that was raised there.
-
-    >>> one_line(RuntimeError("Job aborted\\nTraceback:\\n  File x\\nValueError: no such task\\n\\tat java"))
-    'ValueError: no such task'
-    """
-    text = str(error)
-    raised = _RAISED.findall(text)
-    if raised and not isinstance(error, InputError):
-        text = raised[-1]
-    elif not isinstance(error, InputError):
-        text = f"{type(error).__name__}: {text}"
-    return " ".join(text.split())[:500]
 
 
 def _now() -> datetime:

@@ -34,6 +34,7 @@ from jobs.sources.descriptor import Descriptor
 from jobs.sources.read import Raw, read
 from jobs.stages import Stages
 from jobs.store import PartitionState, state_root
+from jobs.task_failure import leaving_trail, telling
 from jobs.urls import read_bytes
 from optimizer.expression import columns_of
 from optimizer.graph import PhysicalGraph
@@ -75,6 +76,8 @@ class BatchContext:
     """True if tasks merge runs, inside the batch; false if somebody does behind the commits (`merging`)."""
     layouts: tuple[tuple[str, StoreLayout], ...] = ()
     """Of stores that do not lie as the plan alone says, by the store's id: see `layouts`."""
+    trail: str | None = None
+    """Directory for what each process is doing, while somebody looks for what ends processes; else None."""
 
     def stages(self, graph: PhysicalGraph) -> Stages:
         """The stages of the batch, of which `graph` is the plan."""
@@ -142,13 +145,13 @@ class TaskReport:
     fetched_bytes: int = 0
     """Of runs from other hosts."""
     dead: pa.Table | None = None
-    """The newest dead letters, with the columns of `ingest.DEAD_LETTERS`; None if there are none."""
+    """The newest dead letters, with the columns of `DEAD_LETTERS`; None if there are none."""
     too_many: dict[str, int] = field(default_factory=dict)
     """As in `level.Worked`."""
     resident_bytes: int = 0
     """The most that was in memory of the stores at one moment; zero without a limit, when nobody knows."""
     failed_calls: dict[str, int] = field(default_factory=dict)
-    """Calls of user functions that raised, by query."""
+    """As in `level.Worked`."""
     stage: int = 0
     """See `stages`; 0 is ingestion."""
 
@@ -185,7 +188,8 @@ class IngestStage:
         passed: dict[str, int] = {}
         failed: Counter[str] = Counter()
         position = 0
-        with _outbox(context, graph, 0, task, self.near) as outbox:
+        trail = leaving_trail(context.trail)
+        with trail, telling("taking in tuples"), _outbox(context, graph, 0, task, self.near) as outbox:
             for descriptor in (d for group in descriptors for d in group):
                 base = (context.batch * MOST_TASKS + task) * ARRIVALS_PER_TASK + position
                 raw, done = _ingest_one(graph, descriptor, base, late_below.get(descriptor.stream), context)
@@ -207,11 +211,7 @@ class IngestStage:
                         _arrived(base, raw),
                     )
                 )
-            dead = pa.concat_tables(letters) if letters else None
-            if context.output is not None and dead is not None:
-                files.append(write_hidden(context.output, DEAD_LETTER_FOLDER, context.batch, 0, task, dead))
-            if dead is not None:
-                dead = dead.slice(max(0, dead.num_rows - context.tail)) if context.tail else None
+            dead = _bury(context, 0, task, letters, files)
             answers = _answer(context, 0, task, results, files)
             seconds = time.perf_counter() - started
             done_here = (tuple(streams), tuple(files), answers)
@@ -265,11 +265,18 @@ class JoinStage:
         results: list[Result] = []
         files: list[OutputFile] = []
         answers: dict[str, Answers] = {}
-        with _outbox(context, graph, self.stage, partition, self.near) as outbox:
+        letters: list[pa.Table] = []
+        dead: pa.Table | None = None
+        working = telling(f"working on level {stages.levels[self.stage - 1][0]}")
+        trail = leaving_trail(context.trail)
+        with trail, working, _outbox(context, graph, self.stage, partition, self.near) as outbox:
             for level, worked in done:
                 outbox.send(worked.messages)
                 results.extend(worked.results)
+                if worked.dead is not None:
+                    letters.append(worked.dead)
                 if level == stages.levels[self.stage - 1][-1]:
+                    dead = _bury(context, self.stage, partition, letters, files)
                     answers = _answer(context, self.stage, partition, results, files)
                 now = time.perf_counter()
                 outbox.report(
@@ -286,6 +293,7 @@ class JoinStage:
                         worked.dropped,
                         worked.rule_tuples,
                         state.root.fetched_bytes - fetched,
+                        dead=dead,
                         too_many=worked.too_many,
                         resident_bytes=state.peak_resident_bytes,
                         failed_calls=worked.failed_calls,
@@ -310,16 +318,20 @@ def _ingest_one(
     graph: PhysicalGraph, descriptor: Descriptor, base: int, late_below: int | None, context: BatchContext
 ) -> tuple[Raw, Ingested]:
     stream = index_of(graph).streams[descriptor.stream]
-    raw = read(descriptor, stream, needed_columns(graph, descriptor.stream), context.redis_url)
+    reading = telling(f"reading {descriptor.stream}")
+    with reading:
+        raw = read(descriptor, stream, needed_columns(graph, descriptor.stream), context.redis_url)
     times = raw.table.column(stream.event_time)
     oldest = pc.min(times.cast(pa.int64())).as_py()
     letters = times.null_count or (late_below is not None and oldest is not None and oldest < late_below)
     wanted = context.output is not None or context.tail
     if letters and wanted and raw.table.num_columns < len(stream.columns):
         # Some of these become dead letters, which keep the whole tuple.
-        raw = read(descriptor, stream, [name for name, _ in stream.columns], context.redis_url)
+        with reading:
+            raw = read(descriptor, stream, [name for name, _ in stream.columns], context.redis_url)
     layouts = dict(context.layouts)
-    done = ingest(graph, descriptor.stream, raw.table, raw.undecodable, base, late_below, layouts)
+    with telling(f"taking in {descriptor.stream}"):
+        done = ingest(graph, descriptor.stream, raw.table, raw.undecodable, base, late_below, layouts)
     return raw, done
 
 
@@ -354,6 +366,18 @@ def _arrived(base: int, raw: Raw) -> Arrived | None:
         return None
     starts = np.flatnonzero(np.diff(raw.arrived_ms, prepend=raw.arrived_ms[0] - 1))
     return Arrived(base, starts, raw.arrived_ms[starts])
+
+
+def _bury(
+    context: BatchContext, stage: int, task: int, letters: Sequence[pa.Table], files: list[OutputFile]
+) -> pa.Table | None:
+    """Write the task's dead letters; returns the newest ones, for the driver."""
+    if not letters:
+        return None
+    dead = pa.concat_tables(letters)
+    if context.output is not None:
+        files.append(write_hidden(context.output, DEAD_LETTER_FOLDER, context.batch, stage, task, dead))
+    return dead.slice(max(0, dead.num_rows - context.tail)) if context.tail else None
 
 
 def _answer(

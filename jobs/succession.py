@@ -68,6 +68,7 @@ def successor(
             fetched_bytes=gathered.fetched_bytes,
             resident_bytes=gathered.resident_bytes,
             failed_calls=gathered.failed_calls,
+            set_aside=gathered.set_aside,
             moved=moved,
         ),
         removed=tuple(sorted({*dropped, *unused})),

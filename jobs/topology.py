@@ -11,26 +11,33 @@ flushed to the disk. A batch that does not begin where the last manifest ends is
 log is not flushed, and may have lost its end (see `sources.datasource`).
 
 A batch in which a step of the plan makes too much is not committed. Whoever runs the topology is told
-and gives another plan, under which the same tuples are worked on again.
+and gives another plan, under which the same tuples are worked on again. A batch that fails, and fails again
+on the same tuples, is searched for those that make it fail (`bisection`): they become dead letters, and the
+others are committed. Where it is queries that fail, it is as if they made too much.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from jobs.assignment import assign
+from jobs.bisection import QueriesFail, bisect
 from jobs.checkpoint import Change, Checkpoint
 from jobs.commit import Manifest
+from jobs.dead_letters import DEAD_LETTERS
 from jobs.durable import make_durable
 from jobs.exchange import (
     exchange_directory,
@@ -39,7 +46,6 @@ from jobs.exchange import (
     remove_exchange,
     remove_orphans,
 )
-from jobs.ingest import DEAD_LETTERS
 from jobs.layouts import Layouts, layouts_of
 from jobs.merging import Merging
 from jobs.metrics import Gathered, gather, state_bytes
@@ -47,20 +53,33 @@ from jobs.placement import Placement
 from jobs.residence import share
 from jobs.round import Round
 from jobs.session import end_answered, local_slots
-from jobs.sinks.parquet import hidden_path, remove_hidden, show, write_schemas
+from jobs.set_aside import Describe, letters_of_places
+from jobs.sinks.parquet import (
+    DEAD_LETTER_FOLDER,
+    hidden_path,
+    remove_hidden,
+    show,
+    write_hidden,
+    write_schemas,
+)
 from jobs.sources.datasource import FORMAT, MillraceSource, read_planned
 from jobs.sources.descriptor import Descriptor
+from jobs.sources.halves import RedisEntries, halves
 from jobs.sources.planner import PlannedBatch
 from jobs.spark_log import mend
 from jobs.stage import BatchContext, IngestStage, JoinStage
 from jobs.store import state_root
 from jobs.succession import successor
 from jobs.switch import Switched, switch
+from jobs.task_failure import Failure, TaskFailed, found_on_trail, told_by
 from jobs.want_of_memory import Losses, OutOfMemory
 from jobs.warming import WarmUp
 from jobs.watermarks import Watermarks
 from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph
+
+SPARK_ERRORS = (Py4JJavaError, PySparkException)
+"""What Spark's jobs raise: the latter for Python exceptions of tasks, as far as Spark recognizes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +94,8 @@ class Committed:
     seconds: float
     switched: bool
     """True for the first batch under its plan."""
+    trouble: Trouble | None = None
+    """What was set aside of it; None if nothing was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +117,29 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
+class Trouble:
+    """That a batch failed, and failed again on the same tuples."""
+
+    batch: int
+    change: Change
+    error: str
+    """What it failed with, on one line."""
+    set_aside: Mapping[str, int]
+    """Tuples by stream that it fails with; empty while they are searched for."""
+
+
+@dataclass(frozen=True, slots=True)
 class Excess:
-    """That a batch was given up because some steps of its plan made too much."""
+    """That a batch was given up because some steps of its plan made too much, or queries fail."""
 
     batch: int
     change: Change
     too_many: Mapping[str, int]
     """By probe rule, how many combinations it had come to."""
     most: int
+    """How many a step may make; zero if no step made too many."""
+    failed: Mapping[str, str]
+    """By query, what it fails with, on one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +155,16 @@ class _Attempt:
     gathered: Gathered
 
 
+@dataclass(frozen=True, slots=True)
+class _Worked:
+    """A batch worked on, as far as it can be."""
+
+    attempt: _Attempt
+    planned: PlannedBatch
+    """What of it was worked on."""
+    aside: tuple[tuple[Descriptor, Failure], ...] = ()
+
+
 class Topology:
     """Runs the batches of a checkpoint's plan.
 
@@ -128,7 +174,8 @@ class Topology:
     takes effect with this batch can still be recorded; `shape`, called with a batch and its plan change
     before it begins, whose answer is the same change with a plan in which stores lie otherwise, always
     the same one for the same batch; `relieve`, needed with `Settings.most`, called for a batch that made
-    too much, whose answer is the newer change under which to work on it again, or None to end the topology.
+    too much or whose queries fail, whose answer is the newer change under which to work on it again, or None
+    to end the topology; `tell`, called when a batch is searched for tuples that make it fail.
     """
 
     def __init__(
@@ -140,6 +187,7 @@ class Topology:
         prepare: Callable[[int], None] | None = None,
         relieve: Callable[[Excess], Change | None] | None = None,
         shape: Callable[[PlannedBatch, Change], Change] | None = None,
+        tell: Callable[[Trouble], None] | None = None,
     ) -> None:
         self._spark = spark
         self._checkpoint = checkpoint
@@ -149,6 +197,7 @@ class Topology:
         self._shape = shape
         assert settings.most is None or relieve is not None, "a bound needs somebody who relieves"
         self._relieve = relieve
+        self._tell = tell
         self._partitions = checkpoint.identity.partitions
         self._share_bytes = share(settings.memory_limit, self._partitions, settings.share_host)
         self._merging = Merging(checkpoint.state, self._share_bytes) if settings.share_host else None
@@ -161,6 +210,7 @@ class Topology:
         self._warming: threading.Thread | None = None
         self._trigger_ms = 0
         self._beginnings = 0
+        self._attempts = 0
         self._answered = False
         """True if Spark knows of the source whatever it needs to know."""
         self._losses = Losses(settings.memory_limit)
@@ -309,12 +359,13 @@ class Topology:
         if self._shape is not None:
             change = self._shape(planned, change)
         before = self._last
-        attempt = self._attempt(planned, change, started_us)
-        while attempt.gathered.too_many:
-            change = self._relieved(attempt, batch, change)
-            attempt = self._attempt(planned, change, started_us)
+        worked, change = self._worked(planned, change, started_us)
         switched = _switches(before, change)
+        attempt = worked.attempt
         graph, base, gathered = attempt.graph, attempt.base, attempt.gathered
+        trouble: Trouble | None = None
+        if worked.aside:
+            gathered, trouble = self._set_aside(worked, change)
         if self._merging is not None:
             gathered = self._merging.adopted(gathered, attempt.previous)
         manifest = successor(
@@ -344,15 +395,100 @@ class Topology:
         if self._untidy or batch % _SWEPT_EVERY == 0:
             self._sweep(manifest)
         seconds = time.perf_counter() - began
-        self._observe(Committed(manifest, graph, change, gathered, planned.backlog, seconds, switched))
+        backlog = planned.backlog
+        self._observe(Committed(manifest, graph, change, gathered, backlog, seconds, switched, trouble))
         if self._merging is not None:
             self._merging.begin(manifest, graph)
 
-    def _attempt(self, planned: PlannedBatch, change: Change, started_us: int) -> _Attempt:
-        """Work on a batch under the plan of a change; nothing is committed."""
-        graph = self._checkpoint.graph(change.plan)
+    def _worked(self, planned: PlannedBatch, change: Change, started_us: int) -> tuple[_Worked, Change]:
+        """Work on a batch until it can be committed; also the change under which that is."""
+        aside: tuple[tuple[Descriptor, Failure], ...] = ()
+        before = self._last
+        while True:
+            graph = self._checkpoint.graph(change.plan)
+            base = self._switch(before, graph, change, planned.batch) if _switches(before, change) else None
+            try:
+                worked = self._mended(graph, base, planned, change, started_us)
+            except QueriesFail as error:
+                change = self._relieved(base, planned.batch, change, {}, error.failure)
+                continue
+            aside, planned = (*aside, *worked.aside), worked.planned
+            too_many = worked.attempt.gathered.too_many
+            if not too_many:
+                return replace(worked, aside=aside), change
+            change = self._relieved(base, planned.batch, change, too_many, None)
+
+    def _mended(
+        self,
+        graph: PhysicalGraph,
+        base: Switched | None,
+        planned: PlannedBatch,
+        change: Change,
+        started_us: int,
+    ) -> _Worked:
+        """Work on a batch, without the tuples that make it fail."""
+
+        def attempt(parts: Sequence[Descriptor]) -> _Attempt:
+            part = replace(planned, descriptors=tuple(parts))
+            try:
+                return self._attempt(graph, base, part, change, started_us, once=True)
+            except TaskFailed as error:
+                if not error.failure.lost:
+                    raise
+                # A process may have been ended from outside, but hardly twice in a row.
+                return self._attempt(graph, base, part, change, started_us, once=True)
+
+        try:
+            return _Worked(self._attempt(graph, base, planned, change, started_us, once=False), planned)
+        except TaskFailed as error:
+            failure = error.failure
+        self._untidy = True
+        if self._tell is not None:
+            self._tell(Trouble(planned.batch, change, str(failure), {}))
+        entries = RedisEntries(self._settings.redis_url)
+        read = {stream.name for stream in graph.streams}
+        parts = [one for one in planned.descriptors if one.stream in read]
+        found = bisect(parts, attempt, lambda some: halves(some, entries), failure)
+        return _Worked(found.done, replace(planned, descriptors=found.accepted), found.aside)
+
+    def _set_aside(self, worked: _Worked, change: Change) -> tuple[Gathered, Trouble]:
+        """What the tasks of a batch did, with the dead letters of what was set aside."""
+        plan = self._checkpoint.shown(self._checkpoint.plan_path(change.plan))
+        describe = Describe(plan, self._settings.redis_url)
+        spark = self._spark.sparkContext
+        try:
+            tables = spark.parallelize([worked.aside], 1).mapPartitionsWithIndex(describe).collect()
+            letters = pa.concat_tables(tables)
+        except SPARK_ERRORS:
+            # They cannot even be read, which may be why they were set aside.
+            letters = letters_of_places(worked.aside)
+        counted: Counter[str] = Counter(letters.column("stream").to_pylist())
+        gathered = worked.attempt.gathered
+        files = list(gathered.files)
+        output, batch = self._settings.output, worked.planned.batch
+        if output is not None:
+            behind = worked.attempt.graph.depth + 1
+            files.append(write_hidden(str(output), DEAD_LETTER_FOLDER, batch, behind, 0, letters))
+        newest = letters.slice(max(0, letters.num_rows - self._settings.tail))
+        dead = (*gathered.dead, newest) if self._settings.tail else gathered.dead
+        told = Trouble(batch, change, str(worked.aside[0][1]), dict(sorted(counted.items())))
+        return gathered.without(counted, tuple(files), dead), told
+
+    def _attempt(
+        self,
+        graph: PhysicalGraph,
+        base: Switched | None,
+        planned: PlannedBatch,
+        change: Change,
+        started_us: int,
+        *,
+        once: bool,
+    ) -> _Attempt:
+        """Work on a batch under the plan of a change; nothing is committed.
+
+        Raises `TaskFailed` if its tasks fail; unless `once`, if they fail again on the same tuples.
+        """
         before, batch = self._last, planned.batch
-        base = self._switch(before, graph, change, batch) if _switches(before, change) else None
         previous = base.manifest if base is not None else before
         watermarks = Watermarks.of(
             graph, previous, started_us, self._settings.idle_timeout_us, planned.reachable_since_us
@@ -360,8 +496,10 @@ class Topology:
         layouts = layouts_of(graph, previous, batch, self._settings.epoch_batches)
         folder = None
         if self._exchange is not None:
-            folder = self._exchange / str(batch)
-            folder.mkdir(exist_ok=True)
+            # Each attempt has its own: a task of one that was given up may end late.
+            self._attempts += 1
+            folder = self._exchange / f"{batch}-{self._attempts}"
+            folder.mkdir()
         context = BatchContext(
             batch=batch,
             plan=self._checkpoint.shown(self._checkpoint.plan_path(change.plan)),
@@ -378,31 +516,49 @@ class Topology:
             share_bytes=self._share_bytes,
             merges=self._merging is None,
             layouts=tuple(layouts.items()),
+            trail=str(folder) if once and folder is not None else None,
         )
         self._losses.begin(batch)
         try:
-            reports = self._run(graph, context, planned)
-        except Py4JJavaError as error:
-            if not self._losses.add(str(error)):
+            reports = self._run(graph, context, planned, once=once)
+        except SPARK_ERRORS as error:
+            if self._losses.add(str(error)):
+                raise self._out_of_memory() from error
+            failure = told_by(str(error))
+            if failure is None:
                 raise
-            raise self._out_of_memory() from error
+            raise TaskFailed(failure if folder is None else found_on_trail(failure, folder)) from error
         finally:
             if folder is not None:
                 remove_batch(folder)
         return _Attempt(graph, previous, base, watermarks, layouts, gather(graph, reports))
 
-    def _relieved(self, attempt: _Attempt, batch: int, change: Change) -> Change:
-        """The change under which to work on a batch again that made too much.
+    def _relieved(
+        self,
+        base: Switched | None,
+        batch: int,
+        change: Change,
+        too_many: Mapping[str, int],
+        failure: Failure | None,
+    ) -> Change:
+        """The change under which to work on a batch again that made too much, or whose queries fail.
 
         The one that the batch was planned under stays in Spark's log; a process that dies meanwhile
-        begins with it again, makes too much again, and asks again.
+        begins with it again, comes to the same end, and asks again.
         """
-        assert self._relieve is not None  # nothing is given up otherwise
-        assert self._settings.most is not None
         self._untidy = True
-        if attempt.base is not None:
-            Path(attempt.base.path).unlink(missing_ok=True)
-        instead = self._relieve(Excess(batch, change, attempt.gathered.too_many, self._settings.most))
+        if base is not None:
+            Path(base.path).unlink(missing_ok=True)
+        failed = {} if failure is None else dict.fromkeys(failure.queries, str(failure))
+        if self._relieve is None:
+            assert failure is not None, "nothing is given up without a bound"
+            raise InputError(
+                "failing-query",
+                Place(f"query {', '.join(failed)}"),
+                str(failure),
+                "a query whose expressions can be evaluated",
+            )
+        instead = self._relieve(Excess(batch, change, too_many, self._settings.most or 0, failed))
         if instead is None:
             raise _Stopping
         assert instead.number > change.number, "a batch is worked on again under a newer plan only"
@@ -447,10 +603,13 @@ class Topology:
             return None
         return self._checkpoint.shown(self._checkpoint.commits.path(manifest.batch))
 
-    def _run(self, graph: PhysicalGraph, context: BatchContext, planned: PlannedBatch) -> list[Any]:
+    def _run(
+        self, graph: PhysicalGraph, context: BatchContext, planned: PlannedBatch, *, once: bool
+    ) -> list[Any]:
         """One Spark job: ingestion, then every stage in every partition.
 
-        On one host it is one stage, in a cluster a chain of stages; `jobs.round` says why.
+        On one host it is one stage, in a cluster a chain of stages; `jobs.round` says why. If it is to be
+        done `once`, what a task tells is not tried again.
         """
         # A plan that relieves a batch may read fewer streams than the one it was planned under.
         read = {stream.name for stream in graph.streams}
@@ -458,14 +617,17 @@ class Topology:
         if context.exchange is not None:
             try:
                 return self._run_round(graph, context, groups)
-            except Py4JJavaError as error:
+            except SPARK_ERRORS as error:
                 # A lost worker: Spark does not repeat a barrier stage whose results go to the driver.
                 # Chained stages do the same work again and repeat what fails task by task.
-                if "failed barrier ResultStage" not in str(error):
+                said = str(error)
+                if "failed barrier ResultStage" not in said:
                     raise
                 self._untidy = True
-                if self._losses.add(str(error)) and self._losses.too_many:
+                if self._losses.add(said) and self._losses.too_many:
                     raise self._out_of_memory() from error
+                if once and told_by(said) is not None:
+                    raise
         if self._placement is not None:
             self._placement.prepare()
         spark = self._spark.sparkContext

@@ -38,8 +38,8 @@ for i = 2, #KEYS do
 end
 return sent
 """
-_DECODED = ("late", "null event time")
-"""Reasons under which the letter's text is the decoded tuple and not what its producer wrote."""
+_DECODED = ("late", "null event time", "set aside: ")
+"""How reasons begin under which the letter's text is the decoded tuple and not what its producer wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ def redrive(account: AbstractBaseUser, record: Stream, chosen: Sequence[Chosen])
     Every topology that reads the stream gets them, also one that had accepted them. A letter leaves
     the dead letters as its tuple enters the stream, so that it is never sent twice.
 
-    Raises `Forbidden`; `Conflict` when a letter is gone; `InputError` whose path names the letter and
-    the column (`letters.2.tuple.delay`) when its tuple does not fit the stream.
+    Raises `Forbidden`; `Conflict` when a letter is gone or its tuple was accepted; `InputError` whose path
+    names the letter and the column (`letters.2.tuple.delay`) when its tuple does not fit the stream.
     """
     _refuse_others(account, record)
     stream = to_domain(record)
@@ -68,6 +68,12 @@ def redrive(account: AbstractBaseUser, record: Stream, chosen: Sequence[Chosen])
     for place, (one, letter) in enumerate(zip(chosen, there, strict=True)):
         if letter is None:
             raise Conflict("no-such-letter", f"letter {one.id} of {one.topology} is gone; reload the list")
+        if letter.expression is not None:
+            raise Conflict(
+                "accepted-tuple",
+                f"{one.topology} accepted the tuple of letter {one.id}, for which {letter.expression} has no "
+                "value; sent again, it would be there twice",
+            )
         source = f"letters.{place}.tuple"
         event = _event(letter, stream, source) if one.tuple is None else one.tuple
         row = normalize(event, stream, source)
@@ -106,7 +112,7 @@ def _event(letter: Letter, stream: domain.Stream, source: str) -> object:
         event = json.loads(letter.tuple)
     except (ValueError, RecursionError) as error:
         raise InputError("bad-event", place, letter.tuple[:60], "a JSON object: correct it") from error
-    if letter.reason in _DECODED and isinstance(event, dict):
+    if letter.reason.startswith(_DECODED) and isinstance(event, dict):
         for name, kind in stream.columns:
             if kind is ColumnType.BINARY and isinstance(event.get(name), str):
                 event[name] = base64.b64encode(bytes.fromhex(event[name])).decode()

@@ -27,6 +27,10 @@ class Letter:
     """JSON, or the text as it came."""
     cut: bool
     """True if only the beginning of a longer text was kept."""
+    query: str | None = None
+    """Whose work failed, as far as known."""
+    expression: str | None = None
+    """What has no value for the tuple, which was accepted; None if it was turned away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,8 @@ def _letter(topology: str, entry: str, fields: dict[str, str]) -> Letter:
         event_time=told.event_time,
         tuple=told.tuple,
         cut=told.cut,
+        query=told.query,
+        expression=told.expression,
     )
 
 

@@ -17,6 +17,7 @@ from backend.topologies.suspension import note_batch, note_given_up
 from jobs.protocol import (
     AnyEvent,
     BatchCompleted,
+    BatchFailed,
     BatchGivenUp,
     DeployRefused,
     EpochCompleted,
@@ -99,8 +100,8 @@ def _record(topology: Topology, entry: str, event: AnyEvent) -> None:
                 },
             )
             _activate(topology, event.plan_id)
-        case EpochCompleted():
-            # The pages' state holds it, and planning again reads it from Redis.
+        case EpochCompleted() | BatchFailed():
+            # The pages' state holds them; planning again reads epochs from Redis.
             pass
         case DeployRefused():
             refused = Plan.objects.filter(topology=topology, plan_id=event.plan_id).first()

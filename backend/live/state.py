@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from jobs.protocol import (
     AnyEvent,
     BatchCompleted,
+    BatchFailed,
     BatchGivenUp,
     DeployRefused,
     EpochCompleted,
@@ -99,6 +100,18 @@ class GivenUp(BaseModel):
     batch: int
 
 
+class FailedBatch(BaseModel):
+    """A batch that failed repeatedly, and what of it was set aside."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    at: datetime
+    batch: int
+    error: str
+    set_aside: dict[str, int]
+    """Tuples by stream; empty while they are searched for."""
+
+
 class EpochPoint(BaseModel):
     """An epoch in short: how far what its plan was chosen for was from what happened."""
 
@@ -134,6 +147,8 @@ class LiveState(BaseModel):
     """Oldest first."""
     given_up: GivenUp | None = None
     """The batch that waits for another plan; None if none does."""
+    failed_batch: FailedBatch | None = None
+    """The newest batch of the newest run that is searched, or was, for the tuples that it fails with."""
     epochs: tuple[EpochPoint, ...] = ()
     """Oldest first."""
     statistics: EpochCompleted | None = None
@@ -169,6 +184,7 @@ def fold(state: LiveState, event_id: str, event: AnyEvent) -> LiveState:
             "store_history": (),
             "statistics": None,
             "given_up": None,
+            "failed_batch": None,
         }
     current = state.model_copy(update=changed)
     return current.model_copy(update=_effect(current, event))
@@ -184,6 +200,7 @@ def _effect(state: LiveState, event: AnyEvent) -> dict[str, object]:
             return {
                 "batch": event,
                 "given_up": None,
+                "failed_batch": _still_told(state.failed_batch, event),
                 "history": _with_point(state.history, _point(event)),
                 "store_history": _with_stores(state.store_history, event),
                 "epoch": event.epoch,
@@ -202,6 +219,9 @@ def _effect(state: LiveState, event: AnyEvent) -> dict[str, object]:
                 "plan_id": event.plan_id,
                 "epoch": event.epoch,
             }
+        case BatchFailed():
+            names = FailedBatch.model_fields
+            return {"failed_batch": FailedBatch(**{name: getattr(event, name) for name in names})}
         case BatchGivenUp():
             return {"given_up": GivenUp(at=event.at, plan_id=event.plan_id, batch=event.batch)}
         case DeployRefused():
@@ -210,6 +230,11 @@ def _effect(state: LiveState, event: AnyEvent) -> dict[str, object]:
             return {"state": "stopped", "given_up": None}
         case JobFailed():
             return {"state": "failed", "error": event.error, "given_up": None}
+
+
+def _still_told(failed: FailedBatch | None, batch: BatchCompleted) -> FailedBatch | None:
+    """What was searched is told no more if nothing was set aside in the end."""
+    return None if failed is not None and not failed.set_aside and failed.batch <= batch.batch else failed
 
 
 def _with_point(history: tuple[HistoryPoint, ...], point: HistoryPoint) -> tuple[HistoryPoint, ...]:

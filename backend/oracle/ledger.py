@@ -27,6 +27,7 @@ class StreamPart(_Told):
     undecodable: int
     max_event_time: datetime | None
     position: str | None = None
+    set_aside: int = 0
 
     @property
     def read(self) -> int:

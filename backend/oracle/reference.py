@@ -109,6 +109,10 @@ def _take(stream: Stream, stretch: Stretch, batches: Sequence[int]) -> _Taken:
             f"{stretch.read - read:,} of {stretch.read:,} tuples of {stream.name} in its windows are no "
             "longer in Redis"
         )
+    aside = sum(part.set_aside for part in stretch.parts)
+    if aside:
+        # Which ones only their dead letters tell, of which the newest are kept.
+        raise CannotCheck(f"{aside:,} tuples of {stream.name} in its windows were set aside")
     times = found.table.column(stream.event_time).cast(pa.int64()).to_numpy()
     late = late_rows(times, found.interval, [part.late for part in stretch.parts])
     numbers = np.array(batches, np.int64)[found.interval]

@@ -1,4 +1,4 @@
-"""Taking queries that cost too much out of their topology, so that the others go on.
+"""Taking queries that cost too much, or fail, out of their topology, so that the others go on.
 
 Events are judged where they are stored (`note_*`, once each); the supervisor carries it out. A suspended
 query keeps its place in the topology with the reason, and comes back by being deployed again.
@@ -80,7 +80,8 @@ def suspend_excessive(topology_id: int, now: datetime) -> bool:
 
 
 def _blame(topology: Topology, event: BatchGivenUp) -> None:
-    """Mark a query of every step that made too much; where several share a step, the costliest one.
+    """Mark a query of every step that made too much; where several share a step, the costliest one. Of
+    queries that fail on the same work, mark the one deployed last: the others were answered without it.
 
     A plan whose queries are not those of today says nothing about them: another one is on its way.
     """
@@ -99,6 +100,10 @@ def _blame(topology: Topology, event: BatchGivenUp) -> None:
                 excess=f"a step made {event.steps[step]:,} combinations in one batch; "
                 f"at most {event.most:,} are allowed"
             )
+        failing = [answered[name] for name in event.failed if name in answered]
+        if failing:
+            row = max(failing, key=lambda row: (row.revision, row.query.name))
+            TopologyQuery.objects.filter(pk=row.pk).update(excess=f"it fails: {event.failed[row.query.name]}")
     Topology.objects.filter(pk=topology.pk, given_up=topology.given_up).update(given_up="")
 
 

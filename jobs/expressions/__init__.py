@@ -16,6 +16,7 @@ import polars as pl
 from jobs.expressions import arithmetic, logic, moments, text, user
 from jobs.expressions.casts import cast
 from jobs.expressions.dtypes import DTYPES
+from jobs.expressions.guarded import GUARD, guarded
 from jobs.expressions.height import spread
 from jobs.expressions.repeated import Implementation, computed_once
 from jobs.message import column_name
@@ -58,6 +59,8 @@ def _compiled(expression: Expression) -> pl.Expr:
         case Literal():
             return literal(expression)
         case Call():
+            if expression.function == GUARD:
+                return guarded(expression)
             arguments = [_compiled(argument) for argument in expression.arguments]
             if user_name(expression.function) is not None:
                 return user.user_call(expression, arguments)

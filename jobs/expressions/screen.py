@@ -8,15 +8,16 @@ columns, so that the engine may still check pairs as it forms them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 import polars as pl
 
 from jobs.expressions import compile_expression
+from jobs.expressions.guarded import guard, raised_by_a_row
 from jobs.message import column_name
-from optimizer.expression import Call, Expression, columns_of
+from optimizer.expression import Call, Column, Expression, columns_of
 from optimizer.udf.names import calls_user_function
 
 
@@ -52,6 +53,19 @@ def staged(conditions: Sequence[Expression], cheap: Sequence[pl.Expr] = ()) -> t
     )
 
 
+def passing(
+    condition: Expression, rows: pl.DataFrame, beside: Callable[[], Sequence[Column]] = tuple
+) -> pl.DataFrame:
+    """The rows for which a condition holds; where it raises it does not. `beside` gives what is then told of
+    such a row, see `guarded.guard`."""
+    try:
+        return rows.filter(*staged([condition]))
+    except BaseException as error:
+        if not raised_by_a_row(error):
+            raise
+        return rows.filter(*staged([guard(condition, beside())]))
+
+
 def _parts(condition: Expression) -> Sequence[Expression]:
     if isinstance(condition, Call) and condition.function == "and":
         return condition.arguments
@@ -69,7 +83,11 @@ def _screen(costly: Sequence[pl.Expr], columns: Sequence[pl.Series]) -> pl.Serie
         rows, frame = rows[kept.to_numpy()], frame.filter(kept)
         if frame.is_empty():
             break
-        kept = frame.select(condition).to_series().fill_null(False)
+        try:
+            kept = frame.select(condition).to_series().fill_null(False)
+        except pl.exceptions.PanicException as error:
+            # Polars may wait for ever where a panic leaves a function that it has called.
+            raise RuntimeError(str(error)) from error
     else:
         rows = rows[kept.to_numpy()]
     answer = np.zeros(len(passed), dtype=np.bool_)

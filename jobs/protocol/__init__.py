@@ -100,17 +100,21 @@ class ResultTrace(BaseModel):
 
 
 class DeadLetter(BaseModel):
-    """A tuple that a topology turned away."""
+    """A tuple that a topology turned away, or could not evaluate an expression for."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     reason: str
-    """`late`, `null event time`, or why it could not be decoded."""
+    """`late`, `null event time`, why it could not be decoded or was set aside, or what was raised for it."""
     event_time: datetime | None
     tuple: str
     """JSON, or the text as it came; at most LETTER_CHARACTERS of it."""
     cut: bool
     """True if the text was longer."""
+    query: str | None = None
+    """Whose work it was that failed, as far as known; several names are separated by commas."""
+    expression: str | None = None
+    """What has no value, NULL, for this tuple or combination of tuples: they were accepted all the same."""
 
 
 LETTER_CHARACTERS = 65_536
@@ -205,12 +209,15 @@ class StreamMetrics(BaseModel):
     accepted: int
     late: int
     undecodable: int
+    """With those that were set aside."""
     watermark: datetime | None
     """At the end of this batch; None before the first tuple."""
     max_event_time: datetime | None
     position: str | None = None
     """The last entry of the Redis stream that this batch or one before it has read, 0-0 before the first;
     None if its tuples come from elsewhere."""
+    set_aside: int = 0
+    """Tuples that the batch failed with, see `BatchFailed`."""
 
 
 class QueryMetrics(BaseModel):
@@ -223,7 +230,7 @@ class QueryMetrics(BaseModel):
     complete_since: datetime | None
     """Since when results cover the whole window; None while it fills."""
     failed_calls: int = 0
-    """Calls of an administrator's functions that raised in the batch: their rows count as NULL."""
+    """Rows of the batch for which an administrator's function or an expression raised: they count as NULL."""
     missing_before: datetime | None = None
     """Results of this batch whose newest tuple has this event time or a newer one are all there; None if all
     are."""
@@ -258,9 +265,22 @@ class PlanSwitched(Event):
     cause: str
 
 
+class BatchFailed(Event):
+    """A batch failed, and failed again on the same tuples. It is searched for those that it fails with, which
+    become dead letters; this is said when the search begins, and again when the batch is committed."""
+
+    type: Literal["batch_failed"] = "batch_failed"
+    plan_id: str
+    batch: int
+    error: str
+    """What it failed with, on one line."""
+    set_aside: dict[str, int]
+    """Tuples by stream that were set aside; empty while they are searched for."""
+
+
 class BatchGivenUp(Event):
-    """A batch in which steps of the plan make more than they may. It is worked on again under the next
-    plan that is deployed; until then nothing is committed."""
+    """A batch in which steps of the plan make more than they may, or which fails because of queries. It is
+    worked on again under the next plan that is deployed; until then nothing is committed."""
 
     type: Literal["batch_given_up"] = "batch_given_up"
     plan_id: str
@@ -268,7 +288,10 @@ class BatchGivenUp(Event):
     steps: dict[str, int]
     """By probe rule of the plan, how many combinations it had come to."""
     most: int
-    """How many a step may make in one batch and task."""
+    """How many a step may make in one batch and task; without such a step of no meaning."""
+    failed: dict[str, str] = Field(default_factory=dict)
+    """By query that fails whatever the tuples are, or that is one of several which share what fails, why: one
+    line."""
 
 
 class DeployRefused(Event):
@@ -357,6 +380,7 @@ AnyEvent = Annotated[
     | BatchCompleted
     | EpochCompleted
     | PlanSwitched
+    | BatchFailed
     | BatchGivenUp
     | DeployRefused
     | JobStopped

@@ -157,7 +157,7 @@ def write_schemas(output: Path, queries: Iterable[GraphQuery], dead_letters: pa.
 def _write_schema(folder: Path, schema: pa.Schema) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / SCHEMA_FILE
-    if not target.exists():
+    if not target.exists() or not pq.read_schema(target).equals(schema):
         unfinished = folder / f".{SCHEMA_FILE}{_HIDDEN}"
         pq.write_table(schema.empty_table(), unfinished, store_schema=_layout(schema).arrow_only)
         os.replace(unfinished, target)

@@ -95,6 +95,8 @@ def _letter(row: Mapping[str, Any]) -> str:
         event_time=_moment(row["event_time"]),
         tuple=text[:LETTER_CHARACTERS],
         cut=len(text) > LETTER_CHARACTERS,
+        query=row["query"],
+        expression=row["expression"],
     ).model_dump_json()
 
 

@@ -33,6 +33,9 @@ class EntryRange:
     last: str
     rows: int
     """Entries at planning time; entries deleted or trimmed since are gone, and reading says so."""
+    tuples: tuple[int, int] | None = None
+    """Of a single entry with several tuples, which of them: from the first to before the second; None for
+    all."""
     kind: Literal["entries"] = "entries"
 
 

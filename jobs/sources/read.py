@@ -184,7 +184,11 @@ def _read_entries(descriptor: EntryRange, stream: GraphStream, url: str) -> Raw:
     broken.extend(unparsed)
     arrived = np.concatenate([np.asarray(text_ms, np.int64)[kept], *table_ms])
     undecodable = _undecodable([b[0] for b in broken], [b[1] for b in broken]) if broken else None
-    return Raw(pa.concat_tables([parsed, *tables]), undecodable, arrived)
+    whole = pa.concat_tables([parsed, *tables])
+    if descriptor.tuples is not None:
+        first, before = descriptor.tuples
+        whole, arrived = whole.slice(first, before - first), arrived[first:before]
+    return Raw(whole, undecodable, arrived)
 
 
 def _read_records(descriptor: RecordRange, stream: GraphStream) -> Raw:

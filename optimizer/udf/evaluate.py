@@ -8,6 +8,7 @@ the batch it came in, as for every other expression that has no value (`jobs.exp
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -29,6 +30,12 @@ their tuples, so that images in them take much more memory than in a store."""
 
 failures: Counter[str] = Counter()
 """By function: rows for which it raised, in this process."""
+
+_noted: dict[tuple[str, str], str] = {}
+"""By function and arguments, what was raised for some of these rows; see `drain_failures`."""
+_MOST_NOTED = 20
+_ERROR_CHARACTERS = 300
+_VALUE_CHARACTERS = 200
 
 _LOG = logging.getLogger(__name__)
 _COUNTING = Lock()
@@ -86,12 +93,12 @@ def _tried(function: UserFunction, columns: Sequence[pa.Array]) -> Iterator[pa.A
     rows, kind = len(columns[0]), ARROW_TYPES[function.returns]
     try:
         answer = _typed(load(function.path)(*columns), rows, kind)
-    except MemoryError:
+    except (MemoryError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:
         # Whatever a function raises, its rows have no answer: that is counted and told, never hidden.
         if rows == 1:
-            _note(function.name, error)
+            _note(function.name, error, columns)
             yield pa.nulls(1, kind)
             return
         half = rows // 2
@@ -110,10 +117,23 @@ def _typed(answer: object, rows: int, kind: pa.DataType) -> pa.Array:
     return typed
 
 
-def _note(name: str, error: Exception) -> None:
+def drain_failures() -> list[tuple[str, str, str]]:
+    """Some of the rows for which functions raised since the last call of this: function, error, arguments."""
+    with _COUNTING:
+        found = [(name, error, arguments) for (name, arguments), error in sorted(_noted.items())]
+        _noted.clear()
+        return found
+
+
+def _note(name: str, error: BaseException, columns: Sequence[pa.Array]) -> None:
     with _COUNTING:
         failures[name] += 1
         count = failures[name]
+        if len(_noted) < _MOST_NOTED:
+            # As Arrow writes them: it knows moments that Python does not.
+            values = [str(column[0])[:_VALUE_CHARACTERS] for column in columns]
+            said = " ".join(f"{type(error).__name__}: {error}".split())
+            _noted[name, json.dumps({"arguments": values}, ensure_ascii=False)] = said[:_ERROR_CHARACTERS]
     if count == 10 ** (len(str(count)) - 1):
         _LOG.warning(
             "function %s raised %s: %s; the row counts as NULL (%d so far)",

@@ -138,7 +138,8 @@ def _accepted(stream: GeneratedStream, batches: list[int], out: Path) -> pa.Tabl
     dead: Counter[tuple[int, int]] = Counter()
     with duckdb.connect() as connection:
         letters = connection.sql(
-            f"SELECT stream, tuple, arrival FROM read_parquet('{out}/dead_letters/*.parquet')"
+            f"SELECT stream, tuple, arrival FROM read_parquet('{out}/dead_letters/*.parquet') "
+            "WHERE expression IS NULL"
         ).fetchall()
     for name, text, arrival in letters:
         if name == stream.name:

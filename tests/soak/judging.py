@@ -165,7 +165,7 @@ def _take_dead_letters_away(connection: duckdb.DuckDBPyConnection, output: Path)
         SELECT stream, reason, arrival // {MOST_TASKS * ARRIVALS_PER_TASK} AS batch,
             CASE WHEN reason IN ('late', 'null event time')
                 THEN (tuple::JSON ->> 'id')::BIGINT END AS id
-        FROM read_parquet('{output}/dead_letters/*.parquet')"""
+        FROM read_parquet('{output}/dead_letters/*.parquet') WHERE expression IS NULL"""
     )
     for stream in STREAMS:
         connection.execute(

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SHARED_WITH_JOBS = {
     *("errors", "types", "expression", "stream", "kafka", "functions", "graph", "task_grid", "fanout"),
-    *("udf", "users"),
+    *("udf", "users", "expression_sql"),
 }
 """What the runtime may know of the optimizer: the graph's model, and the functions that it calls."""
 REPLAY = ("jobs/replay.py", "jobs/adaptation/")

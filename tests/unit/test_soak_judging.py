@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from jobs.ingest import DEAD_LETTERS
+from jobs.dead_letters import DEAD_LETTERS
 from jobs.stage import ARRIVALS_PER_TASK, MOST_TASKS
 from tests.oracle.workload import GeneratedInput, GeneratedQuery
 from tests.soak.judging import Answers, Judgement, judge

@@ -18,6 +18,10 @@ class DeadLetterSerializer(serializers.Serializer[Any]):
     event_time = serializers.DateTimeField(allow_null=True)
     tuple = serializers.CharField(help_text="JSON, or the text as it came")
     cut = serializers.BooleanField(help_text="only the beginning was kept")
+    query = serializers.CharField(allow_null=True, help_text="whose work failed, as far as known")
+    expression = serializers.CharField(
+        allow_null=True, help_text="what has no value for the tuple, which was accepted all the same"
+    )
 
 
 class DeadLettersSerializer(serializers.Serializer[Any]):

@@ -124,6 +124,16 @@ class EpochPointSerializer(serializers.Serializer[Any]):
     q_error = QErrorSerializer(allow_null=True)
 
 
+class FailedBatchSerializer(serializers.Serializer[Any]):
+    at = serializers.DateTimeField()
+    batch = serializers.IntegerField()
+    error = serializers.CharField()
+    set_aside = serializers.DictField(
+        child=serializers.IntegerField(),
+        help_text="tuples by stream; empty while they are searched for",
+    )
+
+
 class GivenUpSerializer(serializers.Serializer[Any]):
     at = serializers.DateTimeField()
     plan_id = serializers.CharField()
@@ -145,6 +155,9 @@ class SnapshotSerializer(serializers.Serializer[Any]):
     store_history = StoresPointSerializer(many=True)
     switches = SwitchSerializer(many=True)
     given_up = GivenUpSerializer(allow_null=True, help_text="the batch that waits for another plan")
+    failed_batch = FailedBatchSerializer(
+        allow_null=True, help_text="the newest batch that failed repeatedly, and what of it was set aside"
+    )
     epochs = EpochPointSerializer(many=True)
     statistics = serializers.DictField(
         allow_null=True, help_text="the newest EpochCompleted of jobs.protocol, of the newest run"

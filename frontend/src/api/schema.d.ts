@@ -1161,7 +1161,11 @@ export interface components {
             cut: boolean;
             /** Format: date-time */
             event_time: string | null;
+            /** @description what has no value for the tuple, which was accepted all the same */
+            expression: string | null;
             id: string;
+            /** @description whose work failed, as far as known */
+            query: string | null;
             reason: string;
             topology: string;
             /** @description JSON, or the text as it came */
@@ -1273,6 +1277,16 @@ export interface components {
             method: string;
             status: string;
             text: string;
+        };
+        FailedBatch: {
+            /** Format: date-time */
+            at: string;
+            batch: number;
+            error: string;
+            /** @description tuples by stream; empty while they are searched for */
+            set_aside: {
+                [key: string]: number;
+            };
         };
         /** @description How many tuples the stores that a query needs were forecast to hold, and what they held. */
         Forecast: {
@@ -1783,6 +1797,8 @@ export interface components {
             epoch: number | null;
             epochs: components["schemas"]["EpochPoint"][];
             error: string | null;
+            /** @description the newest batch that failed repeatedly, and what of it was set aside */
+            failed_batch: components["schemas"]["FailedBatch"] | null;
             /** @description the batch that waits for another plan */
             given_up: components["schemas"]["GivenUp"] | null;
             /** Format: date-time */

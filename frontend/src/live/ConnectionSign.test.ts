@@ -3,7 +3,7 @@ import { signOf, STALE_MS } from "./ConnectionSign";
 import type { Snapshot } from "./messages";
 import type { Live } from "./useFeed";
 
-const snapshot: Snapshot = { last_event_id: "1-0", state: "running", error: null, run: "a", plan_id: null, epoch: null, heartbeat_at: null, batch: null, history: [], store_history: [], switches: [], given_up: null, epochs: [], statistics: null, queries: [] };
+const snapshot: Snapshot = { last_event_id: "1-0", state: "running", error: null, run: "a", plan_id: null, epoch: null, heartbeat_at: null, batch: null, history: [], store_history: [], switches: [], given_up: null, failed_batch: null, epochs: [], statistics: null, queries: [] };
 const live = (changes: Partial<Live>): Live => ({ snapshot, recent: [], connection: { kind: "connected" }, heardAt: 1_000_000, ...changes });
 
 it("trusts a running job only while it hears from it", () => {

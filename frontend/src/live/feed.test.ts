@@ -19,7 +19,7 @@ class Source extends EventTarget {
   }
 }
 
-const snapshot = (last_event_id: string): Snapshot => ({ last_event_id, state: "stopped", error: null, run: null, plan_id: null, epoch: null, heartbeat_at: null, batch: null, history: [], store_history: [], switches: [], given_up: null, epochs: [], statistics: null, queries: [] });
+const snapshot = (last_event_id: string): Snapshot => ({ last_event_id, state: "stopped", error: null, run: null, plan_id: null, epoch: null, heartbeat_at: null, batch: null, history: [], store_history: [], switches: [], given_up: null, failed_batch: null, epochs: [], statistics: null, queries: [] });
 const started = { type: "job_started", version: 1, run: "a1", at: "2026-11-21T00:00:00Z", pid: 1, host: "h", plan_id: "P1", batch: 0 };
 
 let snapshots: Snapshot[] = [];

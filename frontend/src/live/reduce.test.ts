@@ -4,7 +4,7 @@ import { EPOCHS_LENGTH, HISTORY_LENGTH, historyPoint, reduce, STORE_BATCHES_LENG
 
 const empty: Snapshot = {
   last_event_id: "0-0", state: "stopped", error: null, run: null, plan_id: null, epoch: null, heartbeat_at: null,
-  batch: null, history: [], store_history: [], switches: [], given_up: null, epochs: [], statistics: null, queries: [],
+  batch: null, history: [], store_history: [], switches: [], given_up: null, failed_batch: null, epochs: [], statistics: null, queries: [],
 };
 const at = (second: number): string => new Date(Date.UTC(2026, 10, 21, 0, 0, second)).toISOString();
 
@@ -41,6 +41,8 @@ const story: LiveEvent[] = [
   { type: "job_stopped", version: 1, run: "a1", at: at(5), reason: "asked" },
   heartbeat("idle"),
   { ...started, run: "a2" }, epoch(3, "a1"), batch(5, "a2"), batch(6, "a1"),
+  { type: "batch_failed", version: 1, run: "a2", at: at(2), plan_id: "P1", batch: 6, error: "ValueError: no", set_aside: {} },
+  { type: "batch_failed", version: 1, run: "a2", at: at(2), plan_id: "P1", batch: 6, error: "ValueError: no", set_aside: { r: 1 } },
   { type: "job_failed", version: 1, run: "a2", at: at(7), error: "boom", detail: "trace" },
 ];
 
@@ -52,7 +54,15 @@ describe("reduce", () => {
       const rest = story.slice(cut).reduce((state, event, i) => reduce(state, `${cut + i + 1}-0`, event), snapshot);
       expect(rest).toEqual(whole);
     }
-    expect(whole).toMatchObject({ state: "failed", error: "boom", run: "a2", plan_id: "P1", last_event_id: "21-0" });
+    expect(whole).toMatchObject({ state: "failed", error: "boom", run: "a2", plan_id: "P1", last_event_id: "23-0" });
+  });
+
+  it("tells of a failed batch while it is searched, and afterwards if something was set aside", () => {
+    const failed = (set_aside: Record<string, number>): LiveEvent => ({ type: "batch_failed", version: 1, run: "a1", at: at(1), plan_id: "P1", batch: 1, error: "boom", set_aside });
+    expect(play(empty, [started, failed({})]).failed_batch).toEqual({ at: at(1), batch: 1, error: "boom", set_aside: {} });
+    expect(play(empty, [started, failed({}), batch(1)]).failed_batch).toBeNull();
+    expect(play(empty, [started, failed({}), failed({ r: 2 }), batch(1), batch(2)]).failed_batch?.set_aside).toEqual({ r: 2 });
+    expect(play(empty, [started, failed({ r: 2 }), { ...started, run: "a2" }]).failed_batch).toBeNull();
   });
 
   it("goes through the states of the contract's table", () => {

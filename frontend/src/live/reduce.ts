@@ -72,7 +72,7 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
   const ended = state.state === "stopped" || state.state === "failed";
   if (state.run !== null && (event.run < state.run || (event.run === state.run && ended))) return state;
   if (state.run === null || event.run > state.run) {
-    state = { ...state, run: event.run, state: "starting", batch: null, error: null, heartbeat_at: null, store_history: [], statistics: null, given_up: null };
+    state = { ...state, run: event.run, state: "starting", batch: null, error: null, heartbeat_at: null, store_history: [], statistics: null, given_up: null, failed_batch: null };
   }
   switch (event.type) {
     case "job_started":
@@ -84,6 +84,7 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
         ...state,
         batch: event,
         given_up: null,
+        failed_batch: state.failed_batch !== null && Object.keys(state.failed_batch.set_aside).length === 0 && state.failed_batch.batch <= event.batch ? null : state.failed_batch,
         history: withPoint(state.history, historyPoint(event)),
         store_history: withStores(state.store_history, event),
         epoch: event.epoch,
@@ -101,6 +102,10 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
         plan_id,
         epoch,
       };
+    }
+    case "batch_failed": {
+      const { at, batch, error, set_aside } = event;
+      return { ...state, failed_batch: { at, batch, error, set_aside } };
     }
     case "batch_given_up":
       return { ...state, given_up: { at: event.at, plan_id: event.plan_id, batch: event.batch } };

@@ -20,7 +20,9 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
   const [notice, setNotice] = useState<{ text: string; bad: boolean } | null>(null);
   const letters = value?.letters ?? [];
   const picked = letters.filter((letter) => chosen.has(keyOf(letter)));
-  const points = picked.map(({ topology, id }) => ({ topology, id }));
+  // What only an expression has no value for was accepted: sent again, it would be there twice.
+  const turnedAway = picked.filter((letter) => letter.expression === null);
+  const points = (asking === "redrive" ? turnedAway : picked).map(({ topology, id }) => ({ topology, id }));
   const attempt = async (work: () => Promise<string>): Promise<boolean> => {
     try {
       setNotice({ text: await work(), bad: false });
@@ -47,14 +49,14 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
         <span class="grow" />
         {stream.can_edit && letters.length > 0 && (
           <>
-            <button type="button" class="button" disabled={picked.length === 0} onClick={() => setAsking("redrive")}>Re-drive {picked.length > 0 ? picked.length : ""}…</button>
+            <button type="button" class="button" disabled={turnedAway.length === 0} onClick={() => setAsking("redrive")}>Re-drive {turnedAway.length > 0 ? turnedAway.length : ""}…</button>
             <button type="button" class="button danger" disabled={picked.length === 0} onClick={() => setAsking("discard")}>Discard {picked.length > 0 ? picked.length : ""}…</button>
           </>
         )}
       </div>
       {problem !== null && <p class="problem-line">{problem}</p>}
       {notice !== null && <p class={notice.bad ? "problem-line" : "notice"} role={notice.bad ? "alert" : "status"}>{notice.text}</p>}
-      {value !== null && letters.length === 0 && <p class="empty">No tuple was turned away, or none is kept any more. A tuple that is too late or cannot be read appears here with the reason.</p>}
+      {value !== null && letters.length === 0 && <p class="empty">No tuple was turned away, or none is kept any more. A tuple that is too late, cannot be read or makes a batch fail appears here with the reason, and so does one for which an expression has no value.</p>}
       {letters.length > 0 && (
         <>
           <p class="chips">{reasonsOf(letters).map(([reason, number]) => <span key={reason} class="chip">{reason} <span class="muted">{count(number)}</span></span>)}</p>
@@ -96,7 +98,7 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
       )}
       {asking !== null && (
         <ConfirmDialog
-          title={asking === "redrive" ? `Send ${picked.length} to ${stream.name} again?` : `Discard ${picked.length} for good?`}
+          title={asking === "redrive" ? `Send ${turnedAway.length} to ${stream.name} again?` : `Discard ${picked.length} for good?`}
           confirm={asking === "redrive" ? "Re-drive" : "Discard"}
           onClose={() => setAsking(null)}
           onConfirm={() => {
@@ -138,7 +140,11 @@ function LetterRow({ letter, editable, chosen, onChosen, correcting, onCorrect, 
   return (
     <tr>
       {editable && <td><input type="checkbox" aria-label={`Choose the letter ${letter.id} of ${letter.topology}`} checked={chosen} onChange={(event) => onChosen(event.currentTarget.checked)} /></td>}
-      <td>{letter.reason}</td>
+      <td>
+        {letter.reason}
+        {letter.expression !== null && <div class="small">no value for <code>{letter.expression}</code>: NULL; the tuple itself was accepted</div>}
+        {letter.query !== null && <div class="muted small">query {letter.query}</div>}
+      </td>
       <td>{instant(letter.event_time)}</td>
       <td><a href={`/topologies/${encodeURIComponent(letter.topology)}/`}>{letter.topology}</a> <span class="muted">batch {letter.batch}</span></td>
       <td class="letter-tuple">
@@ -154,7 +160,7 @@ function LetterRow({ letter, editable, chosen, onChosen, correcting, onCorrect, 
       {editable && (
         <td>
           {correcting && <button type="button" class="button small" onClick={send}>Send it</button>}{" "}
-          <button type="button" class="link" aria-expanded={correcting} onClick={() => onCorrect(!correcting)}>{correcting ? "leave" : "correct"}</button>
+          {letter.expression === null && <button type="button" class="link" aria-expanded={correcting} onClick={() => onCorrect(!correcting)}>{correcting ? "leave" : "correct"}</button>}
         </td>
       )}
     </tr>

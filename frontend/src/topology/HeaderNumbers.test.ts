@@ -15,7 +15,7 @@ const batch = (resident_bytes: number | null): BatchCompleted => ({
 });
 
 function shown(limit: number | null, newest: BatchCompleted | null, run = RUN): Record<string, string> {
-  const snapshot: Snapshot = { last_event_id: "1-0", state: "running", error: null, run, plan_id: null, epoch: 1, heartbeat_at: null, batch: newest, history: [], store_history: [], switches: [], given_up: null, epochs: [], statistics: null, queries: [] };
+  const snapshot: Snapshot = { last_event_id: "1-0", state: "running", error: null, run, plan_id: null, epoch: 1, heartbeat_at: null, batch: newest, history: [], store_history: [], switches: [], given_up: null, failed_batch: null, epochs: [], statistics: null, queries: [] };
   const live: Live = { snapshot, recent: [], connection: { kind: "connected" }, heardAt: 1_000_000 };
   // What was set since the start is not what the process has.
   const topology: TopologyDocument = { ...base, queries: [], memory_limit_bytes: 1024 * MB, run: base.run === null ? null : { ...base.run, memory_limit_bytes: limit } };

@@ -41,7 +41,7 @@ export function QueryTable({ graph, queries, batch, colour }: Props): JSX.Elemen
           <tr key={query.name}>
             <td>{known === undefined ? query.name : <a class="row-link" href={`/queries/${known.id}/`}>{query.name}</a>} {known !== undefined && <span class="muted">v{known.version}</span>}</td>
             <td class="chips">{query.inputs.map((input) => <StreamChip key={input.alias} stream={input.stream} colour={colour} />)} <span class="muted">{[...new Set(query.inputs.map((input) => windowLength(input.window_us === null ? null : input.window_us / 1000)))].join(", ")}</span></td>
-            <td class="number" data-label="results">{count(metrics?.results)}{(metrics?.failed_calls ?? 0) > 0 && <div class="muted small" title="Calls of functions that raised in the newest batch. Their rows count as NULL, so results may be missing.">{count(metrics?.failed_calls)} failed calls</div>}</td>
+            <td class="number" data-label="results">{count(metrics?.results)}{(metrics?.failed_calls ?? 0) > 0 && <div class="muted small" title="Rows of the newest batch for which a function or an expression raised. They count as NULL, so results may be missing; the dead letters show some.">{count(metrics?.failed_calls)} failed calls</div>}</td>
             <td class="number" data-label="p50">{milliseconds(metrics?.latency_ms_p50)}</td>
             <td class="number" data-label="p99">{milliseconds(metrics?.latency_ms_p99)}</td>
             <td data-label="complete since" title={complete.advice}>{complete.text}{complete.advice !== "" && <span class="visually-hidden">. {complete.advice}</span>}</td>

@@ -19,6 +19,7 @@ import { DiffSummary } from "./DiffSummary";
 import { EpochErrors } from "./EpochErrors";
 import { EpochScrubber } from "./EpochScrubber";
 import { EpochTable } from "./EpochTable";
+import { FailedBatchLine } from "./FailedBatchLine";
 import { ForecastTable } from "./ForecastTable";
 import { HeaderNumbers } from "./HeaderNumbers";
 import { PhysicalView } from "./PhysicalView";
@@ -91,7 +92,8 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
       <HeaderNumbers live={live} topology={topology.value} actions={topology.value === null ? null : <TopologyActions topology={topology.value} operator={operator} onDone={topology.reload} />} />
       {topology.problem !== null && <p class="problem-line" role="alert">{topology.problem}</p>}
       {failed !== null && snapshot?.state === "failed" && <p class="problem-line" role="alert">✕ {failed} <a href="/jobs/">See its log</a></p>}
-      {topology.value?.queries.filter((query) => query.suspended !== null).map((query) => <p key={query.id} class="problem-line" role="alert">⏸ {query.name} is not answered: {query.suspended}. Deploy it again once it asks for less.</p>)}
+      {topology.value?.queries.filter((query) => query.suspended !== null).map((query) => <p key={query.id} class="problem-line" role="alert">⏸ {query.name} is not answered: {query.suspended}. Deploy it again once that is mended.</p>)}
+      {snapshot?.failed_batch !== null && snapshot?.failed_batch !== undefined && <FailedBatchLine failed={snapshot.failed_batch} />}
       {topology.value?.deployment.error !== null && topology.value?.deployment.error !== undefined && <p class="problem-line" role="alert">✕ {topology.value.deployment.error}</p>}
       {problem !== null && <p class="problem-line" role="alert">{problem}</p>}
       {missing && graph === null && (

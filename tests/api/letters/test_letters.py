@@ -27,8 +27,18 @@ def put(bus: redis.Redis, streams: dict[str, Stream]) -> Callable[..., dict[str,
     create_topology("flights")
     create_topology("slow")
 
-    def write(text: str = LATE, reason: str = "late", topology: str = "flights", cut: bool = False) -> Any:
-        letter = DeadLetter(reason=reason, event_time=None, tuple=text, cut=cut).model_dump_json()
+    def write(
+        text: str = LATE,
+        reason: str = "late",
+        topology: str = "flights",
+        cut: bool = False,
+        query: str | None = None,
+        expression: str | None = None,
+    ) -> Any:
+        told = DeadLetter(
+            reason=reason, event_time=None, tuple=text, cut=cut, query=query, expression=expression
+        )
+        letter = told.model_dump_json()
         entry = bus.xadd(dead_letters_key(topology, "weather"), {"batch": "7", "letter": letter})
         return {"topology": topology, "id": entry}
 
@@ -51,6 +61,36 @@ def test_letters_of_all_topologies_newest_first(as_outsider: Client, put: Callab
     assert shown["letters"][1]["tuple"] == LATE
     assert len(as_outsider.get(f"{URL}?limit=1").json()["letters"]) == 1
     assert as_outsider.get("/api/streams/arrivals/dead-letters/").json() == {"kept": 0, "letters": []}
+
+
+def test_what_has_no_value_is_told_with_its_query_and_never_sent_twice(
+    as_owner: Client, post: Post, put: Callable[..., Any], bus: redis.Redis
+) -> None:
+    chosen = put(reason="raised ValueError: no", query="windy", expression="month(w.at)")
+    (shown,) = as_owner.get(URL).json()["letters"]
+    assert (shown["query"], shown["expression"]) == ("windy", "month(w.at)")
+    answer = post(as_owner, f"{URL}redrive/", {"letters": [chosen]})
+    assert (answer.status_code, answer.json()["code"]) == (409, "accepted-tuple")
+    assert sent(bus) == []
+    assert post(as_owner, f"{URL}discard/", {"letters": [chosen]}).json() == {"count": 1}
+
+
+def test_what_was_set_aside_is_sent_again_as_it_was(
+    as_owner: Client, post: Post, put: Callable[..., Any], bus: redis.Redis
+) -> None:
+    chosen = put(reason="set aside: ValueError: no", query="windy")
+    assert post(as_owner, f"{URL}redrive/", {"letters": [chosen]}).status_code == 202
+    assert [event["origin"] for event in sent(bus)] == ["JFK"]
+
+
+def test_a_letter_of_an_older_job_has_neither_query_nor_expression(
+    as_owner: Client, streams: dict[str, Stream], bus: redis.Redis
+) -> None:
+    create_topology("flights")
+    old = {"reason": "late", "event_time": None, "tuple": LATE, "cut": False}
+    bus.xadd(dead_letters_key("flights", "weather"), {"batch": "7", "letter": json.dumps(old)})
+    (shown,) = as_owner.get(URL).json()["letters"]
+    assert (shown["query"], shown["expression"]) == (None, None)
 
 
 def test_a_letter_is_sent_again_once(

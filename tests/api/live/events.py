@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from jobs.protocol import (
     AnyEvent,
     BatchCompleted,
+    BatchFailed,
     BatchGivenUp,
     DeployRefused,
     ElementRate,
@@ -96,6 +97,15 @@ event: st.SearchStrategy[AnyEvent] = st.one_of(
     epochs,
     st.builds(
         PlanSwitched, run=runs, at=times, plan_id=plans, epoch=small, batch=small, cause=st.just("deploy")
+    ),
+    st.builds(
+        BatchFailed,
+        run=runs,
+        at=times,
+        plan_id=plans,
+        batch=small,
+        error=st.just("ValueError: no such key"),
+        set_aside=st.sampled_from(({}, {"departures": 2})),
     ),
     st.builds(
         BatchGivenUp,

@@ -49,6 +49,7 @@ def test_before_the_first_event_all_is_unknown(as_teammate: Client, topology: To
         "epochs": [],
         "statistics": None,
         "given_up": None,
+        "failed_batch": None,
         "queries": [
             {
                 "id": query.pk,

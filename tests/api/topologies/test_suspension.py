@@ -82,7 +82,9 @@ class Board:
     ) -> None:
         self._say(_batch(self.graph, self.run.pk, self.plan_id, number, results, stored_bytes, seconds))
 
-    def given_up(self, steps: Sequence[str], plan_id: str | None = None) -> None:
+    def given_up(
+        self, steps: Sequence[str], plan_id: str | None = None, failed: dict[str, str] | None = None
+    ) -> None:
         self._say(
             BatchGivenUp(
                 run=self.run.pk,
@@ -91,6 +93,7 @@ class Board:
                 batch=7,
                 steps=dict.fromkeys(steps, 5001),
                 most=5000,
+                failed=failed or {},
             )
         )
 
@@ -264,6 +267,26 @@ def test_of_queries_that_share_a_step_the_costliest_is_suspended(board: Board) -
     board.given_up(shared[:1])
     assert board.suspended().keys() == {"hour"}
     assert {query.name for query in board.graph.queries} == {"minute", "windy"}
+
+
+def test_a_query_that_fails_on_any_tuple_is_suspended_and_the_others_go_on(
+    board: Board, as_owner: Client
+) -> None:
+    why = "KeyError: 'no such function', probing weather"
+    board.given_up([], failed={"minute": why})
+    assert board.suspended() == {"minute": f"it fails: {why}"}
+    assert {query.name for query in board.graph.queries} == {"hour", "windy"}
+    assert board.topology.given_up == ""
+    listed = as_owner.get("/api/topologies/flights/").json()["queries"]
+    assert {one["name"]: one["suspended"] for one in listed}["minute"] == f"it fails: {why}"
+
+
+def test_of_queries_that_fail_together_the_one_deployed_last_is_suspended(board: Board) -> None:
+    board.given_up([], failed=dict.fromkeys(("windy", "minute", "hour", "unknown"), "ValueError: no"))
+    assert board.suspended() == {"windy": "it fails: ValueError: no"}
+    # If it was not that one, the job says so again.
+    board.given_up([], failed=dict.fromkeys(("minute", "hour"), "ValueError: no"))
+    assert board.suspended().keys() == {"windy", "hour"}
 
 
 def test_what_a_job_says_of_a_plan_of_yesterday_blames_nobody(board: Board) -> None:

@@ -1,8 +1,8 @@
 """`python -m tests.bench.pages.fill NAME RUN ACCOUNTS < GRAPHS`: a running topology and its watchers.
 
 The graphs are its plans, one JSON document per line; the first one, NAME.1, runs. Prints a session for each
-account, a line each; the first one is an operator's. A process of its own, because a test's process has another
-database.
+account, a line each; the first one is an operator's. A process of its own, because a test's process has
+another database.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import duckdb
 import polars as pl
 import pyarrow.parquet as pq
 
-from jobs.ingest import DEAD_LETTERS
+from jobs.dead_letters import DEAD_LETTERS
 from jobs.message import Result
 from jobs.sinks.parquet import SCHEMA_FILE, hidden_path, results_as_arrow, write_hidden, write_schemas
 from jobs.stage import newest_results
