@@ -8,7 +8,8 @@ import redis.exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from backend.errors import InputErrors, MillraceError, problem
+from backend.bounded.turns import Gone
+from backend.errors import InputErrors, Later, MillraceError, problem
 from optimizer.errors import Infeasible, InputError
 
 
@@ -18,6 +19,12 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
         return Response({"errors": [problem(error)]}, status=400)
     if isinstance(error, InputErrors):
         return Response({"errors": [problem(one) for one in error.errors]}, status=400)
+    if isinstance(error, Gone):
+        # Nobody reads it; nginx's status for a client that closed its connection.
+        return Response(status=499)
+    if isinstance(error, Later):
+        document = {"code": error.code, "detail": str(error)}
+        return Response(document, status=error.status, headers={"Retry-After": str(error.retry_after_s)})
     if isinstance(error, MillraceError):
         return Response({"code": error.code, "detail": str(error)}, status=error.status)
     if isinstance(error, Infeasible):

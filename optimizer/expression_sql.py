@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from optimizer.expression import Call, Column, Expression, Literal
 from optimizer.functions import FUNCTIONS
 from optimizer.types import ColumnType
@@ -37,9 +39,12 @@ def to_sql(expression: Expression) -> str:
     return _Writer(exact=False).write(expression)[0]
 
 
-def to_duckdb_sql(expression: Expression) -> str:
-    """The expression as DuckDB must read it: identifiers quoted, constants with their types."""
-    return _Writer(exact=True).write(expression)[0]
+def to_duckdb_sql(expression: Expression, around: Callable[[Call, str], str] | None = None) -> str:
+    """The expression as DuckDB must read it: identifiers quoted, constants with their types.
+
+    `around` writes something around the text of each call, such as `TRY(...)`.
+    """
+    return _Writer(exact=True, around=around).write(expression)[0]
 
 
 def duckdb_type(kind: ColumnType) -> str:
@@ -61,8 +66,9 @@ def quote_if_needed(name: str) -> str:
 
 
 class _Writer:
-    def __init__(self, exact: bool) -> None:
+    def __init__(self, exact: bool, around: Callable[[Call, str], str] | None = None) -> None:
         self._exact = exact
+        self._around = around
 
     def write(self, expression: Expression) -> tuple[str, int]:
         """The text and its level: what binds looser than its surroundings gets parentheses."""
@@ -73,7 +79,9 @@ class _Writer:
             case Literal():
                 return self._literal(expression)
             case Call():
-                return self._call(expression), _LEVEL.get(expression.function, _ATOM)
+                text, level = self._call(expression), _LEVEL.get(expression.function, _ATOM)
+                around = text if self._around is None else self._around(expression, text)
+                return around, level if around == text else _ATOM
 
     def _literal(self, literal: Literal) -> tuple[str, int]:
         value = literal.value

@@ -104,12 +104,13 @@ def test_what_is_searched_depends_on_work_and_not_on_the_number_of_inputs() -> N
 
 def test_more_inputs_than_are_planned_are_refused_where_they_begin() -> None:
     views = {"v": chain(MOST_INPUTS)}
-    for text, column in (
-        (f"SELECT t0.a FROM {', '.join(f's AS t{n}' for n in range(MOST_INPUTS + 2))}", 422),
-        ("SELECT x.a FROM v AS x, s AS y, s AS z", 25),
+    many = f"SELECT t0.a FROM {', '.join(f's AS t{n}' for n in range(MOST_INPUTS + 2))}"
+    for text, first in (
+        (many, f"s AS t{MOST_INPUTS}"),
+        ("SELECT x.a FROM v AS x, s AS y, s AS z", "s AS y"),
     ):
         (error,) = check(text, CATALOG, views)
-        assert (error.code, error.place.column) == ("too-many-inputs", column)
+        assert (error.code, error.place.column) == ("too-many-inputs", text.index(first) + 1)
         with pytest.raises(InputError, match=f"at most {MOST_INPUTS}"):
             parse_query(text, "q", CATALOG, views)
 
