@@ -8,7 +8,8 @@ import redis.exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from backend.errors import InputErrors, MillraceError, TooMany, problem
+from backend.bounded.turns import Gone
+from backend.errors import InputErrors, Later, MillraceError, problem
 from optimizer.errors import Infeasible, InputError
 
 
@@ -18,9 +19,14 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
         return Response({"errors": [problem(error)]}, status=400)
     if isinstance(error, InputErrors):
         return Response({"errors": [problem(one) for one in error.errors]}, status=400)
+    if isinstance(error, Gone):
+        # Nobody reads it; nginx's status for a client that closed its connection.
+        return Response(status=499)
+    if isinstance(error, Later):
+        document = {"code": error.code, "detail": str(error)}
+        return Response(document, status=error.status, headers={"Retry-After": str(error.retry_after_s)})
     if isinstance(error, MillraceError):
-        wait = {"Retry-After": str(error.retry_after)} if isinstance(error, TooMany) else None
-        return Response({"code": error.code, "detail": str(error)}, status=error.status, headers=wait)
+        return Response({"code": error.code, "detail": str(error)}, status=error.status)
     if isinstance(error, Infeasible):
         return Response({"code": "infeasible", "detail": str(error)}, status=409)
     if isinstance(error, redis.exceptions.ConnectionError | redis.exceptions.TimeoutError):

@@ -7,8 +7,10 @@ import os
 from django.core.asgi import get_asgi_application
 from django.core.exceptions import ImproperlyConfigured
 
+from backend.bounded.disconnects import telling_of_disconnects
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.settings")
-application = get_asgi_application()
+application = telling_of_disconnects(get_asgi_application())
 
 from django.conf import settings  # noqa: E402  (settings exist once Django is set up)
 

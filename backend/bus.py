@@ -33,7 +33,12 @@ def binary_connection() -> redis.Redis:
     """Like `connection`, but replies are bytes: a stream's entries may hold Arrow data."""
     if not settings.REDIS_URL:
         raise Unavailable("redis-unavailable", "REDIS_URL is not set")
-    return _connection(settings.REDIS_URL, decode=False)
+    return binary_connection_to(settings.REDIS_URL)
+
+
+def binary_connection_to(url: str) -> redis.Redis:
+    """The same for who is told the URL instead of reading the settings, such as a worker process."""
+    return _connection(url, decode=False)
 
 
 @cache

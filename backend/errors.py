@@ -21,6 +21,10 @@ class MillraceError(Exception):
         self.code = code
         super().__init__(detail)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Errors are told between processes too (`backend.bounded`).
+        return type(self), (self.code, str(self))
+
 
 class Conflict(MillraceError):
     """Against the present state: a name that is taken, a stream in use."""
@@ -44,15 +48,56 @@ class TooLarge(MillraceError):
     status = 413
 
 
-class TooMany(MillraceError):
-    """More at once, or in a row, than one may have; worth another try after a while."""
+class TooMuchWork(MillraceError):
+    """What is asked for needs more time or memory than one request may use."""
+
+    status = 422
+
+
+class Later(MillraceError):
+    """Worth another try after a while; the answer says after how long."""
+
+    retry_after_s = 1
+
+
+class TooMany(Later):
+    """More at once, or in a row, than one may have."""
 
     status = 429
 
-    def __init__(self, code: str, detail: str, retry_after: int) -> None:
-        self.retry_after = retry_after
-        """Seconds."""
+    def __init__(self, code: str, detail: str, retry_after_s: int) -> None:
+        self.retry_after_s = retry_after_s
         super().__init__(code, detail)
+
+
+class TooManyAtOnce(Later):
+    """The account asks for more at once than one may."""
+
+    status = 429
+
+    def __init__(self, present: int) -> None:
+        self._present = present
+        super().__init__(
+            "too-many-at-once",
+            f"{present} of your requests of this kind are being answered or wait; "
+            "more begin when one of them is done (MILLRACE_WORK_PER_ACCOUNT)",
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._present,)
+
+
+class Busy(Later):
+    """Too many others ask at once."""
+
+    status = 503
+    retry_after_s = 5
+
+    def __init__(self) -> None:
+        super().__init__("busy", "too many plans and previews are asked for; try again in a few seconds")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
 
 
 class InputErrors(ValueError):
@@ -61,6 +106,9 @@ class InputErrors(ValueError):
     def __init__(self, errors: Sequence[InputError]) -> None:
         self.errors = tuple(errors)
         super().__init__("; ".join(str(error) for error in errors))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.errors,)
 
 
 def problem(error: InputError) -> dict[str, Any]:

@@ -59,6 +59,10 @@ class InputError(ValueError):
         self.suggestion = suggestion
         super().__init__(str(self))
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, Place, str, str, str | None]]:
+        # An exception is copied by its message alone, unless it says better.
+        return type(self), (self.code, self.place, self.found, self.expected, self.suggestion)
+
     def __str__(self) -> str:
         hint = f"; did you mean {self.suggestion}?" if self.suggestion else ""
         line = f"{self.place}: found {self.found}, expected {self.expected}{hint}"
@@ -92,6 +96,9 @@ class Infeasible(ValueError):
             refused, works = f"{method} found no plan that fits", "the best it found needs"
         least = "" if needed is None else f"; {works} {_rounded_up(needed)}"
         super().__init__(f"{refused} {constraint} = {limit:g}{least}")
+
+    def __reduce__(self) -> tuple[type[Infeasible], tuple[str, float, float | None, str | None]]:
+        return type(self), (self.constraint, self.limit, self.needed, self.method)
 
 
 def hardest(refused: Iterable[Infeasible]) -> Infeasible:

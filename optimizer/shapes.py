@@ -6,12 +6,19 @@ so equal shapes of different queries are enumerated once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 STATE_LIMIT = 3000
 """Connected sub-joins of one query beyond which only those on chosen sequences are looked at."""
+STEP_LIMIT = 20_000
+"""The same for steps, each counted once for every relation that may have begun it: a clique of nine has too
+many. They are counted and not timed, so that equal input gives equal plans on slow and busy machines too."""
+NESTED_LIMIT = 5_000_000
+"""The same for steps times results that may be stored: searches look at the steps inside each result."""
+FEW_RELATIONS = 8
+"""So many have few sub-joins however they are joined."""
 EXHAUSTIVE_RELATIONS = 10
 """Up to this many relations all pairs of disjoint sub-joins are cheap to enumerate."""
 
@@ -132,15 +139,22 @@ def _joinable(source: int, store: int, links: Iterable[int]) -> bool:
     return any(p & source and p & store and p & ~union == 0 for p in links)
 
 
+def is_searched_whole(size: int, predicates: tuple[int, ...], mirs: bool) -> bool:
+    """True if all sub-joins of a query are few enough to be looked at."""
+    few = size <= FEW_RELATIONS or count_states(size, predicates, STATE_LIMIT) <= STATE_LIMIT
+    return few and shape_of(size, predicates, mirs) is not None
+
+
 @lru_cache(maxsize=4096)
 def shape_of(
     size: int, predicates: tuple[int, ...], mirs: bool, allowed: frozenset[int] | None = None
-) -> Shape:
-    """Enumerate a query's states and steps.
+) -> Shape | None:
+    """Enumerate a query's states and steps; None if these are more than are searched.
 
     `predicates` are sorted, distinct masks. `allowed` limits the states to look at, for
-    queries with more than `STATE_LIMIT` of them. A materialized result is only a candidate
-    if predicates join it and each of its relations can start an order that produces it.
+    queries with more than are searched; without `mirs` there are never too many of these. A
+    materialized result is only a candidate if predicates join it and each of its relations can
+    start an order that produces it.
     """
     links = (*predicates, *artificial_links(size, predicates))
     pairs = [p for p in links if p.bit_count() == 2]
@@ -166,11 +180,12 @@ def shape_of(
     starts_of: dict[int, int] = {1 << i: 1 << i for i in range(size)}
     stores = {1 << i for i in range(size)}
     steps: list[ShapeStep] = []
+    counted = 0
     for union in ordered:
         if union.bit_count() == 1:
             continue
         reached = 0
-        for source in _splits(union, ordered, size):
+        for source in _splits(union, ordered, size) if mirs else _without_one(union):
             starts = starts_of.get(source, 0)
             store = union ^ source
             if not starts or store not in stores:
@@ -178,10 +193,15 @@ def shape_of(
             if neighbours[source] & store or (hyperedges and _joinable(source, store, hyperedges)):
                 steps.append(ShapeStep(source, store, bits(starts)))
                 reached |= starts
+                counted += starts.bit_count()
+        if counted > STEP_LIMIT and (mirs or allowed is None):
+            return None
         starts_of[union] = reached
         full = union == (1 << size) - 1
         if mirs and not full and reached == union and is_connected(union, predicates):
             stores.add(union)
+    if counted * (len(stores) - size) > NESTED_LIMIT:
+        return None
     return Shape(
         size=size,
         states=tuple(m for m in ordered if starts_of[m]),
@@ -200,3 +220,46 @@ def _splits(union: int, ordered: list[int], size: int) -> Iterable[int]:
             subset = (subset - 1) & union
         return reversed(subsets)
     return (mask for mask in ordered if mask & ~union == 0 and mask != union)
+
+
+def _without_one(union: int) -> Iterable[int]:
+    """What may be a source of `union` where nothing but single relations is stored, ascending."""
+    return sorted(union ^ (1 << i) for i in bits(union))
+
+
+def small_sequences(
+    contents: Sequence[float], predicates: Sequence[tuple[int, float]], links: Sequence[int]
+) -> frozenset[int]:
+    """Masks on a greedy sequence from each relation: the next one joined keeps the partial result smallest.
+
+    For queries too dense to enumerate. Algorithm 1's look-ahead would cost n^4 for them; this costs a look
+    at every predicate for every start.
+
+    Args:
+        contents: tuples of each relation within its window.
+        predicates: mask and selectivity of each.
+        links: masks of what joins relations: the predicates' and `artificial_links`.
+    """
+    size = len(contents)
+    touching = [[p for p in predicates if p[0] >> i & 1] for i in range(size)]
+    linked = [[link for link in links if link >> i & 1] for i in range(size)]
+    allowed = {1 << i for i in range(size)}
+    for start in range(size):
+        mask, growth, near = 0, list(contents), 0
+        newest = start
+        while True:
+            mask |= 1 << newest
+            allowed.add(mask)
+            for inside, selectivity in touching[newest]:
+                missing = inside & ~mask
+                if missing.bit_count() == 1:
+                    growth[missing.bit_length() - 1] *= selectivity
+            for link in linked[newest]:
+                missing = link & ~mask
+                if missing.bit_count() == 1:
+                    near |= missing
+            left = bits(near & ~mask)
+            if not left:
+                break
+            newest = min(left, key=lambda i: (growth[i], i))
+    return frozenset(allowed)

@@ -13,12 +13,21 @@ Relations, predicates, states and arcs are numbered in sorted order; sets are bi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain, groupby
 from typing import TypeAlias
 
 from optimizer.costs import CostModel, evaluation
 from optimizer.in_use import InUse, NamedArc
 from optimizer.problem import Attribute, JoinQuery, Options, Problem, Solution
-from optimizer.shapes import STATE_LIMIT, Shape, bits, count_states, shape_of
+from optimizer.shapes import (
+    STATE_LIMIT,
+    Shape,
+    artificial_links,
+    bits,
+    is_searched_whole,
+    shape_of,
+    small_sequences,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +127,10 @@ class StateGraph:
         self.known: list[int] = []
         """Per arc: bit mask over the receiving site's partitionings that the sender knows."""
         self._routes: dict[tuple[int, int], tuple[int, ...]] = {}
+        self._runs_of: dict[tuple[int, int], list[tuple[int, tuple[int, ...]]]] = {}
         self._steps: dict[tuple[int, int], tuple[Step, ...]] = {}
+        self._step_of: list[Step] = []
+        """By arc; filled when first asked for, and shared by all `_steps`."""
         self._parents: dict[int, int] = {}
         self._of_stream: dict[str, tuple[int, ...]] = {}
         """Base sites by stream, in order; filled when first asked for."""
@@ -166,26 +178,28 @@ class StateGraph:
             if self._masks[p].bit_count() > 1
         ]
         masks = tuple(sorted({mask for mask, _ in local}))
+        return self._widest(members, masks, local), members, local
+
+    def _widest(
+        self, members: tuple[int, ...], masks: tuple[int, ...], local: list[tuple[int, int]]
+    ) -> Shape:
+        """All sub-joins; or those on one sequence from each start, if all are more than are searched; or
+        these over base stores alone."""
         size = len(members)
-        allowed = None
-        if size > 8 and count_states(size, masks, STATE_LIMIT) > STATE_LIMIT:
-            allowed = self._sequences(members, local)
-        return shape_of(size, masks, self._mirs, allowed), members, local
-
-    def _sequences(self, members: tuple[int, ...], local: list[tuple[int, int]]) -> frozenset[int]:
-        """States on a greedy sequence from each start, for queries too dense to enumerate.
-
-        Extends by the relation that keeps the partial result smallest; Algorithm 1's look-ahead
-        would cost n^4 for queries that have thousands of states.
-        """
-        allowed = {1 << i for i in range(len(members))}
-        for start in range(len(members)):
-            mask = 1 << start
-            while mask.bit_count() < len(members):
-                options = [mask | 1 << i for i in range(len(members)) if not mask >> i & 1]
-                mask = min(options, key=lambda m: (self._volume(m, members, local), m))
-                allowed.add(mask)
-        return frozenset(allowed)
+        if is_searched_whole(size, masks, self._mirs):
+            whole = shape_of(size, masks, self._mirs)
+            assert whole is not None  # `is_searched_whole` says so
+            return whole
+        allowed = small_sequences(
+            [self._contents[member] for member in members],
+            [(inside, self.predicates[predicate].selectivity) for inside, predicate in local],
+            (*masks, *artificial_links(size, masks)),
+        )
+        few = len(allowed) <= STATE_LIMIT
+        found = shape_of(size, masks, self._mirs, allowed) if few else None
+        found = found or shape_of(size, masks, False, allowed)
+        assert found is not None  # without materialized results there are never too many
+        return found
 
     def _volume(self, mask: int, members: tuple[int, ...], local: list[tuple[int, int]]) -> float:
         volume = 1.0
@@ -337,10 +351,20 @@ class StateGraph:
         """Arcs on which tuples of relation `start` can become `target`, by growing coverage."""
         found = self._routes.get((target, start))
         if found is None:
-            inside = self.states[target].relations
-            wider = self._routes[self._parents[target], start]
-            found = tuple(a for a in wider if not self.states[self.target[a]].relations & ~inside)
+            outside = ~self.states[target].relations
+            runs = self._runs(self._parents[target], start)
+            found = tuple(chain.from_iterable(arcs for reached, arcs in runs if not reached & outside))
             self._routes[target, start] = found
+        return found
+
+    def _runs(self, target: int, start: int) -> list[tuple[int, tuple[int, ...]]]:
+        """`routes` of a query in their order, cut where the state changes that they lead to: its relations
+        and the arcs. There are far fewer states than arcs to be compared with each result inside."""
+        found = self._runs_of.get((target, start))
+        if found is None:
+            grouped = groupby(self._routes[target, start], key=self.target.__getitem__)
+            found = [(self.states[reached].relations, tuple(arcs)) for reached, arcs in grouped]
+            self._runs_of[target, start] = found
         return found
 
     def broadcast_cost(self, arc: int) -> float:
@@ -349,8 +373,11 @@ class StateGraph:
         return copy * self.sites[self.store[arc]].tasks + (self.cost[arc] - copy)
 
     def step(self, arc: int) -> Step:
-        """An arc's number with everything that a search asks about it."""
-        return arc, self.source[arc], self.store[arc], self.target[arc], self.known[arc]
+        """An arc's number with everything that a search asks about it, the same object every time."""
+        if not self._step_of:
+            arcs = range(len(self.start))
+            self._step_of = list(zip(arcs, self.source, self.store, self.target, self.known, strict=True))
+        return self._step_of[arc]
 
     def steps(self, target: int, start: int) -> tuple[Step, ...]:
         """`step` of all `routes`, kept because searches ask for them a hundred thousand times."""
@@ -426,3 +453,16 @@ class StateGraph:
     @property
     def mir_sites(self) -> list[int]:
         return [i for i, site in self.sites.items() if site.state.size > 1]
+
+
+def narrowed(problem: Problem, mirs: bool) -> tuple[str, ...]:
+    """The queries of which only some sub-joins are looked at, because all are more than are searched."""
+    joined = {predicate.id: predicate.relations for predicate in problem.predicates}
+    found = []
+    for query in sorted(problem.queries, key=lambda q: q.id):
+        bit = {relation: 1 << place for place, relation in enumerate(sorted(query.relations))}
+        sets = {sum(bit[relation] for relation in joined[one]) for one in query.predicates}
+        masks = tuple(sorted(mask for mask in sets if mask.bit_count() > 1))
+        if len(bit) > 1 and not is_searched_whole(len(bit), masks, mirs):
+            found.append(query.id)
+    return tuple(found)

@@ -11,6 +11,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 
 from backend.accounts.queries import may_edit, may_write, refuse_viewers
+from backend.bounded.caller import calling
 from backend.bus import connection
 from backend.catalog.language import Draft, read_draft
 from backend.catalog.models import Query, QueryVersion, Tag, VersionInput, VersionOutput
@@ -32,7 +33,7 @@ def create_query(
     refuse_viewers(owner, "write queries")
     if Stream.objects.filter(name=name).exists():
         raise Conflict("name-taken", f"a stream is called {name}; streams and queries share their names")
-    draft = _checked(sql, name)
+    draft = _checked(owner, sql, name)
     try:
         with transaction.atomic():
             claim(owner, Resource.QUERIES)
@@ -54,7 +55,7 @@ def add_version(account: AbstractBaseUser, record: Query, sql: str) -> bool:
     assert present is not None  # only a query that is being created has none
     if present.sql == sql:
         return False
-    draft = _checked(sql, record.name)
+    draft = _checked(account, sql, record.name)
     try:
         with transaction.atomic():
             claim_version(account, record)
@@ -135,8 +136,8 @@ def _forget_results(name: str) -> None:
         connection().delete(*tails, *(appended_key(tail) for tail in tails))
 
 
-def _checked(sql: str, name: str) -> Draft:
-    draft = read_draft(sql, name)
+def _checked(author: AbstractBaseUser, sql: str, name: str) -> Draft:
+    draft = read_draft(calling(author), sql, name)
     if draft.query is None:
         raise InputErrors(draft.errors)
     return draft

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from backend.catalog.language import refuse_too_long
+from collections.abc import Mapping
+
+from backend.bounded import pool
+from backend.bounded.caller import Caller
+from backend.catalog.language import words_of
 from backend.catalog.models import Query
+from backend.catalog.reading import convert_text, refuse_too_long
 from backend.streams.queries import load_catalog
-from optimizer.conversion import ConvertedQuery, convert, document
+from optimizer.conversion import ConvertedQuery
 
 
-def converted(text: str, name: str) -> ConvertedQuery:
+def converted(caller: Caller, text: str, name: str) -> ConvertedQuery:
     """The plans before and after over the registry's streams; other queries may be read by name.
 
     Args:
@@ -18,6 +23,18 @@ def converted(text: str, name: str) -> ConvertedQuery:
         optimizer.errors.InputError: the text has no meaning here.
     """
     refuse_too_long(text, name)
-    saved = Query.objects.exclude(name=name).exclude(current=None).select_related("current")
-    views = {query.name: query.current.sql for query in saved.order_by("name") if query.current is not None}
-    return document(name, convert(text, load_catalog(), views, name))
+    return pool.planning().run(caller, convert_text, text, name, load_catalog(), _views(text, name))
+
+
+def _views(text: str, without: str) -> Mapping[str, str]:
+    """The names of all other queries, with the texts of those that the text may read, and these in turn."""
+    saved = Query.objects.exclude(name=without).exclude(current=None).order_by("name")
+    views = dict.fromkeys(saved.values_list("name", flat=True), "")
+    left = set(views)
+    named = words_of(text) & left
+    while named:
+        left -= named
+        texts = dict(saved.filter(name__in=named).values_list("name", "current__sql"))
+        views |= texts
+        named = set().union(*map(words_of, texts.values())) & left
+    return views

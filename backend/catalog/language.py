@@ -6,81 +6,67 @@ that were current when it was written (`QueryVersion.reads`), for ever.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
+from backend.bounded import pool
+from backend.bounded.caller import Caller
 from backend.catalog.models import Query as QueryRecord
 from backend.catalog.models import QueryVersion
+from backend.catalog.reading import MAX_CHARACTERS, Texts, VersionText, parse_texts, read_text
 from backend.streams.queries import load_catalog
 from optimizer.catalog import Catalog
-from optimizer.errors import InputError, Place
+from optimizer.errors import InputError
 from optimizer.query import Query
-from optimizer.sql import check, parse_query
 
-MAX_CHARACTERS = 100_000
+_WORDS = re.compile(r"[a-z0-9_-]+")
+"""Names of queries are made of these, also where they are quoted."""
 
 
-@lru_cache(maxsize=1024)
-def _parse(text: str, name: str, catalog: Catalog, views: tuple[Query, ...]) -> Query:
-    return parse_query(text, name, catalog, {view.name: view for view in views})
+def texts_of(keys: Iterable[int]) -> dict[int, VersionText]:
+    """Written versions by primary key, with everything that they read."""
+    found: dict[int, VersionText] = {}
+    pending = set(keys)
+    while pending:
+        versions = QueryVersion.objects.filter(pk__in=pending).select_related("query")
+        reads: dict[int, list[int]] = {}
+        links = QueryVersion.reads.through.objects.filter(from_queryversion__in=pending)
+        ordered = links.order_by("to_queryversion__query__name")
+        for reader, view in ordered.values_list("from_queryversion_id", "to_queryversion_id"):
+            reads.setdefault(reader, []).append(view)
+        for version in versions:
+            own = tuple(reads.get(version.pk, ()))
+            found[version.pk] = VersionText(version.query.name, version.sql, own)
+        pending = {view for views in reads.values() for view in views} - found.keys()
+    return found
 
 
 def parse_versions(versions: Iterable[QueryVersion], catalog: Catalog) -> dict[int, Query]:
     """The meaning of written versions, by primary key; every view flattened.
 
-    Raises `InputError` when a text no longer has one (a stream was registered under a view's name).
+    For tasks: a request gives the texts to a worker (`backend.bounded`). Raises `InputError` when a text
+    no longer has a meaning (a stream was registered under a view's name).
     """
-    parsed: dict[int, Query] = {}
-
-    def parse(version: QueryVersion) -> Query:
-        if version.pk not in parsed:
-            reads = version.reads.select_related("query").order_by("query__name")
-            views = tuple(parse(view) for view in reads)
-            parsed[version.pk] = _parse(version.sql, version.query.name, catalog, views)
-        return parsed[version.pk]
-
-    for version in versions:
-        parse(version)
-    return parsed
+    return parse_texts(texts_of([version.pk for version in versions]), catalog)
 
 
-class CurrentVersions(Mapping[str, Query]):
-    """The current versions of all queries but one, parsed when asked for; remembers which were.
+def words_of(text: str) -> set[str]:
+    """Everything in a text that may be the name of a query, and more."""
+    words = set(_WORDS.findall(text[:MAX_CHARACTERS].casefold()))
+    # A minus between two names may be one name, or two and a minus.
+    return words | {part for word in words for part in word.split("-")}
+
+
+def texts_for(text: str, without: str) -> Texts:
+    """What a draft may read: the names of all queries but one, and the texts of those that it names.
 
     A query cannot read itself, so the one that is edited is left out.
     """
-
-    def __init__(self, catalog: Catalog, without: str) -> None:
-        self._catalog = catalog
-        records = (
-            QueryRecord.objects.exclude(name=without).exclude(current=None).select_related("current__query")
-        )
-        self._versions = {record.name: record.current for record in records.order_by("name")}
-        self.used: dict[str, QueryVersion] = {}
-
-    def __getitem__(self, name: str) -> Query:
-        version = self._versions[name]
-        assert version is not None  # the constructor leaves out queries without one
-        self.used[name] = version
-        return parse_versions([version], self._catalog)[version.pk]
-
-    def __contains__(self, name: object) -> bool:
-        # Mapping's own would parse the view.
-        return name in self._versions
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._versions)
-
-    def __len__(self) -> int:
-        return len(self._versions)
-
-
-def refuse_too_long(text: str, name: str) -> None:
-    """Raises `InputError` for a text that no person wrote."""
-    if len(text) > MAX_CHARACTERS:
-        found = f"{len(text)} characters"
-        raise InputError("too-long", Place(name, 1, 1), found, f"at most {MAX_CHARACTERS}")
+    records = QueryRecord.objects.exclude(name=without).exclude(current=None).order_by("name")
+    current = dict(records.values_list("name", "current_id"))
+    words = words_of(text)
+    return Texts(current, texts_of(key for name, key in current.items() if name in words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +79,9 @@ class Draft:
     catalog: Catalog
 
 
-def read_draft(text: str, name: str) -> Draft:
-    """Check a text as query `name`. Never raises for any text."""
+def read_draft(caller: Caller, text: str, name: str) -> Draft:
+    """Check a text as query `name`, in a worker. No text makes it raise, only a caller's limits do."""
     catalog = load_catalog()
-    views = CurrentVersions(catalog, without=name)
-    try:
-        refuse_too_long(text, name)
-    except InputError as error:
-        return Draft(None, (error,), (), catalog)
-    try:
-        query = parse_query(text, name, catalog, views)
-    except InputError as first:
-        found = check(text, catalog, views)
-        return Draft(None, tuple(found) or (first,), (), catalog)
-    reads = tuple(views.used[view] for view in sorted(views.used))
-    return Draft(query, (), reads, catalog)
+    found = pool.reading().run(caller, read_text, text, name, catalog, texts_for(text, without=name))
+    reads = QueryVersion.objects.in_bulk(found.reads)
+    return Draft(found.query, found.errors, tuple(reads[key] for key in found.reads), catalog)

@@ -1,34 +1,44 @@
 """A query over recent retained tuples, before it is deployed.
 
 DuckDB runs what the optimizer says the query means (`optimizer.sql.to_duckdb`), never a person's
-text. It sees nothing but the tuples that it is handed: no files, no network, bounded memory, time
-and rows.
+text, and goes on with NULL where an expression errs, as a running topology does. It sees nothing but
+the tuples that it is handed: no files, no network, bounded memory, time and rows.
 """
 
 from __future__ import annotations
 
-import threading
 import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from backend.bus import binary_connection_to
 from backend.catalog.sandbox import TooLarge, TooLong, sandbox
-from backend.errors import Conflict, Unavailable
+from backend.errors import Conflict
 from backend.streams.retained import Retained, retained
 from backend.streams.values import shown
 from optimizer.catalog import Catalog
 from optimizer.expression_sql import quote
 from optimizer.query import Query
-from optimizer.sql import to_duckdb
+from optimizer.sql import null_where_it_errs, to_duckdb
 from optimizer.udf.registry import FunctionRegistry
 
 MOST_TUPLES = 20_000
 """Of each stream."""
 SECONDS = 10.0
 MEMORY = "256MB"
-_PLACES = threading.BoundedSemaphore(2)
-"""Previews at once in one web process: each may fill a processor and MEMORY."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a preview reads, and what it may use."""
+
+    redis_url: str
+    tuples: int
+    """Of each stream."""
+    seconds: float
+    memory: str
+    """As DuckDB writes sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,28 +68,19 @@ class Preview:
     seconds: float
 
 
-def preview(query: Query, catalog: Catalog, limit: int) -> Preview:
+def preview(query: Query, catalog: Catalog, limit: int, bounds: Bounds) -> Preview:
     """Run the query over the newest tuples of its streams.
 
-    Late tuples count like all others. Raises `Conflict` when it takes too long or too much memory,
-    `Unavailable` when too many previews run.
+    Late tuples count like all others. Raises `Conflict` when it takes too long or too much memory.
     """
-    if not _PLACES.acquire(blocking=False):
-        raise Unavailable("previews-busy", "other previews are running; try again in a few seconds")
-    try:
-        return _preview(query, catalog, limit)
-    finally:
-        _PLACES.release()
-
-
-def _preview(query: Query, catalog: Catalog, limit: int) -> Preview:
     began = time.monotonic()
     names = sorted({source.stream for source in query.inputs})
-    found = {name: retained(catalog[name], MOST_TUPLES) for name in names}
+    client = binary_connection_to(bounds.redis_url)
+    found = {name: retained(catalog[name], bounds.tuples, client) for name in names}
     moments = [f"{quote(i.alias)}.{quote(catalog[i.stream].event_time)}" for i in query.inputs]
     newest = moments[0] if len(moments) == 1 else f"greatest({', '.join(moments)})"
-    text = f"{to_duckdb(query, catalog)}\nORDER BY {newest} DESC LIMIT {limit + 1}"
-    rows = _run(text, found, catalog.functions)
+    text = f"{to_duckdb(query, catalog, around=null_where_it_errs)}\nORDER BY {newest} DESC LIMIT {limit + 1}"
+    rows = _run(text, found, catalog.functions, bounds)
     outputs = tuple((output.name, output.expression.type.value) for output in query.outputs)
     return Preview(
         columns=outputs,
@@ -97,20 +98,22 @@ def _preview(query: Query, catalog: Catalog, limit: int) -> Preview:
     )
 
 
-def _run(text: str, found: dict[str, Retained], functions: FunctionRegistry) -> list[tuple[Any, ...]]:
+def _run(
+    text: str, found: dict[str, Retained], functions: FunctionRegistry, bounds: Bounds
+) -> list[tuple[Any, ...]]:
     tables = {name: one.table for name, one in found.items()}
     try:
-        with sandbox(tables, functions, SECONDS, MEMORY) as connection:
+        with sandbox(tables, functions, bounds.seconds, bounds.memory) as connection:
             return connection.execute(text).fetchall()
     except TooLong as error:
         raise Conflict(
             "preview-too-long",
-            f"the preview took longer than {SECONDS:g} s: shorten windows, or filter or join on more",
+            f"the preview took longer than {bounds.seconds:g} s: shorten windows, or filter or join on more",
         ) from error
     except TooLarge as error:
         raise Conflict(
             "preview-too-large",
-            f"the preview needs more than {MEMORY}: shorten windows, or filter or join on more",
+            f"the preview needs more than {bounds.memory}: shorten windows, or filter or join on more",
         ) from error
 
 

@@ -20,7 +20,7 @@ from backend.streams.retained import arrived
 from optimizer.catalog import Catalog
 from optimizer.expression_sql import quote
 from optimizer.query import Query
-from optimizer.sql import to_duckdb
+from optimizer.sql import null_where_it_errs, to_duckdb
 from optimizer.stream import Stream
 
 SECONDS = 5.0
@@ -154,6 +154,7 @@ def _results(
         catalog,
         (f"{batch} AS {_BATCH}", f"{_greatest(moments)} AS {_NEWEST}", f"({late}) AS {_LATE}"),
         (f"{batch} >= {span.numbers[0]}",),
+        null_where_it_errs,
     )
     since = {
         batch.batch: None if part.missing_before is None else (part.missing_before - _EPOCH) // _MICROSECOND

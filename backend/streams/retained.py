@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import redis
 
 from backend.bus import binary_connection, entry_order
 from backend.streams.values import normalize
@@ -50,9 +51,11 @@ class Retained:
     newest: datetime | None
 
 
-def retained(stream: Stream, most: int) -> Retained:
-    """The newest tuples of a stream, at most about `most`: an Arrow entry is taken whole or not at all."""
-    client = binary_connection()
+def retained(stream: Stream, most: int, client: redis.Redis) -> Retained:
+    """The newest tuples of a stream, at most about `most`: an Arrow entry is taken whole or not at all.
+
+    `client` is a connection whose replies are bytes.
+    """
     key = stream_key(stream.name)
     parts: list[pa.Table] = []
     rows: list[Mapping[str, Any]] = []

@@ -12,6 +12,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from backend.accounts.queries import is_operator, may_edit
+from backend.bounded.caller import calling
 from backend.catalog.models import Query, QueryVersion
 from backend.errors import Conflict, Forbidden
 from backend.quotas import claim_topology
@@ -61,7 +62,7 @@ def deploy_query(
         wanted = query.versions.filter(number=version).first()
     if wanted is None:
         raise Conflict("no-such-version", f"{query.name} has no version {version}")
-    refuse_too_costly(wanted)
+    refuse_too_costly(calling(account), wanted)
     with transaction.atomic():
         target, is_new = _target(query, wanted, topology)
         present = TopologyQuery.objects.filter(query=query).select_related("topology").first()

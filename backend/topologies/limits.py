@@ -7,18 +7,16 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from backend.catalog.language import parse_versions
+from backend.bounded import pool
+from backend.bounded.caller import Caller
+from backend.catalog.language import texts_of
 from backend.catalog.models import Query, QueryVersion
 from backend.errors import Conflict
-from backend.streams.queries import load_catalog, selectivities
+from backend.streams.queries import load_catalog
+from backend.topologies import drafting
 from backend.topologies.models import QueryAllowance
-from backend.topologies.planning import plan_quickly, read_known, registered_statistics
-from optimizer.estimate import Estimated, estimate
-from optimizer.expression import Expression
-from optimizer.statistics import DefaultStatistics
-from optimizer.statistics.defaults import default_selectivity
-from optimizer.statistics.interval import Interval
-from optimizer.statistics.layered import LayeredStatistics
+from backend.topologies.planning import registered
+from optimizer.estimate import Estimated
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +29,6 @@ class Limits:
     """Bytes that it may need in stores, as observed."""
     result_rate: float
     """Results that it may give per second, as observed."""
-
-
-@dataclass(frozen=True, slots=True)
-class LeastStatistics:
-    """The low end of every default: what nobody declared is held in the query's favour."""
-
-    def rate(self, stream: str) -> Interval:
-        return Interval.exactly(DefaultStatistics().rate(stream).low)
-
-    def selectivity(self, predicate: Expression) -> Interval:
-        return Interval.exactly(default_selectivity(predicate).low)
 
 
 def limits_of(query: Query) -> Limits:
@@ -59,17 +46,19 @@ def limits_of(query: Query) -> Limits:
     )
 
 
-def refuse_too_costly(version: QueryVersion) -> None:
+def refuse_too_costly(caller: Caller, version: QueryVersion) -> None:
     """Raises `Conflict` when the query alone is estimated to keep or to make too many tuples.
 
     Declared rates and selectivities count as they are, everything else with the least that is
-    plausible: a guess must not keep a query out. An operator's allowance lets any query pass.
+    plausible: a guess must not keep a query out. An operator's allowance lets any query pass. Raises
+    `TooMuchWork` when to estimate it takes more than a request may use.
     """
     query = version.query
     if QueryAllowance.objects.filter(query=query).exists():
         return
     limits = limits_of(query)
-    (expected,) = estimates([version], "")
+    texts, keys = texts_of([version.pk]), [version.pk]
+    (expected,) = pool.planning().run(caller, drafting.estimates, keys, texts, registered(load_catalog()), "")
     whose = "" if query.team is None else f" for team {query.team}"
     if expected.stored > limits.state_tuples:
         raise Conflict(
@@ -89,22 +78,13 @@ def refuse_too_costly(version: QueryVersion) -> None:
 
 
 def estimates(versions: Sequence[QueryVersion], known: str) -> list[Estimated]:
-    """What each of the queries alone is expected to do, in their order.
+    """What each of the queries alone is expected to do, in their order; for tasks.
 
     `known` is what a topology has measured (`Topology.known`); it goes before what is declared, and
     that before the least that is plausible.
     """
-    catalog = load_catalog()
-    parsed = parse_versions(versions, catalog)
-    measured = read_known(known)
-    below = (registered_statistics(catalog, selectivities()), LeastStatistics())
-    statistics = LayeredStatistics(below if measured is None else (measured.measured, *below))
-    return [
-        estimate(
-            plan_quickly([parsed[one.pk]], catalog, statistics, {one.query.name: one.sql}).graph, statistics
-        )
-        for one in versions
-    ]
+    keys = [version.pk for version in versions]
+    return drafting.estimates(keys, texts_of(keys), registered(load_catalog()), known)
 
 
 def fastest_step(expected: Estimated) -> float:

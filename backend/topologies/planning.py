@@ -2,55 +2,37 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
-from pydantic import TypeAdapter
 
-from backend.catalog.language import parse_versions
+from backend.bounded import pool
+from backend.bounded.caller import Caller
+from backend.catalog.language import parse_versions, texts_of
 from backend.forecasts.actions import keep_forecasts
 from backend.streams.queries import load_catalog, selectivities
+from backend.topologies import drafting
+from backend.topologies.drafting import Others, Registered, read_known, registered_statistics
 from backend.topologies.models import Plan as PlanRecord
 from backend.topologies.models import Topology, TopologyQuery
 from optimizer.adaptation import Known, tasks_by_stream, with_tasks
 from optimizer.catalog import Catalog
 from optimizer.errors import Infeasible, InputError
 from optimizer.explain import explain as explain_plan
-from optimizer.explain import marginal_cost, to_text
+from optimizer.explain import to_text
 from optimizer.graph import PhysicalGraph
 from optimizer.plan import Plan, plan
 from optimizer.problem import Options
 from optimizer.query import Query
 from optimizer.running import Running
-from optimizer.sql import parse_predicate
-from optimizer.statistics import LayeredStatistics, StatisticsProvider, statistics_of_workload
-from optimizer.workload import SelectivityEstimate
+from optimizer.statistics import LayeredStatistics
 
 log = logging.getLogger(__name__)
-
-KNOWN: TypeAdapter[Known] = TypeAdapter(Known)
-DRAFT_METHOD = "greedy"
-"""Answers at once: an explanation is read while somebody types."""
-DRAFT_SECONDS = 1.0
-
-
-def registered_statistics(catalog: Catalog, estimates: tuple[tuple[str, float], ...]) -> StatisticsProvider:
-    """Declared rates and selectivities; an estimate over a stream that is gone is left out."""
-    known = []
-    for predicate, value in estimates:
-        try:
-            known.append(SelectivityEstimate(parse_predicate(predicate, catalog), value))
-        except InputError:
-            continue
-    return statistics_of_workload(catalog, known)
 
 
 def plan_newest(topology_id: int) -> bool:
@@ -99,11 +81,6 @@ def parse_deployed(deployed: Sequence[TopologyQuery], catalog: Catalog) -> list[
     return [parsed[version.pk] for version in versions]
 
 
-def read_known(document: str) -> Known | None:
-    """Statistics as `Topology.known` and `Plan.known` keep them; None if there are none."""
-    return KNOWN.validate_json(document) if document else None
-
-
 def _in_use(topology: Topology, deployed: Sequence[TopologyQuery]) -> Running | None:
     """The topology's plan as a start for the next one; None where the search shall begin afresh.
 
@@ -144,12 +121,12 @@ def plan_deployed(
     a gain (docs/optimizer.md, planning again).
     """
     catalog = load_catalog()
-    registered = registered_statistics(catalog, selectivities())
+    declared = registered_statistics(catalog, selectivities())
     texts = {one.version.query.name: one.version.sql for one in deployed}
     return plan(
         parse_deployed(deployed, catalog),
         with_tasks(catalog, _tasks_in_use(topology) if tasks is None else tasks),
-        registered if known is None else LayeredStatistics((known.measured, registered)),
+        declared if known is None else LayeredStatistics((known.measured, declared)),
         topology.method,
         Options(time_limit_s=settings.MILLRACE_PLAN_SECONDS),
         # Stores keep every column and tuple, so that a query over stored streams answers at once.
@@ -241,85 +218,30 @@ def _store(topology: Topology, revision: int, deployed: list[TopologyQuery], mad
             keep_forecasts(topology, record, fresh, made, timezone.now())
 
 
-def explain(query: Query, sql: str, catalog: Catalog, topology: str | None) -> dict[str, Any]:
+def explain(caller: Caller, query: Query, sql: str, catalog: Catalog, topology: str | None) -> dict[str, Any]:
     """How a query would be answered alone, and what it would add to a topology's plan.
 
     The document is the API's (docs/frontend-contract.md). Raises `Infeasible`.
     """
-    made = plan_quickly([query], catalog, registered_statistics(catalog, selectivities()), {query.name: sql})
-    explanation = explain_plan(made)
-    return {
-        "text": to_text(explanation),
-        "cost": asdict(explanation.cost),
-        "individual_cost": explanation.individual_cost,
-        "method": explanation.method,
-        "status": explanation.status,
-        "bound": explanation.bound,
-        "gap": explanation.gap,
-        "graph": json.loads(made.graph.to_json()),
-        "marginal": _marginal(query, catalog, topology),
-    }
+    compared = compared_with(query, topology)
+    others = None if compared is None else compared[1]
+    return pool.planning().run(caller, drafting.explain, query, sql, registered(catalog), others)
 
 
-def plan_quickly(
-    queries: Sequence[Query], catalog: Catalog, statistics: StatisticsProvider, texts: Mapping[str, str]
-) -> Plan:
-    """A plan made in the time that a person waits; `texts` holds the queries' SQL by name."""
-    return plan(
-        queries,
-        catalog,
-        statistics,
-        DRAFT_METHOD,
-        Options(time_limit_s=DRAFT_SECONDS),
-        "everything",
-        tasks=int(settings.MILLRACE_PARALLELISM),
-        texts=texts,
-    )
+def registered(catalog: Catalog) -> Registered:
+    """What plans are made from, besides queries."""
+    return Registered(catalog, selectivities(), int(settings.MILLRACE_PARALLELISM))
 
 
-@lru_cache(maxsize=32)
-def _base(queries: tuple[Query, ...], catalog: Catalog, known: tuple[tuple[str, float], ...]) -> Plan:
-    """The plan that one more query is compared with; the same while somebody types."""
-    return plan_quickly(queries, catalog, registered_statistics(catalog, known), {})
-
-
-def _marginal(query: Query, catalog: Catalog, name: str | None) -> dict[str, Any] | None:
-    """What the query adds to the topology named, or else to the one that shares most streams with it."""
-    compared = compared_with(query, catalog, name)
-    if compared is None:
-        return None
-    target, base = compared
-    added = marginal_cost(base, query)
-    streams = {source.stream for source in query.inputs}
-    return {
-        "topology": target.name,
-        "text": str(added),
-        "reuse": added.reuse,
-        "cost": {
-            "probe": added.probe,
-            "storage": added.storage,
-            "latency": 0.0,
-            "total": added.probe + added.storage,
-        },
-        "stores_new": len(added.new_stores),
-        "stores_shared": len(streams - set(added.new_stores)),
-        "probes_new": added.steps - added.reused_steps,
-        "probes_shared": added.reused_steps,
-        "probe_percent": None if added.probe_share is None else 100 * added.probe_share,
-    }
-
-
-def compared_with(query: Query, catalog: Catalog, name: str | None) -> tuple[Topology, Plan] | None:
-    """The topology named, or else the one that shares most streams with the query, and a plan of its
-    other queries; None if there is no topology or nothing else in it."""
+def compared_with(query: Query, name: str | None) -> tuple[Topology, Others] | None:
+    """The topology named, or else the one that shares most streams with the query, and its other queries;
+    None if there is no topology or nothing else in it."""
     target = _comparable(query, name)
     if target is None:
         return None
-    others = [one for one in target.answered.select_related("version__query") if one.query.name != query.name]
-    if not others:
-        return None
-    parsed = parse_versions([one.version for one in others], catalog)
-    return target, _base(tuple(parsed[one.version.pk] for one in others), catalog, selectivities())
+    answered = target.answered.exclude(query__name=query.name)
+    keys = tuple(answered.values_list("version_id", flat=True))
+    return (target, Others(target.name, keys, texts_of(keys))) if keys else None
 
 
 def _comparable(query: Query, name: str | None) -> Topology | None:

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from backend.bus import connection
 from backend.streams.queries import load_catalog, selectivities
-from backend.topologies import planning
+from backend.topologies import drafting, planning
 from backend.topologies.models import Desired, Topology
 from jobs.protocol import EpochCompleted, StreamsSampled, samples_key, statistics_key
 from optimizer.adaptation import learn, loads, most_moved, resize, tasks_by_stream, weigh
@@ -112,15 +112,15 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
     running = PhysicalGraph.from_json(topology.plan.graph, f"plan {topology.plan.plan_id}")
     catalog = load_catalog()
     deployed = planning.deployed_queries(topology)
-    registered = planning.registered_statistics(catalog, selectivities())
+    registered = drafting.registered_statistics(catalog, selectivities())
     queries = planning.parse_deployed(deployed, catalog)
     observed = observe(
         running,
         Measured(epoch.event_seconds, epoch.accepted, epoch.edges, epoch.held, {}, epoch.rules),
     )
     sample = epoch_samples(topology.name, epoch)
-    known = learn(queries, registered, observed, sample, planning.read_known(topology.known))
-    document = planning.KNOWN.dump_json(known).decode()
+    known = learn(queries, registered, observed, sample, drafting.read_known(topology.known))
+    document = drafting.KNOWN.dump_json(known).decode()
     Topology.objects.filter(pk=topology.pk).update(known=document)
     tasks = tasks_by_stream(running)
     fixed = [stream.name for stream in catalog.streams if stream.parallelism is not None]
@@ -136,7 +136,7 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
         weighed = weigh(running, made.graph, known, options, epoch.event_seconds, HORIZON_S)
         if not weighed.worthwhile:
             return False
-        before = planning.read_known(topology.plan.known) or learn(queries, registered)
+        before = drafting.read_known(topology.plan.known) or learn(queries, registered)
         moved = most_moved(before, known)
         cause = str(moved) if moved is not None else "statistics became more exact"
     with transaction.atomic():

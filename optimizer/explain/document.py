@@ -25,6 +25,7 @@ from optimizer.graph import (
     StoreRule,
 )
 from optimizer.plan import Plan
+from optimizer.states import narrowed
 from optimizer.types import ColumnType
 
 
@@ -140,6 +141,9 @@ class Explanation:
     state: StateForecast
     functions: tuple[GraphFunction, ...]
     """The user functions that the queries call, with what a row costs."""
+    narrowed: tuple[str, ...]
+    """Queries with more sub-joins than are searched: only those on sequences that keep results small were
+    looked at, so a cheaper plan may exist."""
 
 
 def explain(plan: Plan, *, second_best: bool = False) -> Explanation:
@@ -190,6 +194,7 @@ class _Writer:
             apart=() if plan.method == "individual" else apart(plan),
             state=forecast(plan),
             functions=plan.graph.functions,
+            narrowed=narrowed(plan.translation.problem, plan.options.mirs and plan.method != "flat"),
         )
 
     def _rate(self, identity: str) -> float:

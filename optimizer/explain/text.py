@@ -98,6 +98,11 @@ def _decisions(explanation: Explanation) -> Iterator[str]:
         yield "limits"
     for limit in explanation.limits:
         yield f"  without {limit.option} at least {_number(limit.saving)} cheaper"
+    if explanation.narrowed:
+        yield ""
+        yield "not searched whole"
+    for name in explanation.narrowed:
+        yield f"  {name} has too many sub-joins; those that keep partial results small were looked at"
     if explanation.apart:
         yield ""
         yield "kept apart"

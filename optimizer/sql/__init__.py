@@ -11,7 +11,7 @@ from optimizer.errors import InputError
 from optimizer.expression import Expression
 from optimizer.expression_sql import quote, to_sql
 from optimizer.query import Query
-from optimizer.sql.duckdb import to_duckdb
+from optimizer.sql.duckdb import null_where_it_errs, to_duckdb
 from optimizer.sql.format import format_query
 from optimizer.sql.inference import inferred_catalog
 from optimizer.sql.places import SourceText
@@ -90,6 +90,7 @@ __all__ = [
     "check_condition",
     "format_query",
     "identifier",
+    "null_where_it_errs",
     "parse_predicate",
     "parse_query",
     "streams_read",

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from optimizer.catalog import Catalog
+from optimizer.expression import Call
 from optimizer.expression_sql import quote, to_duckdb_sql
 from optimizer.query import Query
 
+_NEVER_RAISE = frozenset({"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "is_null", "in", "case"})
+"""Around these nothing is needed, and DuckDB sees what it can join by."""
 
-def to_duckdb(query: Query, catalog: Catalog, beside: Sequence[str] = (), also: Sequence[str] = ()) -> str:
+
+def null_where_it_errs(call: Call, text: str) -> str:
+    """A call as the runtime has it: NULL for what makes DuckDB end the query, `TRY` for `to_duckdb`.
+
+    >>> from optimizer.expression import Column
+    >>> from optimizer.types import ColumnType
+    >>> cast = Call("cast", (Column("a", "x", ColumnType.STRING),), ColumnType.BIGINT)
+    >>> null_where_it_errs(cast, "CAST(a.x AS BIGINT)")
+    'TRY(CAST(a.x AS BIGINT))'
+    """
+    return text if call.function in _NEVER_RAISE else f"TRY({text})"
+
+
+def to_duckdb(
+    query: Query,
+    catalog: Catalog,
+    beside: Sequence[str] = (),
+    also: Sequence[str] = (),
+    around: Callable[[Call, str], str] | None = None,
+) -> str:
     """SQL that gives the query's results over relations that are named like the streams.
 
     A window is the pairwise condition that no tuple of the combination is more than it
@@ -23,11 +45,12 @@ def to_duckdb(query: Query, catalog: Catalog, beside: Sequence[str] = (), also: 
         catalog: has the query's streams.
         beside: DuckDB's SQL of further columns, behind the outputs, such as `a.arrival AS "arrival"`.
         also: DuckDB's SQL of further conditions.
+        around: written around each call, such as `null_where_it_errs`.
     Raises:
         KeyError: the catalog lacks one of the query's streams.
     """
     moments = {i.alias: f"{quote(i.alias)}.{quote(catalog[i.stream].event_time)}" for i in query.inputs}
-    conditions = [to_duckdb_sql(predicate) for predicate in query.predicates]
+    conditions = [to_duckdb_sql(predicate, around) for predicate in query.predicates]
     for old in query.inputs:
         if old.window is None:
             continue
@@ -38,7 +61,7 @@ def to_duckdb(query: Query, catalog: Catalog, beside: Sequence[str] = (), also: 
             if new.alias != old.alias
         ]
     conditions += also
-    columns = [f"{to_duckdb_sql(o.expression)} AS {quote(o.name)}" for o in query.outputs]
+    columns = [f"{to_duckdb_sql(o.expression, around)} AS {quote(o.name)}" for o in query.outputs]
     outputs = ", ".join([*columns, *beside])
     sources = ", ".join(f"{quote(i.stream)} AS {quote(i.alias)}" for i in query.inputs)
     where = "".join(f"\n  {'AND' if n else 'WHERE'} ({c})" for n, c in enumerate(conditions))

@@ -35,6 +35,8 @@ _CLAUSES: Mapping[str, tuple[str, TokenType, str]] = {
     "windows": ("WINDOW", TokenType.WINDOW, "a window behind each stream, such as [RANGE 10 MINUTES]"),
 }
 
+MOST_INPUTS = 32
+"""Streams of one query with those of its views: so many are planned in seconds, twice as many in a minute."""
 _JOIN_ARGUMENTS = frozenset({"this", "on", "using", "kind", "side", "method"})
 
 
@@ -171,8 +173,13 @@ class Reader:
         self._add_condition(condition)
 
     def _add_source(self, table: exp.Expr) -> Source | None:
+        if len(self._inputs) > MOST_INPUTS:
+            return None  # told already
         try:
             source = self._source(table)
+            if len(self._inputs) > MOST_INPUTS:
+                found, expected = f"{len(self._inputs)} streams", f"at most {MOST_INPUTS} in a query"
+                raise self._text.error(span_of(table), "too-many-inputs", found, f"{expected} and its views")
         except InputError as error:
             self.errors.append(error)
             self._scope.broken = True

@@ -264,14 +264,17 @@ class _Writer:
 
     def _cheapest_first(self, predicates: list[Expression]) -> list[Expression]:
         """Predicates of built-in functions as they are, then the expensive ones by cost and selectivity."""
-        joins = {self.translation.predicates[p.id]: p for p in self.translation.problem.predicates}
+        costly = [predicate for predicate in predicates if calls_user_function(predicate)]
+        if not costly:
+            return predicates
+        expressions = self.translation.predicates
+        joins = {expressions[p.id]: p for p in self.translation.problem.predicates}
 
         def place(predicate: Expression) -> float:
             cost = pair_cost(predicate, costs_us(self.translation.functions, predicate))
             known = joins.get(predicate)
             return rank(cost, default_selectivity(predicate).expected if known is None else known.selectivity)
 
-        costly = [predicate for predicate in predicates if calls_user_function(predicate)]
         return [p for p in predicates if p not in costly] + sorted(costly, key=place)
 
     def _functions(self) -> tuple[GraphFunction, ...]:

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.bounded.caller import caller_of
 from backend.catalog.api.serializers import DraftSerializer, ProblemsSerializer
 from backend.catalog.conversion import converted
 from backend.errors import InputErrors
@@ -63,7 +64,9 @@ class SqlConvert(APIView):
         form = DraftSerializer(data=request.data)
         form.is_valid(raise_exception=True)
         try:
-            made = converted(form.validated_data["sql"], form.validated_data["name"] or "query")
+            made = converted(
+                caller_of(request), form.validated_data["sql"], form.validated_data["name"] or "query"
+            )
         except InputError as error:
             raise InputErrors([error]) from None
         shown = {

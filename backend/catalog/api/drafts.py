@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.bounded.caller import Caller, caller_of
 from backend.catalog import language
 from backend.catalog.api.serializers import (
     DraftSerializer,
@@ -20,17 +21,18 @@ from backend.catalog.api.serializers import (
     PreviewSerializer,
     ProblemsSerializer,
 )
-from backend.catalog.preview import preview
+from backend.catalog.previews import previewed
 from backend.errors import InputErrors
-from backend.topologies.advice import ForecastStore, outlook
+from backend.topologies.advice import outlook
+from backend.topologies.drafting import ForecastStore
 from optimizer.explain.advice import Advice
 
 BAD = OpenApiResponse(ProblemsSerializer, "The text has no meaning.")
 
 
-def _draft(form: DraftSerializer) -> language.Draft:
+def _draft(caller: Caller, form: DraftSerializer) -> language.Draft:
     """The text that was sent, which has a meaning. Raises `InputErrors` if it has none."""
-    draft = language.read_draft(form.validated_data["sql"], form.validated_data["name"] or "query")
+    draft = language.read_draft(caller, form.validated_data["sql"], form.validated_data["name"] or "query")
     if draft.query is None:
         raise InputErrors(draft.errors)
     return draft
@@ -43,9 +45,10 @@ class SqlPreview(APIView):
     def post(self, request: Request) -> Response:
         form = PreviewRequestSerializer(data=request.data)
         form.is_valid(raise_exception=True)
-        draft = _draft(form)
+        caller = caller_of(request)
+        draft = _draft(caller, form)
         assert draft.query is not None  # `_draft` raised otherwise
-        document = asdict(preview(draft.query, draft.catalog, form.validated_data["limit"]))
+        document = asdict(previewed(caller, draft.query, draft.catalog, form.validated_data["limit"]))
         document["columns"] = [{"name": name, "type": kind} for name, kind in document["columns"]]
         return Response(PreviewSerializer(document).data)
 
@@ -57,10 +60,11 @@ class SqlOutlook(APIView):
     def post(self, request: Request) -> Response:
         form = ExplainRequestSerializer(data=request.data)
         form.is_valid(raise_exception=True)
-        draft = _draft(form)
+        caller = caller_of(request)
+        draft = _draft(caller, form)
         assert draft.query is not None  # `_draft` raised otherwise
         values = form.validated_data
-        found = outlook(draft.query, values["sql"], draft.catalog, values["topology"])
+        found = outlook(caller, draft.query, values["sql"], draft.catalog, values["topology"])
         document = {
             "topology": found.topology,
             "stores": [_store(one) for one in found.stores],

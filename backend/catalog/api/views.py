@@ -11,6 +11,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from backend.accounts.queries import role_of, teams_of
+from backend.bounded import pool
+from backend.bounded.caller import caller_of
 from backend.catalog import actions, downloads, language, queries
 from backend.catalog.api.serializers import (
     DownloadSerializer,
@@ -28,6 +30,7 @@ from backend.catalog.api.serializers import (
     ValidationSerializer,
     VersionWriteSerializer,
 )
+from backend.catalog.reading import formatted
 from backend.errors import InputErrors, problem
 from backend.streams.api.serializers import SampleLimitSerializer
 from backend.topologies import actions as topology_actions
@@ -37,7 +40,6 @@ from backend.topologies.api.serializers import (
     DeployRequestSerializer,
     ExplanationSerializer,
 )
-from optimizer.sql import format_query
 
 BAD = OpenApiResponse(ProblemsSerializer, "The text has no meaning.")
 
@@ -204,7 +206,9 @@ class SqlValidate(APIView):
     def post(self, request: Request) -> Response:
         form = DraftSerializer(data=request.data)
         form.is_valid(raise_exception=True)
-        draft = language.read_draft(form.validated_data["sql"], form.validated_data["name"] or "query")
+        draft = language.read_draft(
+            caller_of(request), form.validated_data["sql"], form.validated_data["name"] or "query"
+        )
         inputs = draft.query.inputs if draft.query else ()
         outputs = draft.query.outputs if draft.query else ()
         document = {
@@ -228,9 +232,8 @@ class SqlFormat(APIView):
     def post(self, request: Request) -> Response:
         form = SqlSerializer(data=request.data)
         form.is_valid(raise_exception=True)
-        text = form.validated_data["sql"]
-        language.refuse_too_long(text, "query")
-        return Response(SqlSerializer({"sql": format_query(text)}).data)
+        text = pool.reading().run(caller_of(request), formatted, form.validated_data["sql"])
+        return Response(SqlSerializer({"sql": text}).data)
 
 
 class SqlExplain(APIView):
@@ -241,8 +244,10 @@ class SqlExplain(APIView):
         form = ExplainRequestSerializer(data=request.data)
         form.is_valid(raise_exception=True)
         values = form.validated_data
-        draft = language.read_draft(values["sql"], values["name"] or "query")
+        draft = language.read_draft(caller_of(request), values["sql"], values["name"] or "query")
         if draft.query is None:
             raise InputErrors(draft.errors)
-        explanation = planning.explain(draft.query, values["sql"], draft.catalog, values["topology"])
+        explanation = planning.explain(
+            caller_of(request), draft.query, values["sql"], draft.catalog, values["topology"]
+        )
         return Response(ExplanationSerializer(explanation).data)

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.bounded.caller import caller_of
 from backend.catalog.queries import queries as catalog_queries
 from backend.streams.queries import streams
 from backend.topologies import alternatives, impact, queries
@@ -96,5 +97,5 @@ class TopologyAlternatives(APIView):
         plan = queries.find_plan(topology, form.validated_data["plan_id"])
         if plan is None:
             raise Http404("no such plan")
-        found = [asdict(one) for one in alternatives.alternatives_of(plan)]
+        found = [asdict(one) for one in alternatives.alternatives_of(caller_of(request), plan)]
         return Response(AlternativeSerializer(found, many=True).data)

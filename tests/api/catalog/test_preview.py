@@ -120,10 +120,6 @@ def test_a_preview_is_bounded(
         {"sql": "SELECT a.wind FROM weather AS a, weather AS b WHERE a.wind = b.wind"},
     )
     assert (large.status_code, large.json()["code"]) == (409, "preview-too-large")
-    monkeypatch.undo()
-    with preview._PLACES, preview._PLACES:
-        busy = post(as_owner, "/api/sql/preview/", {"sql": "SELECT w.wind FROM weather AS w"})
-    assert (busy.status_code, busy.json()["code"]) == (503, "previews-busy")
 
 
 def test_a_preview_calls_the_functions_that_the_settings_allow(
@@ -142,3 +138,32 @@ def test_a_preview_calls_the_functions_that_the_settings_allow(
         "sql": "similarity",
         "signature": "similarity(string, string) → double, 0.5 µs per pair",
     } in props["functions"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("CAST(d.flight AS BIGINT)", [17, None]),
+        ("COALESCE(CAST(d.flight AS BIGINT), 0) + 1", [18, 1]),
+        ("CAST(d.flight AS TIMESTAMP)", [None, None]),
+        ("CAST(d.flight AS DOUBLE)", [17.0, None]),
+        ("CAST(d.flight AS BIGINT) * 9223372036854775807", [None, None]),
+        ("CASE WHEN CAST(d.flight AS INT) > 1 THEN 'many' ELSE 'none' END", ["many", "none"]),
+    ],
+)
+def test_what_errs_in_duckdb_is_null_as_in_a_running_topology(
+    as_owner: Client, post: Post, streams: dict[str, Stream], expression: str, expected: list[Any]
+) -> None:
+    rows = [
+        {"at": f"2013-01-01T1{n}:00:00Z", "origin": "JFK", "flight": f} for n, f in enumerate(("A", "17"))
+    ]
+    assert post(as_owner, "/api/streams/departures/events/", rows).status_code == 202
+    text = f"SELECT {expression} AS found FROM departures AS d"
+    answer = post(as_owner, "/api/sql/preview/", {"sql": text})
+    assert answer.status_code == 200, answer.content
+    assert [row["found"] for row in answer.json()["rows"]] == expected
+    joined = (
+        "SELECT d.flight FROM departures AS d, departures AS e "
+        "WHERE CAST(d.flight AS INT) = CAST(e.flight AS INT)"
+    )
+    assert post(as_owner, "/api/sql/preview/", {"sql": joined}).json()["rows"] == [{"flight": "17"}]

@@ -1,0 +1,34 @@
+"""For whom something is worked out, and whether somebody still waits for it."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from backend.bounded.disconnects import GONE
+
+if TYPE_CHECKING:
+    # Only names of types: this is imported before there are settings.
+    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+    from rest_framework.request import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """An account that asks; `gone` is set once its connection is closed."""
+
+    account: int | None
+    gone: threading.Event = field(default_factory=threading.Event, compare=False)
+
+
+def caller_of(request: Request) -> Caller:
+    """Who sent a request. Only uvicorn tells of closed connections; under a test client nobody leaves."""
+    scope: dict[str, Any] = getattr(request, "scope", {})
+    gone = scope.get(GONE)
+    return Caller(request.user.pk) if gone is None else Caller(request.user.pk, gone)
+
+
+def calling(account: AbstractBaseUser | AnonymousUser) -> Caller:
+    """The caller of what is done to the end, such as saving a query."""
+    return Caller(account.pk)

@@ -1,0 +1,173 @@
+"""Workers for what people ask for: found a place in turn, bounded, given up with the request.
+
+Why no library: pebble and loky give tasks to killable processes from a first-come queue of their own,
+with a thread in between. A fair queue that knows who left and a bound on processor time for each task
+had to be written around either, and what was left of them is one pipe for each process (`worker`).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from functools import cache
+from typing import ParamSpec, TypeVar
+
+from django.conf import settings
+
+from backend.bounded.caller import Caller
+from backend.bounded.turns import Gone, Turns
+from backend.bounded.worker import Failed, Limits, Lost, OutOfMemory, OutOfTime, Worker
+from backend.errors import TooMuchWork, Unavailable
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+USES = 500
+"""A worker is replaced after so much work, whatever its libraries have kept."""
+_LOOK_S = 0.1
+GRACE_S = 0.4
+"""What is nearly done when its client goes is let be: a warm worker is worth more."""
+
+
+class Pool:
+    """Workers of one web process, started when first needed.
+
+    Args:
+        turns: gives at most as many places as there shall be workers.
+    """
+
+    def __init__(self, turns: Turns, limits: Limits) -> None:
+        self.turns = turns
+        self.limits = limits
+        self._idle: list[Worker] = []
+        self._lock = threading.Lock()
+        self._pid = os.getpid()
+
+    def run(self, caller: Caller, function: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
+        """What the function makes of the arguments, worked out in a worker.
+
+        All of it travels between processes, so it is data, and the function is one of a module.
+
+        Raises:
+            TooMuchWork: it needs more time or memory than one request may use.
+            TooManyAtOnce, Busy, Gone: see `Turns.place`; `Gone` also while it is worked at.
+            Unavailable: its worker was killed, and its next one too.
+        """
+        with self.turns.place(caller):
+            try:
+                return self._work(caller, function, arguments)
+            except Lost:
+                # Somebody killed the worker. What it was at changes nothing, so it is done again, once.
+                try:
+                    return self._work(caller, function, arguments)
+                except Lost as error:
+                    raise Unavailable(
+                        "worker-lost", "the process that worked at this was killed; try again"
+                    ) from error
+
+    def _work(self, caller: Caller, function: Callable[..., T], arguments: tuple[object, ...]) -> T:
+        worker = self._taken()
+        kept = False
+        try:
+            worker.begin(function, arguments, self.limits.seconds)
+            self._await(worker, caller)
+            answer: T = worker.answer()
+            kept = True
+            return answer
+        except OutOfTime as error:
+            raise TooMuchWork(
+                "too-much-work",
+                f"this needs more work than one request may use ({self.limits.seconds:g} s): "
+                "join fewer streams at once, split the text into views, or write it shorter",
+            ) from error
+        except OutOfMemory as error:
+            raise TooMuchWork(
+                "too-much-memory",
+                f"this needs more memory than one request may use ({self.limits.memory / 1e6:g} MB): "
+                "join fewer streams at once, split the text into views, or write it shorter",
+            ) from error
+        except (Lost, Gone):
+            raise
+        except Failed as error:
+            kept = True
+            raise RuntimeError(f"a bounded process failed:\n{error}") from None
+        except Exception:
+            # Raised by what was asked for, as anybody would; the worker is as good as before.
+            kept = True
+            raise
+        finally:
+            self._give_back(worker, kept)
+
+    def _await(self, worker: Worker, caller: Caller) -> None:
+        began = time.monotonic()
+        left: float | None = None
+        while not worker.has_answered(_LOOK_S):
+            now = time.monotonic()
+            if now - began > self.limits.wall_seconds:
+                raise OutOfTime
+            if caller.gone.is_set():
+                left = now if left is None else left
+                if now - left >= GRACE_S:
+                    raise Gone
+
+    def _taken(self) -> Worker:
+        with self._lock:
+            if self._pid != os.getpid():
+                # A fork of this process has no workers yet; these are its parent's.
+                self._idle, self._pid = [], os.getpid()
+            while self._idle:
+                worker = self._idle.pop()
+                if worker.is_alive:
+                    return worker
+                worker.end()
+        return Worker(self.limits.memory)
+
+    def _give_back(self, worker: Worker, kept: bool) -> None:
+        if not kept or worker.done >= USES or not worker.is_alive:
+            worker.end()
+            return
+        with self._lock:
+            self._idle.append(worker)
+
+    def close(self) -> None:
+        """Ends the workers that have nothing to do."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.end()
+
+    @property
+    def pids(self) -> list[int]:
+        """Of workers that wait for work."""
+        with self._lock:
+            return [worker.pid for worker in self._idle]
+
+
+@cache
+def planning() -> Pool:
+    """For plans, previews and conversions: seconds each."""
+    return _pool(int(settings.MILLRACE_WORK_PROCESSES), settings.MILLRACE_WORK_SECONDS)
+
+
+@cache
+def reading() -> Pool:
+    """For texts that somebody types: checked and formatted at once, whatever else is being planned."""
+    return _pool(2, min(READ_SECONDS, settings.MILLRACE_WORK_SECONDS))
+
+
+READ_SECONDS = 3.0
+"""Of processor time; the longest text takes one."""
+
+
+def _pool(processes: int, seconds: float) -> Pool:
+    per_account = int(settings.MILLRACE_WORK_PER_ACCOUNT)
+    turns = Turns(processes, per_account, WAITING, PATIENCE_S)
+    return Pool(turns, Limits(seconds, WALL * seconds, int(settings.MILLRACE_WORK_BYTES)))
+
+
+WAITING = 64
+PATIENCE_S = 30.0
+WALL = 3.0
+"""Wall time for each second of processor time: others use the processors too."""

@@ -1,0 +1,135 @@
+"""What a text means, from texts alone: what a worker process is given instead of the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from optimizer.catalog import Catalog
+from optimizer.conversion import ConvertedQuery, convert, document
+from optimizer.errors import InputError, Place
+from optimizer.query import Query
+from optimizer.sql import check, format_query, parse_query
+
+MAX_CHARACTERS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class VersionText:
+    """A written version of a query."""
+
+    name: str
+    sql: str
+    reads: tuple[int, ...]
+    """The keys of the versions that it reads as views, in the order of their names. Each was written
+    before this one, so its key is smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Written versions by key, with all that they read; and which is a query's current one, by name.
+
+    `current` has the names of all queries that a draft might mean, `versions` the texts of those that
+    it does.
+    """
+
+    current: Mapping[str, int]
+    versions: Mapping[int, VersionText]
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """A text as it stands in the editor: its meaning, or everything that is wrong with it."""
+
+    query: Query | None
+    errors: tuple[InputError, ...]
+    reads: tuple[int, ...]
+    """The keys of the versions that it reads as views."""
+
+
+@lru_cache(maxsize=1024)
+def _parse(text: str, name: str, catalog: Catalog, views: tuple[Query, ...]) -> Query:
+    return parse_query(text, name, catalog, {view.name: view for view in views})
+
+
+def parse_texts(versions: Mapping[int, VersionText], catalog: Catalog) -> dict[int, Query]:
+    """The meaning of written versions, by key; every view flattened.
+
+    Raises `InputError` when a text no longer has one (a stream was registered under a view's name).
+    """
+    parsed: dict[int, Query] = {}
+    for key in sorted(versions):
+        version = versions[key]
+        views = tuple(parsed[view] for view in version.reads)
+        parsed[key] = _parse(version.sql, version.name, catalog, views)
+    return parsed
+
+
+class _CurrentVersions(Mapping[str, Query]):
+    """The current versions of queries, parsed when asked for; remembers which were."""
+
+    def __init__(self, texts: Texts, catalog: Catalog) -> None:
+        self._texts = texts
+        self._catalog = catalog
+        self.used: dict[str, int] = {}
+
+    def __getitem__(self, name: str) -> Query:
+        key = self._texts.current[name]
+        self.used[name] = key
+        return parse_texts(_read_by(self._texts.versions, key), self._catalog)[key]
+
+    def __contains__(self, name: object) -> bool:
+        # Mapping's own would parse the view.
+        return name in self._texts.current
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts.current)
+
+    def __len__(self) -> int:
+        return len(self._texts.current)
+
+
+def _read_by(versions: Mapping[int, VersionText], key: int) -> dict[int, VersionText]:
+    """A version with everything that it reads."""
+    found: dict[int, VersionText] = {}
+    pending = [key]
+    while pending:
+        one = pending.pop()
+        if one not in found:
+            found[one] = versions[one]
+            pending += versions[one].reads
+    return found
+
+
+def refuse_too_long(text: str, name: str) -> None:
+    """Raises `InputError` for a text that no person wrote."""
+    if len(text) > MAX_CHARACTERS:
+        found = f"{len(text)} characters"
+        raise InputError("too-long", Place(name, 1, 1), found, f"at most {MAX_CHARACTERS}")
+
+
+def read_text(text: str, name: str, catalog: Catalog, texts: Texts) -> Meaning:
+    """Check a text as query `name`. Raises nothing for any text."""
+    views = _CurrentVersions(texts, catalog)
+    try:
+        refuse_too_long(text, name)
+    except InputError as error:
+        return Meaning(None, (error,), ())
+    try:
+        query = parse_query(text, name, catalog, views)
+    except InputError as first:
+        found = check(text, catalog, views)
+        return Meaning(None, tuple(found) or (first,), ())
+    return Meaning(query, (), tuple(views.used[view] for view in sorted(views.used)))
+
+
+def formatted(text: str) -> str:
+    """The text as the editor lays it out. Raises `InputError`."""
+    refuse_too_long(text, "query")
+    return format_query(text)
+
+
+def convert_text(text: str, name: str, catalog: Catalog, views: Mapping[str, str]) -> ConvertedQuery:
+    """The plans of a text with binary and with multi-way joins. Raises `InputError`."""
+    return document(name, convert(text, catalog, views, name))
