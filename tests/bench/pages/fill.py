@@ -1,7 +1,7 @@
 """`python -m tests.bench.pages.fill NAME RUN < GRAPHS`: an operator and a running topology into the database.
 
-The graphs are its plans, one JSON document per line; the first one, NAME.1, runs. Prints the operator's session.
-A process of its own, because a test's process has another database.
+The graphs are its plans, one JSON document per line; the first one, NAME.1, runs. Prints the session of the
+operator. A process of its own, because a test's process has another database.
 """
 
 from __future__ import annotations
