@@ -27,10 +27,10 @@ LOST = """() => window.noted.filter((one) => !one.isConnected).map((one) => one.
 class Updates(threading.Thread):
     """Tells the page's topology of batches; `plan` may be changed meanwhile."""
 
-    def __init__(self, site: Site, first: int) -> None:
+    def __init__(self, site: Site) -> None:
         super().__init__(name="updates", daemon=True)
         self._site, self._ending = site, threading.Event()
-        self.batch, self.plan = first, 1
+        self.batch, self.plan = 0, 1
 
     def run(self) -> None:
         while not self._ending.wait(1 / UPDATES_PER_S):
@@ -48,8 +48,8 @@ class Updates(threading.Thread):
 
 
 @contextmanager
-def under_fire(page: Page, site: Site, first: int) -> Iterator[Updates]:
-    updates = Updates(site, first)
+def under_fire(page: Page, site: Site) -> Iterator[Updates]:
+    updates = Updates(site)
     session: CDPSession = page.context.new_cdp_session(page)
     session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
     updates.start()
@@ -61,12 +61,23 @@ def under_fire(page: Page, site: Site, first: int) -> Iterator[Updates]:
         session.detach()
 
 
+HITS = """(one, [x, y]) => one.contains(document.elementFromPoint(x, y))"""
+
+
 def tap(page: Page, target: Locator) -> None:
-    """What a person does: the pointer goes there, the button goes down, and up a moment later."""
-    target.scroll_into_view_if_needed()
-    box = target.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    """What a person does: the pointer goes there, the button goes down, and up a moment later.
+
+    A person sees where it is: they aim again if it moved away before the button went down. What happens from
+    then on is the page's fault.
+    """
+    while True:
+        target.scroll_into_view_if_needed()
+        box = target.bounding_box()
+        assert box is not None
+        at = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
+        page.mouse.move(*at)
+        if target.evaluate(HITS, at):
+            break
     page.mouse.down()
     time.sleep(PRESSED_MS / 1000)
     page.mouse.up()

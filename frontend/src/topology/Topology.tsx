@@ -85,6 +85,8 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
   const epoch = epochs.find((row) => row.planId === past);
   // A switch changes the queries, which no event carries.
   useEffect(() => topology.reload(), [snapshot?.plan_id, snapshot?.state]);
+  // Nothing is shown before what stands above it: it would move away from under the pointer.
+  const isLaidOut = graph !== null || missing || problem !== null;
   const queries = topology.value?.queries ?? snapshot?.queries ?? [];
   const failed = snapshot?.error ?? topology.value?.error ?? null;
   return (
@@ -123,8 +125,8 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
         </div>
       )}
       {graph !== null && planGraph !== null && plan !== null && (view === "beside" ? <SideBySide plan={plan} graph={planGraph} individual={alternatives.value?.find((one) => one.method === "individual") ?? null} problem={alternatives.problem} colour={colour} /> : view === "graph" ? <PhysicalView graph={graph} live={seen} colour={colour} /> : <ProbeTrees graph={graph} live={seen} colour={colour} name={`${name}-${other?.method ?? plan.plan_id}`} added={added} />)}
-      {strip.history.length > 0 && <ChartHost create={createEpochStrip} data={strip} class="epoch-host" label="Batches and plan switches" />}
-      <EpochScrubber epochs={snapshot?.epochs ?? []} epoch={epochNumber} onChoose={(point: EpochPoint | null) => setPast(point?.plan_id ?? null, point?.epoch ?? null)} />
+      {isLaidOut && strip.history.length > 0 && <ChartHost create={createEpochStrip} data={strip} class="epoch-host" label="Batches and plan switches" />}
+      <EpochScrubber epochs={isLaidOut ? (snapshot?.epochs ?? []) : []} epoch={epochNumber} onChoose={(point: EpochPoint | null) => setPast(point?.plan_id ?? null, point?.epoch ?? null)} />
       {graph !== null && plan !== null && (
         <>
           <div class="tabs" role="tablist" aria-label="Details">
