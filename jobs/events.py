@@ -13,6 +13,10 @@ from jobs.sources.planner import Position
 from jobs.topology import Committed
 from optimizer.graph import PhysicalGraph
 
+_FIRST_US = -62_135_596_800_000_000
+_LAST_US = 253_402_300_799_999_999
+"""0001-01-01 and the end of 9999, between which Python's calendar lies."""
+
 
 def batch_completed(committed: Committed, run: str, *, limited: bool) -> BatchCompleted:
     """Everything that the pages show about a batch; what was in memory is known only if that is `limited`."""
@@ -92,11 +96,14 @@ def complete_since(manifest: Manifest, graph: PhysicalGraph, query: str) -> date
 
 
 def moment(microseconds: int) -> datetime:
-    """A point in time from microseconds since 1970.
+    """A point in time from microseconds since 1970; the first or last of the calendar for one outside.
 
     >>> moment(0).isoformat()
     '1970-01-01T00:00:00+00:00'
+    >>> moment(-(2**63)).isoformat(), moment(2**63 - 1).year
+    ('0001-01-01T00:00:00+00:00', 9999)
     """
+    microseconds = min(max(microseconds, _FIRST_US), _LAST_US)
     return datetime.fromtimestamp(microseconds // 1_000_000, UTC).replace(
         microsecond=microseconds % 1_000_000
     )

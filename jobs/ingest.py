@@ -19,6 +19,7 @@ from jobs.layouts import NO_LAYOUTS, Layouts
 from jobs.message import ARRIVAL, LATE, Message, Result
 from jobs.rules import index_of
 from jobs.sending import send
+from jobs.sources.ahead import LatestTimes, beyond
 from optimizer.graph import PhysicalGraph
 
 DEAD_LETTERS = pa.schema(
@@ -30,8 +31,11 @@ DEAD_LETTERS = pa.schema(
         ("tuple", pa.string()),
     ]
 )
-"""`reason` is `late`, `null event time`, or why the tuple could not be decoded; `tuple` is JSON,
+"""`reason` is `late`, `null event time`, `AHEAD`, or why the tuple could not be decoded; `tuple` is JSON,
 or the text as it came."""
+
+AHEAD = "event time ahead of arrival"
+"""The reason of a tuple whose event time lies further ahead of its arrival than its stream allows."""
 
 UNDECODABLE = pa.schema([("reason", pa.string()), ("tuple", pa.string())])
 """What a source hands over of tuples that it could not decode."""
@@ -48,9 +52,10 @@ class Ingested:
     late: int
     """Late tuples, dropped or joined."""
     undecodable: int
-    """Including those without event time."""
+    """Including those without event time, and those ahead of their arrival."""
     max_event_time_us: int | None
-    """Newest event time of all decoded tuples, which moves the stream's watermark."""
+    """Newest event time of all decoded tuples not ahead of their arrival, which moves the stream's
+    watermark."""
     rule_tuples: dict[str, int]
     """Tuples that passed each source rule, before copies, by rule."""
     failed_calls: dict[str, int]
@@ -65,6 +70,7 @@ def ingest(
     arrival_base: int,
     watermark_us: int | None,
     layouts: Layouts = NO_LAYOUTS,
+    latest_us: LatestTimes = None,
 ) -> Ingested:
     """Accept a batch's tuples of a stream and send them on their way.
 
@@ -73,7 +79,8 @@ def ingest(
     number `arrival_base + i`, so a caller leaves room between batches and tasks. `watermark_us` is
     the watermark at the end of the previous batch, the newer of the stream's own and, if the stream
     was passed over as idle, the topology's; None before the first tuple. A tuple is late iff it is
-    strictly older. `layouts` are the batch's.
+    strictly older. `layouts` are the batch's. A tuple with an event time above its row's `latest_us` is
+    a dead letter and moves no watermark.
     """
     index = index_of(graph)
     declared = index.streams[stream]
@@ -83,9 +90,15 @@ def ingest(
     )
     time = pl.col(declared.event_time)
     times = frame[declared.event_time].cast(pl.Int64)
+    dead: list[pl.DataFrame] = []
+    unreadable = 0
+    ahead = beyond(times, latest_us)
+    if ahead is not None:
+        dead.append(_letters(stream, AHEAD, declared.event_time, frame.filter(ahead)))
+        unreadable = dead[0].height
+        frame, times = frame.filter(~ahead), times.filter(~ahead)
     newest: int | None = times.max()  # type: ignore[assignment]
     oldest: int | None = times.min()  # type: ignore[assignment]
-    dead: list[pl.DataFrame] = []
     unplaced = frame.clear()
     if times.null_count():
         unplaced = frame.filter(time.is_null())
@@ -101,9 +114,8 @@ def ingest(
             frame = frame.filter(~is_late)
     if index.marks_late:
         frame = frame.with_columns(is_late.alias(LATE))
-    unreadable = 0
     if undecodable is not None and undecodable.num_rows:
-        unreadable = undecodable.num_rows
+        unreadable += undecodable.num_rows
         dead.append(_undecodable(stream, undecodable))
     messages: list[Message] = []
     results: list[Result] = []

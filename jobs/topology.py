@@ -378,6 +378,7 @@ class Topology:
             share_bytes=self._share_bytes,
             merges=self._merging is None,
             layouts=tuple(layouts.items()),
+            arrived_by_ms=planned.arrived_by_ms,
         )
         self._losses.begin(batch)
         try:

@@ -12,6 +12,9 @@ from jobs.commit import Manifest, StreamState
 from jobs.metrics import newest
 from optimizer.graph import PhysicalGraph
 
+_LEAST_US = -(2**63)
+"""The oldest event time that there is; no watermark lies before it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Watermarks:
@@ -50,7 +53,7 @@ class Watermarks:
         for stream in graph.streams:
             state = previous.streams.get(stream.name, StreamState())
             seen = state.max_event_time_us
-            own[stream.name] = None if seen is None else seen - stream.lateness_us
+            own[stream.name] = None if seen is None else max(seen - stream.lateness_us, _LEAST_US)
             silent_since = state.active_at_us if state.active_at_us is not None else previous.started_us
             silent_since = max(silent_since, reachable_since_us)
             idle = idle_timeout_us is not None and now_us - silent_since >= idle_timeout_us

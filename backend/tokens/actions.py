@@ -9,6 +9,7 @@ from typing import Any, cast
 from django.contrib.auth.models import AbstractBaseUser
 
 from backend.errors import Conflict
+from backend.streams.actions import refuse_others
 from backend.streams.models import Stream
 from backend.tokens.models import Token
 from backend.tokens.queries import PREFIX, digest, tokens_of
@@ -22,8 +23,11 @@ def create_token(
 ) -> tuple[Token, str]:
     """A new token and its secret, which nobody can read again.
 
-    Raises `Conflict` when the account has `MOST` tokens.
+    Raises `Conflict` when the account has `MOST` tokens, and `Forbidden` when it may not write to the stream
+    itself: its token could not either.
     """
+    if stream is not None:
+        refuse_others(owner, stream)
     if tokens_of(owner).count() >= MOST:
         raise Conflict("too-many-tokens", f"an account has at most {MOST} tokens; revoke one first")
     secret = PREFIX + secrets.token_urlsafe(32)

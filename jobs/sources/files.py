@@ -37,6 +37,8 @@ class StreamFiles:
     order_by: str
     """The column whose running maximum says how far the stream is: `_arrival` or the event time."""
     files: tuple[InputFile, ...]
+    latest_us: int | None = None
+    """A row with an event time above it is ahead of its arrival, and does not say how far the stream is."""
 
     @property
     def rows(self) -> int:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from jobs.sources.files import StreamFiles
+from jobs.sources.files import ARRIVAL_COLUMN, StreamFiles
 
 Keys = npt.NDArray[np.int64]
 FIRST = -(2**63)
@@ -88,10 +88,16 @@ class KeyCursor:
                     skip -= size
                     continue
                 for batch in parquet.iter_batches(_CHUNK, row_groups=[group], columns=[self._files.order_by]):
-                    values = _integers(batch.column(0))[skip:]
+                    values = self._accepted(_integers(batch.column(0)))[skip:]
                     skip = max(0, skip - batch.num_rows)
                     if len(values):
                         yield values
+
+    def _accepted(self, keys: Keys) -> Keys:
+        latest = self._files.latest_us
+        if latest is None or self._files.order_by == ARRIVAL_COLUMN or not (keys > latest).any():
+            return keys
+        return np.where(keys > latest, FIRST, keys)
 
 
 def _integers(column: pa.Array) -> Keys:
