@@ -16,6 +16,7 @@ from pathlib import Path
 from jobs.ended_process import advice
 from jobs.options import Parser, count, duration_us, size, tasks, weight
 from jobs.session import processors
+from jobs.told_by_spark import refusal
 from optimizer.errors import Infeasible, InputError
 
 
@@ -41,6 +42,9 @@ def main(arguments: Sequence[str]) -> int:
         print("interrupted; run the same command again to continue", file=sys.stderr)
         return 1
     except Exception as error:
+        if (refused := refusal(error)) is not None:
+            print(refused, file=sys.stderr)
+            return 2
         traceback.print_exc()
         if (more := advice(error)) is not None:
             print(more, file=sys.stderr)

@@ -313,7 +313,8 @@ def _ingest_one(
     graph: PhysicalGraph, descriptor: Descriptor, base: int, late_below: int | None, context: BatchContext
 ) -> tuple[Raw, Ingested]:
     stream = index_of(graph).streams[descriptor.stream]
-    raw = read(descriptor, stream, needed_columns(graph, descriptor.stream), context.redis_url)
+    needed = needed_columns(graph, descriptor.stream)
+    raw = read(descriptor, stream, needed, context.redis_url)
     times = raw.table.column(stream.event_time)
     span = pc.min_max(times.cast(pa.int64())).as_py()
     oldest, newest = span["min"], span["max"]
@@ -326,7 +327,7 @@ def _ingest_one(
     wanted = context.output is not None or context.tail
     if letters and wanted and raw.table.num_columns < len(stream.columns):
         # Some of these become dead letters, which keep the whole tuple.
-        raw = read(descriptor, stream, [name for name, _ in stream.columns], context.redis_url)
+        raw = read(descriptor, stream, needed, context.redis_url, whole=True)
     layouts = dict(context.layouts)
     done = ingest(graph, descriptor.stream, raw.table, raw.undecodable, base, late_below, layouts, latest)
     return raw, done
