@@ -69,7 +69,7 @@ def read(
         case EntryRange():
             if redis_url is None:
                 raise ValueError("no URL of the Redis server")
-            return _read_entries(descriptor, stream, redis_url)
+            return read_entries(_patiently(redis_url, descriptor), descriptor, stream)
         case RecordRange():
             return _read_records(descriptor, stream)
         case LostRange():
@@ -170,9 +170,10 @@ def _connection(url: str) -> redis.Redis:
     return redis.Redis.from_url(url, socket_timeout=10, socket_connect_timeout=5)
 
 
-def _read_entries(descriptor: EntryRange, stream: GraphStream, url: str) -> Raw:
+def read_entries(
+    entries: Sequence[tuple[bytes, dict[bytes, bytes]]], descriptor: EntryRange, stream: GraphStream
+) -> Raw:
     """Whole tuples, whatever the plan needs: they are decoded anyway, and dead letters keep them."""
-    entries = _patiently(url, descriptor)
     texts: list[bytes] = []
     text_ms: list[int] = []
     tables: list[pa.Table] = []
