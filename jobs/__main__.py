@@ -15,6 +15,7 @@ from pathlib import Path
 from jobs.last_words import tell
 from jobs.options import Parser, count, duration_us, size, tasks, weight
 from jobs.session import processors
+from jobs.told_by_spark import refusal
 from optimizer.errors import Infeasible, InputError
 
 
@@ -40,6 +41,9 @@ def main(arguments: Sequence[str]) -> int:
         print("interrupted; run the same command again to continue", file=sys.stderr)
         return 1
     except Exception as error:
+        if (refused := refusal(error)) is not None:
+            print(refused, file=sys.stderr)
+            return 2
         folder = given.out if given.command == "replay" else given.checkpoint
         tell(error, (folder / "checkpoint" if given.command == "replay" else folder) / "error.log")
         return 1

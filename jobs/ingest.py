@@ -22,9 +22,13 @@ from jobs.layouts import NO_LAYOUTS, Layouts
 from jobs.message import ARRIVAL, LATE, Message, Result, column_name
 from jobs.rules import index_of
 from jobs.sending import send
+from jobs.sources.ahead import LatestTimes, beyond
 from jobs.task_failure import telling
 from optimizer.expression import Column
 from optimizer.graph import GraphStream, PhysicalGraph, SourceRule
+
+AHEAD = "event time ahead of arrival"
+"""The reason of a tuple whose event time lies further ahead of its arrival than its stream allows."""
 
 UNDECODABLE = pa.schema([("reason", pa.string()), ("tuple", pa.string())])
 """What a source hands over of tuples that it could not decode."""
@@ -41,9 +45,10 @@ class Ingested:
     late: int
     """Late tuples, dropped or joined."""
     undecodable: int
-    """Including those without event time."""
+    """Including those without event time, and those ahead of their arrival."""
     max_event_time_us: int | None
-    """Newest event time of all decoded tuples, which moves the stream's watermark."""
+    """Newest event time of all decoded tuples not ahead of their arrival, which moves the stream's
+    watermark."""
     rule_tuples: dict[str, int]
     """Tuples that passed each source rule, before copies, by rule."""
     failed_calls: dict[str, int]
@@ -58,6 +63,7 @@ def ingest(
     arrival_base: int,
     watermark_us: int | None,
     layouts: Layouts = NO_LAYOUTS,
+    latest_us: LatestTimes = None,
 ) -> Ingested:
     """Accept a batch's tuples of a stream and send them on their way.
 
@@ -66,7 +72,8 @@ def ingest(
     number `arrival_base + i`, so a caller leaves room between batches and tasks. `watermark_us` is
     the watermark at the end of the previous batch, the newer of the stream's own and, if the stream
     was passed over as idle, the topology's; None before the first tuple. A tuple is late iff it is
-    strictly older. `layouts` are the batch's.
+    strictly older. `layouts` are the batch's. A tuple with an event time above its row's `latest_us` is
+    a dead letter and moves no watermark.
     """
     index = index_of(graph)
     declared = index.streams[stream]
@@ -74,30 +81,13 @@ def ingest(
     frame = frame.with_columns(
         pl.int_range(arrival_base, arrival_base + frame.height, dtype=pl.Int64).alias(ARRIVAL)
     )
-    time = pl.col(declared.event_time)
-    times = frame[declared.event_time].cast(pl.Int64)
-    newest: int | None = times.max()  # type: ignore[assignment]
-    oldest: int | None = times.min()  # type: ignore[assignment]
-    dead: list[pl.DataFrame] = []
-    unplaced = frame.clear()
-    if times.null_count():
-        unplaced = frame.filter(time.is_null())
-        dead.append(letters_of(stream, "null event time", declared.event_time, unplaced))
-        frame = frame.filter(time.is_not_null())
-    late = 0
-    # A watermark from before all event times makes nothing late.
-    is_late = pl.lit(False) if watermark_us is None else time.to_physical() < max(FIRST_US, watermark_us)
-    if watermark_us is not None and oldest is not None and oldest < watermark_us:
-        behind = frame.filter(is_late)
-        late = behind.height
-        if declared.late == "drop":
-            dead.append(letters_of(stream, "late", declared.event_time, behind))
-            frame = frame.filter(~is_late)
+    checked = _checked(stream, declared, frame, watermark_us, latest_us)
+    frame, dead = checked.frame, checked.dead
     if index.marks_late:
-        frame = frame.with_columns(is_late.alias(LATE))
-    unreadable = 0
+        frame = frame.with_columns(checked.is_late.alias(LATE))
+    unreadable = checked.unplaced
     if undecodable is not None and undecodable.num_rows:
-        unreadable = undecodable.num_rows
+        unreadable += undecodable.num_rows
         dead.append(undecodable_letters(stream, undecodable))
     messages: list[Message] = []
     results: list[Result] = []
@@ -120,10 +110,56 @@ def ingest(
     if failed.letters is not None:
         tables.append(failed.letters)
     letters = pa.concat_tables(tables) if tables else None
-    undecoded = unreadable + unplaced.height
-    return Ingested(
-        messages, results, letters, frame.height, late, undecoded, newest, passed, failed.by_query
-    )
+    counts = (frame.height, checked.late, unreadable, checked.newest_us)
+    return Ingested(messages, results, letters, *counts, passed, failed.by_query)
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """A batch's tuples of a stream by what their event times say."""
+
+    frame: pl.DataFrame
+    """Those that are accepted."""
+    dead: list[pl.DataFrame]
+    """Letters for the others."""
+    unplaced: int
+    """Those without an event time, and those ahead of their arrival."""
+    late: int
+    is_late: pl.Expr
+    newest_us: int | None
+
+
+def _checked(
+    stream: str,
+    declared: GraphStream,
+    frame: pl.DataFrame,
+    watermark_us: int | None,
+    latest_us: LatestTimes,
+) -> _Checked:
+    """Turn away what is ahead of its arrival, without an event time, or late and not to be joined."""
+    time = pl.col(declared.event_time)
+    times = frame[declared.event_time].cast(pl.Int64)
+    dead: list[pl.DataFrame] = []
+    ahead = beyond(times, latest_us)
+    if ahead is not None:
+        dead.append(letters_of(stream, AHEAD, declared.event_time, frame.filter(ahead)))
+        frame, times = frame.filter(~ahead), times.filter(~ahead)
+    newest: int | None = times.max()  # type: ignore[assignment]
+    oldest: int | None = times.min()  # type: ignore[assignment]
+    if times.null_count():
+        dead.append(letters_of(stream, "null event time", declared.event_time, frame.filter(time.is_null())))
+        frame = frame.filter(time.is_not_null())
+    unplaced = sum(letters.height for letters in dead)
+    late = 0
+    # A watermark from before all event times makes nothing late.
+    is_late = pl.lit(False) if watermark_us is None else time.to_physical() < max(FIRST_US, watermark_us)
+    if watermark_us is not None and oldest is not None and oldest < watermark_us:
+        behind = frame.filter(is_late)
+        late = behind.height
+        if declared.late == "drop":
+            dead.append(letters_of(stream, "late", declared.event_time, behind))
+            frame = frame.filter(~is_late)
+    return _Checked(frame, dead, unplaced, late, is_late, newest)
 
 
 def _told_beside(declared: GraphStream, rule: SourceRule, rows: pl.DataFrame) -> list[Column]:

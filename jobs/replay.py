@@ -8,8 +8,10 @@ import json
 import os
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import NoReturn
@@ -27,7 +29,8 @@ from jobs.progress import Progress
 from jobs.residence import share
 from jobs.session import create_session, is_local, processors
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, write_schemas
-from jobs.sources.datasource import write_source
+from jobs.sources.ahead import latest_time
+from jobs.sources.datasource import read_source, write_source
 from jobs.sources.files import StreamFiles, find_inputs
 from jobs.sources.replay import ReplaySource
 from jobs.topology import Committed, Excess, Settings, Topology, Trouble
@@ -83,7 +86,13 @@ def replay(given: argparse.Namespace) -> None:
             (output / "plan.json").write_text(graph.to_json(), encoding="utf-8")
             write_schemas(output, graph.queries, DEAD_LETTERS)
             inputs = find_inputs(given.data, graph.streams, output / "checkpoint" / "staging")
-            write_source(checkpoint.root, ReplaySource(inputs, given.batch_rows or DEFAULT_BATCH_ROWS))
+            began_ms = _began_ms(checkpoint)
+            inputs = tuple(
+                replace(files, latest_us=latest_time(stream, began_ms))
+                for files, stream in zip(inputs, graph.streams, strict=True)
+            )
+            source = ReplaySource(inputs, given.batch_rows or DEFAULT_BATCH_ROWS, began_ms)
+            write_source(checkpoint.root, source)
             _Replay(given, output, checkpoint, controller, inputs, policy.schedule).run()
         finally:
             controller.close()
@@ -244,6 +253,13 @@ class _Replay:
             }
             for name, first, end in self._schedule.spans
         }
+
+
+def _began_ms(checkpoint: Checkpoint) -> int:
+    """When the replay was run for the first time, milliseconds since 1970."""
+    before = read_source(checkpoint.root)
+    known = before.began_ms if isinstance(before, ReplaySource) else None
+    return time.time_ns() // 1_000_000 if known is None else known
 
 
 def _completeness(

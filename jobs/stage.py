@@ -30,6 +30,7 @@ from jobs.residence import limit_of
 from jobs.rules import index_of
 from jobs.runs import RunRef
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, OutputFile, result_folder, results_as_arrow, write_hidden
+from jobs.sources.ahead import latest_times
 from jobs.sources.descriptor import Descriptor
 from jobs.sources.read import Raw, read
 from jobs.stages import Stages
@@ -78,6 +79,8 @@ class BatchContext:
     """Of stores that do not lie as the plan alone says, by the store's id: see `layouts`."""
     trail: str | None = None
     """Directory for what each process is doing, while somebody looks for what ends processes; else None."""
+    arrived_by_ms: int | None = None
+    """As in `planner.PlannedBatch`."""
 
     def stages(self, graph: PhysicalGraph) -> Stages:
         """The stages of the batch, of which `graph` is the plan."""
@@ -319,19 +322,26 @@ def _ingest_one(
 ) -> tuple[Raw, Ingested]:
     stream = index_of(graph).streams[descriptor.stream]
     reading = telling(f"reading {descriptor.stream}")
+    needed = needed_columns(graph, descriptor.stream)
     with reading:
-        raw = read(descriptor, stream, needed_columns(graph, descriptor.stream), context.redis_url)
+        raw = read(descriptor, stream, needed, context.redis_url)
     times = raw.table.column(stream.event_time)
-    oldest = pc.min(times.cast(pa.int64())).as_py()
-    letters = times.null_count or (late_below is not None and oldest is not None and oldest < late_below)
+    span = pc.min_max(times.cast(pa.int64())).as_py()
+    oldest, newest = span["min"], span["max"]
+    latest = latest_times(stream, raw.arrived_ms, context.arrived_by_ms)
+    letters = (
+        times.null_count
+        or (late_below is not None and oldest is not None and oldest < late_below)
+        or (isinstance(latest, int) and newest is not None and newest > latest)
+    )
     wanted = context.output is not None or context.tail
     if letters and wanted and raw.table.num_columns < len(stream.columns):
         # Some of these become dead letters, which keep the whole tuple.
         with reading:
-            raw = read(descriptor, stream, [name for name, _ in stream.columns], context.redis_url)
+            raw = read(descriptor, stream, needed, context.redis_url, whole=True)
     layouts = dict(context.layouts)
     with telling(f"taking in {descriptor.stream}"):
-        done = ingest(graph, descriptor.stream, raw.table, raw.undecodable, base, late_below, layouts)
+        done = ingest(graph, descriptor.stream, raw.table, raw.undecodable, base, late_below, layouts, latest)
     return raw, done
 
 

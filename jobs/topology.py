@@ -517,6 +517,7 @@ class Topology:
             merges=self._merging is None,
             layouts=tuple(layouts.items()),
             trail=str(folder) if once and folder is not None else None,
+            arrived_by_ms=planned.arrived_by_ms,
         )
         self._losses.begin(batch)
         try:

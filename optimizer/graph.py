@@ -54,6 +54,8 @@ class GraphStream:
     late: LatePolicy
     kafka: KafkaTopic | None = None
     """Where the runtime reads it, if that is a topic."""
+    max_ahead_us: int | None = None
+    """As `Stream.max_ahead`, in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)

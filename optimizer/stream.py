@@ -11,14 +11,17 @@ from optimizer.types import ColumnType
 
 LatePolicy = Literal["drop", "join"]
 
+MAX_AHEAD = timedelta(days=1)
+"""How far ahead of its arrival a tuple's event time may lie unless its stream says otherwise."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stream:
     """A registered stream.
 
     Raises `ValueError` when the event-time column is missing or no timestamp, when a
-    column name repeats, when lateness, parallelism or rate are out of range, or when a
-    topic's keys have no column to go to.
+    column name repeats, when lateness, max_ahead, parallelism or rate are out of range, or
+    when a topic's keys have no column to go to.
     """
 
     name: str
@@ -36,6 +39,9 @@ class Stream:
     """The topic that brings its tuples; None if producers send them to Millrace itself."""
     top_shares: tuple[tuple[str, float], ...] = ()
     """Columns and the share of tuples, from 0 to 1, that have the column's most frequent value."""
+    max_ahead: timedelta | None = None
+    """A tuple whose event time lies this much ahead of its arrival is still accepted (inclusive). None is
+    `MAX_AHEAD` where the source tells when a tuple arrived, and no bound over files."""
 
     def __post_init__(self) -> None:
         names = [name for name, _ in self.columns]
@@ -47,6 +53,8 @@ class Stream:
             )
         if self.lateness < timedelta(0):
             raise ValueError(f"stream {self.name}: lateness must not be negative")
+        if self.max_ahead is not None and self.max_ahead < timedelta(0):
+            raise ValueError(f"stream {self.name}: max_ahead must not be negative")
         if self.parallelism is not None and self.parallelism < 1:
             raise ValueError(f"stream {self.name}: parallelism must be at least 1")
         for column, share in self.top_shares:

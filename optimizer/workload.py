@@ -24,7 +24,10 @@ from optimizer.types import COLUMN_TYPES, ColumnType
 from optimizer.udf.reader import FILE_NAME, allowed_functions, read_functions
 from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 
-_STREAM_KEYS = ("event_time", "columns", "lateness", "late", "parallelism", "rate", "kafka", "top_share")
+_STREAM_KEYS = (
+    *("event_time", "columns", "lateness", "late", "parallelism", "rate", "kafka", "top_share"),
+    "max_ahead",
+)
 _NUMBER = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
@@ -226,6 +229,7 @@ class _Document:
         rate = self._optional(entries, "rate", path)
         lateness = self._optional(entries, "lateness", path)
         late = self._optional(entries, "late", path)
+        max_ahead = self._optional(entries, "max_ahead", path)
         return Stream(
             name,
             columns,
@@ -238,6 +242,7 @@ class _Document:
             else None,
             self._kafka(entries, path, columns),
             self._top_shares(entries, path, columns),
+            self._duration(max_ahead, f"{path}.max_ahead") if max_ahead is not None else None,
         )
 
     def _top_shares(
@@ -346,6 +351,8 @@ class _Document:
             self._fail(node, path, text, "a duration with its unit, such as 5 minutes or 30s")
         if us < 0:
             self._fail(node, path, text, "a duration that is not negative")
+        if us >= 2**63:
+            self._fail(node, path, text, "a duration below 292,000 years: 64 bits of microseconds")
         return timedelta(microseconds=us)
 
     def _late(self, node: yaml.Node, path: str) -> LatePolicy:

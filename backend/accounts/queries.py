@@ -2,8 +2,8 @@
 
     role      groups                    may
     viewer    viewers                   read everything
-    author    authors, or no group      also write queries and streams, and ingest; change and deploy
-                                        their own and their teams'
+    author    authors, or no group      also write queries and streams; change, fill and deploy their
+                                        own and their teams'
     operator  operators                 also start, stop and plan topologies; change everybody's
     admin     admins, and superusers    also make teams and give roles (Django's admin)
 

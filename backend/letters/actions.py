@@ -7,19 +7,19 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, cast
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from backend.accounts.queries import may_edit
 from backend.bus import connection
-from backend.errors import Conflict, Forbidden
+from backend.errors import Conflict
 from backend.letters.queries import Letter, find
-from backend.streams.actions import refuse_topics
+from backend.streams.actions import refuse_others, refuse_topics
 from backend.streams.models import Stream
 from backend.streams.queries import to_domain
-from backend.streams.values import normalize
+from backend.streams.values import normalize, refuse_ahead
 from backend.topologies.models import AuditEntry, Topology
 from jobs.protocol import dead_letters_key, stream_key
 from optimizer import stream as domain
@@ -38,7 +38,7 @@ for i = 2, #KEYS do
 end
 return sent
 """
-_DECODED = ("late", "null event time", "set aside: ")
+_DECODED = ("late", "null event time", "event time ahead of arrival", "set aside: ")
 """How reasons begin under which the letter's text is the decoded tuple and not what its producer wrote."""
 
 
@@ -51,7 +51,7 @@ class Chosen:
     tuple: Mapping[str, Any] | None = None
 
 
-def redrive(account: AbstractBaseUser, record: Stream, chosen: Sequence[Chosen]) -> int:
+def redrive(account: AbstractBaseUser, record: Stream, chosen: Sequence[Chosen], now: datetime) -> int:
     """Append the letters' tuples to their stream again, all or none; returns how many.
 
     Every topology that reads the stream gets them, also one that had accepted them. A letter leaves
@@ -60,7 +60,7 @@ def redrive(account: AbstractBaseUser, record: Stream, chosen: Sequence[Chosen])
     Raises `Forbidden`; `Conflict` when a letter is gone or its tuple was accepted; `InputError` whose path
     names the letter and the column (`letters.2.tuple.delay`) when its tuple does not fit the stream.
     """
-    _refuse_others(account, record)
+    refuse_others(account, record)
     stream = to_domain(record)
     refuse_topics(stream)
     texts = []
@@ -77,6 +77,7 @@ def redrive(account: AbstractBaseUser, record: Stream, chosen: Sequence[Chosen])
         source = f"letters.{place}.tuple"
         event = _event(letter, stream, source) if one.tuple is None else one.tuple
         row = normalize(event, stream, source)
+        refuse_ahead(row, stream, now, source)
         texts.append(json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
     keys = [stream_key(record.name), *(dead_letters_key(one.topology, record.name) for one in chosen)]
     words = [word for one, text in zip(chosen, texts, strict=True) for word in (one.id, text)]
@@ -88,7 +89,7 @@ def redrive(account: AbstractBaseUser, record: Stream, chosen: Sequence[Chosen])
 
 def discard(account: AbstractBaseUser, record: Stream, chosen: Sequence[Chosen]) -> int:
     """Delete letters for good; returns how many there were. Raises `Forbidden`."""
-    _refuse_others(account, record)
+    refuse_others(account, record)
     pipeline = connection().pipeline(transaction=True)
     for one in chosen:
         pipeline.xdel(dead_letters_key(one.topology, record.name), one.id)
@@ -96,11 +97,6 @@ def discard(account: AbstractBaseUser, record: Stream, chosen: Sequence[Chosen])
         gone = [one.topology for one, deleted in zip(chosen, pipeline.execute(), strict=True) if deleted]
         _note(account, "discard", record, gone)
     return len(gone)
-
-
-def _refuse_others(account: AbstractBaseUser, record: Stream) -> None:
-    if not may_edit(account, record.owner_id, record.team_id):
-        raise Forbidden("not-yours", f"{record.owner} owns {record.name}; only its owner or an operator may")
 
 
 def _event(letter: Letter, stream: domain.Stream, source: str) -> object:

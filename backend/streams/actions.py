@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from django.conf import settings
@@ -16,9 +16,9 @@ from backend.accounts.models import Team
 from backend.accounts.queries import is_operator, may_edit, refuse_viewers, teams_of
 from backend.bus import connection
 from backend.errors import Conflict, Forbidden, InputErrors
-from backend.streams.models import Stream, StreamColumn, StreamTopic
+from backend.streams.models import DAY_MS, Stream, StreamColumn, StreamTopic
 from backend.streams.queries import to_domain
-from backend.streams.values import normalize
+from backend.streams.values import normalize, refuse_ahead
 from jobs.protocol import appended_key, dead_letters_key, stream_key
 from optimizer import stream as domain
 from optimizer.errors import InputError, Place
@@ -40,6 +40,7 @@ class StreamSpec:
     parallelism: int | None = None
     tuples_per_second: float | None = None
     kafka: KafkaTopic | None = None
+    max_ahead_ms: int = DAY_MS
 
     def check(self) -> None:
         """Raises `InputErrors` with the path of everything that cannot be."""
@@ -74,6 +75,7 @@ class StreamSpec:
             parallelism=self.parallelism,
             tuples_per_second=self.tuples_per_second,
             kafka=self.kafka,
+            max_ahead=timedelta(milliseconds=self.max_ahead_ms),
         )
 
     def _topic_faults(self, source: str) -> list[InputError]:
@@ -94,6 +96,15 @@ class StreamSpec:
         return faults
 
 
+def refuse_others(account: AbstractBaseUser, record: Stream) -> None:
+    """Raises `Forbidden` for everybody who may neither change the stream nor write to it: all but its owner,
+    the authors of its team, and operators."""
+    if not may_edit(account, record.owner_id, record.team_id):
+        team = "" if record.team is None else f", the team {record.team.name}"
+        text = f"{record.owner} owns {record.name}; only its owner{team} or an operator may do that"
+        raise Forbidden("not-yours", text)
+
+
 def create_stream(owner: AbstractBaseUser, spec: StreamSpec) -> Stream:
     """Register a stream. Raises `InputErrors`, or `Conflict` when a stream or query has the name."""
     from backend.catalog.models import Query  # catalog builds on streams; only names must differ
@@ -111,6 +122,7 @@ def create_stream(owner: AbstractBaseUser, spec: StreamSpec) -> Stream:
                 description=spec.description,
                 event_time=spec.event_time,
                 lateness_ms=spec.lateness_ms,
+                max_ahead_ms=spec.max_ahead_ms,
                 late=spec.late,
                 parallelism=spec.parallelism,
                 tuples_per_second=spec.tuples_per_second,
@@ -125,8 +137,7 @@ def create_stream(owner: AbstractBaseUser, spec: StreamSpec) -> Stream:
 
 def change_stream(account: AbstractBaseUser, record: Stream, spec: StreamSpec) -> Stream:
     """Make the stream as `spec` says; its columns only while no query reads it."""
-    if not may_edit(account, record.owner_id, record.team_id):
-        raise Forbidden("not-yours", f"{record.owner} owns {record.name}; only its owner or an operator may")
+    refuse_others(account, record)
     spec.check()
     present = to_domain(record)
     with transaction.atomic():
@@ -137,6 +148,7 @@ def change_stream(account: AbstractBaseUser, record: Stream, spec: StreamSpec) -
         record.description = spec.description
         record.event_time = spec.event_time
         record.lateness_ms = spec.lateness_ms
+        record.max_ahead_ms = spec.max_ahead_ms
         record.late = spec.late
         record.parallelism = spec.parallelism
         record.tuples_per_second = spec.tuples_per_second
@@ -152,8 +164,7 @@ def give_stream(account: AbstractBaseUser, record: Stream, team: str | None) -> 
 
     Raises `Forbidden` unless the account may change the stream and is in the team, or operates.
     """
-    if not may_edit(account, record.owner_id, record.team_id):
-        raise Forbidden("not-yours", f"{record.owner} owns {record.name}; only its owner or an operator may")
+    refuse_others(account, record)
     record.team = None if team is None else team_to_give(account, team)
     record.save(update_fields=["team", "updated_at"])
 
@@ -170,8 +181,7 @@ def team_to_give(account: AbstractBaseUser, name: str) -> Team:
 
 def delete_stream(account: AbstractBaseUser, record: Stream) -> None:
     """Forget the stream, and drop what lies in Redis for it. Only while no query reads it."""
-    if not may_edit(account, record.owner_id, record.team_id):
-        raise Forbidden("not-yours", f"{record.owner} owns {record.name}; only its owner or an operator may")
+    refuse_others(account, record)
     name = record.name
     with transaction.atomic():
         _refuse_if_used(record, "it cannot be deleted")
@@ -217,17 +227,26 @@ def refuse_topics(stream: domain.Stream) -> None:
         raise Conflict("topic-stream", f"{stream.name} is read from the topic {topic}: send tuples there")
 
 
-def ingest(record: Stream, events: Sequence[object], single: bool) -> str | None:
+def ingest(
+    account: AbstractBaseUser, record: Stream, events: Sequence[object], single: bool, now: datetime
+) -> str | None:
     """Append the events to the stream, all or none; returns the last Redis id, None without events.
 
     The stream's oldest entries go when there are more than MILLRACE_STREAM_ENTRIES: a topology reads
     within seconds, and Redis' memory is bounded.
 
-    Raises `InputError` whose path names the event (its index unless `single`) and the column.
+    Raises `Forbidden` for an account that may not write to the stream, and `InputError` whose path names
+    the event (its index unless `single`) and the column.
     """
+    refuse_viewers(account, "ingest")
+    refuse_others(account, record)
     stream = to_domain(record)
     refuse_topics(stream)
-    rows = [normalize(event, stream, "" if single else str(index)) for index, event in enumerate(events)]
+    rows = []
+    for index, event in enumerate(events):
+        path = "" if single else str(index)
+        rows.append(normalize(event, stream, path))
+        refuse_ahead(rows[-1], stream, now, path)
     if not rows:
         return None
     pipeline = connection().pipeline(transaction=True)

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 from django.conf import settings
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 
+from optimizer.stream import MAX_AHEAD
 from optimizer.types import COLUMN_TYPES
 
+DAY_MS = MAX_AHEAD // timedelta(milliseconds=1)
 COLUMN_TYPE_CHOICES = [(t.value, t.value) for t in COLUMN_TYPES]
 NAME = RegexValidator(r"\A[a-z_][a-z0-9_]{0,62}\Z", "lower-case letters, digits and _, at most 63")
 
@@ -17,6 +21,7 @@ class Stream(models.Model):
     description = models.TextField(blank=True, default="")
     event_time = models.CharField(max_length=255)
     lateness_ms = models.BigIntegerField(default=0, validators=[MinValueValidator(0)])
+    max_ahead_ms = models.BigIntegerField(default=DAY_MS, validators=[MinValueValidator(0)])
     late = models.CharField(max_length=4, choices=[("drop", "drop"), ("join", "join")], default="drop")
     parallelism = models.PositiveIntegerField(null=True, blank=True)
     tuples_per_second = models.FloatField(null=True, blank=True)

@@ -42,6 +42,7 @@ def to_domain(record: Stream) -> domain.Stream:
         parallelism=record.parallelism,
         tuples_per_second=record.tuples_per_second,
         kafka=topic_of(record),
+        max_ahead=timedelta(milliseconds=record.max_ahead_ms),
     )
 
 
@@ -106,7 +107,9 @@ def _decode(fields: dict[bytes, bytes], limit: int) -> list[dict[str, Any]]:
         try:
             with pa.ipc.open_stream(fields[b"arrow"]) as reader:
                 table = reader.read_all()
-        except (pa.ArrowInvalid, OSError):
+            table.validate(full=True)
+            return cast(list[dict[str, Any]], table.slice(max(0, table.num_rows - limit)).to_pylist())
+        except (pa.ArrowInvalid, OSError, ValueError, OverflowError):
+            # The last two: a moment that Python's calendar does not have.
             return []
-        return cast(list[dict[str, Any]], table.slice(max(0, table.num_rows - limit)).to_pylist())
     return []

@@ -7,7 +7,7 @@ import json
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,14 @@ import pyarrow.compute as pc
 import redis
 
 from backend.bus import binary_connection, entry_order
-from backend.streams.values import normalize
+from backend.streams.values import latest, normalize, refuse_ahead
 from jobs.protocol import stream_key
 from optimizer.errors import InputError
 from optimizer.stream import Stream
 from optimizer.types import ColumnType
 
 _PAGE = 2000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TYPES = {
     ColumnType.BIGINT: pa.int64(),
     ColumnType.INT: pa.int32(),
@@ -43,7 +44,8 @@ class Retained:
     table: pa.Table
     """With the stream's columns in its declared types; every tuple has an event time."""
     unreadable: int
-    """Tuples that do not fit the stream, or have no event time; the job turns them away too."""
+    """Tuples that do not fit the stream, have no event time, or one too far ahead of their arrival; the job
+    turns them away too."""
     whole: bool
     """True if these are all that lie in Redis."""
     oldest: datetime | None
@@ -67,12 +69,12 @@ def retained(stream: Stream, most: int, client: redis.Redis) -> Retained:
         for entry, fields in entries:
             end = f"({entry.decode()}"
             if b"arrow" in fields:
-                part, broken = _from_arrow(fields[b"arrow"], stream)
+                part, broken = _from_arrow(fields[b"arrow"], stream, _arrival(entry))
                 parts.append(part)
                 unreadable += broken
                 read += part.num_rows + broken
             else:
-                row = _from_json(fields.get(b"json", b""), stream)
+                row = _from_json(fields.get(b"json", b""), stream, _arrival(entry))
                 read += 1
                 if row is None:
                     unreadable += 1
@@ -83,12 +85,26 @@ def retained(stream: Stream, most: int, client: redis.Redis) -> Retained:
     table = pa.concat_tables([_table(rows, stream), *parts])
     times = table.column(stream.event_time)
     table = table.filter(times.is_valid())
-    bounds = pc.min_max(table.column(stream.event_time)).as_py()
+    bounds = pc.min_max(table.column(stream.event_time).cast(pa.int64())).as_py()
     unreadable += times.null_count
-    return Retained(table, unreadable, whole, bounds["min"], bounds["max"])
+    return Retained(table, unreadable, whole, _moment(bounds["min"]), _moment(bounds["max"]))
 
 
-def _from_json(text: bytes, stream: Stream) -> Mapping[str, Any] | None:
+def _moment(microseconds: int | None) -> datetime | None:
+    """A point in time; the calendar's first or last for one outside, which an Arrow entry may have."""
+    if microseconds is None:
+        return None
+    try:
+        return _EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC) if microseconds < 0 else datetime.max.replace(tzinfo=UTC)
+
+
+def _arrival(entry: bytes) -> datetime:
+    return datetime.fromtimestamp(entry_order(entry.decode())[0] / 1000, UTC)
+
+
+def _from_json(text: bytes, stream: Stream, arrived: datetime) -> Mapping[str, Any] | None:
     try:
         event = json.loads(text)
     except (ValueError, RecursionError):
@@ -97,9 +113,11 @@ def _from_json(text: bytes, stream: Stream) -> Mapping[str, Any] | None:
         return None
     try:
         # Columns that the stream does not have are passed over, as the job does.
-        return normalize({name: event[name] for name, _ in stream.columns if name in event}, stream)
+        row = normalize({name: event[name] for name, _ in stream.columns if name in event}, stream)
+        refuse_ahead(row, stream, arrived)
     except InputError:
         return None
+    return row
 
 
 def _table(rows: Sequence[Mapping[str, Any]], stream: Stream) -> pa.Table:
@@ -120,12 +138,14 @@ def _date(text: str) -> object:
     return datetime.fromisoformat(text).date()
 
 
-def _from_arrow(body: bytes, stream: Stream) -> tuple[pa.Table, int]:
-    """The entry's tuples, or none and how many there were if their types do not fit."""
+def _from_arrow(body: bytes, stream: Stream, arrived: datetime) -> tuple[pa.Table, int]:
+    """The entry's tuples and how many more there were that the job turns away: all of them if a type does
+    not fit."""
     nothing = _table((), stream)
     try:
         with pa.ipc.open_stream(body) as reader:
             table = reader.read_all()
+        table.validate(full=True)
     except (pa.ArrowInvalid, OSError):
         return nothing, 1
     arrays = []
@@ -140,7 +160,12 @@ def _from_arrow(body: bytes, stream: Stream) -> tuple[pa.Table, int]:
             arrays.append(column.cast(_TYPES[kind]))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return nothing, table.num_rows
-    return pa.table(arrays, names=nothing.column_names), 0
+    typed = pa.table(arrays, names=nothing.column_names)
+    bound = pa.scalar(latest(stream, arrived), _TYPES[ColumnType.TIMESTAMP])
+    # A tuple without event time stays here, and is counted with those that came as JSON.
+    ahead = pc.fill_null(pc.greater(typed.column(stream.event_time), bound), False)
+    kept = typed.filter(pc.invert(ahead))
+    return kept, typed.num_rows - kept.num_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +203,13 @@ def arrived(stream: Stream, after: str, bounds: Sequence[str], most: int) -> Arr
             begin = f"({entry.decode()}"
             interval = bisect_left(ends, entry_order(entry.decode()))
             if b"arrow" in fields:
-                part, broken = _from_arrow(fields[b"arrow"], stream)
+                part, broken = _from_arrow(fields[b"arrow"], stream, _arrival(entry))
                 parts.append(part)
                 part_intervals += [interval] * part.num_rows
                 read += part.num_rows + broken
                 unreadable[interval] += broken
             else:
-                row = _from_json(fields.get(b"json", b""), stream)
+                row = _from_json(fields.get(b"json", b""), stream, _arrival(entry))
                 read += 1
                 if row is None:
                     unreadable[interval] += 1

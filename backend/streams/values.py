@@ -17,7 +17,7 @@ from typing import Any
 
 from optimizer.errors import InputError, Place
 from optimizer.naming import nearest
-from optimizer.stream import Stream
+from optimizer.stream import MAX_AHEAD, Stream
 from optimizer.types import ColumnType
 
 _BITS = {ColumnType.BIGINT: 63, ColumnType.INT: 31}
@@ -67,6 +67,28 @@ def normalize(event: object, stream: Stream, path: str = "") -> dict[str, Any]:
         place = Place(source, path=f"{prefix}{stream.event_time}")
         raise InputError("no-event-time", place, "null", _EXPECTED[ColumnType.TIMESTAMP])
     return row
+
+
+def latest(stream: Stream, arrived: datetime) -> datetime:
+    """The newest event time that a tuple may have which arrived then, as the job has it too."""
+    bound = MAX_AHEAD if stream.max_ahead is None else stream.max_ahead
+    try:
+        return arrived + bound
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)
+
+
+def refuse_ahead(row: Mapping[str, Any], stream: Stream, arrived: datetime, path: str = "") -> None:
+    """Raises `InputError` for a row of `normalize` whose event time lies further ahead of its arrival than
+    the stream allows: the job would turn it away."""
+    found, bound = str(row[stream.event_time]), latest(stream, arrived)
+    if datetime.fromisoformat(found) > bound:
+        place = Place(f"events of {stream.name}", path=f"{path}.{stream.event_time}".lstrip("."))
+        expected = (
+            f"at most {shown(bound.replace(microsecond=0))}: {stream.name} takes no event time further ahead "
+            "of its arrival (max_ahead)"
+        )
+        raise InputError("ahead-of-arrival", place, found, expected)
 
 
 def _normalize_value(value: object, kind: ColumnType) -> Any:

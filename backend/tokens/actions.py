@@ -10,6 +10,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from backend.quotas import Resource, claim
+from backend.streams.actions import refuse_others
 from backend.streams.models import Stream
 from backend.tokens.models import Token
 from backend.tokens.queries import PREFIX, digest
@@ -20,8 +21,11 @@ def create_token(
 ) -> tuple[Token, str]:
     """A new token and its secret, which nobody can read again.
 
-    Raises `Conflict` when the account has as many as it may.
+    Raises `Conflict` when the account has as many as it may, and `Forbidden` when it may not write to the
+    stream itself: its token could not either.
     """
+    if stream is not None:
+        refuse_others(owner, stream)
     secret = PREFIX + secrets.token_urlsafe(32)
     with transaction.atomic():
         claim(owner, Resource.TOKENS)

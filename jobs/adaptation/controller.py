@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from functools import cache
 
 from jobs.adaptation.decision import Decision, Decisions, Kind
@@ -37,7 +36,7 @@ from optimizer.adaptation import (
     with_tasks,
 )
 from optimizer.adaptation.weighing import same_plan
-from optimizer.graph import GraphStream, PhysicalGraph
+from optimizer.graph import PhysicalGraph
 from optimizer.matrix import keep_groups, with_groups
 from optimizer.plan import Plan, plan
 from optimizer.problem import Options
@@ -50,6 +49,7 @@ from optimizer.statistics import (
     observe,
     statistics_of_workload,
 )
+from optimizer.translate.graph import graph_stream
 from optimizer.workload import Workload
 
 _AGAIN_S = 5.0
@@ -350,11 +350,7 @@ class Controller:
             return graph
         used = {item.stream for query in self._workload.queries for item in query.inputs}
         there = {stream.name for stream in graph.streams}
-        more = tuple(
-            GraphStream(s.name, s.event_time, s.columns, s.lateness // timedelta(microseconds=1), s.late)
-            for s in self._workload.catalog
-            if s.name in used - there
-        )
+        more = tuple(graph_stream(stream) for stream in self._workload.catalog if stream.name in used - there)
         return replace(graph, streams=tuple(sorted((*graph.streams, *more), key=lambda s: s.name)))
 
 

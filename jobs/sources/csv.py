@@ -1,29 +1,30 @@
 """CSV input, typed by a stream's schema and staged as Parquet.
 
 Every line becomes one row of the staged file in the same order, so that ranges of rows mean the
-same on every run. A line that does not fit the schema keeps its text and the reason, and becomes
-a dead letter when its turn comes.
+same on every run. A line that does not fit the schema keeps its text, the reason and its place, and
+becomes a dead letter when its turn comes.
 """
 
 from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from jobs.sources.arrow_types import stream_schema
+from jobs.sources.csv_lines import CsvLines, Lines
 from jobs.sources.decode import REASON, TUPLE, parse_text
+from jobs.sources.parquet import STAGED
 from optimizer.errors import InputError, Place
 from optimizer.graph import GraphStream
 from optimizer.types import ColumnType
 
-_BLOCK_BYTES = 16 << 20
+_NUMBER = "@row"
+_EMPTY = "no value at all"
 
 
 def stage_csv(path: Path, stream: GraphStream, target: Path) -> Path:
@@ -32,7 +33,8 @@ def stage_csv(path: Path, stream: GraphStream, target: Path) -> Path:
 
     An empty field is NULL, quoted or not, as in DuckDB.
     Returns `target`; a staged file that exists and is newer than the CSV file is used again.
-    Raises `InputError` if the file cannot be read at all or its header lacks a column.
+    Raises `InputError` if the file cannot be read at all, its header lacks a column, or a quote is not
+    closed: nobody can say how many lines it has swallowed.
     """
     if target.exists() and target.stat().st_mtime_ns >= path.stat().st_mtime_ns:
         return target
@@ -43,20 +45,21 @@ def stage_csv(path: Path, stream: GraphStream, target: Path) -> Path:
             raise InputError(
                 "missing-column",
                 Place(str(path), line=1, path=name),
-                f"only the columns {', '.join(names)}",
+                f"only the columns {', '.join(names)}"[:200],
                 f"a column {name} of type {kind}",
             )
-    fields = [*stream_schema(stream.columns), *([pa.field(arrival, pa.int64())] if arrival else [])]
+    fields = [*stream_schema(stream.columns), *([pa.field(arrival, pa.int64())] if arrival else ())]
     schema = pa.schema([*fields, (REASON, pa.large_string()), (TUPLE, pa.large_string())])
     target.parent.mkdir(parents=True, exist_ok=True)
     unfinished = target.with_suffix(".unfinished")
-    with pq.ParquetWriter(unfinished, schema, compression="lz4") as writer:
-        try:
-            for lines, misfits in _blocks(path, names):
-                table = _typed(lines, misfits, stream, arrival).select(schema.names).to_arrow()
-                writer.write_table(table.cast(schema), row_group_size=131_072)
-        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-            raise InputError("bad-file", Place(str(path)), str(error)[:160], "a CSV file in UTF-8") from error
+    staged = schema.with_metadata({STAGED: b"1"})
+    with pq.ParquetWriter(unfinished, staged, compression="lz4") as writer:
+        for lines in CsvLines(path, names).blocks():
+            table = _typed(lines, f"{path.parent.name}/{path.name}", stream, arrival)
+            writer.write_table(
+                table.select(schema.names).to_arrow().cast(schema).replace_schema_metadata({STAGED: b"1"}),
+                row_group_size=131_072,
+            )
     os.replace(unfinished, target)
     return target
 
@@ -64,53 +67,33 @@ def stage_csv(path: Path, stream: GraphStream, target: Path) -> Path:
 def _header(path: Path) -> list[str]:
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="") as text:
-            names = next(csv.reader(text), [])
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(
-            "bad-file", Place(str(path), line=1), str(error)[:160], "a CSV file in UTF-8"
-        ) from error
+            names = next(csv.reader(text, strict=True), None)
+    except (OSError, csv.Error) as error:
+        raise InputError("bad-file", Place(str(path), line=1), str(error)[:160], "a header line") from error
     if not names:
-        raise InputError("bad-file", Place(str(path), line=1), "an empty file", "a header line")
-    if len(set(names)) != len(names):
-        raise InputError("bad-file", Place(str(path), line=1), "a column name twice", "distinct column names")
+        found = "an empty file" if names is None else "a blank line"
+        raise InputError("bad-file", Place(str(path), line=1), found, "a header line")
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        found = f"column {twice[:80]} twice"
+        raise InputError("bad-file", Place(str(path), line=1), found, "distinct column names")
     return names
 
 
-def _blocks(path: Path, names: list[str]) -> Iterator[tuple[pl.DataFrame, list[str]]]:
-    """All fields as bytes, and the lines of the block that have too few or too many of them."""
-    misfits: list[str] = []
-
-    def keep(row: pacsv.InvalidRow) -> str:
-        misfits.append(f"{row.actual_columns} fields instead of {row.expected_columns}: {row.text}")
-        return "skip"
-
-    reader = pacsv.open_csv(
-        path,
-        read_options=pacsv.ReadOptions(
-            use_threads=False, column_names=names, skip_rows=1, block_size=_BLOCK_BYTES
-        ),
-        parse_options=pacsv.ParseOptions(newlines_in_values=True, invalid_row_handler=keep),
-        convert_options=pacsv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.binary()),
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=True,
-        ),
-    )
-    with reader:
-        for batch in reader:
-            yield pl.DataFrame(pl.from_arrow(batch)), misfits.copy()
-            misfits.clear()
-    if misfits:
-        yield pl.DataFrame(schema=dict.fromkeys(names, pl.Binary)), misfits
-
-
-def _typed(lines: pl.DataFrame, misfits: list[str], stream: GraphStream, arrival: str | None) -> pl.DataFrame:
+def _typed(lines: Lines, file: str, stream: GraphStream, arrival: str | None) -> pl.DataFrame:
     columns = (*stream.columns, *(((arrival, ColumnType.BIGINT),) if arrival else ()))
-    typed = parse_text(lines, columns)
-    if not misfits:
-        return typed
-    broken = pl.DataFrame(
-        {REASON: [m.split(": ", 1)[0] for m in misfits], TUPLE: [m.split(": ", 1)[1] for m in misfits]}
+    place = pl.format("{} ({}, row {})", pl.col(REASON), pl.lit(file), pl.col(_NUMBER))
+    typed = parse_text(lines.fields, columns).with_columns(pl.Series(_NUMBER, lines.numbers, pl.Int64))
+    nothing = pl.all_horizontal(pl.Series(lines.fields[name].is_null()) for name in lines.fields.columns)
+    typed = typed.with_columns(
+        pl.when(nothing).then(pl.lit(_EMPTY)).otherwise(pl.col(REASON)).alias(REASON),
+        pl.when(nothing).then(pl.lit("")).otherwise(pl.col(TUPLE)).alias(TUPLE),
     )
-    return pl.concat([typed, broken], how="diagonal")
+    if lines.misfits:
+        broken = {
+            REASON: [misfit.reason for misfit in lines.misfits],
+            TUPLE: [misfit.text for misfit in lines.misfits],
+            _NUMBER: [misfit.number for misfit in lines.misfits],
+        }
+        typed = pl.concat([typed, pl.DataFrame(broken)], how="diagonal").sort(_NUMBER)
+    return typed.with_columns(pl.when(pl.col(REASON).is_not_null()).then(place).alias(REASON))

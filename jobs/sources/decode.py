@@ -33,8 +33,7 @@ _MOMENT = (
 def parse_text(lines: pl.DataFrame, columns: Columns) -> pl.DataFrame:
     """Type columns of UTF-8 bytes; NULL stays NULL.
 
-    Timestamps and dates are ISO 8601 (a timestamp without a zone is UTC), booleans are
-    true/false, t/f, yes/no or 1/0, binaries hexadecimal. Rows with a field that does not fit get
+    What is read as which type is in docs/files.md. Rows with a field that does not fit get
     NULL in it and, in `@reason` and `@tuple`, the first such column and the row as JSON.
 
     >>> frame = pl.DataFrame({"a": [b"1", b"x"]})
@@ -90,13 +89,14 @@ def _parsed(name: str, kind: ColumnType) -> pl.Expr:
         case ColumnType.BOOLEAN:
             lower = bare.str.to_lowercase()
             return (
-                pl.when(lower.is_in(["true", "t", "yes", "1"]))
+                pl.when(lower.is_in(["true", "t", "yes", "y", "1"]))
                 .then(pl.lit(True))
-                .when(lower.is_in(["false", "f", "no", "0"]))
+                .when(lower.is_in(["false", "f", "no", "n", "0"]))
                 .then(pl.lit(False))
             )
         case ColumnType.DATE:
-            return bare.str.to_date("%Y-%m-%d", strict=False)
+            # A sign before the year is read as one by Polars and by nobody else.
+            return pl.when(~bare.str.starts_with("+")).then(bare.str.to_date("%Y-%m-%d", strict=False))
         case ColumnType.BINARY:
             return bare.str.decode("hex", strict=False)
         case ColumnType.TIMESTAMP:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from jobs.sources.arrow_types import readable_as
+from jobs.sources.parquet import STAGED, opened
 from optimizer.errors import InputError, Place
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class StreamFiles:
     order_by: str
     """The column whose running maximum says how far the stream is: `_arrival` or the event time."""
     files: tuple[InputFile, ...]
+    latest_us: int | None = None
+    """A row with an event time above it is ahead of its arrival, and does not say how far the stream is."""
 
     @property
     def rows(self) -> int:
@@ -70,8 +72,8 @@ def find_inputs(data: Path, streams: tuple[GraphStream, ...], staging: Path) -> 
     from jobs.sources.sorting import stage_sorted
 
     return tuple(
-        stage_sorted(files, staging / "sorted") if files.order_by == ARRIVAL_COLUMN else files
-        for files in listed
+        stage_sorted(files, stream, staging / "sorted") if files.order_by == ARRIVAL_COLUMN else files
+        for files, stream in zip(listed, streams, strict=True)
     )
 
 
@@ -97,10 +99,10 @@ def _stream_files(data: Path, stream: GraphStream, staging: Path) -> StreamFiles
             from jobs.sources.csv import stage_csv
 
             staged = stage_csv(path, stream, staging / "csv" / stream.name / f"{number:06d}.parquet")
-            schema, rows = _open(staged, path)
+            schema, rows = _described(staged, path)
             readable = staged
         else:
-            schema, rows = _open(path, path)
+            schema, rows = _described(path, path)
             _check_columns(path, schema, stream)
             readable = path
         arrival.append(ARRIVAL_COLUMN in schema.names)
@@ -119,14 +121,9 @@ def _stream_files(data: Path, stream: GraphStream, staging: Path) -> StreamFiles
     return StreamFiles(stream.name, order_by, tuple(files))
 
 
-def _open(path: Path, named: Path) -> tuple[pa.Schema, int]:
-    try:
-        with pq.ParquetFile(path) as file:
-            return file.schema_arrow, file.metadata.num_rows
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(
-            "bad-file", Place(str(named)), str(error)[:120], "a readable Parquet file"
-        ) from error
+def _described(path: Path, named: Path) -> tuple[pa.Schema, int]:
+    with opened(str(path), str(named)) as file:
+        return file.schema_arrow, file.metadata.num_rows
 
 
 def _check_columns(path: Path, schema: pa.Schema, stream: GraphStream) -> None:
@@ -136,7 +133,7 @@ def _check_columns(path: Path, schema: pa.Schema, stream: GraphStream) -> None:
             raise InputError(
                 "missing-column",
                 Place(str(path), path=name),
-                f"only the columns {', '.join(schema.names)}",
+                f"only the columns {', '.join(schema.names)}"[:200],
                 f"a column {name} of type {kind}",
             )
         found = schema.field(positions[0]).type
@@ -144,8 +141,19 @@ def _check_columns(path: Path, schema: pa.Schema, stream: GraphStream) -> None:
             raise InputError("repeated-column", Place(str(path), path=name), "the column twice", "it once")
         if not readable_as(found, kind):
             raise InputError("wrong-type", Place(str(path), path=name), f"type {found}", f"type {kind}")
+    if STAGED in (schema.metadata or {}):
+        raise InputError(
+            "staged-file",
+            Place(str(path)),
+            "a file that a replay has staged for itself",
+            "the file as it came",
+        )
     if ARRIVAL_COLUMN in schema.names and ARRIVAL_COLUMN not in dict(stream.columns):
-        found = schema.field(ARRIVAL_COLUMN).type
+        positions = schema.get_all_field_indices(ARRIVAL_COLUMN)
+        if len(positions) > 1:
+            place = Place(str(path), path=ARRIVAL_COLUMN)
+            raise InputError("repeated-column", place, "the column twice", "it once")
+        found = schema.field(positions[0]).type
         if not pa.types.is_integer(found) or found == pa.uint64():
             raise InputError(
                 "wrong-type", Place(str(path), path=ARRIVAL_COLUMN), f"type {found}", "type bigint"

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, KafkaException, TopicPartition
 
-from jobs.sources.arrow_types import stream_schema
+from jobs.sources.arrow_types import cast_column, stream_schema
 from jobs.sources.avro import FROM_AVRO, avro_records
 from jobs.sources.decode import FROM_JSON, json_records, type_records
 from jobs.sources.descriptor import LostRange, RecordRange
@@ -144,8 +144,8 @@ def type_values(
         read = json_records(records.values)
         table, kept, broken = type_records(read, stream.columns, FROM_JSON, "a JSON object")
     if topic.record_time:
-        times = pa.array([records.times_ms[n] for n in kept], pa.timestamp("ms", "UTC"))
-        table = _replaced(table, stream, stream.event_time, times)
+        table, kept, unreadable = _with_times(table, kept, records, stream)
+        broken += unreadable
     if topic.key is not None:
         table, kept, unreadable = _with_keys(table, kept, records, stream, topic.key)
         broken += unreadable
@@ -156,6 +156,23 @@ def type_values(
         text = value.hex() if topic.format == "avro" else value.decode("utf-8", "replace")
         letters.append((f"{reason} ({place})", text))
     return table, kept, letters
+
+
+def _with_times(
+    table: pa.Table, kept: list[int], records: Records, stream: GraphStream
+) -> tuple[pa.Table, list[int], list[tuple[int, str]]]:
+    """The records' timestamps as event times; a producer may write any 64 bits into one."""
+    stored = pa.chunked_array([pa.array([records.times_ms[n] for n in kept], pa.timestamp("ms", "UTC"))])
+    times, outside = cast_column(stored, ColumnType.TIMESTAMP)
+    table = _replaced(table, stream, stream.event_time, times)
+    if outside is None:
+        return table, kept, []
+    broken = [
+        (kept[row], f"{stream.event_time} is not timestamp: {records.times_ms[kept[row]]} ms since 1970")
+        for row in np.flatnonzero(outside).tolist()
+    ]
+    rows = np.flatnonzero(~outside).tolist()
+    return table.take(rows), [kept[row] for row in rows], broken
 
 
 def _with_keys(
@@ -178,7 +195,9 @@ def _with_keys(
     return _replaced(table, stream, column, column_of_keys), [kept[row] for row in rows], broken
 
 
-def _replaced(table: pa.Table, stream: GraphStream, column: str, values: pa.Array) -> pa.Table:
+def _replaced(
+    table: pa.Table, stream: GraphStream, column: str, values: pa.Array | pa.ChunkedArray
+) -> pa.Table:
     field = stream_schema(stream.columns).field(column)
     return table.set_column(table.column_names.index(column), field, values.cast(field.type))
 

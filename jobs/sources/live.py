@@ -133,7 +133,9 @@ class LivePlanner:
         streams |= ends
         if not ends and change == start["change"]:
             return start
-        return {"batch": start["batch"] + 1, "change": change, "streams": streams}
+        # Spark keeps it with the position, so that a batch that is repeated has the same tuples ahead of it.
+        now_ms = time.time_ns() // 1_000_000
+        return {"batch": start["batch"] + 1, "change": change, "streams": streams, "planned_ms": now_ms}
 
     def planned(self, start: Position, end: Position) -> PlannedBatch:
         descriptors: list[Descriptor] = []
@@ -165,7 +167,16 @@ class LivePlanner:
         reachable = self._reachable_since_us
         if reachable is None:
             reachable = time.time_ns() // 1000
-        return PlannedBatch(start["batch"], end, tuple(descriptors), (), self._backlog(end), start, reachable)
+        return PlannedBatch(
+            start["batch"],
+            end,
+            tuple(descriptors),
+            (),
+            self._backlog(end),
+            start,
+            reachable,
+            end.get("planned_ms"),
+        )
 
     def _wanted(self) -> tuple[list[str], dict[str, KafkaTopic], int]:
         """The streams of the plan that the next batch will run under, their topics, and its number."""

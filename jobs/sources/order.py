@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from jobs.sources.files import StreamFiles
+from jobs.sources.arrow_types import to_microseconds
+from jobs.sources.files import ARRIVAL_COLUMN, StreamFiles
+from jobs.sources.parquet import batches, opened
 
 Keys = npt.NDArray[np.int64]
 FIRST = -(2**63)
@@ -81,30 +82,41 @@ class KeyCursor:
             first += file.rows
 
     def _read_file(self, path: str, skip: int) -> Any:
-        with pq.ParquetFile(path) as parquet:
+        with opened(path) as parquet:
             for group in range(parquet.num_row_groups):
                 size = parquet.metadata.row_group(group).num_rows
                 if skip >= size:
                     skip -= size
                     continue
-                for batch in parquet.iter_batches(_CHUNK, row_groups=[group], columns=[self._files.order_by]):
-                    values = _integers(batch.column(0))[skip:]
-                    skip = max(0, skip - batch.num_rows)
+                for column in batches(parquet, path, group, self._files.order_by, _CHUNK):
+                    values = self._accepted(integers(column))[skip:]
+                    skip = max(0, skip - len(column))
                     if len(values):
                         yield values
 
+    def _accepted(self, keys: Keys) -> Keys:
+        latest = self._files.latest_us
+        if latest is None or self._files.order_by == ARRIVAL_COLUMN or not (keys > latest).any():
+            return keys
+        return np.where(keys > latest, FIRST, keys)
 
-def _integers(column: pa.Array) -> Keys:
-    """A column's values, `FIRST` for NULL, straight from its memory: pyarrow's own conversions import pandas,
-    which would be a third of all that the process that plans batches has in memory."""
-    if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
-    column = column.cast(pa.int64())
+
+def integers(column: pa.Array) -> Keys:
+    """A column's values, `FIRST` for NULL and for moments that microseconds do not hold.
+
+    Straight from its memory: pyarrow's own conversions import pandas, which would be a third of all that the
+    process that plans batches has in memory.
+    """
+    unit = column.type.unit if pa.types.is_timestamp(column.type) else None
+    column = column.cast(pa.int64()) if unit is None else column.view(pa.int64())
     if not len(column):
         return np.empty(0, np.int64)
     validity, data = column.buffers()
     here = slice(column.offset, column.offset + len(column))
     values = np.frombuffer(data, np.int64)[here]
+    if unit not in (None, "us"):
+        values, outside = to_microseconds(values, unit)
+        values = np.where(outside, FIRST, values) if outside.any() else values
     if not column.null_count:
         return values
     known = np.unpackbits(np.frombuffer(validity, np.uint8), bitorder="little")[here]

@@ -31,6 +31,9 @@ class PlannedBatch:
     reachable_since_us: int = 0
     """Since when the source has been there without a break, wall clock, microseconds since 1970:
     before that a stream that brought nothing need not have been silent."""
+    arrived_by_ms: int | None = None
+    """No tuple of the batch arrived later, whatever its source tells; milliseconds since 1970. The same
+    whenever the batch is planned; None in a batch that was planned before there was a bound."""
 
     @property
     def rows(self) -> dict[str, int]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,12 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import redis
 
-from jobs.sources.arrow_types import cast_column, readable_as, stream_schema
-from jobs.sources.decode import REASON, TUPLE, parse_json
+from jobs.sources.arrow_types import readable_as, stream_schema
+from jobs.sources.columns import Typed, type_columns
+from jobs.sources.decode import REASON, TUPLE, Columns, parse_json
 from jobs.sources.descriptor import Descriptor, EntryRange, FileRange, LostEntries, LostRange, RecordRange
+from jobs.sources.parquet import STAGED, opened, read_group
 from jobs.sources.rate import generate
+from jobs.sources.text import as_bytes
 from optimizer.graph import GraphStream
-from optimizer.udf.arrow import ARROW_TYPES
 
 _CACHE_BYTES = 32 << 20
 _PATIENCE_S = 300.0
@@ -40,23 +43,33 @@ class Raw:
     """Per row of `table`, when the source got it, milliseconds since 1970; None if it cannot tell."""
 
 
-def read(descriptor: Descriptor, stream: GraphStream, columns: Collection[str], redis_url: str | None) -> Raw:
+def read(
+    descriptor: Descriptor,
+    stream: GraphStream,
+    columns: Collection[str],
+    redis_url: str | None,
+    *,
+    whole: bool = False,
+) -> Raw:
     """Read a range. `columns` is what the plan needs; the event time is always read.
+
+    With `whole` the others are there too, where a source can leave them out, and turn no tuple away: which
+    tuples there are does not depend on it.
 
     Reading the same range twice gives the same rows, unless entries were deleted from Redis: a dead letter
     tells how many.
-    Raises `redis.ConnectionError` while Redis cannot be reached and `OSError` for a missing file.
+    Raises `redis.ConnectionError` while Redis cannot be reached, `OSError` for a missing file, and
+    `InputError` for a damaged one.
     """
-    wanted = tuple(
-        (name, kind) for name, kind in stream.columns if name in columns or name == stream.event_time
-    )
+    needed = {*columns, stream.event_time}
+    wanted = tuple((name, kind) for name, kind in stream.columns if whole or name in needed)
     match descriptor:
         case FileRange():
-            return _read_file(descriptor, wanted)
+            return _read_file(descriptor, wanted, needed)
         case EntryRange():
             if redis_url is None:
                 raise ValueError("no URL of the Redis server")
-            return _read_entries(descriptor, stream, redis_url)
+            return read_entries(_patiently(redis_url, descriptor), descriptor, stream)
         case RecordRange():
             return _read_records(descriptor, stream)
         case LostRange():
@@ -73,24 +86,32 @@ def _nothing_but(stream: GraphStream, reason: str, text: str) -> Raw:
     return Raw(stream_schema(stream.columns).empty_table(), _undecodable([reason], [text]), None)
 
 
-def _read_file(descriptor: FileRange, wanted: tuple) -> Raw:  # type: ignore[type-arg]
-    staged = _is_staged(descriptor.path)
-    names = [name for name, _ in wanted] + ([REASON, TUPLE] if staged else [])
-    table = _GROUPS.rows(descriptor, tuple(names))
+def _read_file(descriptor: FileRange, columns: Columns, needed: Collection[str]) -> Raw:
+    names = tuple(name for name, _ in columns)
+    if _is_staged(descriptor.path):
+        return _read_staged(descriptor, columns)
+    file = Path(descriptor.path)
+    origin = f"{file.parent.name}/{file.name}"
+    stored = _GROUPS.rows(descriptor, names)
+    typed = type_columns(stored, columns, lambda row: f"{origin}, row {descriptor.first + row + 1}", needed)
+    return Raw(typed.readable(), _letters([(one.reason, one.text) for one in typed.broken]), None)
+
+
+def _read_staged(descriptor: FileRange, columns: Columns) -> Raw:
+    """Rows whose values were looked at when they were staged."""
+    table = _GROUPS.rows(descriptor, (*(name for name, _ in columns), REASON, TUPLE))
+    reasons = table.column(REASON)
     undecodable = None
-    if staged:
-        reasons = table.column(REASON)
-        if reasons.null_count < len(reasons):
-            undecodable = _undecodable(*table.select([REASON, TUPLE]).filter(reasons.is_valid()).columns)
-            table = table.filter(reasons.is_null())
-        table = table.select([name for name, _ in wanted])
-    cast = [cast_column(table.column(name), kind) for name, kind in wanted]
-    return Raw(pa.table(cast, names=[name for name, _ in wanted]), undecodable, None)
+    if reasons.null_count < len(reasons):
+        undecodable = _undecodable(*table.select([REASON, TUPLE]).filter(reasons.is_valid()).columns)
+        table = table.filter(reasons.is_null())
+    return Raw(type_columns(table, columns, str, ()).table, undecodable, None)
 
 
 @cache
 def _is_staged(path: str) -> bool:
-    return REASON in pq.read_schema(path).names
+    with opened(path) as file:
+        return STAGED in (file.schema_arrow.metadata or {})
 
 
 class _RowGroups:
@@ -107,7 +128,7 @@ class _RowGroups:
     def rows(self, descriptor: FileRange, names: tuple[str, ...]) -> pa.Table:
         version = os.stat(descriptor.path).st_mtime_ns
         parts = []
-        with pq.ParquetFile(descriptor.path, memory_map=True) as file:
+        with opened(descriptor.path, mapped=True) as file:
             before = 0
             for group in range(file.num_row_groups):
                 size = file.metadata.row_group(group).num_rows
@@ -128,7 +149,7 @@ class _RowGroups:
     ) -> pa.Table:
         table = self._held.pop(key, None)
         if table is None:
-            table = file.read_row_group(key[2], columns=list(key[3]), use_threads=False).select(list(key[3]))
+            table = read_group(file, key[0], key[2], key[3])
             self._bytes += table.nbytes
         self._held[key] = table
         if ends:
@@ -149,9 +170,10 @@ def _connection(url: str) -> redis.Redis:
     return redis.Redis.from_url(url, socket_timeout=10, socket_connect_timeout=5)
 
 
-def _read_entries(descriptor: EntryRange, stream: GraphStream, url: str) -> Raw:
+def read_entries(
+    entries: Sequence[tuple[bytes, dict[bytes, bytes]]], descriptor: EntryRange, stream: GraphStream
+) -> Raw:
     """Whole tuples, whatever the plan needs: they are decoded anyway, and dead letters keep them."""
-    entries = _patiently(url, descriptor)
     texts: list[bytes] = []
     text_ms: list[int] = []
     tables: list[pa.Table] = []
@@ -169,26 +191,27 @@ def _read_entries(descriptor: EntryRange, stream: GraphStream, url: str) -> Raw:
             text_ms.append(at_ms)
         elif b"arrow" in fields:
             try:
-                table = _from_arrow(fields[b"arrow"], stream)
+                typed = _from_arrow(fields[b"arrow"], stream, f"entry {entry_id.decode()}")
             except (pa.ArrowException, ValueError, OSError) as error:
                 broken.append(
                     (str(error)[:200], f"entry {entry_id.decode()}: {len(fields[b'arrow'])} bytes of Arrow")
                 )
                 continue
+            table = typed.readable()
             tables.append(table)
             table_ms.append(np.full(table.num_rows, at_ms, np.int64))
+            broken.extend((one.reason, one.text) for one in typed.broken)
         else:
             found = ", ".join(sorted(name.decode("utf-8", "replace") for name in fields))
             broken.append((f"no field json or arrow but {found}", f"entry {entry_id.decode()}"))
     parsed, kept, unparsed = parse_json(texts, stream.columns)
     broken.extend(unparsed)
     arrived = np.concatenate([np.asarray(text_ms, np.int64)[kept], *table_ms])
-    undecodable = _undecodable([b[0] for b in broken], [b[1] for b in broken]) if broken else None
     whole = pa.concat_tables([parsed, *tables])
     if descriptor.tuples is not None:
         first, before = descriptor.tuples
         whole, arrived = whole.slice(first, before - first), arrived[first:before]
-    return Raw(whole, undecodable, arrived)
+    return Raw(whole, _letters(broken), arrived)
 
 
 def _read_records(descriptor: RecordRange, stream: GraphStream) -> Raw:
@@ -204,8 +227,7 @@ def _read_records(descriptor: RecordRange, stream: GraphStream) -> Raw:
                 LostRange(stream.name, descriptor.topic, descriptor.partition, descriptor.first, first)
             )
         )
-    undecodable = _undecodable([b[0] for b in broken], [b[1] for b in broken]) if broken else None
-    return Raw(table, undecodable, kafka.arrived_ms(records, kept))
+    return Raw(table, _letters(broken), kafka.arrived_ms(records, kept))
 
 
 def _kafka() -> ModuleType:
@@ -230,6 +252,10 @@ def _patiently(url: str, descriptor: EntryRange) -> list[tuple[bytes, dict[bytes
             wait_s = min(2.0, wait_s * 2)
 
 
+def _letters(broken: Sequence[tuple[str, str]]) -> pa.Table | None:
+    return _undecodable([reason for reason, _ in broken], [text for _, text in broken]) if broken else None
+
+
 def _undecodable(reasons: pa.ChunkedArray | list[str], texts: pa.ChunkedArray | list[str]) -> pa.Table:
     columns = {"reason": reasons, "tuple": texts}
     return pa.table(
@@ -237,17 +263,18 @@ def _undecodable(reasons: pa.ChunkedArray | list[str], texts: pa.ChunkedArray | 
     )
 
 
-def _from_arrow(body: bytes, stream: GraphStream) -> pa.Table:
+def _from_arrow(body: bytes, stream: GraphStream, place: str) -> Typed:
     with pa.ipc.open_stream(body) as reader:
-        table = reader.read_all()
-    table.validate(full=True)
-    columns = []
+        stored = reader.read_all()
+    names = stored.column_names
     for name, kind in stream.columns:
-        if name not in table.column_names:
-            columns.append(pa.chunked_array([pa.nulls(table.num_rows, ARROW_TYPES[kind])]))
-            continue
-        column = table.column(name)
-        if not readable_as(column.type, kind):
-            raise ValueError(f"{name} has type {column.type}, not {kind}")
-        columns.append(cast_column(column, kind))
-    return pa.table(columns, schema=stream_schema(stream.columns))
+        if names.count(name) > 1:
+            raise ValueError(f"{name} is there twice")
+        if name in names and not readable_as(stored.column(name).type, kind):
+            raise ValueError(f"{name} has type {stored.column(name).type}, not {kind}")
+    wanted = [name for name, _ in stream.columns if name in names]
+    # Text is checked row by row; everything else must be in order before it is touched.
+    for name in wanted:
+        for chunk in stored.column(name).chunks:
+            as_bytes(chunk).validate(full=True)
+    return type_columns(stored.select(wanted), stream.columns, lambda row: f"{place}, row {row + 1}")

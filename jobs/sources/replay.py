@@ -18,6 +18,9 @@ class ReplaySource:
     streams: tuple[StreamFiles, ...]
     batch_rows: int
     """At most so many rows of all streams together form a batch."""
+    began_ms: int | None = None
+    """When the replay first began, milliseconds since 1970: that is when everything in files arrived.
+    None if nobody knows."""
     kind: Literal["replay"] = "replay"
 
 
@@ -63,7 +66,15 @@ class ReplayPlanner:
             backlog += files.rows - last
             if files.rows == last:
                 ended.append(files.stream)
-        return PlannedBatch(start["batch"], end, tuple(descriptors), tuple(ended), backlog, start)
+        return PlannedBatch(
+            start["batch"],
+            end,
+            tuple(descriptors),
+            tuple(ended),
+            backlog,
+            start,
+            arrived_by_ms=self._source.began_ms,
+        )
 
 
 def _ranges(files: StreamFiles, first: int, last: int) -> list[FileRange]:

@@ -108,7 +108,7 @@ class _Writer:
             self._source(root)
         levels = {edge.id: edge.level for edge in self.edges.values()}
         return PhysicalGraph(
-            streams=tuple(_stream(stream) for stream in self.translation.streams),
+            streams=tuple(graph_stream(stream) for stream in self.translation.streams),
             stores=tuple(sorted(self.stores.values(), key=lambda s: (len(s.inputs), s.label, s.id))),
             edges=tuple(sorted(self.edges.values(), key=lambda e: (e.level, e.id))),
             rules=(
@@ -328,9 +328,17 @@ class _Writer:
         return digest(prefix, self.salt, *parts)
 
 
-def _stream(stream: Stream) -> GraphStream:
-    lateness_us = stream.lateness // _MICROSECOND
-    return GraphStream(stream.name, stream.event_time, stream.columns, lateness_us, stream.late, stream.kafka)
+def graph_stream(stream: Stream) -> GraphStream:
+    """A registered stream as the runtime reads it."""
+    return GraphStream(
+        stream.name,
+        stream.event_time,
+        stream.columns,
+        stream.lateness // _MICROSECOND,
+        stream.late,
+        stream.kafka,
+        None if stream.max_ahead is None else stream.max_ahead // _MICROSECOND,
+    )
 
 
 def _column_text(column: Column, key: StoreKey) -> str:

@@ -126,7 +126,7 @@ TABLE: dict[tuple[str, str], Case] = {
     ("get", "/api/streams/{name}/dead-letters/"): READ,
     ("post", "/api/streams/{name}/dead-letters/discard/"): Case(200, EDITORS, LETTERS),
     ("post", "/api/streams/{name}/dead-letters/redrive/"): Case(202, EDITORS, LETTERS),
-    ("post", "/api/streams/{name}/events/"): Case(202, body={"at": "2013-01-01"}),
+    ("post", "/api/streams/{name}/events/"): Case(202, EDITORS, {"at": "2013-01-01"}),
     ("get", "/api/streams/{name}/impact/"): READ,
     ("get", "/api/streams/{name}/sample/"): READ,
     ("get", "/api/tokens/"): READ,

@@ -1,10 +1,14 @@
-"""Whatever is sent to the ingest endpoint, it is refused as a whole or the job can read all of it."""
+"""Whatever is sent to the ingest endpoint, and by whom, it is refused as a whole or the job can read all of
+it, and finds none of it ahead of its arrival."""
 
 from __future__ import annotations
 
 import json
 import os
+from datetime import UTC, date, datetime, timedelta
 
+import numpy as np
+import polars as pl
 import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
@@ -15,7 +19,9 @@ from hypothesis import strategies as st
 from backend.bus import connection
 from backend.streams.actions import StreamSpec, create_stream
 from jobs.protocol import stream_key
+from jobs.sources.ahead import beyond, latest_times
 from jobs.sources.decode import parse_json
+from optimizer.graph import GraphStream
 from optimizer.types import ColumnType
 
 pytestmark = pytest.mark.django_db
@@ -24,6 +30,7 @@ COLUMNS = (
     ("at", ColumnType.TIMESTAMP),
     *((kind.value, kind) for kind in ColumnType if kind is not ColumnType.INTERVAL),
 )
+STREAM = GraphStream("things", "at", COLUMNS, 0, "drop")
 REFUSALS = {400, 413, 415}
 
 numbers = st.one_of(
@@ -35,6 +42,9 @@ numbers = st.one_of(
 moments = st.one_of(
     st.datetimes().map(lambda value: value.isoformat()),
     st.dates().map(str),
+    # On both sides of how far ahead of its arrival an event time may lie.
+    st.floats(-50, 50).map(lambda hours: (datetime.now(UTC) + timedelta(hours=hours)).isoformat()),
+    st.dates(max_value=date(2026, 1, 1)).map(str),
     st.sampled_from(
         [
             "2013-01-01T10:00:00Z",
@@ -97,18 +107,24 @@ kinds = st.sampled_from(
 @example(body=b'{"at": "2013-01-01T10:00:00Z", "double": 1e400}', kind="application/json")
 @example(body=b'{"at": "2013-01-01T10:00:00Z", "string": "\\ud800"}', kind="application/json")
 @example(body=b'{"at": "2013-01-01T10:00:00Z", "string": "\\u0000"}', kind="application/json")
+@example(body=b'{"at": "9999-12-31"}', kind="application/json")
 @example(body=b"{}\n" * 1000, kind="application/x-ndjson")
 @example(body=b"\xff\xfe{}", kind="application/x-ndjson")
 def test_it_is_refused_or_the_job_reads_it(db: None, bus: object, body: bytes, kind: str) -> None:
     owner, _ = User.objects.get_or_create(username="ann")
     client = Client(raise_request_exception=False)
     client.force_login(owner)
+    stranger = Client(raise_request_exception=False)
+    stranger.force_login(User.objects.get_or_create(username="zoe")[0])
     # Rates are counted in memory; here they would end the search.
     cache.clear()
     key = stream_key("things")
     connection().delete(key)
     if not owner.streams.filter(name="things").exists():
         create_stream(owner, StreamSpec("things", COLUMNS, "at"))
+    refused = stranger.post("/api/streams/things/events/", body, content_type=kind)
+    assert refused.status_code in REFUSALS | {403}
+    assert connection().xlen(key) == 0
     answer = client.post("/api/streams/things/events/", body, content_type=kind)
     stored = [fields["json"].encode() for _, fields in connection().xrange(key)]
     if answer.status_code != 202:
@@ -120,3 +136,6 @@ def test_it_is_refused_or_the_job_reads_it(db: None, bus: object, body: bytes, k
         table, kept, broken = parse_json(stored, COLUMNS)
         assert (len(kept), broken) == (len(stored), [])
         assert table["at"].null_count == 0
+        arrived_ms = np.array([int(entry.split("-")[0]) for entry, _ in connection().xrange(key)], np.int64)
+        times = pl.DataFrame(pl.from_arrow(table))["at"].cast(pl.Int64)
+        assert beyond(times, latest_times(STREAM, arrived_ms, None)) is None

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from django.shortcuts import get_object_or_404
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -39,7 +40,7 @@ class Redrive(APIView):
         record = get_object_or_404(streams(), name=name)
         form = RedriveSerializer(data=request.data)
         form.is_valid(raise_exception=True)
-        count = actions.redrive(request.user, record, form.chosen())
+        count = actions.redrive(request.user, record, form.chosen(), timezone.now())
         return Response(SentSerializer({"count": count}).data, status=202)
 
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 from rest_framework import serializers
 
 from backend.streams.actions import StreamSpec
-from backend.streams.models import COLUMN_TYPE_CHOICES, NAME, Stream
+from backend.streams.models import COLUMN_TYPE_CHOICES, DAY_MS, NAME, Stream
 from optimizer.kafka import KafkaTopic
 from optimizer.types import ColumnType
 
@@ -56,6 +56,12 @@ class StreamWriteSerializer(serializers.Serializer[Any]):
     description = serializers.CharField(allow_blank=True, default="", max_length=10_000)
     event_time = serializers.CharField(max_length=255)
     lateness_ms = serializers.IntegerField(min_value=0, max_value=BIGGEST // 1000, default=0)
+    max_ahead_ms = serializers.IntegerField(
+        min_value=0,
+        max_value=BIGGEST,
+        default=DAY_MS,
+        help_text="How far ahead of its arrival a tuple's event time may lie; others are turned away.",
+    )
     late = serializers.ChoiceField(choices=["drop", "join"], default="drop")
     parallelism = serializers.IntegerField(min_value=1, max_value=1024, allow_null=True, default=None)
     tuples_per_second = serializers.FloatField(min_value=0, max_value=1e12, allow_null=True, default=None)
@@ -98,6 +104,7 @@ class StreamSerializer(serializers.ModelSerializer[Stream]):
             "description",
             "event_time",
             "lateness_ms",
+            "max_ahead_ms",
             "late",
             "parallelism",
             "tuples_per_second",

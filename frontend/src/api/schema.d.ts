@@ -1500,6 +1500,12 @@ export interface components {
              * @default 0
              */
             lateness_ms: number;
+            /**
+             * Format: int64
+             * @description How far ahead of its arrival a tuple's event time may lie; others are turned away.
+             * @default 86400000
+             */
+            max_ahead_ms: number;
             parallelism?: number | null;
             team?: string | null;
             /** Format: double */
@@ -1859,6 +1865,8 @@ export interface components {
             late?: components["schemas"]["LateEnum"];
             /** Format: int64 */
             lateness_ms?: number;
+            /** Format: int64 */
+            max_ahead_ms?: number;
             name: string;
             owner: string;
             /** Format: int64 */
@@ -1939,6 +1947,12 @@ export interface components {
              * @default 0
              */
             lateness_ms: number;
+            /**
+             * Format: int64
+             * @description How far ahead of its arrival a tuple's event time may lie; others are turned away.
+             * @default 86400000
+             */
+            max_ahead_ms: number;
             name: string;
             parallelism?: number | null;
             team?: string | null;

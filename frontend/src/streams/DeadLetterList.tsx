@@ -56,7 +56,7 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
       </div>
       {problem !== null && <p class="problem-line">{problem}</p>}
       {notice !== null && <p class={notice.bad ? "problem-line" : "notice"} role={notice.bad ? "alert" : "status"}>{notice.text}</p>}
-      {value !== null && letters.length === 0 && <p class="empty">No tuple was turned away, or none is kept any more. A tuple that is too late, cannot be read or makes a batch fail appears here with the reason, and so does one for which an expression has no value.</p>}
+      {value !== null && letters.length === 0 && <p class="empty">No tuple was turned away, or none is kept any more. A tuple that is too late, too far ahead of its arrival, cannot be read or makes a batch fail appears here with the reason, and so does one for which an expression has no value.</p>}
       {letters.length > 0 && (
         <>
           <p class="chips">{reasonsOf(letters).map(([reason, number]) => <span key={reason} class="chip">{reason} <span class="muted">{count(number)}</span></span>)}</p>
@@ -109,7 +109,7 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
           }}
         >
           {asking === "redrive" ? (
-            <p>Every topology that reads {stream.name} gets them, also one that had accepted them. What was late is late again unless the allowed lateness grew or late tuples are joined.</p>
+            <p>Every topology that reads {stream.name} gets them, also one that had accepted them. What was late is late again unless the allowed lateness grew or late tuples are joined; what was ahead of its arrival is refused until that moment comes near, its event time is corrected, or the stream allows more.</p>
           ) : (
             <p>They leave the dead letters; their tuples are gone. The audit trail notes it.</p>
           )}

@@ -77,6 +77,7 @@ export function StreamForm({ stream, onDone, onCancel }: Props): JSX.Element {
       </fieldset>
       <div class="form-row">
         <label class="field"><span>Allowed lateness, seconds</span><input type="text" inputMode="decimal" value={fields.lateness} onInput={(event) => set({ lateness: event.currentTarget.value })} /></label>
+        <label class="field" title="A tuple whose event time lies further ahead of its arrival goes to the dead letters: it would make all that follow late."><span>Event time ahead of arrival, at most hours</span><input type="text" inputMode="decimal" value={fields.maxAhead} onInput={(event) => set({ maxAhead: event.currentTarget.value })} /></label>
         <label class="field">
           <span>Later tuples</span>
           <select value={fields.late} onChange={(event) => set({ late: event.currentTarget.value === "join" ? "join" : "drop" })}>

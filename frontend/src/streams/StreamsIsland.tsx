@@ -14,6 +14,7 @@ import { ArrivalPlots } from "./ArrivalPlots";
 import { entryRate, useEntryRates } from "./entryRates";
 import { DeadLetterList } from "./DeadLetterList";
 import { StreamForm } from "./StreamForm";
+import { writersOf } from "./streamForm";
 import { StreamReaders } from "./StreamReaders";
 
 const REFRESH_MS = 3000;
@@ -92,6 +93,7 @@ function StreamDetail({ stream, arriving, colour, onChanged }: { stream: StreamD
         <a class="button" href="/streams/">All streams</a>
       </div>
       {problem !== null && <p class="problem-line" role="alert">{problem}</p>}
+      {!stream.can_edit && <p class="muted">{writersOf(stream)}</p>}
       {editing && <StreamForm stream={stream} onCancel={() => setEditing(false)} onDone={() => { setEditing(false); onChanged(); }} />}
       {asking && (
         <ConfirmDialog
@@ -111,6 +113,7 @@ function StreamDetail({ stream, arriving, colour, onChanged }: { stream: StreamD
         <div><dt>arriving</dt><dd>{rate(arriving)}</dd></div>
         <div><dt>entries</dt><dd>{count(stream.entries)}</dd></div>
         <div><dt>late after</dt><dd>{span(stream.lateness_ms)}</dd></div>
+        <div title="A tuple whose event time lies further ahead of its arrival goes to the dead letters."><dt>ahead by at most</dt><dd>{span(stream.max_ahead_ms)}</dd></div>
         <div><dt>late tuples</dt><dd>{stream.late === "drop" ? "dead letters" : "joined, marked"}</dd></div>
         <div><dt>tasks</dt><dd>{stream.parallelism === null ? "auto" : count(stream.parallelism)}</dd></div>
       </dl>
@@ -126,7 +129,9 @@ function StreamDetail({ stream, arriving, colour, onChanged }: { stream: StreamD
       <h2>Newest tuples</h2>
       {sample.problem !== null && <p class="problem-line">{sample.problem}</p>}
       {sample.value?.rows.length === 0 && (
-        <p class="empty">No tuple has arrived. Send one: <code>POST /api/streams/{stream.name}/events/</code>, or XADD to its Redis stream.</p>
+        <p class="empty">
+          No tuple has arrived. {stream.can_edit && <>Send one: <code>POST /api/streams/{stream.name}/events/</code>, or XADD to its Redis stream.</>}
+        </p>
       )}
       {sample.value !== null && sample.value.rows.length > 0 && <RowsTable columns={sample.value.columns} rows={sample.value.rows} caption={`Newest tuples of ${stream.name}`} />}
     </>

@@ -4,6 +4,9 @@ import type { StreamDocument, StreamWrite } from "../api/documents";
 export type ColumnType = StreamWrite["columns"][number]["type"];
 export const COLUMN_TYPES: readonly ColumnType[] = ["bigint", "int", "double", "string", "boolean", "timestamp", "date", "binary"];
 
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
 export interface StreamFields {
   readonly name: string;
   readonly description: string;
@@ -11,6 +14,8 @@ export interface StreamFields {
   readonly eventTime: string;
   /** As typed: seconds. */
   readonly lateness: string;
+  /** As typed: hours that an event time may lie ahead of its arrival. */
+  readonly maxAhead: string;
   readonly late: "drop" | "join";
   readonly rate: string;
   readonly tasks: string;
@@ -31,7 +36,7 @@ export interface StreamFields {
 }
 
 export const EMPTY: StreamFields = {
-  name: "", description: "", columns: [{ name: "at", type: "timestamp" }], eventTime: "at", lateness: "0", late: "drop", rate: "", tasks: "", team: "",
+  name: "", description: "", columns: [{ name: "at", type: "timestamp" }], eventTime: "at", lateness: "0", maxAhead: "24", late: "drop", rate: "", tasks: "", team: "",
   topic: "", format: "json", schema: "", schemaId: "", key: "", recordTime: false, start: "earliest", lost: "fail", mostPerBatch: "",
 };
 
@@ -42,6 +47,7 @@ export function fieldsOf(stream: StreamDocument): StreamFields {
     columns: stream.columns,
     eventTime: stream.event_time,
     lateness: String((stream.lateness_ms ?? 0) / 1000),
+    maxAhead: String((stream.max_ahead_ms ?? DAY_MS) / HOUR_MS),
     late: stream.late ?? "drop",
     rate: stream.tuples_per_second === null || stream.tuples_per_second === undefined ? "" : String(stream.tuples_per_second),
     tasks: stream.parallelism === null || stream.parallelism === undefined ? "" : String(stream.parallelism),
@@ -56,6 +62,12 @@ export function fieldsOf(stream: StreamDocument): StreamFields {
     lost: stream.kafka?.lost ?? "fail",
     mostPerBatch: String(stream.kafka?.most_per_batch ?? ""),
   };
+}
+
+/** Who may change the stream and write tuples to it, for those who may not. */
+export function writersOf(stream: StreamDocument): string {
+  const team = stream.team === null || stream.team === undefined ? "" : `, the team ${stream.team}`;
+  return `Only ${stream.owner}${team} and operators may change ${stream.name}, write tuples to it and send its dead letters again.`;
 }
 
 /** The columns that can be the event time. */
@@ -78,7 +90,7 @@ export function faultsOf(fields: StreamFields): string[] {
   if (fields.name === "") faults.push("Give the stream a name.");
   if (fields.columns.some((column) => column.name === "")) faults.push("Give every column a name.");
   if (!timestamps(fields).includes(fields.eventTime)) faults.push("Choose a timestamp column as the event time.");
-  for (const [label, text] of [["Lateness", fields.lateness], ["Rate", fields.rate], ["Tasks", fields.tasks], ["Schema number", fields.schemaId], ["Most records of a batch", fields.mostPerBatch]] as const) {
+  for (const [label, text] of [["Lateness", fields.lateness], ["Time ahead", fields.maxAhead], ["Rate", fields.rate], ["Tasks", fields.tasks], ["Schema number", fields.schemaId], ["Most records of a batch", fields.mostPerBatch]] as const) {
     const value = numberOr(text, 0);
     if (value === null || !Number.isFinite(value) || value < 0) faults.push(`${label} is a number, not ${text}.`);
   }
@@ -108,6 +120,7 @@ export function documentOf(fields: StreamFields): StreamWrite {
     description: fields.description,
     event_time: fields.eventTime,
     lateness_ms: Math.round((numberOr(fields.lateness, 0) ?? 0) * 1000),
+    max_ahead_ms: Math.round((numberOr(fields.maxAhead, 24) ?? 24) * HOUR_MS),
     late: fields.late,
     parallelism: numberOr(fields.tasks, null),
     tuples_per_second: numberOr(fields.rate, null),

@@ -43,7 +43,7 @@ export function TokensIsland(): JSX.Element {
             <span>May</span>
             <select value={stream} onChange={(event) => setStream(event.currentTarget.value)}>
               <option value="">do what I may</option>
-              {streams.value?.map((one) => <option key={one.name} value={one.name}>only send tuples to {one.name}</option>)}
+              {streams.value?.filter((one) => one.can_edit).map((one) => <option key={one.name} value={one.name}>only send tuples to {one.name}</option>)}
             </select>
           </label>
           <button type="submit" class="button primary" disabled={name.trim() === ""}>Make a token</button>

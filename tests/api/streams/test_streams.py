@@ -30,6 +30,7 @@ def test_a_stream_is_made_shown_changed_and_deleted(as_owner: Client, post: Post
     assert made.json() == {
         **SENSORS,
         "description": "",
+        "max_ahead_ms": 86_400_000,
         "late": "drop",
         "parallelism": None,
         "tuples_per_second": None,
@@ -73,6 +74,8 @@ def test_a_bad_definition_names_its_place(
         {"columns": [{"name": "at", "type": "interval"}]},
         {"lateness_ms": -1},
         {"lateness_ms": 10**30},
+        {"max_ahead_ms": -1},
+        {"max_ahead_ms": 2**53},
         {"parallelism": 0},
         {"tuples_per_second": "many"},
     ],
@@ -120,23 +123,23 @@ def test_who_may(
 
 
 def test_events_come_back_as_a_sample_newest_first(
-    as_teammate: Client, post: Post, streams: dict[str, Stream], bus: redis.Redis
+    as_owner: Client, post: Post, streams: dict[str, Stream], bus: redis.Redis
 ) -> None:
     one = {"at": "2013-01-01T10:00:00+02:00", "origin": "JFK", "wind": 12}
-    answer = post(as_teammate, "/api/streams/weather/events/", one)
+    answer = post(as_owner, "/api/streams/weather/events/", one)
     assert (answer.status_code, answer.json()["accepted"]) == (202, 1)
     lines = '{"at": "2013-01-01T09:00:00", "origin": "LGA"}\n\n{"at": "2013-01-01T10:00:00Z"}\n'
-    answer = as_teammate.post("/api/streams/weather/events/", lines, content_type="application/x-ndjson")
+    answer = as_owner.post("/api/streams/weather/events/", lines, content_type="application/x-ndjson")
     assert answer.json()["accepted"] == 2
     assert answer.json()["last_id"] == bus.xrevrange(stream_key("weather"), count=1)[0][0]
-    sample = as_teammate.get("/api/streams/weather/sample/?limit=3").json()
+    sample = as_owner.get("/api/streams/weather/sample/?limit=3").json()
     assert sample["columns"][0] == {"name": "at", "type": "timestamp"}
     assert sample["rows"] == [
         {"at": "2013-01-01T10:00:00Z", "origin": None, "wind": None},
         {"at": "2013-01-01T09:00:00Z", "origin": "LGA", "wind": None},
         {"at": "2013-01-01T08:00:00Z", "origin": "JFK", "wind": 12.0},
     ]
-    assert as_teammate.get("/api/streams/weather/").json()["entries"] == 3
+    assert as_owner.get("/api/streams/weather/").json()["entries"] == 3
 
 
 def test_a_sample_shows_arrow_entries_too_and_leaves_rubbish_out(

