@@ -56,13 +56,13 @@ def emit(
     moments = {name: column_name(index.time_column(name)) for name in inputs}
     known = {name: column for name, column in moments.items() if column in frame.columns}
     for plan, leaf in zip(plans, emits, strict=True):
-        try:
-            rows, table = _projected(plan, frame)
-        except BaseException as error:
-            if not raised_by_a_row(error):
-                raise
-            beside = [index.time_column(name) for name in sorted(known, key=lambda name: name != start)]
-            with telling("results", (plan.query,)):
+        with telling("results", (plan.query,)):
+            try:
+                rows, table = _projected(plan, frame)
+            except BaseException as error:
+                if not raised_by_a_row(error):
+                    raise
+                beside = [index.time_column(name) for name in sorted(known, key=lambda name: name != start)]
                 rows, table = _projected(_prepare(index, guarded_emit(leaf, beside), inputs), frame)
         failed.count((plan.query,), start)
         if rows.is_empty():
