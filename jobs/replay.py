@@ -20,6 +20,7 @@ from jobs.checkpoint import Checkpoint, Identity
 from jobs.dead_letters import DEAD_LETTERS
 from jobs.history import BatchLine, History, working_seconds
 from jobs.lock import hold
+from jobs.mending import Trouble
 from jobs.metrics import held, weighted_quantiles
 from jobs.progress import Progress
 from jobs.residence import share
@@ -28,7 +29,7 @@ from jobs.sinks.parquet import DEAD_LETTER_FOLDER, write_schemas
 from jobs.sources.datasource import write_source
 from jobs.sources.files import StreamFiles, find_inputs
 from jobs.sources.replay import ReplaySource
-from jobs.topology import Committed, Settings, Topology, Trouble
+from jobs.topology import Committed, Settings, Topology
 from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph
 from optimizer.methods import METHODS
