@@ -82,8 +82,10 @@ def emit(
 def _projected(plan: LeafPlan, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The combinations that pass, and their outputs."""
     rows = frame.filter(*plan.conditions) if plan.conditions else frame
-    if plan.columns is not None or rows.is_empty():
-        return rows, _picked(rows, dict(zip(plan.names, plan.columns or (), strict=False)))
+    if rows.is_empty():
+        return rows, rows
+    if plan.columns is not None:
+        return rows, _picked(rows, dict(zip(plan.names, plan.columns, strict=True)))
     # `with_columns` keeps the height where all outputs are constants.
     return rows, rows.with_columns(plan.outputs)[list(plan.names)]
 
