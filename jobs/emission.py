@@ -57,13 +57,13 @@ def emit(
     moments = {name: column_name(index.time_column(name)) for name in inputs}
     known = {name: column for name, column in moments.items() if column in frame.columns}
     for plan, leaf in zip(plans, emits, strict=True):
-        try:
-            rows, table = _projected(plan, frame)
-        except BaseException as error:
-            if not raised_by_a_row(error):
-                raise
-            beside = [index.time_column(name) for name in sorted(known, key=lambda name: name != start)]
-            with telling("results", (plan.query,)):
+        with telling("results", (plan.query,)):
+            try:
+                rows, table = _projected(plan, frame)
+            except BaseException as error:
+                if not raised_by_a_row(error):
+                    raise
+                beside = [index.time_column(name) for name in sorted(known, key=lambda name: name != start)]
                 rows, table = _projected(_prepare(index, guarded_emit(leaf, beside), inputs), frame)
         failed.count((plan.query,), start)
         if rows.is_empty():
@@ -83,8 +83,10 @@ def emit(
 def _projected(plan: LeafPlan, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The combinations that pass, and their outputs."""
     rows = frame.filter(*plan.conditions) if plan.conditions else frame
-    if plan.columns is not None or rows.is_empty():
-        return rows, _picked(rows, dict(zip(plan.names, plan.columns or (), strict=False)))
+    if rows.is_empty():
+        return rows, rows
+    if plan.columns is not None:
+        return rows, _picked(rows, dict(zip(plan.names, plan.columns, strict=True)))
     # `with_columns` keeps the height where all outputs are constants.
     return rows, rows.with_columns(plan.outputs)[list(plan.names)]
 

@@ -42,7 +42,7 @@ class FailedCalls:
     def count(self, queries: Iterable[str], start: str) -> None:
         """All that failed since the last call of this was work for these queries, begun by tuples of the
         input `start`."""
-        now = failures.total()
+        now = failures.total() if failures else 0
         rows, raised = notes.drain()
         if now == self._before and not rows:
             return

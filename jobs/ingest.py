@@ -98,7 +98,7 @@ def ingest(
             {name: f"{rule.input}.{name}" for name, _ in declared.columns if name in frame.columns}
         )
         if rule.filter is not None:
-            with telling(f"filtering {stream}", index.users.of_rule(rule.id)):
+            with telling("filtering", index.users.of_rule(rule.id), stream):
                 rows = passing(rule.filter, rows, partial(_told_beside, declared, rule, rows))
             failed.count(index.users.of_rule(rule.id), rule.input)
         passed[rule.id] = rows.height

@@ -106,7 +106,7 @@ def work(
     if level == 1:
         for store in graph.stores:
             _maintain(index, state, store, watermark_us, tally, added, dropped)
-    with telling(f"storing at level {level}"):
+    with telling("storing at level", (), level):
         added.extend(_store(index, state, level, frames, tally))
     results: list[Result] = []
     produced: dict[str, int] = {}
@@ -119,10 +119,10 @@ def work(
             continue
         store = index.stores[rule.store]
         users = index.users.of_rule(rule.id)
-        probing = f"probing {store.label}"
-        with telling(probing, users, every_tuple=True):
-            plan_of(index, rule)
-        with telling(probing, users):
+        with telling("probing", users, store.label):
+            if rule.id not in index.probe_plans:
+                with telling("preparing the probe of", users, store.label, every_tuple=True):
+                    plan_of(index, rule)
             try:
                 found = _probed(index, rule, state, frame, most, tables)
             except TooMany as error:
@@ -132,7 +132,7 @@ def work(
         _count(tally, store.id, StoreWork(probes=frame.height, matches=found.height))
         produced[rule.id] = found.height
         if found.height:
-            with telling(f"sending what {probing} found", users):
+            with telling("sending what was found in", users, store.label):
                 later.extend(send(index, rule.out, found, state.partition, layouts))
             inputs = tuple(bound.input for bound in rule.windows)
             results.extend(emit(index, rule.id, rule.emits, inputs, found, failed))

@@ -23,6 +23,7 @@ from jobs.checkpoint import Checkpoint, Identity
 from jobs.dead_letters import DEAD_LETTERS
 from jobs.history import BatchLine, History, working_seconds
 from jobs.lock import hold
+from jobs.mending import Trouble
 from jobs.metrics import held, weighted_quantiles
 from jobs.probe import CHECKED
 from jobs.progress import Progress
@@ -33,7 +34,7 @@ from jobs.sources.ahead import latest_time
 from jobs.sources.datasource import read_source, write_source
 from jobs.sources.files import StreamFiles, find_inputs
 from jobs.sources.replay import ReplaySource
-from jobs.topology import Committed, Excess, Settings, Topology, Trouble
+from jobs.topology import Committed, Excess, Settings, Topology
 from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph, ProbeRule
 from optimizer.methods import METHODS

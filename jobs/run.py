@@ -32,6 +32,7 @@ from jobs.epoch_log import EpochLog
 from jobs.events import batch_completed
 from jobs.last_words import one_line, tell
 from jobs.lock import hold
+from jobs.mending import Trouble
 from jobs.protocol import (
     BatchFailed,
     BatchGivenUp,
@@ -50,7 +51,7 @@ from jobs.sinks.tail import MOST_ENTRIES, ResultTail
 from jobs.sources.datasource import read_source, write_source
 from jobs.sources.kafka_cluster import Away, required
 from jobs.sources.live import START, Generated, LiveSource, entry_order
-from jobs.topology import Committed, Excess, Settings, Topology, Trouble
+from jobs.topology import Committed, Excess, Settings, Topology
 from jobs.urls import below
 from jobs.usable import check_usable
 from jobs.want_of_memory import OutOfMemory

@@ -270,7 +270,7 @@ class JoinStage:
         answers: dict[str, Answers] = {}
         letters: list[pa.Table] = []
         dead: pa.Table | None = None
-        working = telling(f"working on level {stages.levels[self.stage - 1][0]}")
+        working = telling("working on level", (), stages.levels[self.stage - 1][0])
         trail = leaving_trail(context.trail)
         with trail, working, _outbox(context, graph, self.stage, partition, self.near) as outbox:
             for level, worked in done:
@@ -321,7 +321,7 @@ def _ingest_one(
     graph: PhysicalGraph, descriptor: Descriptor, base: int, late_below: int | None, context: BatchContext
 ) -> tuple[Raw, Ingested]:
     stream = index_of(graph).streams[descriptor.stream]
-    reading = telling(f"reading {descriptor.stream}")
+    reading = telling("reading", (), descriptor.stream)
     needed = needed_columns(graph, descriptor.stream)
     with reading:
         raw = read(descriptor, stream, needed, context.redis_url)
@@ -340,7 +340,7 @@ def _ingest_one(
         with reading:
             raw = read(descriptor, stream, needed, context.redis_url, whole=True)
     layouts = dict(context.layouts)
-    with telling(f"taking in {descriptor.stream}"):
+    with telling("taking in", (), descriptor.stream):
         done = ingest(graph, descriptor.stream, raw.table, raw.undecodable, base, late_below, layouts, latest)
     return raw, done
 

@@ -70,23 +70,30 @@ class telling:
     """A context in which whatever is raised is told with where it was raised; the innermost one tells.
 
     >>> try:
-    ...     with telling("probing S", ["q"]):
+    ...     with telling("probing", ["q"], "S"):
     ...         raise ValueError("no such key")
     ... except Told as error:
     ...     print(told_by(f"Job aborted:\\n  jobs.task_failure.Told: {error}\\n\\tat java.lang"))
     ValueError: no such key, probing S
     """
 
-    __slots__ = ("_every_tuple", "_queries", "_where")
+    __slots__ = ("_doing", "_every_tuple", "_queries", "_what")
 
-    def __init__(self, where: str, queries: Collection[str] = (), *, every_tuple: bool = False) -> None:
-        self._where = where
+    def __init__(
+        self, doing: str, queries: Collection[str] = (), what: object = "", *, every_tuple: bool = False
+    ) -> None:
+        self._doing = doing
+        self._what = what
         self._queries = queries
         self._every_tuple = every_tuple
 
     def __enter__(self) -> None:
         if _trail.folder is not None:
             _trail.leave(self._where, self._queries)
+
+    @property
+    def _where(self) -> str:
+        return f"{self._doing} {self._what}".rstrip()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

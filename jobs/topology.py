@@ -24,17 +24,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from jobs.assignment import assign
-from jobs.bisection import QueriesFail, bisect
+from jobs.bisection import QueriesFail
 from jobs.checkpoint import Change, Checkpoint
 from jobs.commit import Manifest
 from jobs.dead_letters import DEAD_LETTERS
@@ -47,13 +46,14 @@ from jobs.exchange import (
     remove_orphans,
 )
 from jobs.layouts import Layouts, layouts_of
+from jobs.mending import SPARK_ERRORS, Mended, Trouble, letters_of_aside, mended
 from jobs.merging import Merging
 from jobs.metrics import Gathered, gather, state_bytes
 from jobs.placement import Placement
 from jobs.residence import share
 from jobs.round import Round
 from jobs.session import end_answered, local_slots
-from jobs.set_aside import Describe, letters_of_places
+from jobs.set_aside import Aside, Describe
 from jobs.sinks.parquet import (
     DEAD_LETTER_FOLDER,
     hidden_path,
@@ -64,7 +64,7 @@ from jobs.sinks.parquet import (
 )
 from jobs.sources.datasource import FORMAT, MillraceSource, read_planned
 from jobs.sources.descriptor import Descriptor
-from jobs.sources.halves import RedisEntries, halves
+from jobs.sources.halves import RedisEntries
 from jobs.sources.planner import PlannedBatch
 from jobs.spark_log import mend
 from jobs.stage import BatchContext, IngestStage, JoinStage
@@ -77,9 +77,6 @@ from jobs.warming import WarmUp
 from jobs.watermarks import Watermarks
 from optimizer.errors import InputError, Place
 from optimizer.graph import PhysicalGraph
-
-SPARK_ERRORS = (Py4JJavaError, PySparkException)
-"""What Spark's jobs raise: the latter for Python exceptions of tasks, as far as Spark recognizes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,18 +114,6 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
-    """That a batch failed, and failed again on the same tuples."""
-
-    batch: int
-    change: Change
-    error: str
-    """What it failed with, on one line."""
-    set_aside: Mapping[str, int]
-    """Tuples by stream that it fails with; empty while they are searched for."""
-
-
-@dataclass(frozen=True, slots=True)
 class Excess:
     """That a batch was given up because some steps of its plan made too much, or queries fail."""
 
@@ -153,16 +138,6 @@ class _Attempt:
     watermarks: Watermarks
     layouts: Layouts
     gathered: Gathered
-
-
-@dataclass(frozen=True, slots=True)
-class _Worked:
-    """A batch worked on, as far as it can be."""
-
-    attempt: _Attempt
-    planned: PlannedBatch
-    """What of it was worked on."""
-    aside: tuple[tuple[Descriptor, Failure], ...] = ()
 
 
 class Topology:
@@ -400,87 +375,55 @@ class Topology:
         if self._merging is not None:
             self._merging.begin(manifest, graph)
 
-    def _worked(self, planned: PlannedBatch, change: Change, started_us: int) -> tuple[_Worked, Change]:
+    def _worked(
+        self, planned: PlannedBatch, change: Change, started_us: int
+    ) -> tuple[Mended[_Attempt], Change]:
         """Work on a batch until it can be committed; also the change under which that is."""
-        aside: tuple[tuple[Descriptor, Failure], ...] = ()
+        aside: tuple[Aside, ...] = ()
         before = self._last
+        entries = RedisEntries(self._settings.redis_url)
         while True:
             graph = self._checkpoint.graph(change.plan)
             base = self._switch(before, graph, change, planned.batch) if _switches(before, change) else None
+            attempt = partial(self._attempt, graph, base, change, started_us)
             try:
-                worked = self._mended(graph, base, planned, change, started_us)
+                done = mended(planned, graph, entries, attempt, partial(self._say_that_it_fails, change))
             except QueriesFail as error:
                 change = self._relieved(base, planned.batch, change, {}, error.failure)
                 continue
-            aside, planned = (*aside, *worked.aside), worked.planned
-            too_many = worked.attempt.gathered.too_many
+            aside, planned = (*aside, *done.aside), done.planned
+            too_many = done.attempt.gathered.too_many
             if not too_many:
-                return replace(worked, aside=aside), change
+                return replace(done, aside=aside), change
             change = self._relieved(base, planned.batch, change, too_many, None)
 
-    def _mended(
-        self,
-        graph: PhysicalGraph,
-        base: Switched | None,
-        planned: PlannedBatch,
-        change: Change,
-        started_us: int,
-    ) -> _Worked:
-        """Work on a batch, without the tuples that make it fail."""
-
-        def attempt(parts: Sequence[Descriptor]) -> _Attempt:
-            part = replace(planned, descriptors=tuple(parts))
-            try:
-                return self._attempt(graph, base, part, change, started_us, once=True)
-            except TaskFailed as error:
-                if not error.failure.lost:
-                    raise
-                # A process may have been ended from outside, but hardly twice in a row.
-                return self._attempt(graph, base, part, change, started_us, once=True)
-
-        try:
-            return _Worked(self._attempt(graph, base, planned, change, started_us, once=False), planned)
-        except TaskFailed as error:
-            failure = error.failure
+    def _say_that_it_fails(self, change: Change, batch: int, failure: Failure) -> None:
         self._untidy = True
         if self._tell is not None:
-            self._tell(Trouble(planned.batch, change, str(failure), {}))
-        entries = RedisEntries(self._settings.redis_url)
-        read = {stream.name for stream in graph.streams}
-        parts = [one for one in planned.descriptors if one.stream in read]
-        found = bisect(parts, attempt, lambda some: halves(some, entries), failure)
-        return _Worked(found.done, replace(planned, descriptors=found.accepted), found.aside)
+            self._tell(Trouble(batch, change, str(failure), {}))
 
-    def _set_aside(self, worked: _Worked, change: Change) -> tuple[Gathered, Trouble]:
+    def _set_aside(self, done: Mended[_Attempt], change: Change) -> tuple[Gathered, Trouble]:
         """What the tasks of a batch did, with the dead letters of what was set aside."""
         plan = self._checkpoint.shown(self._checkpoint.plan_path(change.plan))
-        describe = Describe(plan, self._settings.redis_url)
-        spark = self._spark.sparkContext
-        try:
-            tables = spark.parallelize([worked.aside], 1).mapPartitionsWithIndex(describe).collect()
-            letters = pa.concat_tables(tables)
-        except SPARK_ERRORS:
-            # They cannot even be read, which may be why they were set aside.
-            letters = letters_of_places(worked.aside)
+        letters = letters_of_aside(self._spark, Describe(plan, self._settings.redis_url), done.aside)
+        gathered, output, batch = done.attempt.gathered, self._settings.output, done.planned.batch
         counted: Counter[str] = Counter(letters.column("stream").to_pylist())
-        gathered = worked.attempt.gathered
-        files = list(gathered.files)
-        output, batch = self._settings.output, worked.planned.batch
+        files = gathered.files
         if output is not None:
-            behind = worked.attempt.graph.depth + 1
-            files.append(write_hidden(str(output), DEAD_LETTER_FOLDER, batch, behind, 0, letters))
+            behind = done.attempt.graph.depth + 1
+            files = (*files, write_hidden(str(output), DEAD_LETTER_FOLDER, batch, behind, 0, letters))
         newest = letters.slice(max(0, letters.num_rows - self._settings.tail))
         dead = (*gathered.dead, newest) if self._settings.tail else gathered.dead
-        told = Trouble(batch, change, str(worked.aside[0][1]), dict(sorted(counted.items())))
-        return gathered.without(counted, tuple(files), dead), told
+        told = Trouble(batch, change, str(done.aside[0][1]), dict(sorted(counted.items())))
+        return gathered.without(counted, files, dead), told
 
     def _attempt(
         self,
         graph: PhysicalGraph,
         base: Switched | None,
-        planned: PlannedBatch,
         change: Change,
         started_us: int,
+        planned: PlannedBatch,
         *,
         once: bool,
     ) -> _Attempt:

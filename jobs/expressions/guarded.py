@@ -64,6 +64,8 @@ class _Notes:
 
     def drain(self) -> tuple[int, tuple[Raised, ...]]:
         """How many rows raised since the last call of this, and some of them."""
+        if not self._counts:
+            return 0, ()
         with self._lock:
             count = self._counts.total()
             # Threads note in any order.
