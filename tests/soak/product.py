@@ -74,8 +74,8 @@ class Product:
         """Starts everything; returns the token of an operator."""
         (self.home / "redis").mkdir(parents=True, exist_ok=True)
         self._start("redis")
-        self._run(sys.executable, "manage.py", "migrate", "--noinput", "--verbosity", "0")
-        token = self._run(sys.executable, "-m", "tests.soak.account")
+        self.run(sys.executable, "manage.py", "migrate", "--noinput", "--verbosity", "0")
+        token = self.run(sys.executable, "-m", "tests.soak.account")
         for name in ("worker", "beat", "web"):
             self._start(name)
         self._keeper.start()
@@ -155,7 +155,8 @@ class Product:
     def redis(self) -> redis.Redis:
         return redis.Redis(port=self.redis_port, socket_timeout=10, socket_connect_timeout=2)
 
-    def _run(self, *command: str) -> str:
+    def run(self, *command: str) -> str:
+        """What a command prints that runs in the product's environment. Raises if it fails."""
         done = subprocess.run(
             command, cwd=ROOT, env=self._environment, capture_output=True, text=True, check=False
         )
