@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 
 from django.core.asgi import get_asgi_application
 from django.core.exceptions import ImproperlyConfigured
@@ -16,3 +17,8 @@ from django.conf import settings  # noqa: E402  (settings exist once Django is s
 
 if not settings.REDIS_URL:
     raise ImproperlyConfigured("REDIS_URL is not set: expected redis://host:port/0 (`make run` sets it)")
+
+from backend.bounded import pool  # noqa: E402
+
+# Whoever comes first shall not wait for what workers import.
+threading.Thread(target=pool.quick().warm, daemon=True).start()

@@ -55,40 +55,52 @@ class Pool:
             TooManyAtOnce, Busy, Gone: see `Turns.place`; `Gone` also while it is worked at.
             Unavailable: its worker was killed, and its next one too.
         """
+        try:
+            return self.attempt(caller, self.limits.seconds, function, arguments)
+        except OutOfTime as error:
+            raise TooMuchWork(
+                "too-much-work",
+                f"this needs more work than one request may use ({self.limits.seconds:g} s): {_ADVICE}",
+            ) from error
+
+    def attempt(
+        self, caller: Caller, seconds: float, function: Callable[..., T], arguments: tuple[object, ...]
+    ) -> T:
+        """The same with less time; raises `OutOfTime` where `run` raises `TooMuchWork` for it."""
         with self.turns.place(caller):
             try:
-                return self._work(caller, function, arguments)
+                return self._work(caller, seconds, function, arguments)
             except Lost:
                 # Somebody killed the worker. What it was at changes nothing, so it is done again, once.
                 try:
-                    return self._work(caller, function, arguments)
+                    return self._work(caller, seconds, function, arguments)
                 except Lost as error:
                     raise Unavailable(
                         "worker-lost", "the process that worked at this was killed; try again"
                     ) from error
 
-    def _work(self, caller: Caller, function: Callable[..., T], arguments: tuple[object, ...]) -> T:
+    def warm(self) -> None:
+        """Starts a worker, so that nobody has to wait for what it imports."""
+        worker = self._taken()
+        self._give_back(worker, kept=True)
+
+    def _work(
+        self, caller: Caller, seconds: float, function: Callable[..., T], arguments: tuple[object, ...]
+    ) -> T:
         worker = self._taken()
         kept = False
         try:
-            worker.begin(function, arguments, self.limits.seconds)
+            worker.begin(function, arguments, seconds)
             self._await(worker, caller)
             answer: T = worker.answer()
             kept = True
             return answer
-        except OutOfTime as error:
-            raise TooMuchWork(
-                "too-much-work",
-                f"this needs more work than one request may use ({self.limits.seconds:g} s): "
-                "join fewer streams at once, split the text into views, or write it shorter",
-            ) from error
         except OutOfMemory as error:
             raise TooMuchWork(
                 "too-much-memory",
-                f"this needs more memory than one request may use ({self.limits.memory / 1e6:g} MB): "
-                "join fewer streams at once, split the text into views, or write it shorter",
+                f"this needs more memory than a request may use ({self.limits.memory / 1e6:g} MB): {_ADVICE}",
             ) from error
-        except (Lost, Gone):
+        except (OutOfTime, Lost, Gone):
             raise
         except Failed as error:
             kept = True
@@ -107,6 +119,8 @@ class Pool:
             now = time.monotonic()
             if now - began > self.limits.wall_seconds:
                 raise OutOfTime
+            if worker.grown > self.limits.memory:
+                raise OutOfMemory
             if caller.gone.is_set():
                 left = now if left is None else left
                 if now - left >= GRACE_S:
@@ -122,7 +136,7 @@ class Pool:
                 if worker.is_alive:
                     return worker
                 worker.end()
-        return Worker(self.limits.memory)
+        return Worker(self.limits)
 
     def _give_back(self, worker: Worker, kept: bool) -> None:
         if not kept or worker.done >= USES or not worker.is_alive:
@@ -145,29 +159,60 @@ class Pool:
             return [worker.pid for worker in self._idle]
 
 
-@cache
-def planning() -> Pool:
-    """For plans, previews and conversions: seconds each."""
-    return _pool(int(settings.MILLRACE_WORK_PROCESSES), settings.MILLRACE_WORK_SECONDS)
-
-
-@cache
-def reading() -> Pool:
-    """For texts that somebody types: checked and formatted at once, whatever else is being planned."""
-    return _pool(2, min(READ_SECONDS, settings.MILLRACE_WORK_SECONDS))
-
-
-READ_SECONDS = 3.0
-"""Of processor time; the longest text takes one."""
-
-
-def _pool(processes: int, seconds: float) -> Pool:
-    per_account = int(settings.MILLRACE_WORK_PER_ACCOUNT)
-    turns = Turns(processes, per_account, WAITING, PATIENCE_S)
-    return Pool(turns, Limits(seconds, WALL * seconds, int(settings.MILLRACE_WORK_BYTES)))
-
-
 WAITING = 64
 PATIENCE_S = 30.0
 WALL = 3.0
 """Wall time for each second of processor time: others use the processors too."""
+READ_SECONDS = 3.0
+"""Of processor time; the longest text takes one."""
+QUICK_PROCESSES = 2
+QUICK_SECONDS = 1.0
+"""Whoever takes longer begins again behind those who take long."""
+HARD_S = 60.0
+_ADVICE = "join fewer streams at once, split the text into views, or write it shorter"
+
+
+@cache
+def quick() -> Pool:
+    """For what is worked out while somebody types. Nobody holds a place here for long."""
+    return _pool(QUICK_PROCESSES, min(READ_SECONDS, settings.MILLRACE_WORK_SECONDS), 1)
+
+
+@cache
+def slow() -> Pool:
+    """For what takes long, behind everything else on this machine."""
+    return _pool(int(settings.MILLRACE_WORK_PROCESSES), settings.MILLRACE_WORK_SECONDS, 10)
+
+
+def _pool(processes: int, seconds: float, niceness: int) -> Pool:
+    turns = Turns(processes, int(settings.MILLRACE_WORK_PER_ACCOUNT), WAITING, PATIENCE_S)
+    return Pool(turns, Limits(seconds, WALL * seconds, int(settings.MILLRACE_WORK_BYTES), niceness))
+
+
+_hard_at: dict[int | None, float] = {}
+"""By account: when something of it took long last."""
+
+
+def plan(caller: Caller, function: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
+    """What the function makes of the arguments: plans, previews and conversions.
+
+    Most take a moment. What takes longer is begun again in the slow pool, and for a minute all of the
+    account's is worked out there, so that whoever asks for easy things never waits for hard ones.
+
+    Raises what `Pool.run` raises.
+    """
+    if time.monotonic() - _hard_at.get(caller.account, -HARD_S) >= HARD_S:
+        try:
+            return quick().attempt(caller, QUICK_SECONDS, function, arguments)
+        except OutOfTime:
+            _hard_at[caller.account] = time.monotonic()
+    began = time.monotonic()
+    try:
+        return slow().run(caller, function, *arguments, **_)
+    finally:
+        now = time.monotonic()
+        if now - began > QUICK_SECONDS:
+            _hard_at[caller.account] = now
+        if len(_hard_at) > 10_000:
+            for account in [one for one, at in _hard_at.items() if now - at > HARD_S]:
+                del _hard_at[account]

@@ -22,6 +22,8 @@ from typing import Any
 
 import psutil
 
+_RESERVED = 2_000_000_000
+"""Bytes of address space that libraries take without using them: threads, arenas."""
 LOADED = "backend.bounded.loaded"
 """Imported once, before there is a worker."""
 
@@ -34,7 +36,10 @@ class Limits:
     """Of processor time."""
     wall_seconds: float
     memory: int
-    """Bytes of address space, above what a worker has to begin with."""
+    """Bytes above what a worker has to begin with: resident ones as whoever waits sees them, and a few
+    times as many of address space, which libraries reserve and leave alone, as the kernel does."""
+    niceness: int = 0
+    """How far it goes behind whoever waits for a page."""
 
 
 class OutOfTime(Exception):
@@ -56,14 +61,17 @@ class Lost(Exception):
 class Worker:
     """A handle of one process. Not for several threads at once."""
 
-    def __init__(self, memory: int) -> None:
+    def __init__(self, limits: Limits) -> None:
         here, there = _context().Pipe()
         self._connection = here
-        self._process = _context().Process(target=_serve, args=(there, memory), daemon=True)
+        arguments = (there, limits.memory, limits.niceness)
+        self._process = _context().Process(target=_serve, args=arguments, daemon=True)
         self._process.start()
         there.close()
         self.done = 0
         """How much it has worked at."""
+        self._watched = psutil.Process(self.pid)
+        self._held = 0
 
     @property
     def pid(self) -> int:
@@ -77,6 +85,7 @@ class Worker:
     def begin(self, function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float) -> None:
         """Raises `Lost` if the worker is gone already."""
         self.done += 1
+        self._held = self._resident()
         try:
             self._connection.send((function, arguments, seconds))
         except OSError as error:
@@ -85,6 +94,17 @@ class Worker:
     def has_answered(self, within_s: float) -> bool:
         """True once there is an answer, or never will be one."""
         return bool(connection.wait([self._connection, self._process.sentinel], within_s))
+
+    @property
+    def grown(self) -> int:
+        """Bytes that it holds more than when it began."""
+        return self._resident() - self._held
+
+    def _resident(self) -> int:
+        try:
+            return int(self._watched.memory_info().rss)
+        except psutil.NoSuchProcess:
+            return 0
 
     def answer(self) -> Any:
         """What it worked out, or raises what that raised; waits for it.
@@ -119,14 +139,13 @@ def _context() -> ForkServerContext:
         return context
 
 
-def _serve(mine: connection.Connection, memory: int) -> None:
+def _serve(mine: connection.Connection, memory: int, niceness: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    # Whoever waits for a page goes before whoever waits for a plan.
-    os.nice(5)
+    os.nice(niceness)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    most = psutil.Process().memory_info().vms + memory
+    most = psutil.Process().memory_info().vms + 2 * memory + _RESERVED
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     while True:
         try:

@@ -23,7 +23,7 @@ def converted(caller: Caller, text: str, name: str) -> ConvertedQuery:
         optimizer.errors.InputError: the text has no meaning here.
     """
     refuse_too_long(text, name)
-    return pool.planning().run(caller, convert_text, text, name, load_catalog(), _views(text, name))
+    return pool.plan(caller, convert_text, text, name, load_catalog(), _views(text, name))
 
 
 def _views(text: str, without: str) -> Mapping[str, str]:

@@ -18,4 +18,4 @@ def previewed(caller: Caller, query: Query, catalog: Catalog, limit: int) -> Pre
     if not settings.REDIS_URL:
         raise Unavailable("redis-unavailable", "REDIS_URL is not set")
     bounds = Bounds(settings.REDIS_URL, preview.MOST_TUPLES, preview.SECONDS, preview.MEMORY)
-    return pool.planning().run(caller, preview.preview, query, catalog, limit, bounds)
+    return pool.plan(caller, preview.preview, query, catalog, limit, bounds)

@@ -58,7 +58,7 @@ def refuse_too_costly(caller: Caller, version: QueryVersion) -> None:
         return
     limits = limits_of(query)
     texts, keys = texts_of([version.pk]), [version.pk]
-    (expected,) = pool.planning().run(caller, drafting.estimates, keys, texts, registered(load_catalog()), "")
+    (expected,) = pool.plan(caller, drafting.estimates, keys, texts, registered(load_catalog()), "")
     whose = "" if query.team is None else f" for team {query.team}"
     if expected.stored > limits.state_tuples:
         raise Conflict(

@@ -225,7 +225,7 @@ def explain(caller: Caller, query: Query, sql: str, catalog: Catalog, topology: 
     """
     compared = compared_with(query, topology)
     others = None if compared is None else compared[1]
-    return pool.planning().run(caller, drafting.explain, query, sql, registered(catalog), others)
+    return pool.plan(caller, drafting.explain, query, sql, registered(catalog), others)
 
 
 def registered(catalog: Catalog) -> Registered:

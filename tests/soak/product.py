@@ -98,6 +98,14 @@ class Product:
     def redis(self) -> redis.Redis:
         return self._started.redis()
 
+    def pid(self, name: str) -> int:
+        """The process of a service that was ready last."""
+        return self._started.pid(name)
+
+    def run(self, *words: str) -> str:
+        """What a Python command prints that runs in the product's environment. Raises if it fails."""
+        return self._started.command(*words)
+
 
 def _kind(process: psutil.Process) -> str:
     words = process.cmdline()

@@ -28,10 +28,12 @@ def sleep(seconds: float, started: str) -> int:
     return os.getpid()
 
 
-def grow() -> int:
+def grow(pause_s: float) -> int:
+    """Holds more and more: at once, or so slowly that somebody sees it."""
     held = []
     while True:
-        held.append(bytearray(10_000_000))
+        held.append(bytearray(b"x") * 10_000_000)
+        time.sleep(pause_s)
 
 
 def die_once(marker: str) -> str:

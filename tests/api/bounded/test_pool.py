@@ -28,7 +28,7 @@ MEMORY = 300_000_000
 
 @pytest.fixture
 def pool() -> Iterator[Pool]:
-    made = Pool(Turns(2, 4, 8, 30.0), Limits(2.0, 60.0, MEMORY))
+    made = Pool(Turns(2, 4, 8, 30.0), Limits(2.0, 60.0, MEMORY, 5))
     yield made
     made.close()
 
@@ -87,9 +87,10 @@ def test_wall_time_is_bounded(tmp_path: Path) -> None:
     until(lambda: is_gone(int((tmp_path / "pid").read_text())))
 
 
-def test_memory_is_bounded(pool: Pool) -> None:
+@pytest.mark.parametrize("pause_s", [0.0, 0.02])
+def test_memory_is_bounded(pool: Pool, pause_s: float) -> None:
     with pytest.raises(TooMuchWork) as refused:
-        pool.run(Caller(1), tasks.grow)
+        pool.run(Caller(1), tasks.grow, pause_s)
     assert refused.value.code == "too-much-memory"
     assert pool.run(Caller(1), tasks.own_pid)
 
