@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from operator import add, mul, sub
 
 import numpy as np
@@ -23,6 +24,8 @@ from optimizer.types import ColumnType
 Operator = Callable[[pl.Expr, pl.Expr], pl.Expr]
 _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
 _BIGINT_MIN = -(2**63)
+_MODERATE = 2**62
+"""Sums below it are neither infinite nor before the first moment."""
 
 
 def _arithmetic(operator: Operator) -> Callable[[Call, Sequence[pl.Expr]], pl.Expr]:
@@ -59,13 +62,28 @@ def _moments(operator: Operator, call: Call, arguments: Sequence[pl.Expr]) -> pl
         .cast(pl.Int64)
         for argument, kind in zip(arguments, types, strict=True)
     )
-    sound = _checked(operator, first, second, ColumnType.BIGINT)
+    one, other = pl.col("first"), pl.col("second")
+    sound = _checked(operator, one, other, ColumnType.BIGINT)
     if call.type is ColumnType.TIMESTAMP:
-        reached = pl.when((sound >= FIRST_MOMENT) & (sound != FOREVER) & _finite(first)).then(sound)
-        sound = pl.when(_finite(first) | second.is_null()).then(reached).otherwise(_infinite(first))
+        reached = pl.when((sound >= FIRST_MOMENT) & (sound != FOREVER) & _finite(one)).then(sound)
+        sound = pl.when(_finite(one) | other.is_null()).then(reached).otherwise(_infinite(one))
     elif any(kind in (ColumnType.TIMESTAMP, ColumnType.DATE) for kind in types):
-        sound = pl.when(_finite(first) & _finite(second)).then(sound)
-    return sound.cast(DTYPES[call.type])
+        sound = pl.when(_finite(one) & _finite(other)).then(sound)
+    kernel = partial(_moderate, operator, sound)
+    found = pl.map_batches([first, second], kernel, return_dtype=pl.Int64, is_elementwise=True)
+    return found.cast(DTYPES[call.type])
+
+
+def _moderate(operator: Operator, exact: pl.Expr, columns: Sequence[pl.Series]) -> pl.Series:
+    """The plain result where none can come near the ends of time, and that of `exact` otherwise."""
+    first, second = columns
+    largest = [max(abs(int(c.min() or 0)), abs(int(c.max() or 0))) for c in columns]  # type: ignore[arg-type]
+    if largest[0] + largest[1] < _MODERATE and (operator is not mul or largest[0] * largest[1] < _MODERATE):
+        return operator(first, second)  # type: ignore[arg-type,return-value]
+    height = 0 if first.is_empty() or second.is_empty() else max(len(first), len(second))
+    whole = [c if len(c) == height else c.new_from_index(0, height) for c in columns]
+    frame = pl.DataFrame({"first": whole[0], "second": whole[1]})
+    return frame.with_columns(exact.alias("@")).get_column("@")
 
 
 def _finite(ticks: pl.Expr) -> pl.Expr:

@@ -43,7 +43,7 @@ def may_be_short(expression: Expression) -> bool:
         return True
     if expression.function in _BY_CHOICE:
         return True
-    if expression.function in _CHECKED and expression.type not in (T.INT, T.DOUBLE):
+    if expression.function in _CHECKED and expression.type is T.BIGINT:
         return True
     if expression.function == "cast" and expression.arguments[0].type is T.DATE:
         return True

@@ -10,14 +10,15 @@ from time import monotonic
 import polars as pl
 import pytest
 
-from jobs.expressions import compile_expression
+from jobs.expressions import IMPLEMENTATIONS, compile_expression
+from optimizer.errors import InputError
 from optimizer.expression import Call, Column, Expression, Literal
 from optimizer.functions import FUNCTIONS
 from optimizer.sql import parse_query
 from optimizer.types import ColumnType
 from optimizer.typing_rules import TRUNCATIONS, call, cast
 from tests.oracle.expressions.check import CATALOG, Search
-from tests.oracle.expressions.compare import compared, polars_values
+from tests.oracle.expressions.compare import DuckDB, compared, differing, polars_values
 from tests.oracle.expressions.generate import ROOTS, expression
 from tests.oracle.expressions.values import BINARIES, COLUMNS, DAYS, DOUBLES, MOMENTS, TEXTS, Value, series
 
@@ -59,7 +60,7 @@ def test_the_search_draws_every_function() -> None:
 
 def test_a_search_finds_a_wrong_function(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(
-        __import__("jobs.expressions").expressions.IMPLEMENTATIONS,
+        IMPLEMENTATIONS,
         "sqrt",
         lambda call, a: a[0].cast(pl.Float64),
     )
@@ -128,6 +129,42 @@ def test_constants_that_compare_equal_are_different_constants() -> None:
         assert compared(read(text), frame) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "values", "expected"),
+    [
+        (
+            "CAST(string0 AS TIMESTAMP)",
+            {"string0": ["1970-01-01 02:00:00+02", "1970-01-01 00:00:00"]},
+            [0, 0],
+        ),
+        ("CAST(string0 AS DATE)", {"string0": ["1970-01-01 23:00:00-05:00"]}, [0]),
+        ("CAST(double0 AS STRING)", {"double0": [math.copysign(math.nan, -1)]}, ["nan"]),
+        ("date0 + int0", {"date0": [-(2**31) + 2], "int0": [2**31 - 1]}, [None]),
+        ("(INTERVAL 1 DAY * int0) IS NULL", {"int0": [2**31 - 1, 2]}, [True, False]),
+        (
+            "CAST(string0 AS BIGINT)",
+            {"string0": ["0x10", "1_000", " 7 ", "1e3", "x"]},
+            [16, 1000, 7, 1000, None],
+        ),
+        ("CAST(string0 AS TIMESTAMP)", {"string0": ["1970-01-01 24:00:00"]}, [86_400_000_000]),
+        ("CAST(timestamp0 AS STRING)", {"timestamp0": [2**63 - 1]}, ["infinity"]),
+        ("CAST(date0 AS STRING)", {"date0": [2_932_897, -719_163]}, ["10000-01-01", "0001-12-31 (BC)"]),
+    ],
+)
+def test_what_the_documentation_says_of_text_and_limits(
+    text: str, values: dict[str, list[Value]], expected: list[object]
+) -> None:
+    found = polars_values(rows(**values), [read(text)])["e0"].to_list()
+
+    assert found == expected
+
+
+@pytest.mark.parametrize("text", ["timestamp0 + INTERVAL 106751992 DAYS", "-(-2147483648)"])
+def test_constants_beyond_their_type_are_errors(text: str) -> None:
+    with pytest.raises(InputError):
+        read(text)
+
+
 MOMENT_FUNCTIONS = ("year", "month", "day", "hour", "minute", "second", "day_of_week", "epoch")
 
 
@@ -185,8 +222,6 @@ def test_every_character_is_as_in_duckdb(function: str) -> None:
     characters = [f"a{chr(c)}" for c in range(1, 0x110000) if not 0xD800 <= c < 0xE000]
     text = Column("x", "string0", T.STRING)
     made = call("ilike", text, Literal("a_", T.STRING)) if function == "ilike" else call(function, text)
-    from tests.oracle.expressions.compare import DuckDB, differing
-
     frame = rows(string0=list(characters))
 
     assert differing(polars_values(frame, [made]), DuckDB().values(frame, [made])) == []
