@@ -13,7 +13,6 @@ import polars as pl
 import pyarrow as pa
 
 from jobs.emission import emit
-from jobs.event_time import FIRST_US
 from jobs.expressions.screen import staged
 from jobs.failed_calls import FailedCalls
 from jobs.layouts import NO_LAYOUTS, Layouts
@@ -93,8 +92,7 @@ def ingest(
         dead.append(_letters(stream, "null event time", declared.event_time, unplaced))
         frame = frame.filter(time.is_not_null())
     late = 0
-    # A watermark from before all event times makes nothing late.
-    is_late = pl.lit(False) if watermark_us is None else time.to_physical() < max(FIRST_US, watermark_us)
+    is_late = pl.lit(False) if watermark_us is None else time.to_physical() < watermark_us
     if watermark_us is not None and oldest is not None and oldest < watermark_us:
         behind = frame.filter(is_late)
         late = behind.height
