@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from jobs.dead_letters import DEAD_LETTERS, letters_of, undecodable_letters
 from jobs.emission import emit
-from jobs.event_time import FIRST_US
 from jobs.expressions.screen import passing
 from jobs.failed_calls import FailedCalls
 from jobs.layouts import NO_LAYOUTS, Layouts
@@ -151,8 +150,7 @@ def _checked(
         frame = frame.filter(time.is_not_null())
     unplaced = sum(letters.height for letters in dead)
     late = 0
-    # A watermark from before all event times makes nothing late.
-    is_late = pl.lit(False) if watermark_us is None else time.to_physical() < max(FIRST_US, watermark_us)
+    is_late = pl.lit(False) if watermark_us is None else time.to_physical() < watermark_us
     if watermark_us is not None and oldest is not None and oldest < watermark_us:
         behind = frame.filter(is_late)
         late = behind.height

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -25,13 +26,26 @@ from jobs.event_time import (
     within,
 )
 from jobs.slices import Layout, Segment, slice_numbers, touched
+from optimizer.catalog import Catalog
+from optimizer.plan import plan
+from optimizer.sql import parse_query
+from optimizer.stream import Stream
 from optimizer.types import ColumnType
 from tests.oracle.small.case import Case, Compared, judge
 from tests.oracle.small.execution import Setup
 from tests.oracle.small.grammar import Term, between, column, compared, shifted
 from tests.oracle.small.values import FIRST_US as FIRST_DAY_US
 from tests.oracle.small.values import LAST_US as LAST_DAY_US
-from tests.oracle.small.workload import DECLARED, WIDE_US, Arrival, SmallInput, SmallQuery, SmallWorkload
+from tests.oracle.small.workload import (
+    DECLARED,
+    WIDE_US,
+    Arrival,
+    SmallInput,
+    SmallQuery,
+    SmallWorkload,
+    table_of,
+)
+from tests.unit.runtime.driver import Topology
 
 ENDS = st.one_of(
     st.integers(FIRST_US, FIRST_US + 3),
@@ -42,7 +56,6 @@ ENDS = st.one_of(
 DISTANCES = st.one_of(
     st.sampled_from((0, 1, 2, *WIDE_US, *(w - 1 for w in WIDE_US))), st.integers(0, 2**67), st.integers(0, 5)
 )
-Moved = Callable[[int, int], int]
 
 
 def clipped(exact: int) -> int:
@@ -143,15 +156,23 @@ TIMES = st.one_of(
     times=st.lists(TIMES, min_size=2, max_size=8),
     windows=st.lists(st.sampled_from((None, 0, 3, *WIDE_US)), min_size=3, max_size=3),
     lateness=st.sampled_from((None, 2**64)),
+    narrower=st.lists(st.sampled_from((0, 3, *WIDE_US)), min_size=2, max_size=2),
     cut=st.integers(1, 7),
 )
 def test_windows_near_the_ends_of_time_equal_duckdb(
-    setup: str, keys: bool, times: list[int], windows: list[int | None], lateness: int | None, cut: int
+    setup: str,
+    keys: bool,
+    times: list[int],
+    windows: list[int | None],
+    lateness: int | None,
+    narrower: list[int],
+    cut: int,
 ) -> None:
     inputs = tuple(
         SmallInput(alias, stream, w)
         for alias, stream, w in zip("abc", ("s0", "s1", "s0"), windows, strict=True)
     )
+    others = tuple(replace(i, window_us=w) for i, w in zip(inputs[:2], narrower, strict=True))
     name = "i" if keys else "ts"
     kind = ColumnType.INT if keys else ColumnType.TIMESTAMP
     joins = tuple(
@@ -160,9 +181,11 @@ def test_windows_near_the_ends_of_time_equal_duckdb(
     queries = (
         SmallQuery("q0", inputs, joins, ids(inputs)),
         SmallQuery("q1", inputs[:2], joins[:1], ids(inputs[:2])),
+        # What queries with other windows share is checked for each of them where it leaves the rest.
+        SmallQuery("q2", others, joins[:1], ids(others)),
     )
     arrivals = tuple(a for n, t in enumerate(times) for a in tuples(f"s{n % 2}", [t]))
-    check(SmallWorkload(("s0", "s1"), lateness, arrivals, queries), setup, cut)
+    judged(SmallWorkload(("s0", "s1"), lateness, arrivals, queries), setup, cut)
 
 
 INNER = TIMES.map(lambda t: min(max(t, FIRST_DAY_US + 2_000_000), LAST_DAY_US - 2_000_000))
@@ -186,20 +209,35 @@ def test_bands_of_time_near_its_ends_equal_duckdb(
     band = between(b, shifted(a, "-", low), shifted(a, "+", high))
     arrivals = tuple(a for n, t in enumerate(times) for a in tuples(f"s{n % 2}", [t]))
     query = SmallQuery("q0", inputs, (band,), ids(inputs))
-    check(SmallWorkload(("s0", "s1"), None, arrivals, (query,)), setup, cut)
+    judged(SmallWorkload(("s0", "s1"), None, arrivals, (query,)), setup, cut)
 
 
-def test_the_longest_window_finds_everything(tmp_path: Path) -> None:
+@pytest.mark.parametrize("setup", SETUPS)
+@pytest.mark.parametrize("name", ["i", "s"])
+def test_the_longest_window_finds_everything(setup: str, name: str) -> None:
     """It found nothing: its length in microseconds is more than 64 bits hold."""
     inputs = tuple(SmallInput(alias, "s0", 999_999_999 * 86_400_000_000) for alias in "ab")
-    keyed = compared("=", column("a", "i", ColumnType.INT), column("b", "i", ColumnType.INT))
-    queries = (SmallQuery("q0", inputs, (keyed,), ids(inputs)),)
-    found = judged(SmallWorkload(("s0",), 0, tuple(tuples("s0", [*range(40)])), queries), "plain", 20)
+    kind = dict(DECLARED)[name]
+    queries = (
+        SmallQuery("q0", inputs, (compared("=", *(column(a, name, kind) for a in "ab")),), ids(inputs)),
+    )
+    arrivals = [
+        replace(a, row=tuple({**dict(a.row), "s": "xy"[n % 2]}.items()))
+        for n, a in enumerate(tuples("s0", [*range(40)]))
+    ]
+    found = judged(SmallWorkload(("s0",), 0, tuple(arrivals), queries), setup, 20)
     assert found.results == 2 * 20 * 20
 
 
-def check(workload: SmallWorkload, setup: str, cut: int) -> None:
-    judged(workload, setup, cut)
+def test_no_lateness_is_too_long_for_a_stream_whose_late_tuples_are_joined(tmp_path: Path) -> None:
+    stream = Stream("s0", DECLARED, "ts", lateness=timedelta.max, late="join")
+    catalog = Catalog((stream,))
+    query = parse_query("SELECT a.id AS o0 FROM s0 AS a, s0 AS b WHERE a.id = b.id", "q0", catalog)
+    topology = Topology(plan([query], catalog, method="flat").graph, str(tmp_path))
+    for times in ([LAST_DAY_US, 5], [FIRST_DAY_US, 7]):
+        topology.feed({"s0": table_of(tuples("s0", times))})
+    assert topology.dead == []
+    assert topology.answers("q0").get_column("_late").to_list() == [False] * 8
 
 
 def judged(workload: SmallWorkload, setup: str, cut: int) -> Compared:
