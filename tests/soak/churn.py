@@ -21,7 +21,7 @@ _MOST = 8
 """Further queries at a time."""
 _AGAIN = 0.3
 """How often a query that was there before comes back instead of a new one."""
-_PATIENCE_S = 300.0
+_PATIENCE_S = 900.0
 
 
 class Churn(threading.Thread):

@@ -30,7 +30,8 @@ TICK_S = 0.05
 KEPT_S = 240.0
 """Redis keeps the entries of about this time: more than the longest time without a job, because what is
 trimmed before it was read is lost."""
-_LEAST_KEPT = 2000
+_LEAST_KEPT = 200_000
+"""At a low rate for much longer: on a busy machine a job may take minutes to start."""
 _MOST_AT_ONCE = 4000
 """Tuples of a stream in one go, when it has to catch up."""
 _ARROW_ROWS = 20

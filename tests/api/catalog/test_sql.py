@@ -141,7 +141,7 @@ _odd = ("\n", "\x00", "\ud800", "\\", "é")
 _pieces = st.sampled_from((*_words, *_marks, *_odd))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(text=st.one_of(st.text(max_size=60), st.lists(_pieces, max_size=25).map("".join)))
 def test_no_text_is_a_server_error(as_owner: Client, post: Post, query: Query, text: str) -> None:
     for name in ("validate", "format", "explain"):

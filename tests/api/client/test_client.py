@@ -52,7 +52,7 @@ def run(live_server: object, token: str, tmp_path: Path) -> Run:
             input=text,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=600,
             check=False,
         )
 

@@ -63,7 +63,7 @@ def test_before_the_first_event_all_is_unknown(as_teammate: Client, topology: To
     }
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(stored=st.lists(event, max_size=8), waiting=st.lists(event, max_size=8))
 def test_a_snapshot_is_the_fold_wherever_the_consumer_stands(
     as_teammate: Client, topology: Topology, bus: redis.Redis, stored: list[AnyEvent], waiting: list[AnyEvent]
@@ -97,7 +97,7 @@ def test_an_empty_redis_is_followed_again(topology: Topology, bus: redis.Redis) 
 
 
 @given(data=st.data())
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 def test_consuming_twice_stores_once(topology: Topology, bus: redis.Redis, data: st.DataObject) -> None:
     bus.delete(KEY)
     LiveRecord.objects.all().delete()

@@ -22,7 +22,7 @@ from jobs.protocol import EVENTS, BatchCompleted, JobFailed, events_key, results
 
 BEGIN = datetime(2013, 1, 1, tzinfo=UTC)
 TAIL = results_key("flights", "windy")
-PATIENCE_S = 240.0
+PATIENCE_S = 900.0
 
 
 class Producer:

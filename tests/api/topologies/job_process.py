@@ -2,7 +2,7 @@
 
 It takes the arguments of `python -m jobs run`. What it does wrong is said by MILLRACE_TEST_JOB:
 `crash` fails after JobStarted, `hungry` fails for good unless it has a memory limit, `silent` stops its
-heartbeats, `mute` dies without a word, `deaf` ignores that it is told to stop.
+heartbeats, `slow` has not started yet, `mute` dies without a word, `deaf` ignores that it is told to stop.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ def main() -> None:
     if fault == "mute":
         print("out of luck", flush=True)
         sys.exit(3)
+    if fault == "slow":
+        signal.pause()
     if fault == "deaf":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     say(JobStarted, pid=os.getpid(), host=socket.gethostname(), plan_id=plan_id, batch=0)

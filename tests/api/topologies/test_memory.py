@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from backend.topologies import memory, supervision
 from backend.topologies.models import AuditEntry, Topology
 from jobs import options, residence
-from tests.api.topologies.conftest import Supervised
+from tests.api.topologies.conftest import PATIENCE_S, Supervised
 
 pytestmark = pytest.mark.django_db
 URL = "/api/topologies/flights/memory/"
@@ -119,7 +119,7 @@ def test_a_job_that_ended_for_want_of_memory_waits_for_a_limit(
 ) -> None:
     job("hungry")
     supervised.look()
-    psutil.Process(supervised.run.pid).wait(60)
+    psutil.Process(supervised.run.pid).wait(PATIENCE_S)
     supervised.look(1)
     first = supervised.run
     for _ in range(2):
@@ -133,7 +133,7 @@ def test_a_job_that_ended_for_want_of_memory_waits_for_a_limit(
     supervised.look(1)
     second = supervised.run
     assert second.pk > first.pk, "whoever asks for it may try"
-    psutil.Process(second.pid).wait(60)
+    psutil.Process(second.pid).wait(PATIENCE_S)
     assert supervised.look(3600).current_run == second
 
     assert limit(as_operator, LIMIT).status_code == 200
@@ -150,7 +150,7 @@ def test_a_limit_that_was_set_meanwhile_is_tried(
 ) -> None:
     job("hungry")
     supervised.look()
-    psutil.Process(supervised.run.pid).wait(60)
+    psutil.Process(supervised.run.pid).wait(PATIENCE_S)
     assert limit(as_operator, LIMIT).status_code == 200
     first = supervised.run
     supervised.look(1)

@@ -22,6 +22,7 @@ from backend.catalog.models import Query
 from backend.topologies import actions, attention, planning, process, supervision
 from backend.topologies.models import Run, RunState, Topology, TopologyQuery
 from backend.topologies.status import active_revision, deployment_state, query_status, topology_state
+from tests.api.topologies.conftest import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 Job = Callable[[str], None]
@@ -92,7 +93,7 @@ def test_a_job_that_dies_is_shown_with_its_last_words(
 ) -> None:
     job(fault)
     supervised.look()
-    psutil.Process(supervised.run.pid).wait(60)
+    psutil.Process(supervised.run.pid).wait(PATIENCE_S)
     topology = supervised.look(1)
     assert (topology_state(topology), supervised.run.error) == ("failed", error)
     assert topology.failures == 1
@@ -103,7 +104,7 @@ def test_a_killed_job_is_noticed_at_the_next_look_and_restarted(supervised: Supe
     run = _running(supervised)
     assert run.pid is not None
     os.kill(run.pid, signal.SIGKILL)
-    psutil.Process(run.pid).wait(30)
+    psutil.Process(run.pid).wait(PATIENCE_S)
     topology = supervised.look(2)
     assert topology_state(topology) == "failed"
     assert "process is gone" in supervised.run.error
@@ -121,7 +122,7 @@ def test_waits_double_after_each_failure_and_end_after_health(supervised: Superv
     waits = []
     supervised.look()
     for _ in range(4):
-        psutil.Process(supervised.run.pid).wait(60)
+        psutil.Process(supervised.run.pid).wait(PATIENCE_S)
         topology = supervised.look(0.01)
         assert topology.restart_at is not None
         waits.append((topology.restart_at - supervised.now).total_seconds())
@@ -168,6 +169,24 @@ def test_a_job_is_not_ended_because_redis_was_stopped(
     attention.note(supervised.now, limit)
     assert topology_state(supervised.look(0.2)) == "failed"
     assert "no heartbeat for" in supervised.run.error
+
+
+def test_a_start_that_takes_long_gets_its_time_at_last(supervised: Supervised, job: Job) -> None:
+    """On a busy machine each try would else be ended before it is through."""
+    job("slow")
+    waited = []
+    supervised.look()
+    for _ in range(3):
+        first = supervised.run
+        while topology_state(supervised.look(10)) == "starting":
+            assert supervised.run == first
+        assert "not started after" in supervised.run.error
+        waited.append((supervised.now - first.created_at).total_seconds())
+        restart_at = supervised.topology.restart_at
+        assert restart_at is not None
+        supervised.look((restart_at - supervised.now).total_seconds())
+    # The limit, twice and four times as much, to the next look.
+    assert [round(one / 120) for one in waited] == [1, 2, 4]
 
 
 def test_a_silent_job_is_found_where_every_round_takes_long(redis_url: str, settings: object) -> None:

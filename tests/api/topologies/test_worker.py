@@ -30,7 +30,7 @@ def test_a_job_survives_the_worker_that_launched_it(redis_url: str, tmp_path: Pa
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=1800,
         )
         assert done.returncode == 0, done.stderr[-4000:]
         return done.stdout

@@ -28,7 +28,7 @@ from backend.topologies.tasks import supervise  # noqa: E402
 from jobs.protocol import events_key  # noqa: E402
 from optimizer.types import ColumnType  # noqa: E402
 
-SECONDS = 120
+SECONDS = 600
 
 
 class Worker:
