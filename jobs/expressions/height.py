@@ -17,7 +17,7 @@ from optimizer.types import ColumnType
 
 T = ColumnType
 _BY_CHOICE = frozenset({"case", "coalesce", "nullif", "least", "greatest", "integer_divide", "modulo"}) | {
-    *("round", "abs", "like", "ilike", "substring", "epoch"),
+    *("round", "substring", "epoch", "abs"),
 }
 _CHECKED = frozenset({"add", "subtract", "multiply", "negate"})
 
@@ -41,7 +41,7 @@ def may_be_short(expression: Expression) -> bool:
         return False
     if not isinstance(expression, Call):
         return True
-    if expression.function in _BY_CHOICE:
+    if expression.function in _BY_CHOICE and (expression.function, expression.type) != ("abs", T.DOUBLE):
         return True
     if expression.function in _CHECKED and expression.type is T.BIGINT:
         return True

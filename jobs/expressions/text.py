@@ -66,7 +66,7 @@ def _matches_constant(value: pl.Expr, pattern: str) -> pl.Expr:
     if "_" not in inner and "%" not in inner:
         starts, ends = not pattern.startswith("%"), not pattern.endswith("%")
         if not pattern.strip("%") and pattern:
-            return pl.when(value.is_not_null()).then(pl.lit(True))
+            return value.str.starts_with("")
         if starts and ends:
             return value == inner
         if starts:
@@ -94,7 +94,8 @@ def _mapped(name: str, function: Callable[[pa.Array], pa.Array]) -> Implementati
 
 
 def _of_known_letters(texts: pl.Series) -> bool:
-    return not texts.str.contains(_NEW_LETTERS).any()
+    ascii_only = texts.str.len_bytes().sum() == texts.str.len_chars().sum()
+    return ascii_only or not texts.str.contains(_NEW_LETTERS).any()
 
 
 _lower = _mapped("lower", pc.utf8_lower)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb
+import numpy as np
 import polars as pl
 
 from jobs.expressions import compile_expression
@@ -102,15 +103,23 @@ def polars_values(frame: pl.DataFrame, expressions: Sequence[Expression]) -> pl.
 
 def comparable(frame: pl.DataFrame, expressions: Sequence[Expression]) -> pl.DataFrame:
     """Doubles as their bits, with one NaN; moments and dates as their numbers."""
-    columns = []
-    for n, e in enumerate(expressions):
-        column = pl.col(f"e{n}")
-        if e.type is T.DOUBLE:
-            column = column.fill_nan(float("nan")).reinterpret(signed=True)
-        elif e.type is T.TIMESTAMP or e.type is T.DATE:
-            column = column.to_physical()
-        columns.append(column.cast(pl.Int64) if e.type in (T.TIMESTAMP, T.DATE, T.INT) else column)
-    return frame.select(columns)
+    return pl.DataFrame(
+        [
+            _bits(frame[f"e{n}"]) if e.type is T.DOUBLE else _numbers(frame[f"e{n}"])
+            for n, e in enumerate(expressions)
+        ]
+    )
+
+
+def _bits(doubles: pl.Series) -> pl.Series:
+    plain = doubles.fill_null(0.0).to_numpy()
+    bits = np.where(np.isnan(plain), np.nan, plain).view(np.int64)
+    return pl.select(pl.when(doubles.is_not_null()).then(pl.Series(bits)).alias(doubles.name)).to_series()
+
+
+def _numbers(column: pl.Series) -> pl.Series:
+    physical = column.to_physical()
+    return physical.cast(pl.Int64) if physical.dtype.is_integer() else physical
 
 
 def comparable_root(expression: Expression) -> Expression:

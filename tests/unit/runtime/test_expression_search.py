@@ -7,6 +7,7 @@ import os
 from random import Random
 from time import monotonic
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -75,6 +76,16 @@ def test_a_search_finds_a_wrong_function(monkeypatch: pytest.MonkeyPatch) -> Non
     assert found.expression.function == "sqrt", "shrunk to the call that is wrong"
 
 
+def test_the_search_tells_zeros_apart_and_not_nans() -> None:
+    double = Column("x", "double0", T.DOUBLE)
+    zero, negative, nan = (
+        polars_values(rows(double0=[v]), [double]) for v in (0.0, -0.0, math.copysign(math.nan, -1))
+    )
+
+    assert differing(zero, negative)
+    assert not differing(nan, polars_values(rows(double0=[math.nan]), [double]))
+
+
 NUMBERS = [float(i) for i in range(40)]
 TRUE = [True] * 40
 FOUND: list[tuple[str, dict[str, list[Value]]]] = [
@@ -114,6 +125,17 @@ FOUND: list[tuple[str, dict[str, list[Value]]]] = [
 @pytest.mark.parametrize(("text", "values"), FOUND, ids=[text for text, _ in FOUND])
 def test_what_searches_found_stays_mended(text: str, values: dict[str, list[Value]]) -> None:
     assert compared(read(text), rows(**values)) == []
+
+
+@pytest.mark.parametrize("text", ["bigint0 BETWEEN bigint1 AND double0", "bigint0 IN (bigint1, double0)"])
+def test_a_double_makes_doubles_of_all_that_are_compared_at_once(text: str) -> None:
+    frame = rows(bigint0=[2**53], bigint1=[2**53 + 1], double0=[1e300])
+    (theirs,) = duckdb.sql(
+        f"SELECT {text} FROM (SELECT {2**53} AS bigint0, {2**53 + 1} AS bigint1, 1e300::DOUBLE AS double0)"
+    ).fetchall()
+
+    assert theirs == (True,)
+    assert polars_values(frame, [read(text)])["e0"].to_list() == [True]
 
 
 def test_constants_that_compare_equal_are_different_constants() -> None:
