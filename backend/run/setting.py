@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from backend.privacy import keep_private
+
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -67,7 +69,7 @@ def _must_be_free(host: str, port: int) -> None:
 
 def _locked(home: Path) -> IO[str]:
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        keep_private(home)
         lock = (home / "lock").open("a+")
     except OSError as error:
         raise Unusable(f"MILLRACE_HOME: cannot write to {home} ({error.strerror})") from None
