@@ -82,6 +82,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import dj_database_url
 import psutil
 
+from backend.privacy import keep_private
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 
@@ -124,7 +126,7 @@ def _secret_key(home: Path) -> str:
 
 
 MILLRACE_HOME = Path(os.environ.get("MILLRACE_HOME") or BASE_DIR / ".millrace").resolve()
-MILLRACE_HOME.mkdir(parents=True, exist_ok=True)
+keep_private(MILLRACE_HOME)
 
 SECRET_KEY = _secret_key(MILLRACE_HOME)
 DEBUG = os.environ.get("MILLRACE_DEBUG") == "1"

@@ -2,7 +2,6 @@ from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path, register_converter
 from django.views.generic import RedirectView
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from backend import converters
 from backend.accounts.pages import Login
@@ -11,6 +10,7 @@ from backend.catalog import pages as catalog_pages
 from backend.health import healthz, readyz
 from backend.observation.pages import metrics
 from backend.shell.icon import icon
+from backend.shell.schema import Docs, Schema
 from backend.streams import pages as stream_pages
 from backend.tokens import pages as token_pages
 from backend.topologies import pages as topology_pages
@@ -18,6 +18,11 @@ from backend.topologies import pages as topology_pages
 register_converter(converters.NameConverter, "name")
 register_converter(converters.KeyConverter, "key")
 register_converter(converters.RunConverter, "run")
+
+handler400 = "backend.shell.refusals.bad_request"
+handler403 = "backend.shell.refusals.forbidden"
+handler404 = "backend.shell.refusals.not_found"
+handler500 = "backend.shell.refusals.failed"
 
 urlpatterns = [
     path("", RedirectView.as_view(url="/queries/")),
@@ -39,8 +44,8 @@ urlpatterns = [
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),
     path("admin/", admin.site.urls),
-    path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
-    path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
+    path("api/schema/", Schema.as_view(), name="schema"),
+    path("api/docs/", Docs.as_view(url_name="schema"), name="docs"),
     path("api/", include("backend.accounts.api.urls")),
     path("api/", include("backend.streams.api.urls")),
     path("api/", include("backend.catalog.api.urls")),

@@ -5,22 +5,31 @@ from __future__ import annotations
 import hmac
 
 from django.conf import settings
+from django.db import connection as database
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from backend.accounts.queries import is_operator
 from backend.observation.registry import registry
 from backend.observation.topologies import TopologyCollector
+from backend.recent import Recent
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
     """This web service's metrics and every topology's: for operators, and for MILLRACE_METRICS_TOKEN."""
     if not (_has_token(request) or is_operator(request.user)):
         return JsonResponse({"detail": "for operators and MILLRACE_METRICS_TOKEN only"}, status=403)
+    return HttpResponse(_METRICS.get(), content_type=CONTENT_TYPE_LATEST)
+
+
+def _metrics() -> bytes:
     topologies = CollectorRegistry()
     topologies.register(TopologyCollector())
-    text = generate_latest(registry()) + generate_latest(topologies)
-    return HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
+    return generate_latest(registry()) + generate_latest(topologies)
+
+
+# However many ask, one thread reads all topologies' events; the next who asks reads them again.
+_METRICS = Recent(_metrics, 0.0, lambda: f"{settings.REDIS_URL} {database.settings_dict['NAME']}")
 
 
 def _has_token(request: HttpRequest) -> bool:

@@ -12,6 +12,7 @@ from typing import IO
 
 import psutil
 
+from backend.privacy import keep_private
 from backend.run.console import say
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -77,7 +78,7 @@ def _must_be_free(host: str, port: int) -> None:
 
 def _locked(home: Path) -> IO[str]:
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        keep_private(home)
         lock = (home / "lock").open("a+")
     except OSError as error:
         raise Unusable(f"MILLRACE_HOME: cannot write to {home} ({error.strerror})") from None

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
+from backend.privacy import is_open
 from backend.proxies import networks
 from optimizer.errors import InputError
 from optimizer.udf.reader import SETTING, allowed_functions
@@ -93,6 +94,19 @@ def check_home(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage
         return []
     return [
         Error(f"MILLRACE_HOME {settings.MILLRACE_HOME} cannot be written", id="millrace.E003"),
+    ]
+
+
+@register()
+def check_privacy(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+    """It is closed at every start, if it is this account's to close."""
+    if not is_open(settings.MILLRACE_HOME):
+        return []
+    hint = "it belongs to somebody else: chmod go= it, or choose another folder"
+    return [
+        Warning(
+            f"MILLRACE_HOME {settings.MILLRACE_HOME} is open to other accounts", hint=hint, id="millrace.W003"
+        )
     ]
 
 

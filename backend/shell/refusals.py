@@ -1,0 +1,35 @@
+"""What is answered where there is no view that could: plain, and without reading the request's body.
+
+Django's own pages for 404 and the like look for a token against forgery in the body, and a body that cannot
+be read made a 500 of them.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+
+
+def _refusal(request: HttpRequest, status: HTTPStatus) -> HttpResponse:
+    if request.path.startswith("/api/"):
+        return JsonResponse({"detail": f"{status.phrase.capitalize()}."}, status=status)
+    title = f"<title>{status.phrase}</title>"
+    page = f'<!doctype html><html lang="en"><head>{title}</head><body><h1>{status.phrase}</h1></body></html>'
+    return HttpResponse(page, status=status)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _refusal(request, HTTPStatus.BAD_REQUEST)
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _refusal(request, HTTPStatus.FORBIDDEN)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _refusal(request, HTTPStatus.NOT_FOUND)
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    return _refusal(request, HTTPStatus.INTERNAL_SERVER_ERROR)
