@@ -21,4 +21,4 @@ if not settings.REDIS_URL:
 from backend.bounded import pool  # noqa: E402
 
 # Whoever comes first shall not wait for what workers import.
-threading.Thread(target=pool.quick().warm, daemon=True).start()
+threading.Thread(target=pool.warm, daemon=True).start()

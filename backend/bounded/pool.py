@@ -11,7 +11,9 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
+from math import inf
 from typing import ParamSpec, TypeVar
 
 from django.conf import settings
@@ -29,6 +31,10 @@ USES = 500
 _LOOK_S = 0.1
 GRACE_S = 0.4
 """What is nearly done when its client goes is let be: a warm worker is worth more."""
+
+
+class Contested(OutOfTime):
+    """It would have had more time, but others wait."""
 
 
 class Pool:
@@ -56,7 +62,7 @@ class Pool:
             Unavailable: its worker was killed, and its next one too.
         """
         try:
-            return self.attempt(caller, self.limits.seconds, function, arguments)
+            return self.attempt(caller, self.limits.seconds, inf, function, arguments)
         except OutOfTime as error:
             raise TooMuchWork(
                 "too-much-work",
@@ -64,16 +70,24 @@ class Pool:
             ) from error
 
     def attempt(
-        self, caller: Caller, seconds: float, function: Callable[..., T], arguments: tuple[object, ...]
+        self,
+        caller: Caller,
+        seconds: float,
+        contested_s: float,
+        function: Callable[..., T],
+        arguments: tuple[object, ...],
     ) -> T:
-        """The same with less time; raises `OutOfTime` where `run` raises `TooMuchWork` for it."""
+        """The same with less time, and with `contested_s` of it while others wait for the place.
+
+        Raises `OutOfTime` where `run` raises `TooMuchWork` for it.
+        """
         with self.turns.place(caller):
             try:
-                return self._work(caller, seconds, function, arguments)
+                return self._work(caller, seconds, contested_s, function, arguments)
             except Lost:
                 # Somebody killed the worker. What it was at changes nothing, so it is done again, once.
                 try:
-                    return self._work(caller, seconds, function, arguments)
+                    return self._work(caller, seconds, contested_s, function, arguments)
                 except Lost as error:
                     raise Unavailable(
                         "worker-lost", "the process that worked at this was killed; try again"
@@ -85,13 +99,18 @@ class Pool:
         self._give_back(worker, kept=True)
 
     def _work(
-        self, caller: Caller, seconds: float, function: Callable[..., T], arguments: tuple[object, ...]
+        self,
+        caller: Caller,
+        seconds: float,
+        contested_s: float,
+        function: Callable[..., T],
+        arguments: tuple[object, ...],
     ) -> T:
         worker = self._taken()
         kept = False
         try:
             worker.begin(function, arguments, seconds)
-            self._await(worker, caller)
+            self._await(worker, caller, contested_s)
             answer: T = worker.answer()
             kept = True
             return answer
@@ -100,7 +119,11 @@ class Pool:
                 "too-much-memory",
                 f"this needs more memory than a request may use ({self.limits.memory / 1e6:g} MB): {_ADVICE}",
             ) from error
-        except (OutOfTime, Lost, Gone):
+        except OutOfTime as error:
+            if not isinstance(error, Contested):
+                _found_hard(caller)
+            raise
+        except (Lost, Gone):
             raise
         except Failed as error:
             kept = True
@@ -110,15 +133,19 @@ class Pool:
             kept = True
             raise
         finally:
+            if worker.used_s > QUICK_SECONDS:
+                _found_hard(caller)
             self._give_back(worker, kept)
 
-    def _await(self, worker: Worker, caller: Caller) -> None:
+    def _await(self, worker: Worker, caller: Caller, contested_s: float) -> None:
         began = time.monotonic()
         left: float | None = None
         while not worker.has_answered(_LOOK_S):
             now = time.monotonic()
             if now - began > self.limits.wall_seconds:
                 raise OutOfTime
+            if worker.used_s > contested_s and self.turns.in_use[1]:
+                raise Contested
             if worker.grown > self.limits.memory:
                 raise OutOfMemory
             if caller.gone.is_set():
@@ -167,15 +194,24 @@ READ_SECONDS = 3.0
 """Of processor time; the longest text takes one."""
 QUICK_PROCESSES = 2
 QUICK_SECONDS = 1.0
-"""Whoever takes longer begins again behind those who take long."""
+"""Of processor time. Whoever takes longer begins again behind those who take long."""
+CONTESTED_SECONDS = 0.3
+"""The same while others wait."""
+READ_PROCESSES = 2
 HARD_S = 60.0
 _ADVICE = "join fewer streams at once, split the text into views, or write it shorter"
 
 
 @cache
+def reading() -> Pool:
+    """For texts that are checked and formatted while somebody types."""
+    return _pool(READ_PROCESSES, min(READ_SECONDS, settings.MILLRACE_WORK_SECONDS), 1)
+
+
+@cache
 def quick() -> Pool:
-    """For what is worked out while somebody types. Nobody holds a place here for long."""
-    return _pool(QUICK_PROCESSES, min(READ_SECONDS, settings.MILLRACE_WORK_SECONDS), 1)
+    """For plans that nobody has to wait for long; see `plan`."""
+    return _pool(QUICK_PROCESSES, QUICK_SECONDS, 2)
 
 
 @cache
@@ -190,7 +226,15 @@ def _pool(processes: int, seconds: float, niceness: int) -> Pool:
 
 
 _hard_at: dict[int | None, float] = {}
-"""By account: when something of it took long last."""
+"""By account: when something of it used more than `QUICK_SECONDS` last."""
+
+
+def _found_hard(caller: Caller) -> None:
+    now = time.monotonic()
+    _hard_at[caller.account] = now
+    if len(_hard_at) > 10_000:
+        for account in [one for one, at in list(_hard_at.items()) if now - at > HARD_S]:
+            _hard_at.pop(account, None)
 
 
 def plan(caller: Caller, function: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
@@ -202,17 +246,12 @@ def plan(caller: Caller, function: Callable[P, T], *arguments: P.args, **_: P.kw
     Raises what `Pool.run` raises.
     """
     if time.monotonic() - _hard_at.get(caller.account, -HARD_S) >= HARD_S:
-        try:
-            return quick().attempt(caller, QUICK_SECONDS, function, arguments)
-        except OutOfTime:
-            _hard_at[caller.account] = time.monotonic()
-    began = time.monotonic()
-    try:
-        return slow().run(caller, function, *arguments, **_)
-    finally:
-        now = time.monotonic()
-        if now - began > QUICK_SECONDS:
-            _hard_at[caller.account] = now
-        if len(_hard_at) > 10_000:
-            for account in [one for one, at in _hard_at.items() if now - at > HARD_S]:
-                del _hard_at[account]
+        with suppress(OutOfTime):
+            return quick().attempt(caller, QUICK_SECONDS, CONTESTED_SECONDS, function, arguments)
+    return slow().run(caller, function, *arguments, **_)
+
+
+def warm() -> None:
+    """Starts what is used first; the server that workers are forked from imports the optimizer then."""
+    for pool in (reading(), quick()):
+        pool.warm()

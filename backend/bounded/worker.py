@@ -71,7 +71,7 @@ class Worker:
         self.done = 0
         """How much it has worked at."""
         self._watched = psutil.Process(self.pid)
-        self._held = 0
+        self._held, self._used = 0, 0.0
 
     @property
     def pid(self) -> int:
@@ -85,7 +85,7 @@ class Worker:
     def begin(self, function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float) -> None:
         """Raises `Lost` if the worker is gone already."""
         self.done += 1
-        self._held = self._resident()
+        self._held, self._used = self._resident(), self._processor_s()
         try:
             self._connection.send((function, arguments, seconds))
         except OSError as error:
@@ -99,6 +99,18 @@ class Worker:
     def grown(self) -> int:
         """Bytes that it holds more than when it began."""
         return self._resident() - self._held
+
+    @property
+    def used_s(self) -> float:
+        """Processor time since it began."""
+        return self._processor_s() - self._used
+
+    def _processor_s(self) -> float:
+        try:
+            found = self._watched.cpu_times()
+        except psutil.NoSuchProcess:
+            return 0.0
+        return float(found.user + found.system)
 
     def _resident(self) -> int:
         try:

@@ -82,6 +82,6 @@ class Draft:
 def read_draft(caller: Caller, text: str, name: str) -> Draft:
     """Check a text as query `name`, in a worker. No text makes it raise, only a caller's limits do."""
     catalog = load_catalog()
-    found = pool.quick().run(caller, read_text, text, name, catalog, texts_for(text, without=name))
+    found = pool.reading().run(caller, read_text, text, name, catalog, texts_for(text, without=name))
     reads = QueryVersion.objects.in_bulk(found.reads)
     return Draft(found.query, found.errors, tuple(reads[key] for key in found.reads), catalog)

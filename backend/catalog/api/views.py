@@ -232,7 +232,7 @@ class SqlFormat(APIView):
     def post(self, request: Request) -> Response:
         form = SqlSerializer(data=request.data)
         form.is_valid(raise_exception=True)
-        text = pool.quick().run(caller_of(request), formatted, form.validated_data["sql"])
+        text = pool.reading().run(caller_of(request), formatted, form.validated_data["sql"])
         return Response(SqlSerializer({"sql": text}).data)
 
 
