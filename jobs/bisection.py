@@ -87,11 +87,14 @@ class _Search(Generic[Part, Done]):
     def set_aside_within(self, parts: Sequence[Part], failure: Failure, *, seen: bool = False) -> None:
         """Accept what can be of parts that fail beside what is accepted, and set aside the rest.
 
-        Unless it was `seen`, that they fail only follows: nothing is set aside for that alone.
+        Unless it was `seen`, that they fail only follows: nothing is set aside for that alone, nor for a
+        process that has ended only once, which may have been ended from outside.
         """
         cut = self._halves(parts) if self.attempts < MOST_ATTEMPTS else None
         if cut is None:
             last = failure if seen else self._fails(parts)
+            if last is not None and last.lost:
+                last = self._fails(parts)
             if last is not None:
                 self.aside.extend((part, last) for part in parts)
                 self._blame(last)

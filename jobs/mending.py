@@ -73,14 +73,7 @@ def mended(
     tell(planned.batch, failure)
 
     def attempt_part(parts: Sequence[Descriptor]) -> Done:
-        part = replace(planned, descriptors=tuple(parts))
-        try:
-            return attempt(part, once=True)
-        except TaskFailed as error:
-            if not error.failure.lost:
-                raise
-            # A process may have been ended from outside, but hardly twice in a row.
-            return attempt(part, once=True)
+        return attempt(replace(planned, descriptors=tuple(parts)), once=True)
 
     read = {stream.name for stream in graph.streams}
     parts = [one for one in planned.descriptors if one.stream in read]

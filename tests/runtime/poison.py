@@ -6,8 +6,8 @@ import os
 
 import pyarrow as pa
 
-FATAL_R, REFUSED_R = 777, 555
-FATAL_PAIR = (420, 420)
+FATAL_R, REFUSED_R = 177, 155
+FATAL_PAIR = (42, 42)
 PAIR = 10_000
 """A pair is the number `r * PAIR + s`."""
 FUNCTIONS = f"""\

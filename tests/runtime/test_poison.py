@@ -32,7 +32,7 @@ streams:
   r: {event_time: ts, rate: 10, columns: {ts: timestamp, n: bigint, a: bigint}}
   s: {event_time: ts, rate: 10, columns: {ts: timestamp, n: bigint, a: bigint}}
 """
-ROWS = 1000
+ROWS = 300
 PATIENCE_S = 400.0
 
 
@@ -64,7 +64,7 @@ def test_a_replay_answers_all_but_what_its_batches_fail_with(tmp_path: Path, kil
     for name, sql in QUERIES.items():
         (workload / "queries" / f"{name}.sql").write_text(sql)
     streams = write_data(tmp_path / "data")
-    options = ("--batch-rows", "700", "--parallelism", "2")
+    options = ("--batch-rows", "210", "--parallelism", "2")
     if killed:
         process = start_replay(workload, tmp_path / "data", out, *options)
         said = _until(process, "searching")
@@ -127,7 +127,7 @@ def live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Live]:
 
 
 def test_a_running_topology_goes_on_and_says_what_it_set_aside(live: Live, tmp_path: Path) -> None:
-    live.produce(FATAL_R + 100, "rs")
+    live.produce(FATAL_R // 2 + 20, "rs")
     live.start("run-1", "plan-1", live.graph("greedy", "plain", "taken_in", "refused"))
     told = live.wait_for(lambda event: event.type == "batch_failed" and bool(event.set_aside))
     assert isinstance(told, BatchFailed)

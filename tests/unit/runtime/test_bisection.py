@@ -71,6 +71,28 @@ def test_nothing_is_set_aside_for_a_failure_that_is_not_seen_again(count: int) -
     assert done.done == set(range(count))
 
 
+@given(st.integers(2, 300), st.data())
+def test_a_process_that_somebody_ends_while_it_searches_sets_nothing_aside(
+    count: int, data: st.DataObject
+) -> None:
+    """Every attempt at some tuples may be lost once, and works when it is made again."""
+    unlucky = data.draw(st.sets(st.integers(0, count), max_size=3))
+    lost: set[tuple[range, ...]] = set()
+    word = told_by("Python worker exited unexpectedly (crashed)")
+    assert word is not None
+
+    def attempt(parts: Sequence[range]) -> set[int]:
+        there = {n for part in parts for n in part}
+        if max(there, default=-1) in unlucky and tuple(parts) not in lost:
+            lost.add(tuple(parts))
+            raise TaskFailed(word)
+        return there
+
+    done = bisect((range(count),), attempt, cut, word)
+    assert done.aside == ()
+    assert done.done == set(range(count))
+
+
 def test_a_flood_of_bad_tuples_ends_after_a_bounded_number_of_attempts() -> None:
     bad = set(range(0, 100_000, 2))
     done = found(100_000, bad, set(), WHOLE)
