@@ -21,6 +21,7 @@ SUITES = {
     "runtime": [sys.executable, "-m", "pytest", "-m", "not long", "tests/runtime"],
     "oracle": [sys.executable, "-m", "pytest", "-m", "not long", "tests/oracle"],
     "browser": [sys.executable, "-m", "pytest", "tests/browser"],
+    "load": [sys.executable, "-m", "pytest", "tests/load"],
     "soak": [
         *(sys.executable, "-m", "tests.soak", "--minutes", "1.5", "--rate", "400"),
         *("--fault-every", "10", "--change-every", "3", "--exact"),

@@ -18,7 +18,7 @@ from backend.run import strays
 from tests.load.cliques import Asked, Client, attack, clique, ingest, make_streams, work
 from tests.soak.product import Product
 
-HARD = 24
+HARD = 32
 """Inputs; planning them takes seconds."""
 
 
@@ -89,8 +89,9 @@ def test_nothing_goes_on_after_the_client_has_gone(running: Running) -> None:
     connection.close()
     time.sleep(1.5)
     before = running.used_s()
-    time.sleep(2.0)
-    assert running.used_s() - before < 0.5
+    time.sleep(4.0)
+    # Even where a dozen others want the processors, work that went on would get more of them.
+    assert running.used_s() - before < 0.1
 
 
 def test_workers_that_are_killed_are_replaced(running: Running) -> None:
