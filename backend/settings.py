@@ -228,6 +228,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "backend.shell.refusals.UnstorableNumbers",
     # Last: it answers a sign-in that has to wait.
     "axes.middleware.AxesMiddleware",
 ]
@@ -456,5 +457,7 @@ LOGGING = {
             "formatter": "json" if MILLRACE_LOG_FORMAT == "json" else "line",
         }
     },
+    # Anybody may send a header with a host of no name: it is refused, without twenty lines of log.
+    "loggers": {"django.security.DisallowedHost": {"handlers": [], "propagate": False}},
     "root": {"handlers": ["console"], "level": os.environ.get("MILLRACE_LOG_LEVEL", "INFO")},
 }

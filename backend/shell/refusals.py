@@ -6,8 +6,10 @@ be read made a 500 of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http import HTTPStatus
 
+from django.db import DataError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 
@@ -33,3 +35,19 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def failed(request: HttpRequest) -> HttpResponse:
     return _refusal(request, HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+class UnstorableNumbers:
+    """Middleware for the admin, whose filters ask the database for whatever number the address has: what no
+    column can hold names nothing."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self._get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if request.path.startswith("/admin/") and isinstance(error, OverflowError | DataError):
+            return not_found(request, error)
+        return None

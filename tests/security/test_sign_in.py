@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from statistics import median
 
 import pytest
 from django.contrib.auth.models import User
@@ -10,7 +12,7 @@ from django.core.cache import cache
 from django.test import Client
 from pytest_django import Settings
 
-from backend.accounts.throttles import AccountRate
+from backend.accounts.throttles import AccountRate, SignInRate
 
 pytestmark = pytest.mark.django_db
 
@@ -48,3 +50,89 @@ def test_an_account_has_a_rate(
     assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
     assert int(answers[-1]["Retry-After"]) <= 60
     assert as_teammate.get("/api/me/").status_code == 200
+
+
+def test_an_unknown_account_takes_as_long_as_a_wrong_password(owner: User, settings: Settings) -> None:
+    """Also one that is closed, and one without a password: nobody finds out by a clock who there is."""
+    settings.AXES_FAILURE_LIMIT = 1000
+    User.objects.create_user("gone", password="long-enough-1", is_active=False)
+    User.objects.create_user("robot")
+
+    def spent(name: str) -> float:
+        began = time.thread_time()
+        assert _sign_in("wrong", name) == 200
+        return time.thread_time() - began
+
+    times = {name: median(spent(name) for _ in range(5)) for name in ("ann", "nobody", "gone", "robot")}
+    assert max(times.values()) < 1.5 * min(times.values()), times
+
+
+def test_the_answers_are_the_same_too(owner: User) -> None:
+    User.objects.create_user("gone", password="long-enough-1", is_active=False)
+    pages = set()
+    for name, password in (("ann", "wrong"), ("nobody", "wrong"), ("gone", "long-enough-1")):
+        client = Client()
+        client.cookies["csrftoken"] = "a" * 32
+        page = client.post("/login/", {"username": name, "password": password})
+        shown = page.content.decode().replace(f'value="{name}"', "")
+        pages.add((page.status_code, len(shown), "alert" in shown))
+    assert len(pages) == 1, pages
+
+
+def test_a_session_that_somebody_planted_is_worth_nothing(owner: User) -> None:
+    """Neither one that the server does not know, nor one that was there before somebody signed in."""
+    planted = "a" * 32
+    client = Client()
+    client.cookies["sessionid"] = planted
+    form = {"username": "ann", "password": "long-enough-1"}
+    assert client.post("/login/", form).status_code == 302
+    assert client.cookies["sessionid"].value != planted
+    before = client.cookies["sessionid"].value
+    other = Client()
+    other.cookies["sessionid"] = planted
+    assert other.get("/api/me/").status_code == 403
+    # Whoever signs in again gets another one, and the one before ends.
+    client.post("/logout/")
+    client.post("/login/", form)
+    assert client.cookies["sessionid"].value != before
+    other.cookies["sessionid"] = before
+    assert other.get("/api/me/").status_code == 403
+
+
+@pytest.mark.parametrize("path", ["/login/", "/admin/login/", "/logout/"])
+def test_nobody_signs_somebody_in_or_out_from_another_site(path: str, owner: User) -> None:
+    client = Client(enforce_csrf_checks=True)
+    form = {"username": "ann", "password": "long-enough-1"}
+    assert client.post(path, form).status_code == 403
+    client.get("/login/")
+    assert client.post(path, form).status_code == 403
+    assert "sessionid" not in client.cookies
+
+
+def test_the_cookies_are_not_for_scripts_or_other_sites(owner: User) -> None:
+    client = Client()
+    client.post("/login/", {"username": "ann", "password": "long-enough-1"})
+    session = client.cookies["sessionid"]
+    assert session["httponly"]
+    assert session["samesite"] == "Lax"
+    assert client.cookies["csrftoken"]["samesite"] == "Lax"
+
+
+@pytest.mark.parametrize("path", ["/login/", "/admin/login/"])
+def test_an_address_has_a_rate_for_passwords(
+    path: str, owner: User, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever's they are, and before any of them is looked at."""
+    monkeypatch.setattr(SignInRate, "THROTTLE_RATES", {"sign_in": "3/min"})
+
+    def ask(number: int, address: str) -> int:
+        form = {"username": f"somebody{number}", "password": "wrong"}
+        return Client().post(path, form, REMOTE_ADDR=address).status_code
+
+    assert [ask(number, "192.0.2.7") for number in range(5)] == [200, 200, 200, 429, 429]
+    began = time.thread_time()
+    refused = Client().post(path, {}, REMOTE_ADDR="192.0.2.7")
+    assert time.thread_time() - began < 0.05
+    assert int(refused["Retry-After"]) <= 60
+    assert ask(9, "192.0.2.8") == 200
+    assert Client().get(path, REMOTE_ADDR="192.0.2.7").status_code == 200
