@@ -35,8 +35,8 @@ def keep_private(home: Path) -> None:
 
 
 def is_open(home: Path) -> bool:
-    """True if another account of the machine may look into it."""
-    return bool(home.stat().st_mode & _OTHERS)
+    """True if another account of the machine may look into it; nobody looks into what is not there."""
+    return home.exists() and bool(home.stat().st_mode & _OTHERS)
 
 
 def _close(path: Path) -> None:

@@ -84,17 +84,19 @@ def test_everybody_signed_in_reads(
         assert client.get(url).status_code == 200
 
 
-def test_a_viewer_only_reads(as_viewer: Client, as_outsider: Client, streams: dict[str, Stream]) -> None:
+def test_a_viewer_only_reads(
+    as_viewer: Client, as_owner: Client, as_outsider: Client, streams: dict[str, Stream]
+) -> None:
     query = {"name": "mine", "sql": TWO_WAY}
     event = {"at": "2013-01-01T00:00:00Z"}
-    for url, document, status in (
-        ("/api/queries/", query, 201),
-        ("/api/streams/", STREAM, 201),
-        ("/api/streams/weather/events/", event, 202),
+    for url, document, author, status in (
+        ("/api/queries/", query, as_outsider, 201),
+        ("/api/streams/", STREAM, as_outsider, 201),
+        ("/api/streams/weather/events/", event, as_owner, 202),
     ):
         refused = as_viewer.post(url, document, content_type=JSON)
         assert (refused.status_code, refused.json()["code"]) == (403, "viewers-only-read")
-        assert as_outsider.post(url, document, content_type=JSON).status_code == status
+        assert author.post(url, document, content_type=JSON).status_code == status
 
 
 def test_what_the_documents_say_of_rights(

@@ -150,7 +150,9 @@ def test_metrics_without_redis_still_tell_what_is_stored(
 def test_ready_means_reachable_and_migrated(anonymous: Client, settings: Settings) -> None:
     assert anonymous.get("/readyz").json() == {"database": "ok", "redis": "ok", "migrations": "ok"}
     MigrationRecorder.Migration.objects.filter(app="tokens").delete()
-    answer = anonymous.get("/readyz")
+    # What was found is kept for a moment: many may ask.
+    while (answer := anonymous.get("/readyz")).status_code == 200:
+        assert answer.json()["migrations"] == "ok"
     assert (answer.status_code, answer.json()["migrations"]) == (503, "1 missing")
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     assert anonymous.get("/healthz").json() == {"database": "ok", "redis": "unreachable"}
