@@ -217,8 +217,10 @@ def note_all(page: Page) -> None:
 
 
 def lost(page: Page) -> list[str]:
-    """The controls that are no longer there. A batch of long ago leaves its plot; nothing else may go."""
-    return [one for one in page.evaluate(LOST) if 'class="batch"' not in one]
+    """The controls that are no longer there. Batches and switches of long ago leave their plots; nothing else
+    may go."""
+    past = ('class="batch"', "<title>Plan switch at")
+    return [one for one in page.evaluate(LOST) if not any(mark in one for mark in past)]
 
 
 def test_every_control_of_a_topology_keeps_its_element(fire: tuple[Page, Updates]) -> None:

@@ -128,7 +128,8 @@ def live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Live]:
 
 def test_a_running_topology_goes_on_and_says_what_it_set_aside(live: Live, tmp_path: Path) -> None:
     live.produce(FATAL_R // 2 + 20, "rs")
-    live.start("run-1", "plan-1", live.graph("greedy", "plain", "taken_in", "refused"))
+    # Alone, so that every plan asks its condition of each tuple of r, and of no pair.
+    live.start("run-1", "plan-1", live.graph("greedy", "taken_in"))
     told = live.wait_for(lambda event: event.type == "batch_failed" and bool(event.set_aside))
     assert isinstance(told, BatchFailed)
     live.send(Stop(mode="drain"))
@@ -146,5 +147,4 @@ def test_a_running_topology_goes_on_and_says_what_it_set_aside(live: Live, tmp_p
     assert json.loads(dead.tuple)["n"] == FATAL_R
     assert dead.query == "taken_in"
     expected_rows = [row for row in live.expected("plain") if row[0] != FATAL_R]
-    same(live.found("plain"), expected_rows)
     same(live.found("taken_in"), expected_rows)
