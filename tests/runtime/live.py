@@ -217,7 +217,8 @@ class Live:
         with duckdb.connect() as connection:
             connection.execute("SET TimeZone = 'UTC'")
             for stream, rows in self.produced.items():
-                connection.register(stream, pl.DataFrame(rows).to_arrow())
+                if rows:
+                    connection.register(stream, pl.DataFrame(rows).to_arrow())
             (asked,) = (q for q in self.workload.queries if q.name == query)
             rows = connection.execute(to_duckdb(asked, self.workload.catalog)).fetchall()
         return sorted(row for row in rows if max(row) > newer_than)
