@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -52,7 +51,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     try:
         product.start()
         names = ["usual", "sender", "hard0", "hard1", "hard2"]
-        made = product.run(sys.executable, "-m", "tests.load.accounts", *names).split()
+        made = product.run("-m", "tests.load.accounts", *names).split()
         usual, sender, *hard = made
         make_streams(product.url, sender)
         yield Running(product, usual, sender, tuple(hard))
