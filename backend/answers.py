@@ -10,7 +10,7 @@ from rest_framework.views import exception_handler
 
 from backend.bounded.turns import Gone
 from backend.errors import InputErrors, Later, MillraceError, problem
-from optimizer.errors import Infeasible, InputError
+from optimizer.algebra.errors import Infeasible, InputError
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:

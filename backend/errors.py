@@ -1,6 +1,6 @@
 """What the backend refuses to do, as one hierarchy with one answer over HTTP.
 
-Bad input of the domain is `optimizer.errors.InputError`; everything here is about the
+Bad input of the domain is `optimizer.algebra.errors.InputError`; everything here is about the
 state of the product. Both become answers in `backend.answers`, nowhere else.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from optimizer.errors import InputError
+from optimizer.algebra.errors import InputError
 
 
 class MillraceError(Exception):

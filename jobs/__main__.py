@@ -12,11 +12,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from jobs.last_words import tell
-from jobs.options import Parser, count, duration_us, size, tasks, weight
-from jobs.session import processors
-from jobs.told_by_spark import refusal
-from optimizer.errors import Infeasible, InputError
+from jobs.cli.last_words import tell
+from jobs.cli.options import Parser, count, duration_us, size, tasks, weight
+from jobs.cli.told_by_spark import refusal
+from jobs.spark.session import processors
+from optimizer.algebra.errors import Infeasible, InputError
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -24,11 +24,11 @@ def main(arguments: Sequence[str]) -> int:
     try:
         given = _parser().parse_args(arguments)
         if given.command == "replay":
-            from jobs.replay import replay
+            from jobs.cli.replay import replay
 
             replay(given)
         else:
-            from jobs.run import run
+            from jobs.cli.run import run
 
             return run(given)
     except InputError as error:

@@ -1,11 +1,11 @@
-"""`python -m optimizer`: see `optimizer.cli`."""
+"""`python -m optimizer`: see `optimizer.cli.plan`."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from optimizer.cli import main
+from optimizer.cli.plan import main
 
 if __name__ == "__main__":
     try:

@@ -11,11 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import prod
 
-from optimizer.canonical import conjuncts, sort_key
-from optimizer.costs import SHORTEST_WINDOW_S, mean_life_s
-from optimizer.expression import Call, Expression, inputs_of
-from optimizer.fanout import fanout
-from optimizer.graph import (
+from optimizer.algebra.expression import Call, Expression, inputs_of
+from optimizer.algebra.types import ColumnType
+from optimizer.algebra.udf_names import calls_user_function
+from optimizer.logical.canonical_inputs import conjuncts, sort_key
+from optimizer.physical.fanout import fanout
+from optimizer.physical.graph import (
     Edge,
     GraphStore,
     PhysicalGraph,
@@ -25,11 +26,10 @@ from optimizer.graph import (
     StoreRule,
     WindowBound,
 )
+from optimizer.search.cost_model import SHORTEST_WINDOW_S, mean_life_s
 from optimizer.statistics.defaults import default_selectivity
 from optimizer.statistics.provider import StatisticsProvider
 from optimizer.statistics.skew import hash_skew
-from optimizer.types import ColumnType
-from optimizer.udf.names import calls_user_function
 from optimizer.udf.pair_cost import pair_cost
 
 

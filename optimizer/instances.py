@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from optimizer.problem import Attribute, JoinPredicate, JoinQuery, Problem, Relation
+from optimizer.search.problem import Attribute, JoinPredicate, JoinQuery, Problem, Relation
 
 ATTRIBUTES = ("a", "b", "c")
 

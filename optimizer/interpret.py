@@ -13,10 +13,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from optimizer.canonical import ordinal_of, stream_of
-from optimizer.expression import Column, Expression
-from optimizer.expression_sql import duckdb_type, quote, to_duckdb_sql
-from optimizer.graph import (
+from optimizer.algebra.expression import Column, Expression
+from optimizer.algebra.render import duckdb_type, quote, to_duckdb_sql
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.canonical_inputs import ordinal_of, stream_of
+from optimizer.physical.graph import (
     Edge,
     Emit,
     GraphStore,
@@ -29,7 +30,6 @@ from optimizer.graph import (
     StoreRule,
     WindowBound,
 )
-from optimizer.types import ColumnType
 from optimizer.udf.duckdb import register
 from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 
@@ -45,7 +45,7 @@ def interpret(
 
 
     Args:
-        graph: a valid graph (`optimizer.validate`).
+        graph: a valid graph (`optimizer.physical.validate`).
         batches: for each batch the new tuples by stream, with the stream's columns. Tuples arrive
             batch by batch, within it by stream name and row. Nothing is late or evicted.
         functions: those that the graph's expressions may call.
@@ -171,7 +171,7 @@ class _Interpreter:
         stored, retention = rule.renames[0][1], store.retention_us[0]
         windows = {bound.input: bound.window_us for bound in rule.windows}
         assert isinstance(store.partitioning, Slices)
-        assert retention is not None, "slices have a retention: see optimizer.validate"
+        assert retention is not None, "slices have a retention: see optimizer.physical.validate"
         width = store.partitioning.width_us(retention)
         times = {name: f"epoch_us({self._time(name)})::HUGEINT" for name in (*rule.bound, stored)}
         upper = [f"{times[n]} + {windows[n]}" for n in rule.bound if windows[n] is not None]

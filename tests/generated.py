@@ -1,6 +1,6 @@
 """`python -m tests.generated [--check]`: the files that are generated from code, written or compared.
 
-    optimizer/physical_graph.schema.json    the JSON Schema of physical graphs, from optimizer.graph
+    optimizer/physical_graph.schema.json    the JSON Schema of physical graphs, from optimizer.physical.graph
     frontend/src/api/openapi.json    the API's OpenAPI document, from the Django views
     frontend/src/api/schema.d.ts     its TypeScript types
 

@@ -18,7 +18,7 @@ from backend.errors import Conflict, Forbidden, InputErrors
 from backend.quotas import Resource, claim
 from backend.streams.actions import team_to_give
 from backend.topologies.models import Topology
-from optimizer.errors import InputError, Place
+from optimizer.algebra.errors import InputError, Place
 
 BETWEEN_TESTS = timedelta(seconds=10)
 """Nobody's mailbox is to be filled by a button."""

@@ -20,7 +20,7 @@ def converted(caller: Caller, text: str, name: str) -> ConvertedQuery:
         name: of the query that is converted, which does not read itself; also what errors call it.
 
     Raises:
-        optimizer.errors.InputError: the text has no meaning here.
+        optimizer.algebra.errors.InputError: the text has no meaning here.
     """
     refuse_too_long(text, name)
     return pool.plan(caller, convert_text, text, name, load_catalog(), _views(text, name))

@@ -16,9 +16,9 @@ from backend.catalog.models import Query as QueryRecord
 from backend.catalog.models import QueryVersion
 from backend.catalog.reading import MAX_CHARACTERS, Texts, VersionText, parse_texts, read_text
 from backend.streams.queries import load_catalog
-from optimizer.catalog import Catalog
-from optimizer.errors import InputError
-from optimizer.query import Query
+from optimizer.algebra.errors import InputError
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
 
 _WORDS = re.compile(r"[a-z0-9_-]+")
 """Names of queries are made of these, also where they are quoted."""

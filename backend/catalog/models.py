@@ -5,7 +5,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 
 from backend.streams.models import COLUMN_TYPE_CHOICES, Stream
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
 
 NAME = RegexValidator(
     r"\A[a-z][a-z0-9_-]{0,62}\Z", "lower-case letters, digits, _ and -, starting with a letter, at most 63"
@@ -73,7 +73,7 @@ class QueryVersion(models.Model):
 
 
 class VersionInput(models.Model):
-    """An input of a version with views flattened, as `optimizer.query.Input`."""
+    """An input of a version with views flattened, as `optimizer.logical.query.Input`."""
 
     version = models.ForeignKey(QueryVersion, on_delete=models.CASCADE, related_name="inputs")
     alias = models.CharField(max_length=255)

@@ -17,9 +17,9 @@ from backend.catalog.sandbox import TooLarge, TooLong, sandbox
 from backend.errors import Conflict
 from backend.streams.retained import Retained, retained
 from backend.streams.values import shown
-from optimizer.catalog import Catalog
-from optimizer.expression_sql import quote
-from optimizer.query import Query
+from optimizer.algebra.render import quote
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
 from optimizer.sql import null_where_it_errs, to_duckdb
 from optimizer.udf.registry import FunctionRegistry
 

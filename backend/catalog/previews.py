@@ -9,8 +9,8 @@ from backend.bounded.caller import Caller
 from backend.catalog import preview
 from backend.catalog.preview import Bounds, Preview
 from backend.errors import Unavailable
-from optimizer.catalog import Catalog
-from optimizer.query import Query
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
 
 
 def previewed(caller: Caller, query: Query, catalog: Catalog, limit: int) -> Preview:

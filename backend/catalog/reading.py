@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from optimizer.catalog import Catalog
+from optimizer.algebra.errors import InputError, Place
 from optimizer.conversion import ConvertedQuery, convert, document
-from optimizer.errors import InputError, Place
-from optimizer.query import Query
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
 from optimizer.sql import check, format_query, parse_query
 
 MAX_CHARACTERS = 100_000

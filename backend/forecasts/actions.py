@@ -14,10 +14,10 @@ from backend.live.state import StoresPoint
 from backend.topologies.models import Plan as PlanRecord
 from backend.topologies.models import Topology, TopologyQuery
 from jobs.protocol import BatchCompleted
-from optimizer.catalog import Catalog
-from optimizer.graph import GraphStore, PhysicalGraph
-from optimizer.plan import Plan
-from optimizer.users import users_of
+from optimizer.logical.catalog import Catalog
+from optimizer.physical.graph import GraphStore, PhysicalGraph
+from optimizer.physical.usage import users_of
+from optimizer.planner.plan import Plan
 
 AVERAGED = 30
 """Batches with full windows over which stores are averaged, as far as the topology's live state keeps them:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
-from optimizer.catalog import Catalog
 from optimizer.estimate import estimate
 from optimizer.explain.forecast import AtEnd
-from optimizer.graph import GraphStore
-from optimizer.plan import Plan
+from optimizer.logical.catalog import Catalog
+from optimizer.physical.graph import GraphStore
+from optimizer.planner.plan import Plan
 from optimizer.statistics import DefaultStatistics, Interval, LayeredStatistics
 
 RUN_SHARE = 1 / 8
-"""Tuples leave a store in runs that span at most this share of its retention (`jobs.store`)."""
+"""Tuples leave a store in runs that span at most this share of its retention (`jobs.storage.partition`)."""
 RESULTS_SHARE = 1 / 3
-"""Runs of results are written anew once a quarter of them has expired (`jobs.store`)."""
+"""Runs of results are written anew once a quarter of them has expired (`jobs.storage.partition`)."""
 
 
 def kept_beyond(store: GraphStore, catalog: Catalog) -> float:

@@ -22,9 +22,9 @@ from backend.streams.queries import to_domain
 from backend.streams.values import normalize, refuse_ahead
 from backend.topologies.models import AuditEntry, Topology
 from jobs.protocol import dead_letters_key, stream_key
-from optimizer import stream as domain
-from optimizer.errors import InputError, Place
-from optimizer.types import ColumnType
+from optimizer.algebra.errors import InputError, Place
+from optimizer.algebra.types import ColumnType
+from optimizer.logical import stream as domain
 
 _REDRIVE = """
 -- KEYS[1] is the stream, the others are letters' streams; ARGV holds id and tuple of each letter.

@@ -12,10 +12,10 @@ from backend.catalog.queries import deployment_of
 from backend.errors import Conflict
 from backend.topologies.models import Plan
 from jobs.protocol import ResultTrace, results_key
-from optimizer.canonical import stream_of
-from optimizer.expression import Expression, inputs_of, rename_inputs
-from optimizer.expression_sql import to_sql
-from optimizer.graph import Emit, PhysicalGraph, ProbeRule, Rule, SourceRule
+from optimizer.algebra.expression import Expression, inputs_of, rename_inputs
+from optimizer.algebra.render import to_sql
+from optimizer.logical.canonical_inputs import stream_of
+from optimizer.physical.graph import Emit, PhysicalGraph, ProbeRule, Rule, SourceRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,8 @@ def _follow(graph: PhysicalGraph, name: str, trace: ResultTrace, topology: str, 
             Step(rule.id, edge.id, edge.kind, edge.level, store.id, store.label, found, tuple(checked))
         )
         rule = rules[edge.origin]
-    assert isinstance(rule, SourceRule)  # every path begins at a source; `optimizer.validate` checks it
+    # Every path begins at a source; `optimizer.physical.validate` checks it.
+    assert isinstance(rule, SourceRule)
     return Provenance(
         topology=topology,
         plan_id=trace.plan_id,

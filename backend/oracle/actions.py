@@ -22,8 +22,8 @@ from backend.oracle.span import CannotCheck, choose_span
 from backend.streams.queries import load_catalog
 from backend.topologies.models import Desired, Plan, Topology, TopologyQuery
 from jobs.protocol import check_key
-from optimizer.catalog import Catalog
-from optimizer.errors import InputError
+from optimizer.algebra.errors import InputError
+from optimizer.logical.catalog import Catalog
 
 BUDGET_SECONDS = 0.5
 """Of one round over a topology's queries; what does not fit comes first in the next round. A check that

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from backend.oracle.published import Published
 from backend.streams.values import shown
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
 
 MOST_EXAMPLES = 3
 Row = tuple[object, ...]
@@ -97,7 +97,7 @@ def as_row(names: Sequence[str], published: Mapping[str, Any]) -> Row:
 
 
 def as_published(values: Iterable[object], types: Sequence[ColumnType]) -> Row:
-    """DuckDB's values as the job publishes them (`jobs.sinks.tail.to_json`).
+    """DuckDB's values as the job publishes them (`jobs.sinks.redis_tail.to_json`).
 
     >>> as_published([1.0, float("nan"), b"a"], [ColumnType.DOUBLE, ColumnType.DOUBLE, ColumnType.BINARY])
     (1.0, None, 'YQ==')

@@ -11,7 +11,7 @@ from backend.bus import connection
 from jobs.protocol import results_key
 
 MOST_ENTRIES = 1_000
-"""The job cuts a tail only above so many entries (`jobs.sinks.tail`), the oldest first."""
+"""The job cuts a tail only above so many entries (`jobs.sinks.redis_tail`), the oldest first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,11 @@ from backend.oracle.comparison import Expected, Row, as_published
 from backend.oracle.ledger import Ledger
 from backend.oracle.span import MOST_TUPLES, CannotCheck, Span, Stretch, own_stretch, stretch_before
 from backend.streams.retained import arrived
-from optimizer.catalog import Catalog
-from optimizer.expression_sql import quote
-from optimizer.query import Query
+from optimizer.algebra.render import quote
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
+from optimizer.logical.stream import Stream
 from optimizer.sql import null_where_it_errs, to_duckdb
-from optimizer.stream import Stream
 
 SECONDS = 5.0
 MEMORY = "256MB"

@@ -13,7 +13,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
 from backend.privacy import is_open
 from backend.proxies import networks
-from optimizer.errors import InputError
+from optimizer.algebra.errors import InputError
 from optimizer.udf.reader import SETTING, allowed_functions
 
 _NUMBERS = {

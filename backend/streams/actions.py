@@ -20,11 +20,11 @@ from backend.streams.models import DAY_MS, Stream, StreamColumn, StreamTopic
 from backend.streams.queries import to_domain
 from backend.streams.values import normalize, refuse_ahead
 from jobs.protocol import appended_key, dead_letters_key, stream_key
-from optimizer import stream as domain
-from optimizer.errors import InputError, Place
-from optimizer.kafka import KafkaTopic
-from optimizer.naming import nearest
-from optimizer.types import ColumnType
+from optimizer.algebra.errors import InputError, Place
+from optimizer.algebra.identifiers import nearest
+from optimizer.algebra.types import ColumnType
+from optimizer.logical import stream as domain
+from optimizer.logical.topic import KafkaTopic
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from django.conf import settings
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 
-from optimizer.stream import MAX_AHEAD
-from optimizer.types import COLUMN_TYPES
+from optimizer.algebra.types import COLUMN_TYPES
+from optimizer.logical.stream import MAX_AHEAD
 
 DAY_MS = MAX_AHEAD // timedelta(milliseconds=1)
 COLUMN_TYPE_CHOICES = [(t.value, t.value) for t in COLUMN_TYPES]
@@ -15,7 +15,7 @@ NAME = RegexValidator(r"\A[a-z_][a-z0-9_]{0,62}\Z", "lower-case letters, digits 
 
 
 class Stream(models.Model):
-    """A registered stream; the meaning of its fields is `optimizer.stream.Stream`'s."""
+    """A registered stream; the meaning of its fields is `optimizer.logical.stream.Stream`'s."""
 
     name = models.CharField(max_length=63, unique=True, validators=[NAME])
     description = models.TextField(blank=True, default="")
@@ -41,7 +41,8 @@ class Stream(models.Model):
 
 
 class StreamTopic(models.Model):
-    """The topic that brings a stream's tuples; its fields mean what `optimizer.kafka.KafkaTopic`'s do."""
+    """The topic that brings a stream's tuples; its fields mean what `optimizer.logical.topic.KafkaTopic`'s
+    do."""
 
     stream = models.OneToOneField(Stream, on_delete=models.CASCADE, related_name="kafka")
     topic = models.CharField(max_length=249)

@@ -16,10 +16,10 @@ from backend.errors import Unavailable
 from backend.streams.models import SelectivityEstimate, Stream
 from backend.streams.values import shown
 from jobs.protocol import stream_key
-from optimizer import stream as domain
-from optimizer.catalog import Catalog
-from optimizer.kafka import KafkaTopic
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
+from optimizer.logical import stream as domain
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.topic import KafkaTopic
 from optimizer.udf.reader import allowed_functions
 
 

@@ -19,9 +19,9 @@ import redis
 from backend.bus import binary_connection, entry_order
 from backend.streams.values import latest, normalize, refuse_ahead
 from jobs.protocol import stream_key
-from optimizer.errors import InputError
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.stream import Stream
 
 _PAGE = 2000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

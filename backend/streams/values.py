@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
-from optimizer.errors import InputError, Place
-from optimizer.naming import nearest
-from optimizer.stream import MAX_AHEAD, Stream
-from optimizer.types import ColumnType
+from optimizer.algebra.errors import InputError, Place
+from optimizer.algebra.identifiers import nearest
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.stream import MAX_AHEAD, Stream
 
 _BITS = {ColumnType.BIGINT: 63, ColumnType.INT: 31}
 _EXPECTED = {

@@ -9,9 +9,9 @@ from backend.topologies import drafting
 from backend.topologies.drafting import Outlook
 from backend.topologies.models import Topology
 from backend.topologies.planning import compared_with, registered
-from optimizer.catalog import Catalog
-from optimizer.graph import PhysicalGraph
-from optimizer.query import Query
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
+from optimizer.physical.graph import PhysicalGraph
 
 _FEWEST = 100
 """Bytes per tuple are measured in stores with at least so many tuples: files have a fixed part."""

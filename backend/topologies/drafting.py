@@ -13,18 +13,20 @@ from pydantic import TypeAdapter
 from backend.catalog.reading import VersionText, parse_texts
 from backend.forecasts.intervals import kept_beyond, widened
 from optimizer.adaptation import Known
-from optimizer.catalog import Catalog
-from optimizer.errors import InputError
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.expression import Expression
+from optimizer.algebra.types import ColumnType
 from optimizer.estimate import Estimated, estimate
 from optimizer.explain import explain as explain_plan
 from optimizer.explain import marginal_cost, to_text
 from optimizer.explain.advice import Advice, advise
 from optimizer.explain.forecast import AddedStore, added_state
-from optimizer.expression import Expression
-from optimizer.graph import ProbeRule
-from optimizer.plan import Plan, plan
-from optimizer.problem import Options
-from optimizer.query import Query
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
+from optimizer.logical.stream import Stream
+from optimizer.physical.graph import ProbeRule
+from optimizer.planner.plan import Plan, plan
+from optimizer.search.problem import Options
 from optimizer.sql import parse_predicate
 from optimizer.statistics import (
     DefaultStatistics,
@@ -34,8 +36,6 @@ from optimizer.statistics import (
 )
 from optimizer.statistics.defaults import default_selectivity
 from optimizer.statistics.interval import Interval
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 from optimizer.workload import SelectivityEstimate
 
 KNOWN: TypeAdapter[Known] = TypeAdapter(Known)
@@ -226,7 +226,7 @@ def _width(stream: Stream) -> float:
 class Alternative:
     method: str
     cost: dict[str, float]
-    """By kind, as `optimizer.problem.Cost`."""
+    """By kind, as `optimizer.search.problem.Cost`."""
     stores: int
     steps: int
     """Probes of one tuple of every stream."""

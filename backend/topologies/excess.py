@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 from backend.topologies.limits import Limits
 from jobs.protocol import BatchCompleted
-from optimizer.graph import GraphQuery, GraphStore, PhysicalGraph
-from optimizer.users import users_of
+from optimizer.physical.graph import GraphQuery, GraphStore, PhysicalGraph
+from optimizer.physical.usage import users_of
 
 Shares = Mapping[str, Mapping[str, float]]
 """By query and store, the part of the store's tuples that the query needs: above 0, at most 1."""

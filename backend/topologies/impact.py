@@ -13,8 +13,8 @@ from backend.catalog.queries import deployment_of, queries
 from backend.live.queries import live_state
 from backend.topologies.models import Topology
 from backend.topologies.status import QueryStatus, query_status
-from optimizer.graph import PhysicalGraph
-from optimizer.users import users_of
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.usage import users_of
 
 
 @dataclass(frozen=True, slots=True)

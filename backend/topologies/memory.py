@@ -8,7 +8,7 @@ from django.db import transaction
 from backend.accounts.queries import is_operator
 from backend.errors import Forbidden
 from backend.topologies.models import AuditEntry, Topology
-from optimizer.errors import InputError, Place
+from optimizer.algebra.errors import InputError, Place
 
 SMALLEST_BYTES = 64 << 20
 """256 KiB, the least that a partition works with, for each of 256: a job with more of them would need more,

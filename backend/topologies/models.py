@@ -130,7 +130,7 @@ class Plan(models.Model):
     plan_id = models.CharField(max_length=100, unique=True)
     revision = models.PositiveIntegerField()
     graph = models.TextField()
-    """`optimizer.graph.PhysicalGraph.to_json`, read back through its schema."""
+    """`optimizer.physical.graph.PhysicalGraph.to_json`, read back through its schema."""
     text = models.TextField()
     """The explanation for people."""
     cause = models.CharField(max_length=255, default="deployed")
@@ -138,7 +138,8 @@ class Plan(models.Model):
     known = models.TextField(blank=True, default="")
     """What the topology knew when it was made, see `Topology.known`."""
     running = models.TextField(blank=True, default="")
-    """Where the next planning starts: `optimizer.running.Running`, as JSON; its queries are `versions`."""
+    """Where the next planning starts: `optimizer.planner.plan_in_use.Running`, as JSON; its queries are
+    `versions`."""
     method = models.CharField(max_length=20)
     status = models.CharField(max_length=10)
     probe = models.FloatField()

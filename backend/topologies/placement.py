@@ -7,7 +7,7 @@ from django.conf import settings
 from backend.catalog.models import Query, QueryVersion
 from backend.errors import Conflict
 from backend.topologies.models import QueryPin, TopologyQuery
-from optimizer.topologies import assign
+from optimizer.planner.topology_assignment import assign
 
 
 def topology_of(query: Query, version: QueryVersion, wanted: str | None) -> str:

@@ -21,15 +21,15 @@ from backend.topologies.drafting import Others, Registered, read_known, register
 from backend.topologies.models import Plan as PlanRecord
 from backend.topologies.models import Topology, TopologyQuery
 from optimizer.adaptation import Known, tasks_by_stream, with_tasks
-from optimizer.catalog import Catalog
-from optimizer.errors import Infeasible, InputError
+from optimizer.algebra.errors import Infeasible, InputError
 from optimizer.explain import explain as explain_plan
 from optimizer.explain import to_text
-from optimizer.graph import PhysicalGraph
-from optimizer.plan import Plan, plan
-from optimizer.problem import Options
-from optimizer.query import Query
-from optimizer.running import Running
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.planner.plan import Plan, plan
+from optimizer.planner.plan_in_use import Running
+from optimizer.search.problem import Options
 from optimizer.statistics import LayeredStatistics
 
 log = logging.getLogger(__name__)

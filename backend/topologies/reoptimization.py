@@ -22,9 +22,9 @@ from backend.topologies.models import Desired, Topology
 from jobs.protocol import EpochCompleted, StreamsSampled, samples_key, statistics_key
 from optimizer.adaptation import learn, loads, most_moved, resize, tasks_by_stream, weigh
 from optimizer.adaptation.weighing import same_plan
-from optimizer.errors import Infeasible, InputError
-from optimizer.graph import PhysicalGraph
-from optimizer.problem import Options
+from optimizer.algebra.errors import Infeasible, InputError
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.search.problem import Options
 from optimizer.statistics import Measured, SampleStatistics, observe
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from backend.streams.models import Stream
 from backend.topologies import actions
 from backend.topologies.models import AuditEntry, Topology
 from optimizer.adaptation import tasks_by_stream
-from optimizer.graph import PhysicalGraph
+from optimizer.physical.graph import PhysicalGraph
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from backend.topologies.excess import Shares, excess_of, shares
 from backend.topologies.limits import estimates, fastest_step, limits_of
 from backend.topologies.models import AuditEntry, Desired, Plan, Topology, TopologyQuery
 from jobs.protocol import BatchCompleted, BatchGivenUp
-from optimizer.graph import PhysicalGraph
-from optimizer.users import users_of
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.usage import users_of
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from backend.bus import connection, entry_order
 from backend.live.state import LiveState
 from backend.topologies.models import Topology
 from jobs.protocol import stream_key
-from optimizer.graph import PhysicalGraph
+from optimizer.physical.graph import PhysicalGraph
 
 
 def waiting_since(topology: Topology, state: LiveState) -> datetime | None:

@@ -1,5 +1,5 @@
 """What the stores of a replay have received, and what the next batch will bring them: the statistics of
-`optimizer.matrix`.
+`optimizer.partitioning.matrix`.
 
 Ingestion and levels count what they send anyway, in every task; nothing is asked of them (section 4.1
 of Squall's paper). How many tuples of each stream a batch brings is known before it begins, because its
@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from jobs.history import BatchLine
-from jobs.metrics import newest
-from optimizer.graph import GraphStore, PhysicalGraph, ProbeRule, SourceRule, StoreRule
-from optimizer.matrix.groups import Cardinality, grids_by_stream
+from jobs.driver.batch_totals import newest
+from jobs.recovery.batch_history import BatchLine
+from optimizer.partitioning.matrix.groups import Cardinality, grids_by_stream
+from optimizer.physical.graph import GraphStore, PhysicalGraph, ProbeRule, SourceRule, StoreRule
 
 
 @dataclass(frozen=True, slots=True)

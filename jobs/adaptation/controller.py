@@ -19,10 +19,10 @@ from jobs.adaptation.decision import Decision, Decisions, Kind
 from jobs.adaptation.sample import Samples
 from jobs.adaptation.schedule import Schedule
 from jobs.adaptation.shapes import Shapes
-from jobs.checkpoint import Change, Checkpoint
-from jobs.commit import Manifest
-from jobs.epochs import EpochCounts, sum_counts
-from jobs.history import BatchLine
+from jobs.recovery.batch_history import BatchLine
+from jobs.recovery.checkpoint import Change, Checkpoint
+from jobs.recovery.epochs import EpochCounts, sum_counts
+from jobs.recovery.manifest import Manifest
 from jobs.sources.planner import PlannedBatch
 from optimizer.adaptation import (
     Known,
@@ -36,12 +36,13 @@ from optimizer.adaptation import (
     with_tasks,
 )
 from optimizer.adaptation.weighing import same_plan
-from optimizer.graph import PhysicalGraph
-from optimizer.matrix import keep_groups, with_groups
-from optimizer.plan import Plan, plan
-from optimizer.problem import Options
-from optimizer.query import Query
-from optimizer.running import Running
+from optimizer.logical.query import Query
+from optimizer.lower.to_graph import graph_stream
+from optimizer.partitioning.matrix import keep_groups, with_groups
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.planner.plan import Plan, plan
+from optimizer.planner.plan_in_use import Running
+from optimizer.search.problem import Options
 from optimizer.statistics import (
     Measured,
     ObservedStatistics,
@@ -49,7 +50,6 @@ from optimizer.statistics import (
     observe,
     statistics_of_workload,
 )
-from optimizer.translate.graph import graph_stream
 from optimizer.workload import Workload
 
 _AGAIN_S = 5.0

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import TypeAdapter
 
-from jobs.commit import write_durably
+from jobs.recovery.manifest import write_durably
 from optimizer.adaptation import Known, Moved, Weighed
 
 Kind: TypeAlias = Literal["start", "statistics", "load", "schedule", "forced"]
@@ -43,8 +43,8 @@ class Decision:
     weighed: Weighed | None
     """The two plans compared; None if there was only one to choose from."""
     running: str = ""
-    """The plan that takes over as a `optimizer.running.Running` document, from which planning again
-    starts; empty if there is none, or if it was given or made up."""
+    """The plan that takes over as a `optimizer.planner.plan_in_use.Running` document, from which planning
+    again starts; empty if there is none, or if it was given or made up."""
 
 
 _DECISION: TypeAdapter[Decision] = TypeAdapter(Decision)

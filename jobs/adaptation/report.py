@@ -8,12 +8,12 @@ from itertools import pairwise
 
 from jobs.adaptation.controller import elapsed_s, epoch_counts, observed_statistics
 from jobs.adaptation.decision import Decision
-from jobs.epochs import q_error, sent
-from jobs.history import BatchLine
+from jobs.recovery.batch_history import BatchLine
+from jobs.recovery.epochs import q_error, sent
 from optimizer.estimate import estimate
-from optimizer.graph import PhysicalGraph
-from optimizer.matrix import keep_groups
-from optimizer.matrix.groups import grids_by_stream
+from optimizer.partitioning.matrix import keep_groups
+from optimizer.partitioning.matrix.groups import grids_by_stream
+from optimizer.physical.graph import PhysicalGraph
 from optimizer.statistics import DefaultStatistics, LayeredStatistics
 
 Document = dict[str, object]

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import polars as pl
 
-from jobs.checkpoint import Checkpoint
-from jobs.commit import Manifest
-from jobs.sampling import sample_streams
-from jobs.store import state_root
-from optimizer.graph import PhysicalGraph
+from jobs.control_plane.stream_samples import sample_streams
+from jobs.recovery.checkpoint import Checkpoint
+from jobs.recovery.manifest import Manifest
+from jobs.storage.partition import state_root
+from optimizer.physical.graph import PhysicalGraph
 
 
 class Samples:

@@ -19,8 +19,8 @@ from typing import Annotated
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from optimizer.errors import InputError, Place
-from optimizer.naming import nearest
+from optimizer.algebra.errors import InputError, Place
+from optimizer.algebra.identifiers import nearest
 
 
 class _Entry(BaseModel):

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jobs.adaptation.cardinalities import Cardinalities
-from jobs.history import BatchLine
-from optimizer.graph import PhysicalGraph
-from optimizer.matrix.groups import followed, rows_for
-from optimizer.matrix.policy import Controller
+from jobs.recovery.batch_history import BatchLine
+from optimizer.partitioning.matrix.groups import followed, rows_for
+from optimizer.partitioning.matrix.policy import Controller
+from optimizer.physical.graph import PhysicalGraph
 
 
 class Shapes:

@@ -13,16 +13,18 @@ from functools import lru_cache
 
 import polars as pl
 
-from jobs.expressions import arithmetic, logic, moments, text, user
-from jobs.expressions.casts import cast
 from jobs.expressions.dtypes import DTYPES
+from jobs.expressions.functions import arithmetic, logic, text
+from jobs.expressions.functions import timestamps as moments
+from jobs.expressions.functions import udf as user
+from jobs.expressions.functions.casts import cast
 from jobs.expressions.guarded import GUARD, guarded
 from jobs.expressions.height import spread
 from jobs.expressions.repeated import Implementation, computed_once
-from jobs.message import column_name
-from optimizer.expression import Call, Column, Expression, Literal, columns_of
-from optimizer.types import ColumnType
-from optimizer.udf.names import user_name
+from jobs.plan.tuples import column_name
+from optimizer.algebra.expression import Call, Column, Expression, Literal, columns_of
+from optimizer.algebra.types import ColumnType
+from optimizer.algebra.udf_names import user_name
 
 IMPLEMENTATIONS: Mapping[str, Implementation] = {
     **logic.IMPLEMENTATIONS,
@@ -31,14 +33,14 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = {
     **moments.IMPLEMENTATIONS,
     "cast": cast,
 }
-"""By name in `optimizer.functions.FUNCTIONS`; a test holds the two sets together."""
+"""By name in `optimizer.algebra.functions.FUNCTIONS`; a test holds the two sets together."""
 
 
 @lru_cache(maxsize=4096)
 def compile_expression(expression: Expression) -> pl.Expr:
     """The Polars expression that computes `expression` over columns named `input.column`.
 
-    >>> from optimizer.expression import Call, Column
+    >>> from optimizer.algebra.expression import Call, Column
     >>> a, b = (Column("r", name, ColumnType.BIGINT) for name in "ab")
     >>> frame = pl.DataFrame({"r.a": [1, 2], "r.b": [1, None]})
     >>> frame.select(compile_expression(Call("eq", (a, b), ColumnType.BOOLEAN)).alias("x"))["x"].to_list()
@@ -46,7 +48,7 @@ def compile_expression(expression: Expression) -> pl.Expr:
 
     Arguments: a typed expression; its columns must have the dtypes of
     `jobs.expressions.dtypes.DTYPES`. Returns an expression of the dtype of `expression.type`.
-    Raises `KeyError` for a function outside `optimizer.functions`, `user.NotAllowed` for a user
+    Raises `KeyError` for a function outside `optimizer.algebra.functions`, `user.NotAllowed` for a user
     function that this process may not call.
     """
     return spread(expression, _compiled(expression))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
 
 DTYPES: Mapping[ColumnType, pl.DataType] = {
     ColumnType.BIGINT: pl.Int64(),

@@ -19,9 +19,9 @@ import polars as pl
 
 from jobs.expressions.dtypes import DTYPES
 from jobs.expressions.readable import readable
-from jobs.message import column_name
-from optimizer.expression import Call, Column, Expression, Literal, walk
-from optimizer.graph import Emit, ProbeRule
+from jobs.plan.tuples import column_name
+from optimizer.algebra.expression import Call, Column, Expression, Literal, walk
+from optimizer.physical.graph import Emit, ProbeRule
 
 GUARD = "@guarded"
 """The function of a guarded expression: its value is that of the first argument. The other ones are columns
@@ -30,7 +30,8 @@ MOST_NOTED = 10
 """Rows of one expression that are noted between two drains; further ones are only counted."""
 _ERROR_CHARACTERS = 300
 _TRANSPARENT = frozenset({"and", "eq", "ne", "lt", "le", "gt", "ge", "add", "subtract", "abs"})
-"""Functions that raise for no row, through which `jobs.bounds` looks for the ranges of a join."""
+"""Functions that raise for no row, through which `jobs.join.range_predicates` looks for the ranges of a
+join."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from jobs.expressions.dtypes import DTYPES
-from jobs.message import column_name
-from optimizer.expression import Call, Column, Expression, columns_of
-from optimizer.types import ColumnType
+from jobs.plan.tuples import column_name
+from optimizer.algebra.expression import Call, Column, Expression, columns_of
+from optimizer.algebra.types import ColumnType
 
 T = ColumnType
 _BY_CHOICE = frozenset({"case", "coalesce", "nullif", "least", "greatest", "integer_divide", "modulo"}) | {

@@ -12,8 +12,8 @@ from functools import partial
 import polars as pl
 
 from jobs.expressions.dtypes import DTYPES
-from optimizer.expression import Call, Literal
-from optimizer.types import ColumnType
+from optimizer.algebra.expression import Call, Literal
+from optimizer.algebra.types import ColumnType
 
 T = ColumnType
 Implementation = Callable[[Call, Sequence[pl.Expr]], pl.Expr]

@@ -136,7 +136,7 @@ class Deploy(Message):
     type: Literal["deploy"] = "deploy"
     plan_id: str
     graph: dict[str, Any]
-    """A `optimizer.graph.PhysicalGraph` document; validated by the job when it reads it."""
+    """A `optimizer.physical.graph.PhysicalGraph` document; validated by the job when it reads it."""
     cause: str = "deployed"
     """Why, for people; the switch repeats it."""
 

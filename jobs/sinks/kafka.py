@@ -25,11 +25,11 @@ import pyarrow.parquet as pq
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from jobs.commit import Manifest, write_durably
+from jobs.recovery.manifest import Manifest, write_durably
 from jobs.sinks.avro import avro_schema, to_avro
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER
-from jobs.sinks.tail import to_json
-from jobs.sources.kafka_cluster import Cluster
+from jobs.sinks.redis_tail import to_json
+from jobs.sources.kafka.cluster import Cluster
 
 COMMITS = "millrace.commits"
 """By checkpoint the last batch that is in the topics; by topic, `schema/TOPIC`, the schema of Avro values."""

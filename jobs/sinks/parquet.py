@@ -17,9 +17,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from jobs.runs import new_attempt
-from optimizer.graph import GraphQuery
-from optimizer.types import ColumnType
+from jobs.storage.run import new_attempt
+from optimizer.algebra.types import ColumnType
+from optimizer.physical.graph import GraphQuery
 from optimizer.udf.arrow import ARROW_TYPES
 
 _TEXTS = (

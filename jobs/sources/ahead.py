@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from optimizer.graph import GraphStream
-from optimizer.stream import MAX_AHEAD
+from optimizer.logical.stream import MAX_AHEAD
+from optimizer.physical.graph import GraphStream
 
 LatestTimes: TypeAlias = npt.NDArray[np.int64] | int | None
 """The newest event time that is accepted, in microseconds since 1970: per row, or of all; None is any."""

@@ -18,14 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import redis
 
-from jobs.sources.arrow_types import readable_as, stream_schema
-from jobs.sources.columns import Typed, type_columns
-from jobs.sources.decode import REASON, TUPLE, Columns, parse_json
 from jobs.sources.descriptor import Descriptor, EntryRange, FileRange, LostEntries, LostRange, RecordRange
-from jobs.sources.parquet import STAGED, opened, read_group
-from jobs.sources.rate import generate
-from jobs.sources.text import as_bytes
-from optimizer.graph import GraphStream
+from jobs.sources.files.parquet import STAGED, opened, read_group
+from jobs.sources.formats.arrow_types import readable_as, stream_schema
+from jobs.sources.formats.columns import Typed, type_columns
+from jobs.sources.formats.decode import REASON, TUPLE, Columns, parse_json
+from jobs.sources.formats.text import as_bytes
+from jobs.sources.generator import generate
+from optimizer.physical.graph import GraphStream
 
 _CACHE_BYTES = 32 << 20
 _PATIENCE_S = 300.0
@@ -232,7 +232,7 @@ def _read_records(descriptor: RecordRange, stream: GraphStream) -> Raw:
 
 def _kafka() -> ModuleType:
     """Loaded where a stream is a topic: the client library is 10 MB of every worker otherwise."""
-    from jobs.sources import kafka
+    from jobs.sources.kafka import source as kafka
 
     return kafka
 

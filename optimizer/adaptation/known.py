@@ -16,10 +16,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from optimizer.canonical import blank_ordinals, canonical_names, conjuncts, sort_key, stream_of
-from optimizer.expression import Expression, columns_of, rename_inputs
-from optimizer.expression_sql import to_sql
-from optimizer.query import Query
+from optimizer.algebra.expression import Expression, columns_of, rename_inputs
+from optimizer.algebra.render import to_sql
+from optimizer.logical.canonical_inputs import blank_ordinals, canonical_names, conjuncts, sort_key, stream_of
+from optimizer.logical.query import Query
 from optimizer.statistics.defaults import DefaultStatistics
 from optimizer.statistics.interval import Interval
 from optimizer.statistics.provider import StatisticsProvider

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 
-from optimizer.catalog import Catalog
-from optimizer.graph import PhysicalGraph
+from optimizer.logical.catalog import Catalog
+from optimizer.physical.graph import PhysicalGraph
 
 FULL_TASK_TUPLES = 20_000
 """What one task takes per batch before another one is worth its messages and runs: at the 1.3 to 1.9 µs

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from optimizer.adaptation.known import Known, learn
 from optimizer.adaptation.weighing import same_plan
-from optimizer.catalog import Catalog
-from optimizer.graph import PhysicalGraph, Slices
-from optimizer.plan import plan
-from optimizer.problem import GridUse, Options
-from optimizer.query import Query
-from optimizer.slicing import slice_all
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
+from optimizer.partitioning.slicing import slice_all
+from optimizer.physical.graph import PhysicalGraph, Slices
+from optimizer.planner.plan import plan
+from optimizer.search.problem import GridUse, Options
 from optimizer.statistics import FixedStatistics
 
 _METHODS = ("greedy", "tree", "flat", "left-deep", "ilp", "individual")

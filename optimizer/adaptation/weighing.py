@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from optimizer.estimate import Estimated, estimate
-from optimizer.graph import PhysicalGraph, ProbeRule, StoreRule
-from optimizer.problem import Options
+from optimizer.physical.graph import PhysicalGraph, ProbeRule, StoreRule
+from optimizer.search.problem import Options
 from optimizer.statistics.provider import StatisticsProvider
 
 LEAST_SHARE = 0.05

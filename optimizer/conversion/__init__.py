@@ -14,7 +14,7 @@ from optimizer.conversion.document import (
     to_text,
 )
 from optimizer.conversion.drawing import Operator, draw, to_lines
-from optimizer.conversion.plan import Conversion, ConvertedJoin, DerivedInput, convert
+from optimizer.conversion.multiway.plan import Conversion, ConvertedJoin, DerivedInput, convert
 
 __all__ = [
     "Conversion",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import TypeAdapter
 
 from optimizer.conversion.drawing import Operator, draw, to_lines
-from optimizer.conversion.plan import Conversion, ConvertedJoin
+from optimizer.conversion.multiway.plan import Conversion, ConvertedJoin
 
 
 @dataclass(frozen=True, slots=True)

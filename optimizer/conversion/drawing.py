@@ -8,8 +8,8 @@ from datetime import timedelta
 
 from sqlglot import exp
 
-from optimizer.conversion.rendering import to_text
-from optimizer.conversion.tree import (
+from optimizer.conversion.binary.rendering import to_text
+from optimizer.conversion.binary.tree import (
     Aggregate,
     Apply,
     Derived,
@@ -26,7 +26,7 @@ from optimizer.conversion.tree import (
     children,
     expressions,
 )
-from optimizer.sql.windows import duration_text
+from optimizer.sql.binding.windows import duration_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from optimizer.explain.marginal import MarginalCost, marginal_cost
-from optimizer.plan import Plan
-from optimizer.query import Input, Query
+from optimizer.logical.query import Input, Query
+from optimizer.planner.plan import Plan
 
 FARTHEST = 4
 """No window is proposed that is longer or shorter by more than this factor: the query would become

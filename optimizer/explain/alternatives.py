@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 
+from optimizer.algebra.expression import inputs_of
+from optimizer.algebra.render import to_sql
 from optimizer.explain.orders import Installed, OrderSearch, Step, installed
-from optimizer.expression import inputs_of
-from optimizer.expression_sql import to_sql
-from optimizer.plan import Plan
-from optimizer.problem import JoinQuery
-from optimizer.translate.model import Occurrence, window_text
+from optimizer.formulate.model import Occurrence, window_text
+from optimizer.planner.plan import Plan
+from optimizer.search.problem import JoinQuery
 
 _MOST_REASONS = 50
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optimizer.canonical import sort_key
+from optimizer.algebra.expression import Call, Column
+from optimizer.algebra.render import to_sql
+from optimizer.algebra.types import ColumnType
 from optimizer.explain.alternatives import Alternative, Apart, alternatives, apart
 from optimizer.explain.forecast import Robustness, StateForecast, forecast, robustness
 from optimizer.explain.limits import Limit, limits
 from optimizer.explain.stores import OtherPartitioning, WithoutResult, other_partitionings, without_results
-from optimizer.expression import Call, Column
-from optimizer.expression_sql import to_sql
-from optimizer.graph import (
+from optimizer.logical.canonical_inputs import sort_key
+from optimizer.physical.graph import (
     Edge,
     Equality,
     GraphFunction,
@@ -24,9 +25,8 @@ from optimizer.graph import (
     SourceRule,
     StoreRule,
 )
-from optimizer.plan import Plan
-from optimizer.states import narrowed
-from optimizer.types import ColumnType
+from optimizer.planner.plan import Plan
+from optimizer.search.state_graph import narrowed
 
 
 @dataclass(frozen=True, slots=True)

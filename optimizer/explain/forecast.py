@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from optimizer.errors import Infeasible
+from optimizer.algebra.errors import Infeasible
+from optimizer.algebra.expression import Expression
 from optimizer.estimate import estimate
-from optimizer.expression import Expression
-from optimizer.plan import Plan
+from optimizer.planner.plan import Plan
 from optimizer.statistics import DefaultStatistics, Interval, LayeredStatistics, StatisticsProvider
 from optimizer.translate import to_graph
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from optimizer.errors import Infeasible
-from optimizer.plan import Plan
-from optimizer.problem import Options
+from optimizer.algebra.errors import Infeasible
+from optimizer.planner.plan import Plan
+from optimizer.search.problem import Options
 
 _NOTICEABLE = 1e-6
 

@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from optimizer.explain.orders import OrderSearch, installed
-from optimizer.plan import Plan
-from optimizer.query import Query
+from optimizer.formulate.covering import covering
+from optimizer.logical.query import Query
+from optimizer.planner.plan import Plan
 from optimizer.translate import Translation
-from optimizer.translate.sharing import covering
 
 _MOST_INPUTS = 6
 """Of larger queries only their own relations are priced: each attempt takes as long as somebody waits."""

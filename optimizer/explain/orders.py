@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heappop, heappush
 
-from optimizer.canonical import stream_of
-from optimizer.costs import CostModel
-from optimizer.expression import Column
-from optimizer.plan import Plan
-from optimizer.problem import JoinQuery
+from optimizer.algebra.expression import Column
+from optimizer.logical.canonical_inputs import stream_of
+from optimizer.physical.equalities import equality_class
+from optimizer.planner.plan import Plan
+from optimizer.search.cost_model import CostModel
+from optimizer.search.problem import JoinQuery
 from optimizer.translate import Translation
-from optimizer.translate.equalities import equality_class
 
 _MOST_PRICED = 900
 """Steps that are priced for one query, over all its starts, before an order is completed by its cheapest next

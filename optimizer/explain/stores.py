@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from optimizer.expression import Column
-from optimizer.methods.draft import Draft
-from optimizer.methods.memory import draft_of
-from optimizer.plan import Plan
-from optimizer.states import StateGraph
+from optimizer.algebra.expression import Column
+from optimizer.lower.probe_forest import Node
+from optimizer.lower.store_layouts import StreamCopies
+from optimizer.methods.ilp.component_cache import draft_of
+from optimizer.methods.solution.partial_plan import Draft
+from optimizer.planner.plan import Plan
+from optimizer.search.state_graph import StateGraph
 from optimizer.translate import grow_settled
-from optimizer.translate.copies import StreamCopies
-from optimizer.translate.forest import Node
 
 
 @dataclass(frozen=True, slots=True)

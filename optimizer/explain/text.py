@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from optimizer.explain.document import ExplainedStep, ExplainedStore, Explanation
-from optimizer.translate.model import window_text
+from optimizer.formulate.model import window_text
 
 
 def to_text(explanation: Explanation, *, timings: bool = True) -> str:

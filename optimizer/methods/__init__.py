@@ -12,13 +12,13 @@
 
 from __future__ import annotations
 
-from optimizer.methods.flat import Flat
-from optimizer.methods.greedy import Greedy
-from optimizer.methods.ilp import Ilp
-from optimizer.methods.individual import Individual
-from optimizer.methods.left_deep import LeftDeep
-from optimizer.methods.tree import TreeMethod
-from optimizer.problem import Method
+from optimizer.methods.heuristic.flat import Flat
+from optimizer.methods.heuristic.greedy import Greedy
+from optimizer.methods.heuristic.individual import Individual
+from optimizer.methods.ilp.solve import Ilp
+from optimizer.methods.trees.left_deep import LeftDeep
+from optimizer.methods.trees.tree import TreeMethod
+from optimizer.search.problem import Method
 
 _ALL: tuple[Method, ...] = (Individual(Ilp()), Flat(), LeftDeep(), TreeMethod(), Greedy(), Ilp())
 

@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from itertools import chain, combinations, product
 from math import inf, prod
 
-from optimizer.methods.program import Answer, Program
-from optimizer.methods.solvers import solve_program
-from optimizer.problem import Options, Problem
-from optimizer.states import StateGraph
+from optimizer.methods.ilp.program import Answer, Program
+from optimizer.methods.ilp.solvers import solve_program
+from optimizer.search.problem import Options, Problem
+from optimizer.search.state_graph import StateGraph
 
 ORDER_LIMIT = 100_000
 """Decorated probe orders beyond which the literal program is refused."""

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from optimizer.catalog import Catalog
-from optimizer.errors import InputError
-from optimizer.expression import Expression
-from optimizer.expression_sql import quote, to_sql
-from optimizer.query import Query
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.expression import Expression
+from optimizer.algebra.render import quote, to_sql
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
+from optimizer.sql.binding.inference import inferred_catalog
+from optimizer.sql.binding.queries import Reader
 from optimizer.sql.duckdb import null_where_it_errs, to_duckdb
 from optimizer.sql.format import format_query
-from optimizer.sql.inference import inferred_catalog
-from optimizer.sql.places import SourceText
-from optimizer.sql.queries import Reader
-from optimizer.sql.syntax import is_plain_identifier, read_condition, read_select
+from optimizer.sql.grammar.places import SourceText
+from optimizer.sql.grammar.syntax import is_plain_identifier, read_condition, read_select
 
 _NO_VIEWS: Mapping[str, Query] = {}
 
@@ -33,7 +33,7 @@ def parse_query(
     `name` is the query's name, `views` the queries that it may read beside the catalog's
     streams, `source` what errors call the text (default: the query's name). Without a
     catalog every stream exists with the columns that the text names, typed by their use
-    as `optimizer.sql.inference` says.
+    as `optimizer.sql.binding.inference` says.
 
     Raises `InputError`, and nothing else, for a text that means no query; of several
     errors the first in the text.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-from optimizer.catalog import Catalog
-from optimizer.expression import Call
-from optimizer.expression_sql import quote, to_duckdb_sql
-from optimizer.query import Query
+from optimizer.algebra.expression import Call
+from optimizer.algebra.render import quote, to_duckdb_sql
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
 
 _NEVER_RAISE = frozenset({"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "is_null", "in", "case"})
 """Around these nothing is needed, and DuckDB sees what it can join by."""
@@ -17,8 +17,8 @@ _NEVER_RAISE = frozenset({"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge"
 def null_where_it_errs(call: Call, text: str) -> str:
     """A call as the runtime has it: NULL for what makes DuckDB end the query, `TRY` for `to_duckdb`.
 
-    >>> from optimizer.expression import Column
-    >>> from optimizer.types import ColumnType
+    >>> from optimizer.algebra.expression import Column
+    >>> from optimizer.algebra.types import ColumnType
     >>> cast = Call("cast", (Column("a", "x", ColumnType.STRING),), ColumnType.BIGINT)
     >>> null_where_it_errs(cast, "CAST(a.x AS BIGINT)")
     'TRY(CAST(a.x AS BIGINT))'

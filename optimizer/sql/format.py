@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from optimizer.sql.places import SourceText
-from optimizer.sql.syntax import comment_end, read_select, written_tokens
+from optimizer.sql.grammar.places import SourceText
+from optimizer.sql.grammar.syntax import comment_end, read_select, written_tokens
 
 _INDENT = "  "
 _KEYWORDS = frozenset(

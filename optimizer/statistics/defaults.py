@@ -22,9 +22,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optimizer.expression import Call, Column, Expression, Literal, inputs_of, walk
+from optimizer.algebra.expression import Call, Column, Expression, Literal, inputs_of, walk
+from optimizer.algebra.udf_names import calls_user_function
 from optimizer.statistics.interval import Interval
-from optimizer.udf.names import calls_user_function
 
 RATE = Interval(1.0, 100.0, 10_000.0)
 EQUALITY = Interval(0.0001, 0.01, 0.1)

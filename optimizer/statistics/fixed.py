@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from optimizer.canonical import blank_ordinals
-from optimizer.expression import Expression
+from optimizer.algebra.expression import Expression
+from optimizer.logical.canonical_inputs import blank_ordinals
 from optimizer.statistics.interval import Interval
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optimizer.expression import Expression
+from optimizer.algebra.expression import Expression
 from optimizer.statistics.interval import Interval
 from optimizer.statistics.provider import StatisticsProvider
 from optimizer.statistics.skew import top_share

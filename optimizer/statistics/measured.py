@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from optimizer.canonical import conjuncts, sort_key, stream_of
-from optimizer.expression import Call, Expression, inputs_of
-from optimizer.graph import PhysicalGraph, ProbeRule, Rule, SourceRule, StoreRule
+from optimizer.algebra.expression import Call, Expression, inputs_of
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.canonical_inputs import conjuncts, sort_key, stream_of
+from optimizer.physical.graph import PhysicalGraph, ProbeRule, Rule, SourceRule, StoreRule
 from optimizer.statistics.observed import ObservedStatistics, ObservedStep
-from optimizer.types import ColumnType
 
 
 @dataclass(frozen=True, slots=True)

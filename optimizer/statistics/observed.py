@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp, log, prod
 
-from optimizer.canonical import blank_ordinals, sort_key
-from optimizer.expression import Column, Expression, inputs_of, walk
+from optimizer.algebra.expression import Column, Expression, inputs_of, walk
+from optimizer.logical.canonical_inputs import blank_ordinals, sort_key
 from optimizer.statistics.interval import Interval
 
 

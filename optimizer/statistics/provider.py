@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from optimizer.expression import Expression
+from optimizer.algebra.expression import Expression
 from optimizer.statistics.interval import Interval
 
 
@@ -20,6 +20,6 @@ class StatisticsProvider(Protocol):
 
         `predicate` reads canonical inputs (`departures`, `departures#2`). One input makes it a
         filter, two or more a join predicate. Its selectivity belongs to the streams: which
-        occurrence it is asked for must not matter (`optimizer.canonical.blank_ordinals`).
+        occurrence it is asked for must not matter (`optimizer.logical.canonical_inputs.blank_ordinals`).
         """
         ...

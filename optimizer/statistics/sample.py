@@ -9,9 +9,9 @@ from math import sqrt
 import duckdb
 import polars as pl
 
-from optimizer.canonical import stream_of
-from optimizer.expression import Expression, columns_of, inputs_of, rename_inputs
-from optimizer.expression_sql import quote, to_duckdb_sql
+from optimizer.algebra.expression import Expression, columns_of, inputs_of, rename_inputs
+from optimizer.algebra.render import quote, to_duckdb_sql
+from optimizer.logical.canonical_inputs import stream_of
 from optimizer.statistics.interval import Interval
 
 _CONFIDENCE = 1.96

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from optimizer.expression import Column
-from optimizer.graph import GraphStore
+from optimizer.algebra.expression import Column
+from optimizer.physical.graph import GraphStore
 from optimizer.statistics.provider import StatisticsProvider
 
 

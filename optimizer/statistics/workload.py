@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from optimizer.logical.stream import Stream
 from optimizer.statistics.fixed import FixedStatistics
-from optimizer.stream import Stream
 from optimizer.workload import SelectivityEstimate
 
 

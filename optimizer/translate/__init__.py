@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from optimizer.translate.copies import grow_settled
-from optimizer.translate.graph import to_graph
-from optimizer.translate.model import Occurrence, QueryTerms, Retain, Translation, Variant, conditions_of
-from optimizer.translate.problem import to_problem
+from optimizer.formulate.model import Occurrence, QueryTerms, Retain, Translation, Variant, conditions_of
+from optimizer.formulate.problem import to_problem
+from optimizer.lower.store_layouts import grow_settled
+from optimizer.lower.to_graph import to_graph
 
 __all__ = [
     "Occurrence",

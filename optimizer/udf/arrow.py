@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
 
 ARROW_TYPES: Mapping[ColumnType, pa.DataType] = {
     ColumnType.BIGINT: pa.int64(),

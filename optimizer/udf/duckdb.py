@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
-from optimizer.expression_sql import duckdb_type
+from optimizer.algebra.render import duckdb_type
 from optimizer.udf.arrow import ARROW_TYPES
 from optimizer.udf.evaluate import evaluate
 from optimizer.udf.registry import FunctionRegistry, UserFunction

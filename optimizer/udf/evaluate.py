@@ -49,7 +49,7 @@ class BadAnswer(ValueError):
 def evaluate(function: UserFunction, columns: Sequence[pa.Array]) -> pa.Array:
     """The function's answers, row by row.
 
-    >>> from optimizer.types import ColumnType
+    >>> from optimizer.algebra.types import ColumnType
     >>> text = (ColumnType.STRING, ColumnType.STRING)
     >>> path = "optimizer.udf.library.text:similarity"
     >>> function = UserFunction("similarity", path, text, ColumnType.DOUBLE, 0.3)

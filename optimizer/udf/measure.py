@@ -8,12 +8,12 @@ from time import process_time
 
 import pyarrow as pa
 
-from optimizer.errors import InputError, Place
-from optimizer.expression import Expression
-from optimizer.types import ColumnType
+from optimizer.algebra.errors import InputError, Place
+from optimizer.algebra.expression import Expression
+from optimizer.algebra.types import ColumnType
+from optimizer.algebra.udf_names import user_calls, user_name
 from optimizer.udf.arrow import ARROW_TYPES
 from optimizer.udf.loading import load
-from optimizer.udf.names import user_calls, user_name
 from optimizer.udf.registry import FunctionRegistry, UserFunction
 
 _ROWS = 512

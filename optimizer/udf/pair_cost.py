@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from optimizer.expression import Call, Expression, inputs_of
-from optimizer.udf.names import user_calls, user_name
+from optimizer.algebra.expression import Call, Expression, inputs_of
+from optimizer.algebra.udf_names import user_calls, user_name
 
 TUPLE_US = 3.0
 """Processor time of one tuple that is sent and probes a store, in microseconds: the 340,000 tuples per

@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from optimizer.errors import InputError, Place
-from optimizer.functions import FUNCTIONS
-from optimizer.types import COLUMN_TYPES, ColumnType
+from optimizer.algebra.errors import InputError, Place
+from optimizer.algebra.functions import FUNCTIONS
+from optimizer.algebra.types import COLUMN_TYPES, ColumnType
 from optimizer.udf.loading import load
 from optimizer.udf.registry import FunctionRegistry, UserFunction
 

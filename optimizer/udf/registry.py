@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from optimizer.types import ColumnType
-from optimizer.udf.names import marked_name
+from optimizer.algebra.types import ColumnType
+from optimizer.algebra.udf_names import marked_name
 
 
 @dataclass(frozen=True, slots=True)

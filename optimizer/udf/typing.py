@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from optimizer.expression import Expression, Literal
-from optimizer.normal_form import ordered_call
-from optimizer.types import ColumnType
-from optimizer.typing_rules import TypeMismatch, cast, is_null
+from optimizer.algebra.expression import Expression, Literal
+from optimizer.algebra.normalize import ordered_call
+from optimizer.algebra.types import ColumnType
+from optimizer.algebra.typing import TypeMismatch, cast, is_null
 from optimizer.udf.registry import UserFunction
 
 _WIDTH = (ColumnType.INT, ColumnType.BIGINT, ColumnType.DOUBLE)

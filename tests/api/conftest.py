@@ -25,7 +25,7 @@ from backend.catalog.models import Query
 from backend.celery import app as celery_app
 from backend.streams.actions import StreamSpec, create_stream
 from backend.streams.models import Stream
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
 
 THREE_WAY = """SELECT d.flight, w.wind, a.delay
 FROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w, arrivals [RANGE 3 HOURS] AS a

@@ -37,8 +37,8 @@ from jobs.protocol import (
     results_key,
     statistics_key,
 )
-from optimizer.graph import PhysicalGraph, ProbeRule
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
+from optimizer.physical.graph import PhysicalGraph, ProbeRule
 from tests.api.conftest import TWO_WAY
 
 pytestmark = pytest.mark.django_db

@@ -26,19 +26,19 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from jobs.exchange import Outbox, Row, open_wires
-from jobs.ingest import ingest
-from jobs.level import work_stage
-from jobs.message import Result
-from jobs.options import size
-from jobs.residence import limit_of, share
-from jobs.rules import index_of
-from jobs.runs import RunRef
+from jobs.cli.options import size
+from jobs.plan.index import index_of
+from jobs.plan.tuples import Result
 from jobs.sinks.parquet import results_as_arrow, write_hidden
-from jobs.stage import needed_columns
-from jobs.store import PartitionState, state_root
-from optimizer.graph import PhysicalGraph
-from optimizer.plan import plan
+from jobs.storage.memory_budget import limit_of, share
+from jobs.storage.partition import PartitionState, state_root
+from jobs.storage.run import RunRef
+from jobs.worker.exchange import Outbox, Row, open_wires
+from jobs.worker.ingest import ingest
+from jobs.worker.level import work_stage
+from jobs.worker.task import needed_columns
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.planner.plan import plan
 from optimizer.statistics import statistics_of_workload
 from optimizer.workload import load_workload
 

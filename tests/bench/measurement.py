@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
-from jobs.session import processors
+from jobs.spark.session import processors
 
 _PACKAGES = ("pyspark", "pyarrow", "polars", "duckdb", "pulp", "highspy")
 

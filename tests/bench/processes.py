@@ -77,7 +77,7 @@ class PeakMemory:
 def part_of(words: Sequence[str]) -> str:
     """The part that a process plays in a topology, by its command line.
 
-    >>> part_of(["python", "-m", "jobs.daemon", "pyspark.worker"])
+    >>> part_of(["python", "-m", "jobs.spark.worker_daemon", "pyspark.worker"])
     'workers'
     >>> part_of(["python", "-m", "jobs", "replay"])
     'driver'

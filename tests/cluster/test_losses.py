@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jobs.commit import CommitLog
+from jobs.recovery.manifest import CommitLog
 from tests.cluster.standalone import Standalone
 from tests.faults.replays import Replay
 

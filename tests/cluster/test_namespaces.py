@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.commit import CommitLog
+from jobs.recovery.manifest import CommitLog
 from tests.cluster.namespaces import Namespaces, Separated, Unavailable
 from tests.faults.replays import Replay
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jobs.protocol import BatchCompleted, Deploy, Stop
-from optimizer.plan import plan
+from optimizer.planner.plan import plan
 from tests.cluster.standalone import Standalone
 from tests.faults.test_redis import QUERIES
 from tests.runtime.live import Live, RedisServer, write_live_workload

@@ -13,16 +13,16 @@ import polars as pl
 import pyarrow.fs as pafs
 import pytest
 
-from jobs.checkpoint import Checkpoint, Identity
-from jobs.message import ARRIVAL
+from jobs.plan.tuples import ARRIVAL
 from jobs.protocol import Stop
-from jobs.run_cache import RunCache
-from jobs.runs import RunRef, StateRoot
-from jobs.stage import load_graph
-from jobs.store import PartitionState, state_root
-from jobs.urls import below, claim
-from optimizer.errors import InputError
-from optimizer.graph import GraphStore, PhysicalGraph, StoredInput
+from jobs.recovery.checkpoint import Checkpoint, Identity
+from jobs.storage.partition import PartitionState, state_root
+from jobs.storage.remote import below, claim
+from jobs.storage.run import RunRef, StateRoot
+from jobs.storage.run_cache import RunCache
+from jobs.worker.task import load_graph
+from optimizer.algebra.errors import InputError
+from optimizer.physical.graph import GraphStore, PhysicalGraph, StoredInput
 from tests.cluster.object_store import CREDENTIALS, ObjectStore
 from tests.cluster.standalone import Standalone
 from tests.faults.replays import Replay

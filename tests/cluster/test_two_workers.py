@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.commit import CommitLog
+from jobs.recovery.manifest import CommitLog
 from tests.cluster.standalone import Standalone
 from tests.faults.replays import Replay
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from pyspark.daemon import manager
 
-from jobs.round import Round
-from jobs.stage import JoinStage
+from jobs.spark.barrier_batch import Round
+from jobs.worker.task import JoinStage
 
 FROM_BATCH = 2
 _MORE_THAN_THERE_IS = 8 << 30

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.commit import CHECKPOINT_VERSION
+from jobs.recovery.manifest import CHECKPOINT_VERSION
 from tests.faults.replays import Replay
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from jobs.commit import CommitLog
+from jobs.recovery.manifest import CommitLog
 from tests.api.run.test_product import wait_until_it_serves
 from tests.runtime.live import RedisServer
 from tests.started import PATIENCE_S, StartedProduct

@@ -11,8 +11,8 @@ import polars as pl
 import psutil
 import pytest
 
-from jobs.commit import CommitLog
 from jobs.protocol import Stop
+from jobs.recovery.manifest import CommitLog
 from tests.runtime.live import PATIENCE_S, Live, RedisServer, write_live_workload
 
 QUERIES = {

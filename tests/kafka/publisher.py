@@ -5,7 +5,7 @@
 `outbox`: the third batch is in the outbox and nothing of it is sent; `sent`: the cluster has its records, in
 a transaction that is open; `acknowledged`: the transaction is committed; `files gone`: its files are deleted,
 its entry in the outbox is not; `recorded`: the entry is deleted. A process that is started again has been
-told of the last batch anew, as by `jobs.run`.
+told of the last batch anew, as by `jobs.cli.run`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from confluent_kafka import Producer
 
-from jobs.commit import BatchFigures, Manifest
+from jobs.recovery.manifest import BatchFigures, Manifest
 from jobs.sinks import kafka
 from jobs.sinks.kafka import TopicResults, Topics
 from jobs.sinks.parquet import OutputFile
-from jobs.sources.kafka_cluster import required
+from jobs.sources.kafka.cluster import required
 
 BATCHES = 3
 ROWS = 40

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from jobs.commit import BatchFigures, Manifest
+from jobs.recovery.manifest import BatchFigures, Manifest
 from jobs.sinks.kafka import TopicResults, Topics
 from jobs.sinks.parquet import OutputFile
-from jobs.sources.kafka_cluster import Cluster
+from jobs.sources.kafka.cluster import Cluster
 from tests.kafka.broker import Broker
 from tests.kafka.publisher import BATCHES, POINTS, ROWS
 from tests.kafka.topology import committed_values

@@ -14,14 +14,14 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import NewPartitions
 
 from jobs.sources.descriptor import RecordRange
-from jobs.sources.kafka import read_records, type_values
-from jobs.sources.kafka_cluster import Away, Cluster, configured
-from jobs.sources.kafka_offsets import TopicOffsets
+from jobs.sources.kafka.cluster import Away, Cluster, configured
+from jobs.sources.kafka.offsets import TopicOffsets
+from jobs.sources.kafka.source import read_records, type_values
 from jobs.sources.planner import Position
-from optimizer.errors import InputError
-from optimizer.graph import GraphStream
-from optimizer.kafka import KafkaTopic
-from optimizer.types import ColumnType
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.topic import KafkaTopic
+from optimizer.physical.graph import GraphStream
 from tests.kafka.broker import PASSWORD, USER, Broker
 from tests.kafka.topology import make_topic, wait_for_topic
 

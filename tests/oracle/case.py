@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-from optimizer.graph import Slices
+from optimizer.physical.graph import Slices
 from tests.oracle import evolving
 from tests.oracle.evolving import Batches, Span, batches_of, draw_schedule, write_schedule
 from tests.oracle.forced import sliced_plan

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from optimizer.graph import PhysicalGraph, Slices
-from optimizer.plan import plan
-from optimizer.slicing import slice_all
+from optimizer.partitioning.slicing import slice_all
+from optimizer.physical.graph import PhysicalGraph, Slices
+from optimizer.physical.validate import validate
+from optimizer.planner.plan import plan
 from optimizer.statistics import statistics_of_workload
-from optimizer.validate import validate
 from optimizer.workload import load_workload
 
 

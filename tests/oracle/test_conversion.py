@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from optimizer.catalog import Catalog
+from optimizer.cli.convert import run_convert
 from optimizer.conversion import Conversion, ConvertedJoin, convert
-from optimizer.conversion.command import run_convert
-from optimizer.graph import PhysicalGraph
 from optimizer.interpret import Row
-from optimizer.query import Query
-from optimizer.users import users_of
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.usage import users_of
 from optimizer.workload import read_streams
 from tests.bench.tpch.tables import Table, generate
 from tests.oracle.reference import difference

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from jobs.commit import read_manifest
-from jobs.merging import LONGEST_BATCHES
+from jobs.driver.background_compaction import LONGEST_BATCHES
+from jobs.recovery.manifest import read_manifest
 from tests.oracle.replay import Run, replay, replay_until_killed
 
 ROWS = 22_000

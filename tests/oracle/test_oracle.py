@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.graph import Grids, PhysicalGraph
+from optimizer.physical.graph import Grids, PhysicalGraph
 from tests.oracle.case import run_case
 from tests.oracle.replay import CHANGING_GRIDS, Run
 

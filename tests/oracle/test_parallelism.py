@@ -16,7 +16,7 @@ import pytest
 
 from optimizer.adaptation import tasks_by_stream
 from optimizer.adaptation.parallelism import FULL_TASK_TUPLES
-from optimizer.graph import PhysicalGraph
+from optimizer.physical.graph import PhysicalGraph
 from tests.oracle.reference import difference
 from tests.oracle.replay import Run, replay
 

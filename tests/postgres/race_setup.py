@@ -12,7 +12,7 @@ from backend.accounts.actions import create_operator  # noqa: E402
 from backend.catalog.actions import create_query  # noqa: E402
 from backend.streams.actions import StreamSpec, create_stream  # noqa: E402
 from backend.tokens.actions import create_token  # noqa: E402
-from optimizer.types import ColumnType  # noqa: E402
+from optimizer.algebra.types import ColumnType  # noqa: E402
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from redis.backoff import ConstantBackoff
 from redis.retry import Retry
 
 from jobs.protocol import EVENTS, AnyEvent, Deploy, Stop, control_key, events_key, stream_key
-from optimizer.plan import plan
+from optimizer.planner.plan import plan
 from optimizer.sql import to_duckdb
 from optimizer.workload import Workload, load_workload
 from tests.runtime.linear import ROOT

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from jobs.control import Incoming, connect
+from jobs.control_plane.channel import Incoming, connect
 from jobs.protocol import Control, Deploy, Stop, control_key
 from tests.runtime.live import RedisServer
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.commit import CommitLog
+from jobs.partitioning.rescaling import Spread
 from jobs.protocol import AnyEvent, BatchCompleted, Deploy, Stop
-from jobs.spread import Spread
+from jobs.recovery.manifest import CommitLog
 from tests.runtime.live import BEGIN, PATIENCE_S, Live, RedisServer, write_live_workload
 
 _R, _S, _T = "r [RANGE 20 SECONDS]", "s [RANGE 20 SECONDS]", "t [RANGE 20 SECONDS]"

@@ -15,9 +15,9 @@ import duckdb
 import polars as pl
 import pytest
 
+from jobs.control_plane.stream_samples import ROWS
 from jobs.protocol import BatchCompleted, EpochCompleted, Stop, StreamsSampled, samples_key, stream_key
-from jobs.sampling import ROWS
-from optimizer.graph import PhysicalGraph, ProbeRule, SourceRule, StoreRule
+from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule, StoreRule
 from tests.runtime.live import BEGIN, TOPOLOGY, Live, RedisServer, write_live_workload
 
 WINDOW_S = 3

@@ -32,7 +32,7 @@ from backend.tokens.actions import create_token  # noqa: E402
 from backend.topologies import planning, process, supervision  # noqa: E402
 from backend.topologies.actions import deploy_query  # noqa: E402
 from backend.topologies.models import Run, Topology  # noqa: E402
-from optimizer.types import ColumnType  # noqa: E402
+from optimizer.algebra.types import ColumnType  # noqa: E402
 
 AT_ONCE = 6
 SQL = "SELECT x.a FROM r [RANGE 1 HOUR] AS x, r [RANGE {} HOUR] AS y WHERE x.a = y.a"

@@ -27,7 +27,7 @@ from backend.topologies import actions, planning, process, supervision, suspensi
 from backend.topologies.models import ENDED, AuditEntry, Run, Topology, TopologyQuery
 from backend.topologies.status import query_status
 from jobs.protocol import EVENTS, events_key, stream_key
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
 
 pytestmark = pytest.mark.django_db
 PATIENCE_S = 900.0

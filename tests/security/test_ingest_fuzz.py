@@ -20,9 +20,9 @@ from backend.bus import connection
 from backend.streams.actions import StreamSpec, create_stream
 from jobs.protocol import stream_key
 from jobs.sources.ahead import beyond, latest_times
-from jobs.sources.decode import parse_json
-from optimizer.graph import GraphStream
-from optimizer.types import ColumnType
+from jobs.sources.formats.decode import parse_json
+from optimizer.algebra.types import ColumnType
+from optimizer.physical.graph import GraphStream
 
 pytestmark = pytest.mark.django_db
 EXAMPLES = int(os.environ.get("MILLRACE_FUZZ_EXAMPLES", "150"))

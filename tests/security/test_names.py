@@ -26,7 +26,7 @@ from jobs import protocol
 from jobs.protocol import appended_key, dead_letters_key, results_key, stream_key
 from jobs.sinks.kafka import COMMITS, Topics
 from jobs.sinks.parquet import result_folder
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
 
 ROOT = Path(__file__).resolve().parents[2]
 HOSTILE = (

@@ -16,7 +16,7 @@ from typing import TextIO
 import psutil
 import redis
 
-from jobs.commit import Manifest, read_manifest
+from jobs.recovery.manifest import Manifest, read_manifest
 from tests.soak.product import Product
 
 _LOOK_S = 0.02

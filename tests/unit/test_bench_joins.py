@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 
-from optimizer.plan import plan
+from optimizer.planner.plan import plan
 from optimizer.workload import load_workload
 from tests.bench.joins import data, flink
 from tests.bench.joins.reference import count_with_duckdb, count_with_polars

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.graph import Slices
+from optimizer.physical.graph import Slices
 from tests.bench.psp.workload import WINDOW_S, Rates, Way, count_with_duckdb, write
 
 

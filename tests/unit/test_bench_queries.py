@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.plan import plan
+from optimizer.planner.plan import plan
 from optimizer.workload import load_workload
 from tests.bench.queries import workload
 from tests.bench.tpch.queries import JoinQuery, table_of

@@ -14,7 +14,7 @@ SHARED_WITH_JOBS = {
     *("udf", "users", "expression_sql"),
 }
 """What the runtime may know of the optimizer: the graph's model, and the functions that it calls."""
-REPLAY = ("jobs/replay.py", "jobs/adaptation/")
+REPLAY = ("jobs/cli/replay.py", "jobs/adaptation/")
 """The replay command, whose driver plans: the only part of the runtime that may call the whole
 optimizer. The rest must not import it, or `jobs run` would drag the optimizer along."""
 
@@ -80,13 +80,13 @@ def test_imports_follow_the_architecture(package: str) -> None:
 @pytest.mark.parametrize(
     ("path", "name"),
     [
-        ("optimizer/plan.py", "jobs.store.Store"),
-        ("optimizer/plan.py", "pyspark.sql"),
-        ("jobs/store.py", "optimizer.plan.plan"),
-        ("jobs/run.py", "jobs.adaptation.controller.Controller"),
-        ("jobs/store.py", "django.conf.settings"),
-        ("jobs/protocol/__init__.py", "jobs.store.Store"),
-        ("backend/celery.py", "jobs.store.Store"),
+        ("optimizer/planner/plan.py", "jobs.storage.partition.Store"),
+        ("optimizer/planner/plan.py", "pyspark.sql"),
+        ("jobs/storage/partition.py", "optimizer.planner.plan.plan"),
+        ("jobs/cli/run.py", "jobs.adaptation.controller.Controller"),
+        ("jobs/storage/partition.py", "django.conf.settings"),
+        ("jobs/protocol/__init__.py", "jobs.storage.partition.Store"),
+        ("backend/celery.py", "jobs.storage.partition.Store"),
         ("backend/celery.py", "jobs"),
     ],
 )

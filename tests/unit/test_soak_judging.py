@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from jobs.dead_letters import DEAD_LETTERS
-from jobs.stage import ARRIVALS_PER_TASK, MOST_TASKS
+from jobs.failures.dead_letters import DEAD_LETTERS
+from jobs.worker.task import ARRIVALS_PER_TASK, MOST_TASKS
 from tests.oracle.workload import GeneratedInput, GeneratedQuery
 from tests.soak.judging import Answers, Judgement, judge
 from tests.soak.tuples import STREAMS

@@ -16,8 +16,8 @@ from backend.bounded.caller import caller_of
 from backend.catalog.api.serializers import DraftSerializer, ProblemsSerializer
 from backend.catalog.conversion import converted
 from backend.errors import InputErrors
+from optimizer.algebra.errors import InputError
 from optimizer.conversion import Operator
-from optimizer.errors import InputError
 
 
 class OperatorSerializer(serializers.Serializer[Any]):

@@ -6,8 +6,8 @@ from rest_framework import serializers
 
 from backend.streams.actions import StreamSpec
 from backend.streams.models import COLUMN_TYPE_CHOICES, DAY_MS, NAME, Stream
-from optimizer.kafka import KafkaTopic
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.topic import KafkaTopic
 
 BIGGEST = 2**53 - 1
 """The largest integer that every JSON reader keeps exactly."""

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import source from "../../../optimizer/functions.py?raw";
+import source from "../../../optimizer/algebra/functions.py?raw";
 import { SQL_FUNCTIONS } from "./functions";
 
 it("offers exactly the named functions that the optimizer knows", () => {

@@ -1,4 +1,4 @@
-/** The functions that completion offers; a test holds the list to `optimizer/functions.py`. */
+/** The functions that completion offers; a test holds the list to `optimizer/algebra/functions.py`. */
 export interface SqlFunction {
   readonly sql: string;
   readonly signature: string;

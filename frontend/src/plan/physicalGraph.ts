@@ -1,5 +1,5 @@
 /**
- * The physical graph as the optimizer writes it (`optimizer/graph.py`, version 1).
+ * The physical graph as the optimizer writes it (`optimizer/physical/graph.py`, version 1).
  *
  * It reaches the page as a document inside API answers, so it is parsed here once; everything behind
  * this module works on the inferred types.

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from backend.errors import Conflict
-from optimizer.errors import Infeasible, InputError, Place
+from optimizer.algebra.errors import Infeasible, InputError, Place
 
 
 def own_pid() -> int:

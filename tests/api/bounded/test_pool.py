@@ -20,7 +20,7 @@ from backend.bounded.pool import Pool
 from backend.bounded.turns import Gone, Turns
 from backend.bounded.worker import Limits
 from backend.errors import Conflict, TooMuchWork, Unavailable
-from optimizer.errors import Infeasible, InputError
+from optimizer.algebra.errors import Infeasible, InputError
 from tests.api.bounded import tasks
 
 MEMORY = 300_000_000

@@ -16,7 +16,7 @@ from backend.catalog.actions import create_query
 from backend.catalog.models import Query
 from backend.streams.models import Stream
 from backend.topologies.actions import deploy_query
-from optimizer.graph import PhysicalGraph
+from optimizer.physical.graph import PhysicalGraph
 
 GOOD = (
     "SELECT d.flight FROM departures [RANGE 1 HOUR] AS d, weather [RANGE 90 MINUTES] AS w "

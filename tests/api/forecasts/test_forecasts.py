@@ -18,10 +18,10 @@ from backend.streams.models import Stream
 from backend.topologies import planning
 from backend.topologies.actions import deploy_query
 from backend.topologies.models import Plan, Topology
-from optimizer.catalog import Catalog
-from optimizer.graph import GraphStore, PhysicalGraph, StoredInput
-from optimizer.stream import Stream as CatalogStream
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream as CatalogStream
+from optimizer.physical.graph import GraphStore, PhysicalGraph, StoredInput
 from tests.api.conftest import TWO_WAY
 from tests.api.told import ToldJob, at
 

@@ -15,7 +15,7 @@ from backend.topologies import planning
 from backend.topologies.actions import deploy_query
 from backend.topologies.models import Plan, Topology
 from jobs.protocol import ResultTrace, results_key
-from optimizer.graph import PhysicalGraph, ProbeRule, SourceRule
+from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule
 
 
 @pytest.fixture

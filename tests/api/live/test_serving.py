@@ -15,14 +15,14 @@ import pytest
 
 from backend.live.listener import BEAT_SECONDS
 from backend.serving import Connection
-from optimizer.catalog import Catalog
-from optimizer.graph import PhysicalGraph
-from optimizer.plan import plan
-from optimizer.problem import Options
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.planner.plan import plan
+from optimizer.search.problem import Options
 from optimizer.sql import parse_query
 from optimizer.statistics import FixedStatistics
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 from tests.bench.pages.site import NAME, Site, site
 from tests.load.listeners import Listener, listen
 

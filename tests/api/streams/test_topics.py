@@ -10,7 +10,7 @@ from django.test import Client
 
 from backend.streams.models import Stream
 from backend.streams.queries import load_catalog
-from optimizer.kafka import KafkaTopic
+from optimizer.logical.topic import KafkaTopic
 from tests.api.streams.test_streams import SENSORS, Post
 
 SCHEMA = json.dumps({"type": "record", "name": "sensors", "fields": []})

@@ -14,7 +14,7 @@ from backend.catalog.models import Query
 from backend.streams.models import StreamColumn
 from backend.topologies import planning
 from backend.topologies.models import AuditEntry, Plan, Topology
-from optimizer.graph import PhysicalGraph
+from optimizer.physical.graph import PhysicalGraph
 
 Post = Callable[..., Any]
 TWO_WAY = """SELECT d.flight, w.wind FROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w

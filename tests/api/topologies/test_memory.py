@@ -13,7 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from backend.topologies import memory, supervision
 from backend.topologies.models import AuditEntry, Topology
-from jobs import options, residence
+from jobs.cli import options
+from jobs.storage import memory_budget as residence
 from tests.api.topologies.conftest import PATIENCE_S, Supervised
 
 pytestmark = pytest.mark.django_db

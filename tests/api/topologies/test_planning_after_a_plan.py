@@ -13,8 +13,8 @@ from backend.topologies import planning
 from backend.topologies.actions import deploy_query, replan, undeploy_query
 from backend.topologies.models import Plan as PlanRecord
 from backend.topologies.models import Topology
-from optimizer.plan import Plan
-from optimizer.running import Running
+from optimizer.planner.plan import Plan
+from optimizer.planner.plan_in_use import Running
 
 pytestmark = pytest.mark.django_db
 

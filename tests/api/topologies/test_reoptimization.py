@@ -27,7 +27,7 @@ from jobs.protocol import (
 )
 from optimizer.adaptation import Known, learn, tasks_by_stream
 from optimizer.estimate import estimate
-from optimizer.graph import PhysicalGraph
+from optimizer.physical.graph import PhysicalGraph
 from optimizer.statistics import FixedStatistics
 
 pytestmark = pytest.mark.django_db

@@ -13,7 +13,7 @@ from backend.streams.models import Stream
 from backend.topologies import planning
 from backend.topologies.actions import deploy_query
 from backend.topologies.models import Topology
-from optimizer.graph import PhysicalGraph
+from optimizer.physical.graph import PhysicalGraph
 
 URL = "/api/topologies/flights/tasks/"
 

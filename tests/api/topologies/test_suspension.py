@@ -35,8 +35,8 @@ from jobs.protocol import (
     StoreMetrics,
     events_key,
 )
-from optimizer.graph import PhysicalGraph, ProbeRule
-from optimizer.users import users_of
+from optimizer.physical.graph import PhysicalGraph, ProbeRule
+from optimizer.physical.usage import users_of
 
 pytestmark = pytest.mark.django_db
 Post = Callable[..., Any]

@@ -26,7 +26,7 @@ from backend.topologies.models import Run, Topology  # noqa: E402
 from backend.topologies.status import deployment_state  # noqa: E402
 from backend.topologies.tasks import supervise  # noqa: E402
 from jobs.protocol import events_key  # noqa: E402
-from optimizer.types import ColumnType  # noqa: E402
+from optimizer.algebra.types import ColumnType  # noqa: E402
 
 SECONDS = 600
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from jobs.metrics import weighted_quantiles
+from jobs.driver.batch_totals import weighted_quantiles
 from jobs.protocol import BatchCompleted, PlanSwitched
-from optimizer.plan import Plan, plan
+from optimizer.planner.plan import Plan, plan
 from optimizer.statistics import statistics_of_workload
 from optimizer.workload import Workload
 from tests.bench.ajoin import workload

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from jobs.replay import DEFAULT_BATCH_ROWS
+from jobs.cli.replay import DEFAULT_BATCH_ROWS
 from tests.bench.cluster.account import KINDS, Account
 from tests.bench.joins import data
 from tests.bench.joins.reference import count_with_duckdb

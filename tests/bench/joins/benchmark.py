@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from jobs.session import processors
+from jobs.spark.session import processors
 from tests.bench.flink.environment import flink_version, run_job
 from tests.bench.joins import data, flink
 from tests.bench.joins.reference import count_with_duckdb

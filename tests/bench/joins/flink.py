@@ -20,7 +20,7 @@ import json
 from pathlib import Path
 from typing import Literal
 
-from jobs.session import processors
+from jobs.spark.session import processors
 from tests.bench.flink.environment import FlinkJob, run_job
 from tests.bench.joins.shapes import SHAPES, Join, Shape, Stream, flat
 

@@ -21,7 +21,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import LongType, StructField, StructType, TimestampType
 
-from jobs.session import processors
+from jobs.spark.session import processors
 from tests.bench.joins.shapes import SHAPES, Shape, Stream, flat
 
 WARM_UP_BATCHES = 2

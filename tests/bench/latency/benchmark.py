@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from jobs.metrics import weighted_quantiles
+from jobs.driver.batch_totals import weighted_quantiles
 from jobs.protocol import BatchCompleted
-from optimizer.plan import plan
+from optimizer.planner.plan import plan
 from optimizer.workload import load_workload
 from tests.bench.joins import data
 from tests.bench.joins.reference import count_with_duckdb

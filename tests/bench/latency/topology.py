@@ -16,7 +16,7 @@ import pyarrow as pa
 import redis
 
 from jobs.protocol import EVENTS, AnyEvent, BatchCompleted, Deploy, Stop, control_key, events_key, stream_key
-from optimizer.graph import PhysicalGraph
+from optimizer.physical.graph import PhysicalGraph
 from tests.bench.processes import ROOT
 from tests.runtime.live import RedisServer
 

@@ -24,8 +24,8 @@ import psutil
 import redis
 
 from jobs.protocol import BatchCompleted, Deploy, Stop, results_key
-from optimizer.plan import Plan, plan
-from optimizer.query import Query
+from optimizer.logical.query import Query
+from optimizer.planner.plan import Plan, plan
 from tests.bench.measurement import describe_machine
 from tests.runtime.live import TOPOLOGY, Live, RedisServer, write_live_workload
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 
-from optimizer.graph import PhysicalGraph
-from optimizer.matrix import best_shape, input_load
-from optimizer.task_grid import decompose
+from optimizer.partitioning.matrix import best_shape, input_load
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.task_grid import decompose
 from tests.bench.processes import run_to_end
 
 _LIMIT_S = 1800.0

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 from pyspark.daemon import manager
 
-from jobs import runs
+from jobs.storage import run as runs
 
 
 def _read(self: runs.StateRoot, run: runs.RunRef, keep: bool = True) -> pl.DataFrame:

@@ -9,14 +9,14 @@ from time import perf_counter, process_time
 
 from optimizer.instances import instance
 from optimizer.methods import METHODS
-from optimizer.methods.check import faults
-from optimizer.methods.flow import FlowProgram
-from optimizer.methods.greedy import first_plan
-from optimizer.methods.ilp import Ilp, components
+from optimizer.methods.heuristic.greedy import first_plan
+from optimizer.methods.ilp.flow_program import FlowProgram
+from optimizer.methods.ilp.solve import Ilp, components
+from optimizer.methods.ilp.solvers import solve_program
 from optimizer.methods.literal import literal_program
-from optimizer.methods.solvers import solve_program
-from optimizer.problem import Options, Problem, Solution
-from optimizer.states import StateGraph
+from optimizer.methods.solution.check import faults
+from optimizer.search.problem import Options, Problem, Solution
+from optimizer.search.state_graph import StateGraph
 
 FREE = "free"
 PAID = "paid"

@@ -9,13 +9,13 @@ from random import Random
 from statistics import median
 from time import process_time
 
-from optimizer.catalog import Catalog
+from optimizer.algebra.types import ColumnType
 from optimizer.explain import marginal_cost
-from optimizer.plan import Plan, plan
-from optimizer.query import Query
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
+from optimizer.logical.stream import Stream
+from optimizer.planner.plan import Plan, plan
 from optimizer.sql import parse_query
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 
 RUNNING = 100
 ROUNDS = 5

@@ -31,14 +31,14 @@ from jobs.protocol import (
     StreamMetrics,
     events_key,
 )
-from optimizer.catalog import Catalog
-from optimizer.graph import PhysicalGraph
-from optimizer.plan import plan
-from optimizer.problem import Options
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.planner.plan import plan
+from optimizer.search.problem import Options
 from optimizer.sql import parse_query
 from optimizer.statistics import FixedStatistics
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 from tests.runtime.live import RedisServer
 
 ROOT = Path(__file__).resolve().parents[3]

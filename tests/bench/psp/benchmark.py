@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 
-from optimizer.graph import Slices
+from optimizer.physical.graph import Slices
 from tests.bench.joins.replays import command
 from tests.bench.measurement import Measured, Report
 from tests.bench.psp.plots import draw_doubling, draw_tasks
@@ -119,7 +119,8 @@ def _notes(rate: int, expected: Mapping[str, int]) -> tuple[str, ...]:
         "*Slowest task*: the time of the slowest task, added up over ingestion and probing; what a batch "
         "waits for where every task has a core. Here they take turns on one, so that none of them slows down "
         "another, and *ms per batch*, from commit to commit, is the time of all with Spark's share. Medians "
-        "over the second half. *Expected* is what `optimizer.slicing` counts on, of the time of one task: "
+        "over the second half. *Expected* is what `optimizer.partitioning.slicing` counts on, of "
+        "the time of one task: "
         "dotted in the plot. *Held* counts every copy; *fullest task* is what it holds over an even share, "
         "at worst in the second half.",
     )

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from optimizer.graph import PhysicalGraph
+from optimizer.physical.graph import PhysicalGraph
 from tests.bench.joins.replays import batches, replay
 from tests.bench.psp.workload import START_US
 

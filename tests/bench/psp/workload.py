@@ -17,13 +17,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from optimizer.graph import PhysicalGraph, Slices
-from optimizer.matrix import with_groups
-from optimizer.plan import plan
-from optimizer.problem import Options
-from optimizer.slicing import busiest_share, slice_all
+from optimizer.partitioning.matrix import with_groups
+from optimizer.partitioning.slicing import busiest_share, slice_all
+from optimizer.physical.graph import PhysicalGraph, Slices
+from optimizer.physical.validate import validate
+from optimizer.planner.plan import plan
+from optimizer.search.problem import Options
 from optimizer.udf.duckdb import register
-from optimizer.validate import validate
 from optimizer.workload import functions_file, load_workload
 
 START_US = int(datetime(2024, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000

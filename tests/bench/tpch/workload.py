@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from optimizer.canonical import canonical_expression
+from optimizer.logical.canonical_inputs import canonical_expression
 from optimizer.sql import parse_predicate
 from optimizer.statistics import SampleStatistics
 from optimizer.workload import read_streams

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from math import ceil
 from pathlib import Path
 
-from jobs.session import processors
+from jobs.spark.session import processors
 from tests.bench.flink.environment import flink_version, run_job
 from tests.bench.joins.replays import command as replay_command
 from tests.bench.joins.replays import replay

@@ -8,16 +8,16 @@ from random import Random
 
 import polars as pl
 
-from jobs.expressions.screen import staged
-from optimizer.catalog import Catalog
-from optimizer.errors import InputError
-from optimizer.expression import Call, Column, Expression, Literal, walk
-from optimizer.expression_sql import to_duckdb_sql
-from optimizer.normal_form import negation, ordered_call
+from jobs.expressions.predicate_order import staged
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.expression import Call, Column, Expression, Literal, walk
+from optimizer.algebra.normalize import negation, ordered_call
+from optimizer.algebra.render import to_duckdb_sql
+from optimizer.algebra.types import ColumnType
+from optimizer.algebra.typing import call, is_null
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
 from optimizer.sql import parse_query
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
-from optimizer.typing_rules import call, is_null
 from tests.oracle.expressions.compare import (
     Difference,
     DuckDB,

@@ -11,10 +11,10 @@ import polars as pl
 
 from jobs.expressions import compile_expression
 from jobs.expressions.dtypes import DTYPES
-from optimizer.expression import Call, Expression
-from optimizer.expression_sql import to_duckdb_sql
-from optimizer.types import ColumnType
-from optimizer.typing_rules import call
+from optimizer.algebra.expression import Call, Expression
+from optimizer.algebra.render import to_duckdb_sql
+from optimizer.algebra.types import ColumnType
+from optimizer.algebra.typing import call
 
 T = ColumnType
 _SURE = frozenset(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from optimizer.expression import Call, Column, Expression, Literal
-from optimizer.normal_form import negation
-from optimizer.types import ColumnType
-from optimizer.typing_rules import TRUNCATIONS, TypeMismatch, call, cast
+from optimizer.algebra.expression import Call, Column, Expression, Literal
+from optimizer.algebra.normalize import negation
+from optimizer.algebra.types import ColumnType
+from optimizer.algebra.typing import TRUNCATIONS, TypeMismatch, call, cast
 from tests.oracle.expressions.values import COLUMNS, literal, value
 
 T = ColumnType

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import polars as pl
 
-from optimizer.expression import Call, Column, Expression, Literal
-from optimizer.types import ColumnType
+from optimizer.algebra.expression import Call, Column, Expression, Literal
+from optimizer.algebra.types import ColumnType
 from tests.oracle.expressions.values import COLUMNS
 
 Fails = Callable[[Expression, pl.DataFrame], bool]

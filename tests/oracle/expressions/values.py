@@ -11,8 +11,8 @@ from random import Random
 import polars as pl
 
 from jobs.expressions.dtypes import DTYPES, FIRST_MOMENT, FOREVER, LAST_MOMENT, PAST_FOREVER
-from optimizer.expression import Literal
-from optimizer.types import ColumnType
+from optimizer.algebra.expression import Literal
+from optimizer.algebra.types import ColumnType
 
 T = ColumnType
 Value = bool | int | float | str | bytes | None

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from jobs.store import state_root
-from optimizer.errors import InputError
-from optimizer.graph import PhysicalGraph
+from jobs.storage.partition import state_root
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.types import ColumnType
+from optimizer.physical.graph import PhysicalGraph
 from optimizer.sql import parse_query
-from optimizer.types import ColumnType
 from tests.oracle.small.execution import Answered, Setup, answer, draw_setups, planned
 from tests.oracle.small.grammar import dice, reading
 from tests.oracle.small.judging import Bag, Reference, bag, difference

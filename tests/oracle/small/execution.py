@@ -10,12 +10,13 @@ from pathlib import Path
 
 import polars as pl
 
-from jobs import blocks, probe
-from jobs.store import CompactionPolicy
-from optimizer.graph import PhysicalGraph, Slices
-from optimizer.plan import plan
-from optimizer.problem import GridUse, Options
-from optimizer.slicing import slice_all
+from jobs.join import probe
+from jobs.storage import run_index as blocks
+from jobs.storage.partition import CompactionPolicy
+from optimizer.partitioning.slicing import slice_all
+from optimizer.physical.graph import PhysicalGraph, Slices
+from optimizer.planner.plan import plan
+from optimizer.search.problem import GridUse, Options
 from optimizer.sql import parse_query
 from tests.oracle.small.filed import FileForm, files_of
 from tests.oracle.small.workload import Arrival, SmallWorkload, table_of

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from jobs.sources.descriptor import FileRange
-from jobs.sources.files import find_inputs
+from jobs.sources.files.inputs import find_inputs
 from jobs.sources.read import read
-from optimizer.graph import GraphStream, PhysicalGraph
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
+from optimizer.physical.graph import GraphStream, PhysicalGraph
 from tests.oracle.small.workload import DECLARED, Arrival, table_of
 
 T = ColumnType

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeAlias
 
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
 
 T = ColumnType
 INTEGERS = (T.INT, T.BIGINT)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
 from tests.oracle.small.grammar import Term
 from tests.oracle.small.workload import SmallQuery
 

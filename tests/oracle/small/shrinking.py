@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from optimizer.errors import InputError
+from optimizer.algebra.errors import InputError
 from tests.oracle.small.case import Case, Failure, judge, usable
 from tests.oracle.small.grammar import Term
 from tests.oracle.small.workload import SmallQuery, SmallWorkload

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 
 import pyarrow as pa
 
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
 
 T = ColumnType
 ARROW: Mapping[ColumnType, pa.DataType] = {

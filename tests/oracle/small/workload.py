@@ -8,9 +8,9 @@ from datetime import timedelta
 
 import pyarrow as pa
 
-from optimizer.catalog import Catalog
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
 from tests.oracle.small.grammar import (
     COLUMNS,
     MOMENTS,

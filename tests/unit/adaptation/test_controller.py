@@ -11,15 +11,15 @@ import pytest
 from jobs.adaptation.controller import Controller, Policy
 from jobs.adaptation.report import report_epochs
 from jobs.adaptation.schedule import Schedule
-from jobs.checkpoint import Checkpoint, Identity
-from jobs.commit import BatchCounts, BatchFigures, Manifest
-from jobs.epoch_log import EpochLog
-from jobs.history import BatchLine
-from jobs.metrics import Gathered
-from jobs.topology import Committed
+from jobs.control_plane.epoch_reporter import EpochLog
+from jobs.driver.batch_totals import Gathered
+from jobs.driver.topology import Committed
+from jobs.recovery.batch_history import BatchLine
+from jobs.recovery.checkpoint import Checkpoint, Identity
+from jobs.recovery.manifest import BatchCounts, BatchFigures, Manifest
 from optimizer.adaptation import learn, tasks_by_stream, with_tasks
 from optimizer.estimate import estimate
-from optimizer.running import Running
+from optimizer.planner.plan_in_use import Running
 from optimizer.statistics import FixedStatistics
 from optimizer.workload import SelectivityEstimate, Workload
 from tests.unit.planning import clash

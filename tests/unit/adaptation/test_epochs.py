@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from jobs.adaptation.controller import observed_statistics
-from jobs.commit import BatchCounts
-from jobs.epochs import q_error, sent, sum_counts
+from jobs.recovery.epochs import q_error, sent, sum_counts
+from jobs.recovery.manifest import BatchCounts
 from optimizer.adaptation import learn
-from optimizer.graph import Estimate
-from optimizer.plan import plan
+from optimizer.physical.graph import Estimate
+from optimizer.planner.plan import plan
 from optimizer.statistics import FixedStatistics
 from tests.unit.planning import clash
 

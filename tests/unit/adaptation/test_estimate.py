@@ -8,9 +8,9 @@ from optimizer.adaptation import learn, variation
 from optimizer.adaptation.weighing import same_plan
 from optimizer.estimate import estimate
 from optimizer.methods import METHODS
-from optimizer.plan import plan
+from optimizer.physical.validate import validate
+from optimizer.planner.plan import plan
 from optimizer.statistics import DefaultStatistics, FixedStatistics, LayeredStatistics
-from optimizer.validate import validate
 from tests.unit.planning import clash
 
 KNOWN = LayeredStatistics(

@@ -8,7 +8,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from optimizer.adaptation import Known, learn, most_moved
-from optimizer.expression import Expression
+from optimizer.algebra.expression import Expression
 from optimizer.sql import parse_query
 from optimizer.statistics import FixedStatistics, Interval
 from tests.unit.planning import clash
@@ -28,7 +28,7 @@ class Said:
         return None
 
     def selectivity(self, predicate: Expression) -> Interval | None:
-        from optimizer.canonical import blank_ordinals
+        from optimizer.logical.canonical_inputs import blank_ordinals
 
         return self.interval if blank_ordinals(predicate) == blank_ordinals(self.about) else None
 

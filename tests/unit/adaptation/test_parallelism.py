@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from optimizer.adaptation import loads, resize, tasks_by_stream, with_tasks
 from optimizer.adaptation.parallelism import FULL_TASK_TUPLES
-from optimizer.graph import PhysicalGraph
-from optimizer.plan import plan
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.planner.plan import plan
 from tests.unit.planning import clash
 
 MOST = 8

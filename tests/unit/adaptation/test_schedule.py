@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobs.adaptation.schedule import Schedule, read_schedule
-from optimizer.errors import InputError
+from optimizer.algebra.errors import InputError
 
 QUERIES = ("old", "passing", "late")
 

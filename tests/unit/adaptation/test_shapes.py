@@ -10,18 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobs.adaptation.shapes import Shapes
-from jobs.commit import BatchCounts, BatchFigures
-from jobs.history import BatchLine
-from optimizer.catalog import Catalog
-from optimizer.graph import PhysicalGraph, SourceRule
-from optimizer.matrix import best_shape, input_load, with_groups
-from optimizer.matrix.groups import grids_by_stream
-from optimizer.plan import plan
-from optimizer.problem import Options
+from jobs.recovery.batch_history import BatchLine
+from jobs.recovery.manifest import BatchCounts, BatchFigures
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
+from optimizer.partitioning.matrix import best_shape, input_load, with_groups
+from optimizer.partitioning.matrix.groups import grids_by_stream
+from optimizer.physical.graph import PhysicalGraph, SourceRule
+from optimizer.planner.plan import plan
+from optimizer.search.problem import Options
 from optimizer.sql import parse_query
 from optimizer.statistics import FixedStatistics
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 
 COLUMNS = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.BIGINT), ("b", ColumnType.BIGINT))
 CATALOG = Catalog(tuple(Stream(name, COLUMNS, "at") for name in "rs"))

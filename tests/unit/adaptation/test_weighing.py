@@ -6,8 +6,8 @@ import pytest
 
 from optimizer.adaptation import Weighed, learn, weigh
 from optimizer.adaptation.weighing import LEAST_SHARE, REPAY_EPOCHS, same_plan
-from optimizer.plan import plan
-from optimizer.problem import Options
+from optimizer.planner.plan import plan
+from optimizer.search.problem import Options
 from optimizer.statistics import FixedStatistics
 from tests.unit.planning import clash
 

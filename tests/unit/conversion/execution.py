@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import duckdb
 import pyarrow as pa
 
-from optimizer.catalog import Catalog
+from optimizer.algebra.render import duckdb_type, quote
 from optimizer.conversion import Conversion, ConvertedJoin
-from optimizer.expression_sql import duckdb_type, quote
 from optimizer.interpret import Row, interpret
-from optimizer.plan import plan
-from optimizer.query import Query
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
+from optimizer.planner.plan import plan
 from optimizer.sql import to_duckdb
 
 Answering = Callable[[Query, Catalog, Mapping[str, pa.Table]], Sequence[Row]]

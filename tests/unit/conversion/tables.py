@@ -7,9 +7,9 @@ from datetime import UTC, date, datetime, timedelta
 
 import pyarrow as pa
 
-from optimizer.catalog import Catalog
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
 
 T = ColumnType
 _COLUMNS = (

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.cli import main
+from optimizer.algebra.errors import InputError
+from optimizer.cli.plan import main
 from optimizer.conversion import convert
-from optimizer.errors import InputError
 from tests.unit.conversion.tables import CATALOG
 
 TPCH = Path(__file__).parent / "tpch"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.conversion.command import run_convert
+from optimizer.cli.convert import run_convert
 
 TPCH = Path(__file__).parent / "tpch"
 QUERIES = sorted(file.stem for file in (TPCH / "queries").glob("*.sql"))

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from optimizer.algebra.errors import InputError
 from optimizer.conversion import Conversion, convert, draw, to_lines
-from optimizer.errors import InputError
 from tests.unit.conversion.execution import execute, interpreted
 from tests.unit.conversion.tables import CATALOG, NAMES, tables
 from tests.unit.conversion.test_answers import CASES, answered

@@ -10,22 +10,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from optimizer.catalog import Catalog
+from optimizer.algebra.expression import Column
+from optimizer.algebra.types import ColumnType
 from optimizer.estimate import estimate
-from optimizer.expression import Column
-from optimizer.graph import GraphStore, Grid, Grids, PhysicalGraph, ProbeRule
 from optimizer.interpret import interpret
-from optimizer.matrix import keep_groups, with_groups
-from optimizer.matrix.groups import Cardinality, followed, grids_by_stream, rows_for
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
 from optimizer.methods import METHODS
-from optimizer.plan import Plan, plan
-from optimizer.problem import Options
+from optimizer.partitioning.matrix import keep_groups, with_groups
+from optimizer.partitioning.matrix.groups import Cardinality, followed, grids_by_stream, rows_for
+from optimizer.physical.graph import GraphStore, Grid, Grids, PhysicalGraph, ProbeRule
+from optimizer.physical.validate import InvalidGraph, validate
+from optimizer.planner.plan import Plan, plan
+from optimizer.search.problem import Options
 from optimizer.sql import parse_query
 from optimizer.statistics import FixedStatistics, SampleStatistics
 from optimizer.statistics.skew import hash_skew
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
-from optimizer.validate import InvalidGraph, validate
 from tests.unit.planning import workloads
 from tests.unit.planning.workloads import Case, cases
 

@@ -8,10 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.matrix.groups import EAGERNESS
-from optimizer.matrix.policy import Controller, moved
-from optimizer.matrix.shape import Arrangement, Shape, best_arrangement, best_shape, input_load, shapes
-from optimizer.task_grid import decompose, task_grids
+from optimizer.partitioning.matrix.groups import EAGERNESS
+from optimizer.partitioning.matrix.policy import Controller, moved
+from optimizer.partitioning.matrix.shape import (
+    Arrangement,
+    Shape,
+    best_arrangement,
+    best_shape,
+    input_load,
+    shapes,
+)
+from optimizer.physical.task_grid import decompose, task_grids
 
 BOUND = 1.25 * (1 + 1e-9)
 POWERS = st.integers(0, 7).map(lambda exponent: 2**exponent)

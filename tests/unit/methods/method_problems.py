@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from optimizer.problem import Attribute, JoinPredicate, JoinQuery, Options, Problem, Relation
+from optimizer.search.problem import Attribute, JoinPredicate, JoinQuery, Options, Problem, Relation
 
 QUERIES = {
     "q1": JoinQuery("q1", frozenset("RST"), frozenset({"rs", "st"})),

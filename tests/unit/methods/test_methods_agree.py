@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from optimizer.instances import instance
 from optimizer.methods import METHODS
-from optimizer.methods.check import faults
 from optimizer.methods.literal import brute_force, solve_literal
-from optimizer.problem import Options, Problem, Status
+from optimizer.methods.solution.check import faults
+from optimizer.search.problem import Options, Problem, Status
 from tests.unit.methods.method_problems import option_sets, small_problems
 
 EXAMPLES = settings(max_examples=40, deadline=None, derandomize=True)

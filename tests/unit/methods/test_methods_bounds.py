@@ -11,15 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.instances import instance
-from optimizer.methods import METHODS, ilp, neighbourhood
-from optimizer.methods.any_layout import least_cost
-from optimizer.methods.flow import FlowProgram
-from optimizer.methods.greedy import first_plan
-from optimizer.methods.neighbourhood import Neighbourhoods
-from optimizer.methods.program import Program
-from optimizer.methods.solvers import Resolver, decided, dual_bound, relax, solve_program
-from optimizer.problem import Options, Status
-from optimizer.states import StateGraph
+from optimizer.methods import METHODS
+from optimizer.methods.heuristic.greedy import first_plan
+from optimizer.methods.ilp import large_neighbourhood as neighbourhood
+from optimizer.methods.ilp import solve as ilp
+from optimizer.methods.ilp.flow_program import FlowProgram
+from optimizer.methods.ilp.large_neighbourhood import Neighbourhoods
+from optimizer.methods.ilp.layout_bound import least_cost
+from optimizer.methods.ilp.program import Program
+from optimizer.methods.ilp.solvers import Resolver, decided, dual_bound, relax, solve_program
+from optimizer.search.problem import Options, Status
+from optimizer.search.state_graph import StateGraph
 
 
 def flow(seed: int, varied: bool) -> FlowProgram:

@@ -9,15 +9,15 @@ from dataclasses import replace
 
 import pytest
 
-from optimizer.costs import CostModel
-from optimizer.errors import Infeasible, InputError
+from optimizer.algebra.errors import Infeasible, InputError
 from optimizer.instances import instance
 from optimizer.methods import METHODS
-from optimizer.methods.check import faults, task_loads
-from optimizer.methods.flow import FlowProgram
-from optimizer.methods.ilp import Ilp, components
-from optimizer.methods.solvers import SOLVERS, solve_program
-from optimizer.problem import (
+from optimizer.methods.ilp.flow_program import FlowProgram
+from optimizer.methods.ilp.solve import Ilp, components
+from optimizer.methods.ilp.solvers import SOLVERS, solve_program
+from optimizer.methods.solution.check import faults, task_loads
+from optimizer.search.cost_model import CostModel
+from optimizer.search.problem import (
     Attribute,
     JoinPredicate,
     JoinQuery,
@@ -27,7 +27,7 @@ from optimizer.problem import (
     Solution,
     Status,
 )
-from optimizer.states import StateGraph
+from optimizer.search.state_graph import StateGraph
 from tests.unit.methods.method_problems import golden_problem
 
 BUDGETED = ["ilp", "greedy", "left-deep", "tree", "flat"]
@@ -260,7 +260,7 @@ def test_everything_is_planned_afresh_once_most_queries_changed() -> None:
 
 
 def test_only_changed_components_are_solved_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from optimizer.methods import ilp as module
+    from optimizer.methods.ilp import solve as module
 
     problem = instance(12, 3, 100, seed=4)
     options = Options(storage_weight=0.0)
@@ -285,8 +285,9 @@ DIGEST = """
 import hashlib
 from optimizer.instances import instance
 from optimizer.methods import METHODS
-from optimizer.problem import Options
-from optimizer.methods import ilp, local_search
+from optimizer.search.problem import Options
+from optimizer.methods.ilp import solve as ilp
+from optimizer.methods.heuristic import local_search
 
 
 def show(name, problem, options):

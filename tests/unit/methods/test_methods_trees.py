@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import pytest
 
-from optimizer.errors import InputError
+from optimizer.algebra.errors import InputError
 from optimizer.methods import METHODS
-from optimizer.methods.check import faults
-from optimizer.methods.tree import STRATEGIES
-from optimizer.problem import JoinPredicate, JoinQuery, Options, Problem, Relation, Solution
+from optimizer.methods.solution.check import faults
+from optimizer.methods.trees.tree import STRATEGIES
+from optimizer.search.problem import JoinPredicate, JoinQuery, Options, Problem, Relation, Solution
 
 SIZE = 1000.0
 FORCED = [name for name in STRATEGIES if name != "cheapest"]

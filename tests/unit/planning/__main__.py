@@ -17,12 +17,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from optimizer.errors import Infeasible
+from optimizer.algebra.errors import Infeasible
 from optimizer.interpret import interpret
+from optimizer.logical.query import Query
 from optimizer.methods import METHODS
-from optimizer.plan import Plan, plan
-from optimizer.problem import Options
-from optimizer.query import Query
+from optimizer.planner.plan import Plan, plan
+from optimizer.search.problem import Options
 from optimizer.sql import parse_query
 from optimizer.statistics.fixed import FixedStatistics
 from tests.unit.planning.workloads import CATALOG, STREAMS, WINDOWS, Case, busiest, table

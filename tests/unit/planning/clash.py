@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from optimizer.catalog import Catalog
-from optimizer.query import Query
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
+from optimizer.logical.stream import Stream
 from optimizer.sql import parse_predicate, parse_query
 from optimizer.statistics import FixedStatistics
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 
 
 def _stream(name: str, columns: str) -> Stream:

@@ -10,10 +10,10 @@ import pytest
 from optimizer.explain.advice import FARTHEST, LEAST_SAVING, advise
 from optimizer.explain.forecast import added_state
 from optimizer.explain.marginal import marginal_cost
-from optimizer.plan import Plan, plan
-from optimizer.problem import Options
-from optimizer.query import Query
-from optimizer.running import Running
+from optimizer.logical.query import Query
+from optimizer.planner.plan import Plan, plan
+from optimizer.planner.plan_in_use import Running
+from optimizer.search.problem import Options
 from optimizer.sql import parse_query
 from optimizer.statistics import FixedStatistics, Interval, StatisticsProvider, statistics_of_workload
 from optimizer.translate import Retain

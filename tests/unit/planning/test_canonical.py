@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optimizer.canonical import canonical_expression, canonical_names
-from optimizer.digest import digest
-from optimizer.expression import rename_inputs
-from optimizer.query import Query
+from optimizer.algebra.digest import digest
+from optimizer.algebra.expression import rename_inputs
+from optimizer.logical.canonical_inputs import canonical_expression, canonical_names
+from optimizer.logical.query import Query
 from optimizer.sql import parse_query
 from tests.unit.planning.workloads import CATALOG, query_texts
 

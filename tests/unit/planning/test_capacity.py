@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from optimizer.catalog import Catalog
-from optimizer.errors import Infeasible
+from optimizer.algebra.errors import Infeasible
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
+from optimizer.logical.stream import Stream
 from optimizer.methods import METHODS
-from optimizer.plan import Plan, plan
-from optimizer.problem import Options
-from optimizer.query import Query
+from optimizer.planner.plan import Plan, plan
+from optimizer.search.problem import Options
 from optimizer.sql import parse_query
 from optimizer.statistics.fixed import FixedStatistics
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 from tests.unit.planning.workloads import busiest
 
 COLUMNS = (("at", ColumnType.TIMESTAMP), *((name, ColumnType.BIGINT) for name in "abc"))

@@ -11,9 +11,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from optimizer.cli import main
-from optimizer.graph import PhysicalGraph, graph_schema
-from optimizer.methods.tree import STRATEGIES
+from optimizer.cli.plan import main
+from optimizer.methods.trees.tree import STRATEGIES
+from optimizer.physical.graph import PhysicalGraph, graph_schema
 
 GOLDEN = Path(__file__).parent / "golden"
 SCHEMA = Path(__file__).parents[3] / "optimizer" / "physical_graph.schema.json"

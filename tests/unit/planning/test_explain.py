@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.catalog import Catalog
+from optimizer.algebra.expression import Expression
+from optimizer.algebra.types import ColumnType
 from optimizer.explain import Explanation, draw, explain, marginal_cost, to_json, to_text
 from optimizer.explain.document import ExplainedStep
 from optimizer.explain.orders import OrderSearch, Step
-from optimizer.expression import Expression
-from optimizer.plan import Plan, plan
-from optimizer.problem import Options
-from optimizer.query import Query
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
+from optimizer.logical.stream import Stream
+from optimizer.planner.plan import Plan, plan
+from optimizer.search.problem import Options
 from optimizer.sql import parse_query
 from optimizer.statistics import Interval, statistics_of_workload
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 from optimizer.workload import load_workload
 from tests.unit.planning.clash import CATALOG, Q1, Q2, STATISTICS, queries
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.cli import explained, parse_arguments
+from optimizer.cli.plan import explained, parse_arguments
 from optimizer.explain import to_text
 
 GOLDEN = Path(__file__).parent / "golden"

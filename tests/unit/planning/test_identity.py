@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 
 from jobs.expressions import compile_expression
-from optimizer.canonical import canonical_expression, conjuncts, sort_key
-from optimizer.digest import digest
-from optimizer.expression import Call, Column, Expression, Literal
-from optimizer.expression_sql import to_duckdb_sql
-from optimizer.types import ColumnType
-from optimizer.typing_rules import call
+from optimizer.algebra.digest import digest
+from optimizer.algebra.expression import Call, Column, Expression, Literal
+from optimizer.algebra.render import to_duckdb_sql
+from optimizer.algebra.types import ColumnType
+from optimizer.algebra.typing import call
+from optimizer.logical.canonical_inputs import canonical_expression, conjuncts, sort_key
 
 T = ColumnType
 CONSTANTS = [

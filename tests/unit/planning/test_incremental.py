@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from optimizer import setting
-from optimizer.errors import InputError
-from optimizer.graph import PhysicalGraph, ProbeRule
+from optimizer.algebra.errors import InputError
+from optimizer.formulate.problem import Widening
+from optimizer.logical.query import Query
 from optimizer.methods import METHODS
-from optimizer.parts import connected, mostly_changed
-from optimizer.plan import Plan, plan
-from optimizer.problem import Options
-from optimizer.query import Query
-from optimizer.running import Running
-from optimizer.setting import Setting
+from optimizer.physical.graph import PhysicalGraph, ProbeRule
+from optimizer.planner import context as setting
+from optimizer.planner.components import connected, mostly_changed
+from optimizer.planner.context import Setting
+from optimizer.planner.plan import Plan, plan
+from optimizer.planner.plan_in_use import Running
+from optimizer.search.problem import Options
 from optimizer.sql import parse_predicate, parse_query
 from optimizer.statistics import FixedStatistics
-from optimizer.translate.problem import Widening
 from tests.unit.planning.workloads import CATALOG
 
 CHAIN = (

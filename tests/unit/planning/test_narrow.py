@@ -8,14 +8,14 @@ from random import Random
 
 import pytest
 
-from optimizer.expression_sql import to_sql
-from optimizer.graph import PhysicalGraph, ProbeRule, SourceRule
+from optimizer.algebra.render import to_sql
 from optimizer.interpret import interpret
-from optimizer.plan import Plan, plan
-from optimizer.problem import Options
+from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule
+from optimizer.physical.validate import InvalidGraph, validate
+from optimizer.planner.plan import Plan, plan
+from optimizer.search.problem import Options
 from optimizer.sql import parse_query
 from optimizer.statistics import FixedStatistics
-from optimizer.validate import InvalidGraph, validate
 from tests.unit.planning.workloads import CATALOG, STREAMS, Case, table
 
 FORK = (

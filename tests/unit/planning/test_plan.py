@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.expression import inputs_of
-from optimizer.graph import PhysicalGraph, ProbeRule
+from optimizer.algebra.expression import inputs_of
+from optimizer.logical.query import Input, Query
 from optimizer.methods import METHODS
-from optimizer.plan import Plan, plan
-from optimizer.problem import Options
-from optimizer.query import Input, Query
+from optimizer.physical.graph import PhysicalGraph, ProbeRule
+from optimizer.planner.plan import Plan, plan
+from optimizer.search.problem import Options
 from optimizer.sql import parse_query
 from optimizer.statistics import statistics_of_workload
 from optimizer.workload import load_workload
@@ -181,7 +181,7 @@ def test_query_names_must_differ() -> None:
 
 def test_equal_bytes_whatever_the_hash_seed() -> None:
     program = (
-        "from tests.unit.planning.clash import *; from optimizer.plan import plan; "
+        "from tests.unit.planning.clash import *; from optimizer.planner.plan import plan; "
         "print(plan(queries(), CATALOG, STATISTICS, tasks=4).graph.to_json())"
     )
 

@@ -8,19 +8,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from optimizer.catalog import Catalog
+from optimizer.algebra.types import ColumnType
 from optimizer.estimate import estimate
-from optimizer.fanout import reach_us
-from optimizer.graph import GraphStore, PhysicalGraph, ProbeRule, Slices
-from optimizer.plan import plan
-from optimizer.problem import Options
-from optimizer.slicing import busiest_share, slice_all, with_slices
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
+from optimizer.partitioning.slicing import busiest_share, slice_all, with_slices
+from optimizer.physical.fanout import reach_us
+from optimizer.physical.graph import GraphStore, PhysicalGraph, ProbeRule, Slices
+from optimizer.physical.validate import InvalidGraph, validate
+from optimizer.planner.plan import plan
+from optimizer.search.problem import Options
 from optimizer.sql import parse_query
 from optimizer.statistics import DefaultStatistics, FixedStatistics, LayeredStatistics
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 from optimizer.udf.registry import FunctionRegistry, UserFunction
-from optimizer.validate import InvalidGraph, validate
 from tests.unit.udf.counting import NEAR
 
 COLUMNS = (("at", ColumnType.TIMESTAMP), ("k", ColumnType.BIGINT), ("b", ColumnType.BIGINT))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.expression import Expression, rename_inputs
-from optimizer.plan import plan
+from optimizer.algebra.expression import Expression, rename_inputs
+from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
 from optimizer.statistics import (
     DefaultStatistics,

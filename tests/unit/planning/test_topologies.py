@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.topologies import assign
+from optimizer.planner.topology_assignment import assign
 
 NAMES = st.sampled_from("abcdefgh")
 STREAMS = st.frozensets(st.sampled_from("RSTUVW"), min_size=1, max_size=3)

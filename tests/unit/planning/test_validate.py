@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from optimizer.expression import Column, Expression
-from optimizer.graph import PhysicalGraph, ProbeRule, SourceRule, StoreRule, WindowBound
-from optimizer.plan import plan
-from optimizer.problem import Options
+from optimizer.algebra.expression import Column, Expression
+from optimizer.algebra.types import ColumnType
+from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule, StoreRule, WindowBound
+from optimizer.physical.validate import InvalidGraph, validate
+from optimizer.planner.plan import plan
+from optimizer.search.problem import Options
 from optimizer.translate import conditions_of
-from optimizer.types import ColumnType
-from optimizer.validate import InvalidGraph, validate
 from tests.unit.planning.clash import CATALOG, STATISTICS, queries
 
 

@@ -8,19 +8,19 @@ from random import Random
 
 import pytest
 
-from optimizer.canonical import _twins_in_order
-from optimizer.catalog import Catalog
-from optimizer.errors import InputError
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.types import ColumnType
 from optimizer.explain import explain, to_text
-from optimizer.methods.check import faults
-from optimizer.plan import plan
-from optimizer.problem import Options
-from optimizer.query import Query
-from optimizer.shapes import FEW_RELATIONS, is_searched_whole, shape_of
+from optimizer.logical.canonical_inputs import _twins_in_order
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
+from optimizer.logical.stream import Stream
+from optimizer.methods.solution.check import faults
+from optimizer.planner.plan import plan
+from optimizer.search.join_graph import FEW_RELATIONS, is_searched_whole, shape_of
+from optimizer.search.problem import Options
 from optimizer.sql import check, parse_query
-from optimizer.sql.queries import MOST_INPUTS
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
+from optimizer.sql.binding.queries import MOST_INPUTS
 
 COLUMNS = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
 CATALOG = Catalog((Stream("r", COLUMNS, "at"), Stream("s", COLUMNS, "at")))

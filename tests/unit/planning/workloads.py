@@ -12,13 +12,13 @@ import duckdb
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from optimizer.catalog import Catalog
-from optimizer.fanout import fanout
-from optimizer.graph import PhysicalGraph, SourceRule
-from optimizer.query import Query
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
+from optimizer.logical.stream import Stream
+from optimizer.physical.fanout import fanout
+from optimizer.physical.graph import PhysicalGraph, SourceRule
 from optimizer.sql import parse_query, to_duckdb
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 
 COLUMNS = (
     ("at", ColumnType.TIMESTAMP),

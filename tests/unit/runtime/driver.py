@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 import polars as pl
 import pyarrow as pa
 
-from jobs.ingest import Ingested, ingest
-from jobs.level import Worked, work_stage
-from jobs.message import EVERY_TASK, Message, Result
-from jobs.residence import limit_of
-from jobs.rules import index_of
-from jobs.runs import RunRef
-from jobs.stages import Stages, stages_of
-from jobs.store import CompactionPolicy, PartitionState, state_root
-from optimizer.graph import PhysicalGraph
+from jobs.plan.index import index_of
+from jobs.plan.stage_fusion import Stages, stages_of
+from jobs.plan.tuples import EVERY_TASK, Message, Result
+from jobs.storage.memory_budget import limit_of
+from jobs.storage.partition import CompactionPolicy, PartitionState, state_root
+from jobs.storage.run import RunRef
+from jobs.worker.ingest import Ingested, ingest
+from jobs.worker.level import Worked, work_stage
+from optimizer.physical.graph import PhysicalGraph
 
 
 @dataclass

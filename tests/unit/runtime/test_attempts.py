@@ -8,12 +8,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from jobs.exchange import Outbox, sort_rows
-from jobs.message import ARRIVAL
-from jobs.runs import RunRef
+from jobs.plan.tuples import ARRIVAL
 from jobs.sinks.parquet import OutputFile, remove_hidden, show, write_hidden
-from jobs.store import CompactionPolicy, PartitionState
-from optimizer.graph import GraphStore, PhysicalGraph, StoredInput
+from jobs.storage.partition import CompactionPolicy, PartitionState
+from jobs.storage.run import RunRef
+from jobs.worker.exchange import Outbox, sort_rows
+from optimizer.physical.graph import GraphStore, PhysicalGraph, StoredInput
 
 STORE = GraphStore("S", "r", (StoredInput("r", "r", ("at",)),), None, 1, (None,))
 EMPTY = PhysicalGraph((), (), (), (), ())

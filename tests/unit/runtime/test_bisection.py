@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.bisection import MOST_ATTEMPTS, MOST_OF_A_QUERY, Bisected, QueriesFail, bisect
+from jobs.failures.bisection import MOST_ATTEMPTS, MOST_OF_A_QUERY, Bisected, QueriesFail, bisect
+from jobs.failures.task_failure import Failure, TaskFailed, Told, told_by
 from jobs.sources.descriptor import Descriptor, EntryRange, FileRange, LostEntries, RecordRange
 from jobs.sources.halves import halves
-from jobs.task_failure import Failure, TaskFailed, Told, told_by
 
 WHOLE = Failure("storing", "ValueError: no")
 Parts = tuple[range, ...]
@@ -202,7 +202,7 @@ def test_a_task_s_word_is_found_in_what_spark_says() -> None:
     said = f"""Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure:
 org.apache.spark.api.python.PythonException: Traceback (most recent call last):
 ValueError: x
-jobs.task_failure.Told: {Told(failure)}
+jobs.failures.task_failure.Told: {Told(failure)}
 
 	at org.apache.spark.api.python.BasePythonRunner (PythonRunner.scala:1)
 """

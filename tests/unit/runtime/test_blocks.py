@@ -9,13 +9,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from jobs.blocks import BLOCK_ROWS, Keys, RunIndex, describe
-from jobs.message import ARRIVAL
-from jobs.options import size
-from jobs.pieces import pieces
-from jobs.residence import SMALLEST_SHARE_BYTES, share
-from jobs.runs import RunRef, StateRoot
-from optimizer.errors import InputError
+from jobs.cli.options import size
+from jobs.plan.tuples import ARRIVAL
+from jobs.storage.chunked_scan import pieces
+from jobs.storage.memory_budget import SMALLEST_SHARE_BYTES, share
+from jobs.storage.run import RunRef, StateRoot
+from jobs.storage.run_index import BLOCK_ROWS, Keys, RunIndex, describe
+from optimizer.algebra.errors import InputError
 
 
 def index(frame: pl.DataFrame, *columns: str) -> RunIndex:
@@ -66,8 +66,8 @@ def test_equal_values_of_two_types_are_found(held: pl.Series, sought: pl.Series)
 
 @pytest.mark.parametrize("seed", range(10))
 def test_no_row_with_sought_values_is_left_out(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jobs.blocks.BLOCK_ROWS", 5)
-    monkeypatch.setattr("jobs.blocks._ROWS_PER_KEY", 1 if seed % 2 else 128)
+    monkeypatch.setattr("jobs.storage.run_index.BLOCK_ROWS", 5)
+    monkeypatch.setattr("jobs.storage.run_index._ROWS_PER_KEY", 1 if seed % 2 else 128)
     rng = random.Random(seed)
     frame = pl.DataFrame(
         {
@@ -93,7 +93,7 @@ def written(root: StateRoot, number: int, frame: pl.DataFrame) -> RunRef:
 
 
 def test_pieces_are_small_and_have_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jobs.blocks.BLOCK_ROWS", 10)
+    monkeypatch.setattr("jobs.storage.run_index.BLOCK_ROWS", 10)
     root = StateRoot(str(tmp_path))
     frames = [
         pl.DataFrame(

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.bounds import ranges_of
 from jobs.expressions import compile_expression
-from jobs.ranges import best_stretches, pieces
-from optimizer.expression import Column, Expression, Literal
-from optimizer.types import ColumnType
-from optimizer.typing_rules import call
+from jobs.join.range_join import best_stretches, pieces
+from jobs.join.range_predicates import ranges_of
+from optimizer.algebra.expression import Column, Expression, Literal
+from optimizer.algebra.types import ColumnType
+from optimizer.algebra.typing import call
 
 R = Column("r", "x", ColumnType.DOUBLE)
 S = Column("s", "x", ColumnType.DOUBLE)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.buckets import Buckets
+from jobs.join.hash_join import Buckets
 
 VALUES: dict[str, tuple[Any, pl.DataType]] = {
     "bigint": (st.sampled_from([None, 0, 1, -1, 2**63 - 1, -(2**63), 2**32, 1 << 48]), pl.Int64()),

@@ -8,14 +8,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from jobs.checkpoint import Checkpoint, Identity
-from jobs.commit import CHECKPOINT_VERSION, read_manifest
-from jobs.durable import make_durable
-from jobs.message import ARRIVAL
-from jobs.runs import RunRef, StateRoot, new_attempt, run_path
-from optimizer.errors import InputError
-from optimizer.graph import PhysicalGraph
-from optimizer.plan import plan
+from jobs.plan.tuples import ARRIVAL
+from jobs.recovery.checkpoint import Checkpoint, Identity
+from jobs.recovery.manifest import CHECKPOINT_VERSION, read_manifest
+from jobs.storage.fsync import make_durable
+from jobs.storage.run import RunRef, StateRoot, new_attempt, run_path
+from optimizer.algebra.errors import InputError
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
 from tests.unit.planning.workloads import CATALOG
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.event_time import (
+from jobs.partitioning.slices import Layout, Segment, slice_numbers, touched
+from jobs.plan.event_time import (
     FIRST_US,
     LAST_US,
     all_earlier,
@@ -25,12 +26,11 @@ from jobs.event_time import (
     moment,
     within,
 )
-from jobs.slices import Layout, Segment, slice_numbers, touched
-from optimizer.catalog import Catalog
-from optimizer.plan import plan
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
+from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 from tests.oracle.small.case import Case, Compared, judge
 from tests.oracle.small.execution import Setup
 from tests.oracle.small.grammar import Term, between, column, compared, shifted

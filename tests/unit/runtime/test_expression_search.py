@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 
 from jobs.expressions import IMPLEMENTATIONS, compile_expression
-from optimizer.errors import InputError
-from optimizer.expression import Call, Column, Expression, Literal
-from optimizer.functions import FUNCTIONS
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.expression import Call, Column, Expression, Literal
+from optimizer.algebra.functions import FUNCTIONS
+from optimizer.algebra.types import ColumnType
+from optimizer.algebra.typing import TRUNCATIONS, call, cast
 from optimizer.sql import parse_query
-from optimizer.types import ColumnType
-from optimizer.typing_rules import TRUNCATIONS, call, cast
 from tests.oracle.expressions.check import CATALOG, Search
 from tests.oracle.expressions.compare import DuckDB, compared, differing, polars_values
 from tests.oracle.expressions.generate import ROOTS, expression

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from jobs.expressions import IMPLEMENTATIONS, compile_expression
 from jobs.expressions.dtypes import DTYPES
-from optimizer.expression import Column, Expression, Literal
-from optimizer.functions import FUNCTIONS
-from optimizer.types import ColumnType
-from optimizer.typing_rules import TRUNCATIONS, call, cast
+from optimizer.algebra.expression import Column, Expression, Literal
+from optimizer.algebra.functions import FUNCTIONS
+from optimizer.algebra.types import ColumnType
+from optimizer.algebra.typing import TRUNCATIONS, call, cast
 
 T = ColumnType
 SQL_TYPES = {

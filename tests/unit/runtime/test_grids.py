@@ -13,22 +13,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.message import ARRIVAL
-from jobs.metrics import counts, gather
-from jobs.migration import can_migrate, migrate
-from jobs.routing import grid_parts
-from jobs.runs import RunRef, StateRoot, run_path
-from jobs.store import run_figures
-from optimizer.catalog import Catalog
-from optimizer.graph import GraphStore, Grid, Grids, StoredInput
+from jobs.driver.batch_totals import counts, gather
+from jobs.partitioning.grid import can_migrate, migrate
+from jobs.partitioning.hashing import grid_parts
+from jobs.plan.tuples import ARRIVAL
+from jobs.storage.partition import run_figures
+from jobs.storage.run import RunRef, StateRoot, run_path
+from optimizer.algebra.types import ColumnType
 from optimizer.interpret import interpret
-from optimizer.matrix import with_groups
-from optimizer.plan import plan
-from optimizer.problem import Options
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
+from optimizer.partitioning.matrix import with_groups
+from optimizer.physical.graph import GraphStore, Grid, Grids, StoredInput
+from optimizer.physical.task_grid import decompose, task_grids
+from optimizer.planner.plan import plan
+from optimizer.search.problem import Options
 from optimizer.sql import parse_query
-from optimizer.stream import Stream
-from optimizer.task_grid import decompose, task_grids
-from optimizer.types import ColumnType
 from tests.unit.runtime.driver import Topology
 
 Rows = tuple[int, ...]

@@ -16,19 +16,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.dead_letters import DEAD_LETTERS
 from jobs.expressions import IMPLEMENTATIONS, compile_expression
 from jobs.expressions.guarded import MOST_NOTED, guard, notes
-from jobs.ingest import ingest
-from jobs.sinks.tail import ResultTail
-from optimizer.catalog import Catalog
-from optimizer.expression import Call, Column
-from optimizer.graph import PhysicalGraph
-from optimizer.plan import plan
+from jobs.failures.dead_letters import DEAD_LETTERS
+from jobs.sinks.redis_tail import ResultTail
+from jobs.worker.ingest import ingest
+from optimizer.algebra.expression import Call, Column
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
 from optimizer.statistics import FixedStatistics
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 from tests.unit.runtime.driver import Topology
 
 T = ColumnType

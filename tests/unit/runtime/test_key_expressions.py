@@ -8,14 +8,14 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from optimizer.catalog import Catalog
-from optimizer.expression import Call
-from optimizer.expression_sql import to_duckdb_sql
-from optimizer.plan import plan
+from optimizer.algebra.expression import Call
+from optimizer.algebra.render import to_duckdb_sql
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
+from optimizer.physical.validate import validate
+from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
-from optimizer.validate import validate
 from tests.unit.runtime.driver import Topology
 
 T = ColumnType

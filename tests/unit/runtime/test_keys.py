@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
 from tests.oracle.small.case import Case, Compared, judge
 from tests.oracle.small.execution import Setup
 from tests.oracle.small.grammar import Term, column, compared

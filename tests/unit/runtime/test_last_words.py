@@ -6,22 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from jobs.last_words import DEBUG, one_line, tell
-from jobs.task_failure import Failure, TaskFailed, Told
-from optimizer.errors import InputError, Place
+from jobs.cli.last_words import DEBUG, one_line, tell
+from jobs.failures.task_failure import Failure, TaskFailed, Told
+from optimizer.algebra.errors import InputError, Place
 
 TOLD = Told(Failure("taking in r", "PanicException: out-of-range date", ("q",)))
 SPARK = """An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.
 : org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times
 Traceback (most recent call last):
-  File "jobs/stage.py", line 1, in <module>
+  File "jobs/worker/task.py", line 1, in <module>
 {}
 \tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:1)
 \t... 80 more
 """
 FULL = "OSError: [Errno 28] No space left on device"
 CASES = [
-    (SPARK.format(f"jobs.task_failure.Told: {TOLD}"), "PanicException: out-of-range date, taking in r"),
+    (
+        SPARK.format(f"jobs.failures.task_failure.Told: {TOLD}"),
+        "PanicException: out-of-range date, taking in r",
+    ),
     (
         SPARK.format("OSError: [Errno 28] No space left on device"),
         "OSError: [Errno 28] No space left on device",

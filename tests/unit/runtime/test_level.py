@@ -11,16 +11,16 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from jobs.ingest import UNDECODABLE, ingest
-from jobs.level import work
-from jobs.message import ARRIVAL, EVERY_TASK, Message, ordinal
-from jobs.store import PartitionState
-from optimizer.catalog import Catalog
-from optimizer.graph import PhysicalGraph
-from optimizer.plan import plan
+from jobs.plan.tuples import ARRIVAL, EVERY_TASK, Message, ordinal
+from jobs.storage.partition import PartitionState
+from jobs.worker.ingest import UNDECODABLE, ingest
+from jobs.worker.level import work
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import LatePolicy, Stream
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
-from optimizer.stream import LatePolicy, Stream
-from optimizer.types import ColumnType
 from tests.unit.runtime.driver import Topology
 
 COLUMNS = (("at", ColumnType.TIMESTAMP), ("k", ColumnType.BIGINT), ("raw", ColumnType.BINARY))

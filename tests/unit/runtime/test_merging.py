@@ -9,18 +9,18 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from jobs.commit import BatchFigures, Manifest
-from jobs.merging import LONGEST_BATCHES, Merging
-from jobs.message import ARRIVAL
-from jobs.metrics import Gathered, gather
-from jobs.rules import index_of
-from jobs.runs import RunRef
-from jobs.store import CompactionPolicy, PartitionState, state_root
-from optimizer.catalog import Catalog
-from optimizer.plan import plan
+from jobs.driver.background_compaction import LONGEST_BATCHES, Merging
+from jobs.driver.batch_totals import Gathered, gather
+from jobs.plan.index import index_of
+from jobs.plan.tuples import ARRIVAL
+from jobs.recovery.manifest import BatchFigures, Manifest
+from jobs.storage.partition import CompactionPolicy, PartitionState, state_root
+from jobs.storage.run import RunRef
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
+from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 from tests.unit.runtime.stepwise import Stepwise
 
 COLUMNS = (("at", ColumnType.TIMESTAMP), ("k", ColumnType.BIGINT))

@@ -16,14 +16,14 @@ import duckdb
 import polars as pl
 import pytest
 
-from jobs.store import CompactionPolicy
-from optimizer.catalog import Catalog
-from optimizer.graph import Slices
-from optimizer.plan import plan
-from optimizer.slicing import slice_all
+from jobs.storage.partition import CompactionPolicy
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
+from optimizer.partitioning.slicing import slice_all
+from optimizer.physical.graph import Slices
+from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 from tests.unit.runtime.driver import Topology
 
 COLUMNS = (
@@ -142,16 +142,16 @@ def compare(seed: int, equalities: Sequence[str], tmp_path: Path, monkeypatch: p
     """Asks random questions, whose equalities are among those given, of random tuples."""
     if seed % 2:
         # So few pairs at a time that every way of joining is taken.
-        monkeypatch.setattr("jobs.probe._FEW_PAIRS", 2)
-        monkeypatch.setattr("jobs.probe._PAIRS", 7)
-        monkeypatch.setattr("jobs.probe._SORTING", 0)
+        monkeypatch.setattr("jobs.join.probe._FEW_PAIRS", 2)
+        monkeypatch.setattr("jobs.join.probe._PAIRS", 7)
+        monkeypatch.setattr("jobs.join.probe._SORTING", 0)
     if seed % 4 == 0:
-        monkeypatch.setattr("jobs.probe._FEW_STORED", 0)
+        monkeypatch.setattr("jobs.join.probe._FEW_STORED", 0)
     if seed % 3:
-        monkeypatch.setattr("jobs.probe._SCREENED", 0)
+        monkeypatch.setattr("jobs.join.probe._SCREENED", 0)
     # Stores in pieces: of a few tuples, or of some blocks of a few tuples that indexes choose.
     share_bytes = (None, 600, 40_000)[seed % 5 % 3]
-    monkeypatch.setattr("jobs.blocks.BLOCK_ROWS", 3)
+    monkeypatch.setattr("jobs.storage.run_index.BLOCK_ROWS", 3)
     rng = random.Random(seed)
     lateness = rng.choice((0, 2))
     tasks = rng.choice((1, 2, 3))

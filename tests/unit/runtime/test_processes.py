@@ -28,13 +28,13 @@ def test_nothing_has_started_a_thread_when_workers_are_forked() -> None:
     """A fork takes along the locks of threads, and not the threads that would release them."""
     found = told(
         "import os\nos.environ['OMP_NUM_THREADS'] = '1'\n"
-        "import psutil\nfrom jobs.daemon import load\nload()\n"
+        "import psutil\nfrom jobs.spark.worker_daemon import load\nload()\n"
         "found = {'threads': psutil.Process().num_threads()}"
     )
     assert found["threads"] == 1
     loaded = found["loaded"]
     assert isinstance(loaded, list)
-    assert {"numpy", "optimizer.graph", "pyspark.worker"} <= set(loaded)
+    assert {"numpy", "optimizer.physical.graph", "pyspark.worker"} <= set(loaded)
     assert not {"polars", "pyarrow", "pandas", *OF_THE_OPTIMIZER} & set(loaded)
 
 
@@ -42,8 +42,8 @@ def test_planning_batches_over_files_loads_neither_pandas_nor_the_engine(tmp_pat
     file = tmp_path / "r.parquet"
     pq.write_table(pa.table({"at": [3, 1, None, 7, 5]}), file)
     found = told(
-        "from jobs.sources.files import InputFile, StreamFiles\n"
-        "from jobs.sources.replay import ReplayPlanner, ReplaySource\n"
+        "from jobs.sources.files.inputs import InputFile, StreamFiles\n"
+        "from jobs.sources.files.replay import ReplayPlanner, ReplaySource\n"
         f"stream = StreamFiles('r', 'at', (InputFile({str(file)!r}, 5),))\n"
         "planner = ReplayPlanner(ReplaySource((stream,), 3))\n"
         "end = planner.advance(planner.initial())\n"

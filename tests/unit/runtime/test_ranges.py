@@ -9,7 +9,16 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.ranges import Bound, Comparison, Range, best_range, best_stretches, number_keys, pieces, stretches
+from jobs.join.range_join import (
+    Bound,
+    Comparison,
+    Range,
+    best_range,
+    best_stretches,
+    number_keys,
+    pieces,
+    stretches,
+)
 
 VALUES = st.lists(st.none() | st.sampled_from([-1.0, 0.0, 0.5, 2.0, float("nan"), float("inf")]), max_size=12)
 OPERATORS = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}

@@ -10,12 +10,12 @@ import duckdb
 import polars as pl
 import pyarrow.parquet as pq
 
-from jobs.dead_letters import DEAD_LETTERS
-from jobs.message import Result
+from jobs.failures.dead_letters import DEAD_LETTERS
+from jobs.plan.tuples import Result
 from jobs.sinks.parquet import SCHEMA_FILE, hidden_path, results_as_arrow, write_hidden, write_schemas
-from jobs.stage import newest_results
-from optimizer.graph import GraphQuery
-from optimizer.types import ColumnType
+from jobs.worker.task import newest_results
+from optimizer.algebra.types import ColumnType
+from optimizer.physical.graph import GraphQuery
 
 _KINDS = {
     "text": ColumnType.STRING,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.exchange import Row, overflow, remove_batch
-from jobs.round import Round, _give, _take
-from jobs.stage import BatchContext
+from jobs.spark.barrier_batch import Round, _give, _take
+from jobs.worker.exchange import Row, overflow, remove_batch
+from jobs.worker.task import BatchContext
 
 
 def _context(folder: Path, partitions: int) -> BatchContext:

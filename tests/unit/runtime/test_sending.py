@@ -8,17 +8,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from jobs.exchange import Outbox, Row, open_wires
-from jobs.ingest import ingest
-from jobs.message import Message, column_name
-from jobs.routing import hash_tasks
-from jobs.rules import index_of
-from optimizer.catalog import Catalog
-from optimizer.graph import PhysicalGraph
-from optimizer.plan import plan
+from jobs.partitioning.hashing import hash_tasks
+from jobs.plan.index import index_of
+from jobs.plan.tuples import Message, column_name
+from jobs.worker.exchange import Outbox, Row, open_wires
+from jobs.worker.ingest import ingest
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 from tests.unit.runtime.driver import Topology
 
 TYPES = {"k": ColumnType.BIGINT, "d": ColumnType.DOUBLE, "s": ColumnType.STRING}

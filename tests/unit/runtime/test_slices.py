@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.commit import BatchFigures, Manifest, StoreState, StreamState
-from jobs.layouts import layouts_of
-from jobs.message import ARRIVAL, EVERY_TASK, column_name
-from jobs.rules import index_of
-from jobs.runs import RunRef
-from jobs.sending import send
-from jobs.slices import MOST_CHANGE, Layout, Segment, first_layout, slice_numbers, touched
-from optimizer.catalog import Catalog
-from optimizer.graph import PhysicalGraph, Slices
-from optimizer.plan import plan
-from optimizer.slicing import slice_all
+from jobs.partitioning.layout import layouts_of
+from jobs.partitioning.router import send
+from jobs.partitioning.slices import MOST_CHANGE, Layout, Segment, first_layout, slice_numbers, touched
+from jobs.plan.index import index_of
+from jobs.plan.tuples import ARRIVAL, EVERY_TASK, column_name
+from jobs.recovery.manifest import BatchFigures, Manifest, StoreState, StreamState
+from jobs.storage.run import RunRef
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
+from optimizer.partitioning.slicing import slice_all
+from optimizer.physical.graph import PhysicalGraph, Slices
+from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 
 SECOND = 1_000_000
 COLUMNS = (("at", ColumnType.TIMESTAMP), ("k", ColumnType.BIGINT))

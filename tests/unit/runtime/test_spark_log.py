@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.spark_log import mend
+from jobs.recovery.spark_log import mend
 
 WHOLE = {"offsets": 'v1\n{"batchWatermarkMs":0}\n{"batch":1}', "commits": 'v1\n{"nextBatchWatermarkMs":0}'}
 

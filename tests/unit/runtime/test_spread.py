@@ -10,22 +10,22 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from jobs.layouts import spread_stores
-from jobs.message import ARRIVAL, column_name
-from jobs.metrics import Gathered
-from jobs.routing import hash_tasks
-from jobs.rules import index_of
-from jobs.runs import RunRef
-from jobs.sending import send
-from jobs.spread import MOST_OLDER, Older, Spread, asked_tasks, taken_over
-from optimizer.catalog import Catalog
-from optimizer.expression import Column
-from optimizer.graph import GraphStore, Grid, PhysicalGraph, Slices, SourceRule, StoredInput
-from optimizer.plan import plan
-from optimizer.problem import Options
+from jobs.driver.batch_totals import Gathered
+from jobs.partitioning.hashing import hash_tasks
+from jobs.partitioning.layout import spread_stores
+from jobs.partitioning.rescaling import MOST_OLDER, Older, Spread, asked_tasks, taken_over
+from jobs.partitioning.router import send
+from jobs.plan.index import index_of
+from jobs.plan.tuples import ARRIVAL, column_name
+from jobs.storage.run import RunRef
+from optimizer.algebra.expression import Column
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
+from optimizer.physical.graph import GraphStore, Grid, PhysicalGraph, Slices, SourceRule, StoredInput
+from optimizer.planner.plan import plan
+from optimizer.search.problem import Options
 from optimizer.sql import parse_query
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 from tests.unit.runtime.test_topology_machine import CATALOG as MACHINES_CATALOG
 from tests.unit.runtime.test_topology_machine import PARTITIONS, QUERIES, Begun, TopologyMachine
 

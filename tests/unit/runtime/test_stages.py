@@ -8,14 +8,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from jobs.rules import index_of
-from jobs.stages import stages_of
-from optimizer.catalog import Catalog
-from optimizer.graph import PhysicalGraph, ProbeRule, StoreRule
-from optimizer.plan import plan
+from jobs.plan.index import index_of
+from jobs.plan.stage_fusion import stages_of
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
+from optimizer.physical.graph import PhysicalGraph, ProbeRule, StoreRule
+from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 from tests.unit.runtime.driver import Topology
 
 COLUMNS = (("at", ColumnType.TIMESTAMP), ("k", ColumnType.BIGINT), ("j", ColumnType.BIGINT))

@@ -13,10 +13,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from jobs.message import ARRIVAL
-from jobs.runs import RUNS, RunRef
-from jobs.store import CompactionPolicy, PartitionState, state_root
-from optimizer.graph import GraphStore, StoredInput
+from jobs.plan.tuples import ARRIVAL
+from jobs.storage.partition import CompactionPolicy, PartitionState, state_root
+from jobs.storage.run import RUNS, RunRef
+from optimizer.physical.graph import GraphStore, StoredInput
 
 TIMES = ("r.at", "s.at")
 RETENTION = (20, 50)

@@ -9,11 +9,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from jobs.ingest import ingest
-from jobs.level import Worked, work
-from jobs.message import ARRIVAL, EVERY_TASK
-from jobs.store import PartitionState
-from optimizer.graph import PhysicalGraph, ProbeRule
+from jobs.plan.tuples import ARRIVAL, EVERY_TASK
+from jobs.storage.partition import PartitionState
+from jobs.worker.ingest import ingest
+from jobs.worker.level import Worked, work
+from optimizer.physical.graph import PhysicalGraph, ProbeRule
 from tests.unit.runtime.test_level import graph, rows
 
 R, S = "r [RANGE 10 SECONDS]", "s [RANGE 10 SECONDS]"

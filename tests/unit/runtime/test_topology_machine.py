@@ -23,29 +23,29 @@ from hypothesis import event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-import jobs.stage
-from jobs.checkpoint import Change, Checkpoint, Identity
-from jobs.commit import Manifest
-from jobs.exchange import REPORT, Row, open_reports
-from jobs.layouts import Layouts, layouts_of, spread_stores
-from jobs.merging import Merging
-from jobs.metrics import Gathered, gather
-from jobs.slices import Layout
+import jobs.worker.task
+from jobs.driver.background_compaction import Merging
+from jobs.driver.batch_totals import Gathered, gather
+from jobs.driver.next_manifest import successor
+from jobs.driver.watermarks import Watermarks
+from jobs.partitioning.layout import Layouts, layouts_of, spread_stores
+from jobs.partitioning.slices import Layout
+from jobs.reconfigure.switch import Switched, switch
+from jobs.recovery.checkpoint import Change, Checkpoint, Identity
+from jobs.recovery.manifest import Manifest
 from jobs.sources.descriptor import FileRange
 from jobs.sources.planner import PlannedBatch
-from jobs.stage import BatchContext, IngestStage, JoinStage
-from jobs.store import CompactionPolicy, PartitionState, state_root
-from jobs.succession import successor
-from jobs.switch import Switched, switch
-from jobs.watermarks import Watermarks
+from jobs.storage.partition import CompactionPolicy, PartitionState, state_root
+from jobs.worker.exchange import REPORT, Row, open_reports
+from jobs.worker.task import BatchContext, IngestStage, JoinStage
 from optimizer.adaptation import variation
-from optimizer.catalog import Catalog
-from optimizer.graph import PhysicalGraph
-from optimizer.plan import plan
-from optimizer.query import Query
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
+from optimizer.logical.stream import Stream
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.planner.plan import plan
 from optimizer.sql import parse_query, to_duckdb
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 from tests.unit.runtime.stepwise import Stepwise
 
 PARTITIONS = 3
@@ -143,7 +143,7 @@ class TopologyMachine(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp())
         self.policy = CompactionPolicy(fan=fan, smallest_rows=4, most_rows=60, spans_per_retention=spans)
         small = partial(PartitionState, policy=self.policy)
-        self.small_runs = patch.object(jobs.stage, "PartitionState", small)
+        self.small_runs = patch.object(jobs.worker.task, "PartitionState", small)
         self.small_runs.start()
         self.checkpoint = Checkpoint(self.folder / "checkpoint", Identity("run", "t", PARTITIONS))
         self.start_merging()

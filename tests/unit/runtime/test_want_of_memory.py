@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.want_of_memory import (
+from jobs.spark.oom_guard import (
     MOST_BATCHES,
     WITHIN_BATCHES,
     Losses,

@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 
 from jobs.sources.descriptor import FileRange
-from jobs.sources.files import find_inputs
-from jobs.sources.order import KeyCursor
+from jobs.sources.files.inputs import find_inputs
+from jobs.sources.files.order import KeyCursor
 from jobs.sources.read import read
-from optimizer.graph import GraphStream
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
+from optimizer.physical.graph import GraphStream
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,20 +14,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jobs.commit import BatchFigures, Manifest, StreamState
-from jobs.events import moment
-from jobs.ingest import AHEAD, ingest
+from jobs.control_plane.events import moment
+from jobs.driver.watermarks import Watermarks
+from jobs.recovery.manifest import BatchFigures, Manifest, StreamState
 from jobs.sources.ahead import beyond, latest_time, latest_times
-from jobs.sources.files import InputFile, StreamFiles
-from jobs.sources.replay import ReplayPlanner, ReplaySource
-from jobs.watermarks import Watermarks
-from optimizer.catalog import Catalog
-from optimizer.errors import InputError
-from optimizer.graph import GraphStream, PhysicalGraph
-from optimizer.plan import plan
+from jobs.sources.files.inputs import InputFile, StreamFiles
+from jobs.sources.files.replay import ReplayPlanner, ReplaySource
+from jobs.worker.ingest import AHEAD, ingest
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
+from optimizer.physical.graph import GraphStream, PhysicalGraph
+from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 from optimizer.workload import read_streams
 
 COLUMNS = (("at", ColumnType.TIMESTAMP), ("k", ColumnType.BIGINT))

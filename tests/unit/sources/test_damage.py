@@ -20,9 +20,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from optimizer.errors import InputError
-from optimizer.graph import GraphStream
-from optimizer.types import ColumnType as C
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.types import ColumnType as C
+from optimizer.physical.graph import GraphStream
 from tests.unit.sources.stored import Stored, in_numbers, one_of_each, read_stored
 
 EXAMPLES = int(os.environ.get("MILLRACE_FUZZ_EXAMPLES", "150"))

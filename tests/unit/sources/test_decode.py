@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from jobs.sources.decode import parse_json, parse_text
 from jobs.sources.descriptor import FileRange
-from jobs.sources.files import find_inputs
+from jobs.sources.files.inputs import find_inputs
+from jobs.sources.formats.decode import parse_json, parse_text
 from jobs.sources.read import read
-from optimizer.errors import InputError
-from optimizer.graph import GraphStream
-from optimizer.types import ColumnType as C
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.types import ColumnType as C
+from optimizer.physical.graph import GraphStream
 
 STREAM = GraphStream("r", "at", (("at", C.TIMESTAMP), ("a", C.INT), ("y", C.STRING)), 0, "drop")
 

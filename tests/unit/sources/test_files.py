@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from jobs.sources.columns import type_columns
 from jobs.sources.descriptor import FileRange
-from jobs.sources.files import find_inputs
+from jobs.sources.files.inputs import find_inputs
+from jobs.sources.formats.columns import type_columns
 from jobs.sources.read import read
-from optimizer.errors import InputError
-from optimizer.graph import GraphStream
-from optimizer.types import ColumnType as C
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.types import ColumnType as C
+from optimizer.physical.graph import GraphStream
 from tests.unit.sources.stored import Stored, in_numbers, one_of_each, read_stored
 
 STREAM = GraphStream("r", "at", (("at", C.TIMESTAMP), ("n", C.BIGINT), ("y", C.STRING)), 0, "drop")
@@ -318,7 +318,7 @@ def test_a_csv_file_that_cannot_be_taken_apart(tmp_path: Path, content: bytes, w
 
 def test_numbers_of_rows_go_on_from_block_to_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines that do not fit are told in their place, though the reader is ahead of the table."""
-    monkeypatch.setattr("jobs.sources.csv_lines._BLOCK_BYTES", 256)
+    monkeypatch.setattr("jobs.sources.files.csv_lines._BLOCK_BYTES", 256)
     lines = [LINE % (n, b"a") if n % 5 else b"misfit %d\n" % n for n in range(2, 500)]
     found = stored(csv(tmp_path, HEAD + b"".join(lines)))
     assert [row["n"] for row in found.rows] == [n for n in range(2, 500) if n % 5]
@@ -328,6 +328,6 @@ def test_numbers_of_rows_go_on_from_block_to_block(tmp_path: Path, monkeypatch: 
 
 
 def test_a_quote_left_open_for_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jobs.sources.csv_lines._BLOCK_BYTES", 256)
+    monkeypatch.setattr("jobs.sources.files.csv_lines._BLOCK_BYTES", 256)
     told = refused(csv(tmp_path, HEAD + LINE % (1, b"a") * 5 + LINE % (1, b'"a') + LINE % (2, b"b") * 50))
     assert "a line longer than 256 bytes, or a quote that is not closed" in told

@@ -20,19 +20,19 @@ from hypothesis import strategies as st
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
 
-from jobs.ingest import AHEAD
 from jobs.protocol import stream_key
 from jobs.sources.descriptor import EntryRange, LostEntries
-from jobs.sources.live import LivePlanner, LiveSource
 from jobs.sources.planner import Position
 from jobs.sources.read import read, read_entries
-from jobs.stage import BatchContext, _ingest_one
-from optimizer.catalog import Catalog
-from optimizer.graph import GraphStream
-from optimizer.plan import plan
+from jobs.sources.redis import LivePlanner, LiveSource
+from jobs.worker.ingest import AHEAD
+from jobs.worker.task import BatchContext, _ingest_one
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
+from optimizer.physical.graph import GraphStream
+from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 
 EXAMPLES = int(os.environ.get("MILLRACE_FUZZ_EXAMPLES", "150"))
 

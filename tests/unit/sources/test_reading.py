@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.sources.decode import parse_json, parse_text
-from optimizer.types import ColumnType as C
+from jobs.sources.formats.decode import parse_json, parse_text
+from optimizer.algebra.types import ColumnType as C
 
 WHOLE = [
     *("0", "1", "-1", "+1", "-0", "01", " 1 ", "1\t", "--1", "1 0", "true", "٣", "1,000"),

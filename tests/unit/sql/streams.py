@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from optimizer.catalog import Catalog
-from optimizer.query import Query
+from optimizer.algebra.types import ColumnType as T
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
+from optimizer.logical.stream import Stream
 from optimizer.sql import parse_query
-from optimizer.stream import Stream
-from optimizer.types import ColumnType as T
 
 DEPARTURES = Stream(
     "departures",

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from optimizer.builder import QueryBuilder
-from optimizer.errors import InputError
-from optimizer.expression import Column
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.expression import Column
+from optimizer.algebra.types import ColumnType as T
 from optimizer.sql import parse_query
-from optimizer.types import ColumnType as T
+from optimizer.sql.builder import QueryBuilder
 from tests.unit.sql.streams import CATALOG, late, parse
 
 

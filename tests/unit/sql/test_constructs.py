@@ -10,9 +10,9 @@ from datetime import timedelta
 
 import pytest
 
-from optimizer.query import Query
+from optimizer.algebra.types import ColumnType as T
+from optimizer.logical.query import Query
 from optimizer.sql import parse_query, to_sql
-from optimizer.types import ColumnType as T
 from tests.unit.sql.streams import CATALOG, late, parse, windy
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optimizer.expression_sql import duckdb_type
+from optimizer.algebra.render import duckdb_type
 from optimizer.sql import format_query, parse_query, to_duckdb
 from tests.unit.sql.streams import CATALOG, late, parse, windy
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from optimizer.expression import Call, Column, Literal
-from optimizer.expression_sql import quote_if_needed, to_duckdb_sql, to_sql
-from optimizer.types import ColumnType as T
+from optimizer.algebra.expression import Call, Column, Literal
+from optimizer.algebra.render import quote_if_needed, to_duckdb_sql, to_sql
+from optimizer.algebra.types import ColumnType as T
 from tests.unit.sql.streams import parse
 from tests.unit.sql.test_duckdb import EXPRESSIONS, conditions
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from optimizer.errors import InputError
+from optimizer.algebra.errors import InputError
 from optimizer.sql import (
     check,
     check_condition,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from optimizer.errors import InputError
+from optimizer.algebra.errors import InputError
 from optimizer.sql import check, format_query, parse_query
 from tests.unit.sql.streams import CATALOG, parse
 

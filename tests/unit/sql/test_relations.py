@@ -8,14 +8,14 @@ from datetime import timedelta
 import duckdb
 import pytest
 
-from optimizer.catalog import Catalog
-from optimizer.expression import Column, Literal
-from optimizer.query import Input, Output, Query
-from optimizer.relations import components, flatten, join, rename_aliases, restrict
+from optimizer.algebra.expression import Column, Literal
+from optimizer.algebra.types import ColumnType as T
+from optimizer.algebra.typing import call
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Input, Output, Query
+from optimizer.logical.relations import components, flatten, join, rename_aliases, restrict
+from optimizer.logical.stream import Stream
 from optimizer.sql import parse_predicate, parse_query, to_duckdb, to_sql
-from optimizer.stream import Stream
-from optimizer.types import ColumnType as T
-from optimizer.typing_rules import call
 
 STREAMS = [Stream(n, (("at", T.TIMESTAMP), ("a", T.BIGINT), ("b", T.BIGINT)), "at") for n in ("r", "s", "t")]
 CATALOG = Catalog.of(STREAMS)

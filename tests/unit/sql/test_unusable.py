@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.errors import InputError
+from optimizer.algebra.errors import InputError
 from optimizer.sql import check, parse_query
 from tests.unit.sql.streams import CATALOG
 from tests.unit.sql.unusable import UNUSABLE

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.errors import InputError
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.types import ColumnType as T
 from optimizer.sql import to_sql
-from optimizer.types import ColumnType as T
 from optimizer.workload import load_workload, parse_queries, read_streams
 
 STREAMS = """

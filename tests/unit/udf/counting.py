@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from optimizer.types import ColumnType
+from optimizer.algebra.types import ColumnType
 from optimizer.udf.registry import UserFunction
 
 T = ColumnType

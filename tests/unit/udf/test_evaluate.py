@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from optimizer.errors import InputError
-from optimizer.types import ColumnType
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.types import ColumnType
 from optimizer.udf.duckdb import register
 from optimizer.udf.evaluate import evaluate, failures
 from optimizer.udf.library.images import image_distance

@@ -11,16 +11,16 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from jobs.ingest import ingest
-from jobs.metrics import gather
-from jobs.stage import TaskReport
-from optimizer.catalog import Catalog
-from optimizer.graph import PhysicalGraph
-from optimizer.plan import plan
+from jobs.driver.batch_totals import gather
+from jobs.worker.ingest import ingest
+from jobs.worker.task import TaskReport
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
 from optimizer.statistics import FixedStatistics
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 from optimizer.udf.reader import SETTING, allowed_functions
 from tests.unit.runtime.driver import Topology
 

@@ -11,21 +11,21 @@ import duckdb
 import polars as pl
 import pytest
 
-from optimizer.catalog import Catalog
-from optimizer.costs import CostModel
+from optimizer.algebra.types import ColumnType
+from optimizer.algebra.udf_names import calls_user_function
 from optimizer.estimate import estimate
-from optimizer.graph import PhysicalGraph, ProbeRule
 from optimizer.interpret import interpret
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
 from optimizer.methods import METHODS
-from optimizer.methods.check import cost_of
-from optimizer.plan import Plan, plan
-from optimizer.problem import JoinPredicate, Options, Problem, Relation
+from optimizer.methods.solution.check import cost_of
+from optimizer.physical.graph import PhysicalGraph, ProbeRule
+from optimizer.planner.plan import Plan, plan
+from optimizer.search.cost_model import CostModel
+from optimizer.search.problem import JoinPredicate, Options, Problem, Relation
 from optimizer.sql import parse_predicate, parse_query, to_duckdb
 from optimizer.statistics import DefaultStatistics, FixedStatistics, LayeredStatistics
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 from optimizer.udf.duckdb import register
-from optimizer.udf.names import calls_user_function
 from optimizer.udf.pair_cost import TUPLE_US, pair_cost
 from optimizer.udf.registry import FunctionRegistry, UserFunction
 from tests.unit.udf.counting import NEAR, ODD_SUM

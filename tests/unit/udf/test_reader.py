@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.errors import InputError
+from optimizer.algebra.errors import InputError
 from optimizer.udf.reader import read_functions
 from optimizer.workload import load_workload
 from tests.unit.udf.counting import DECLARED, NEAR, ODD_SUM

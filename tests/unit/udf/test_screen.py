@@ -8,15 +8,15 @@ import polars as pl
 import pytest
 
 from jobs.expressions import compile_expression
-from jobs.expressions.screen import staged
-from jobs.expressions.user import NotAllowed
-from jobs.usable import check_usable
-from optimizer.catalog import Catalog
-from optimizer.errors import InputError
-from optimizer.plan import plan
+from jobs.expressions.functions.udf import NotAllowed
+from jobs.expressions.predicate_order import staged
+from jobs.reconfigure.admission import check_usable
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
+from optimizer.planner.plan import plan
 from optimizer.sql import parse_predicate, parse_query
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 from optimizer.udf.reader import SETTING, allowed_functions
 from tests.unit.udf import counting
 from tests.unit.udf.counting import DECLARED

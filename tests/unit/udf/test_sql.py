@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from optimizer.canonical import canonical_expression
-from optimizer.catalog import Catalog
-from optimizer.errors import InputError
-from optimizer.expression import Call, Column, rename_inputs
-from optimizer.expression_sql import to_sql
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.expression import Call, Column, rename_inputs
+from optimizer.algebra.render import to_sql
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.canonical_inputs import canonical_expression
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
 from optimizer.sql import parse_predicate, parse_query
 from optimizer.statistics.defaults import OTHER, default_selectivity
-from optimizer.stream import Stream
-from optimizer.types import ColumnType
 from optimizer.udf.registry import FunctionRegistry
 from tests.unit.udf.counting import INVERSE, NEAR, ODD_SUM
 

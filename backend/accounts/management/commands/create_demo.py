@@ -18,10 +18,10 @@ from backend.errors import InputErrors, MillraceError
 from backend.streams.actions import StreamSpec, create_stream
 from backend.streams.models import SelectivityEstimate, Stream
 from backend.topologies.actions import create_topology, deploy_query
-from optimizer.errors import InputError
-from optimizer.expression_sql import to_sql
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.render import to_sql
+from optimizer.logical.stream import MAX_AHEAD
 from optimizer.sql import streams_read
-from optimizer.stream import MAX_AHEAD
 from optimizer.workload import Workload, load_workload
 
 DEMO = Path(settings.BASE_DIR) / "backend" / "demo"

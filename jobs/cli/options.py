@@ -1,0 +1,85 @@
+"""Command-line options, refused like every other bad input: one line, exit code 2."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from typing import NoReturn
+
+from optimizer.algebra.errors import InputError, Place
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse that raises `InputError` instead of ending the process."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError("bad-option", Place("command line"), message, f"options as in {self.prog} --help")
+
+
+def count(text: str) -> int:
+    """A whole number of at least 1."""
+    if not text.isdecimal() or not 1 <= int(text) <= 2**31 - 1:
+        raise argparse.ArgumentTypeError(f"{text!r} instead of a whole number of at least 1")
+    return int(text)
+
+
+def tasks(text: str) -> int:
+    """A number of tasks: arrival numbers leave room for 256 of them in a batch."""
+    if not text.isdecimal() or not 1 <= int(text) <= 256:
+        raise argparse.ArgumentTypeError(f"{text!r} instead of a whole number from 1 to 256")
+    return int(text)
+
+
+def weight(text: str) -> float:
+    """A number of at least 0.
+
+    >>> weight("0.001")
+    0.001
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0):
+        raise argparse.ArgumentTypeError(f"{text!r} instead of a number of at least 0")
+    return value
+
+
+def size(text: str) -> int:
+    """A number of bytes, at least 1.
+
+    >>> size("1000"), size("2 MiB")
+    (1000, 2097152)
+    """
+    match = re.fullmatch(r"\s*(\d{1,15})\s*(B|KiB|MiB|GiB|TiB)?\s*", text)
+    if match is None or int(match.group(1)) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} instead of a number of bytes such as 1000000 or 64MiB")
+    return int(match.group(1)) << (10 * _BINARY.index(match.group(2) or "B"))
+
+
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
+_UNITS_US = {
+    "millisecond": 1_000,
+    "ms": 1_000,
+    "second": 1_000_000,
+    "s": 1_000_000,
+    "minute": 60_000_000,
+    "min": 60_000_000,
+    "hour": 3_600_000_000,
+    "h": 3_600_000_000,
+}
+
+
+def duration_us(text: str) -> int:
+    """A duration in microseconds.
+
+    >>> duration_us("30 seconds"), duration_us("1.5 min")
+    (30000000, 90000000)
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", text.lower())
+    unit = match.group(2) if match else ""
+    size = _UNITS_US.get(unit, _UNITS_US.get(unit.removesuffix("s")))
+    if match is None or size is None or float(match.group(1)) <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} instead of a duration such as '30 seconds'")
+    return int(float(match.group(1)) * size)

@@ -1,0 +1,445 @@
+"""`python -m jobs replay`: answer a workload's queries over files, then end."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import NoReturn
+
+from jobs.adaptation.controller import Controller, Policy
+from jobs.adaptation.report import report_epochs
+from jobs.adaptation.schedule import Schedule, read_schedule
+from jobs.cli.progress import Progress
+from jobs.driver.batch_totals import held, weighted_quantiles
+from jobs.driver.mending import Trouble
+from jobs.driver.topology import Committed, Excess, Settings, Topology
+from jobs.failures.dead_letters import DEAD_LETTERS
+from jobs.join.probe import CHECKED
+from jobs.recovery.batch_history import BatchLine, History, working_seconds
+from jobs.recovery.checkpoint import Checkpoint, Identity
+from jobs.recovery.lock import hold
+from jobs.sinks.parquet import DEAD_LETTER_FOLDER, write_schemas
+from jobs.sources.ahead import latest_time
+from jobs.sources.files.inputs import StreamFiles, find_inputs
+from jobs.sources.files.replay import ReplaySource
+from jobs.sources.spark_source import read_source, write_source
+from jobs.spark.session import create_session, is_local, processors
+from jobs.storage.memory_budget import share
+from optimizer.algebra.errors import InputError, Place
+from optimizer.algebra.identifiers import nearest
+from optimizer.methods import METHODS
+from optimizer.physical.graph import PhysicalGraph, ProbeRule
+from optimizer.physical.usage import users_of
+from optimizer.search.problem import Options
+from optimizer.udf.reader import SETTING as FUNCTIONS
+from optimizer.workload import Workload, functions_file, load_workload
+
+DEFAULT_BATCH_ROWS = 750_000
+"""Large enough that a batch's fixed cost is small beside its work, small enough for its messages to
+stay in memory: measured in tests/bench."""
+
+
+def replay(given: argparse.Namespace) -> None:
+    """Replay a workload. Raises `InputError` for anything that the user can mend."""
+    if given.plan is None and given.method not in METHODS:
+        raise InputError(
+            "bad-option",
+            Place("command line", path="--method"),
+            repr(given.method),
+            f"one of {', '.join(METHODS)}",
+            nearest(given.method, METHODS),
+        )
+    workload = load_workload(given.workload)
+    own = functions_file(given.workload)
+    if own is not None:
+        # Spark's Python workers inherit it, and read the file for themselves.
+        os.environ[FUNCTIONS] = str(own.absolute())
+    policy = _policy(given, workload)
+    given_plan = None if given.plan is None else _read_plan(given.plan, workload, policy.schedule.at(0))
+    partitions = _partitions(policy, workload, given_plan)
+    share(given.memory_limit, partitions)  # Refused before anything is written.
+    output = _output(given.out)
+    subject = _subject(given, workload, policy, given_plan)
+    checkpoint = Checkpoint(
+        output / "checkpoint",
+        Identity("replay", subject, partitions),
+        given.state,
+    )
+    with hold(output / "checkpoint" / "lock"):
+        checkpoint.remove_unfinished()
+        checkpoint.verify()
+        controller = Controller(checkpoint, workload, policy)
+        try:
+            # A replay that continues keeps its plans; planning again would only take time.
+            if not controller.begun:
+                controller.first_plan(given_plan)
+            graph = checkpoint.graph(checkpoint.change_at(0).plan)
+            (output / "plan.json").write_text(graph.to_json(), encoding="utf-8")
+            write_schemas(output, graph.queries, DEAD_LETTERS)
+            inputs = find_inputs(given.data, graph.streams, output / "checkpoint" / "staging")
+            began_ms = _began_ms(checkpoint)
+            inputs = tuple(
+                replace(files, latest_us=latest_time(stream, began_ms))
+                for files, stream in zip(inputs, graph.streams, strict=True)
+            )
+            source = ReplaySource(inputs, given.batch_rows or DEFAULT_BATCH_ROWS, began_ms)
+            write_source(checkpoint.root, source)
+            _Replay(given, output, checkpoint, controller, inputs, policy.schedule).run()
+        finally:
+            controller.close()
+
+
+class _Replay:
+    def __init__(
+        self,
+        given: argparse.Namespace,
+        output: Path,
+        checkpoint: Checkpoint,
+        controller: Controller,
+        inputs: tuple[StreamFiles, ...],
+        schedule: Schedule,
+    ) -> None:
+        self._given = given
+        self._output = output
+        self._checkpoint = checkpoint
+        self._controller = controller
+        self._schedule = schedule
+        self._rows = {files.stream: files.rows for files in inputs}
+        self._history = History(checkpoint.root, checkpoint.commits.last())
+        self._progress = Progress(sum(self._rows.values()), sys.stderr)
+        self._done = threading.Event()
+
+    def run(self) -> None:
+        last = self._checkpoint.commits.last()
+        if last is not None and all(state.ended for state in last.streams.values()):
+            # Nothing left to read; a process killed right after the last commit may still owe the names.
+            topology_output_is_final(self._output, self._checkpoint)
+        elif any(self._rows.values()):
+            self._work()
+        self._write_metrics()
+
+    def _work(self) -> None:
+        partitions = self._checkpoint.identity.partitions
+        master = self._given.master or f"local[{min(partitions, processors())},4]"
+        spark = create_session(
+            master, f"millrace replay {self._given.workload.name}", partitions, self._scratch
+        )
+        settings = Settings(
+            output=self._output.absolute(),
+            share_host=is_local(master),
+            epoch_batches=self._given.epoch_batches,
+            most=self._given.most_combinations,
+            memory_limit=self._given.memory_limit,
+        )
+        topology = Topology(
+            spark,
+            self._checkpoint,
+            settings,
+            self._observe,
+            self._controller.prepare,
+            self._give_up,
+            shape=self._controller.shaped,
+            tell=self._tell,
+        )
+        try:
+            self._controller.resume(self._checkpoint.commits.last(), self._history.lines)
+            topology.start(trigger_ms=0)
+            while not self._done.is_set():
+                # Ends early only by an exception, which it raises.
+                if not self._done.wait(0.2) and topology.failed():
+                    topology.wait(60.0)
+        finally:
+            self._progress.close()
+            topology.stop()
+            spark.stop()
+
+    @property
+    def _scratch(self) -> Path:
+        return self._checkpoint.root / "scratch"
+
+    def _tell(self, trouble: Trouble) -> None:
+        self._progress.close()
+        said = f"batch {trouble.batch} failed repeatedly: {trouble.error}"
+        if trouble.set_aside:
+            count = sum(trouble.set_aside.values())
+            tuples = "1 tuple" if count == 1 else f"{count} tuples"
+            said = f"{said}; {tuples} set aside, see {self._output / DEAD_LETTER_FOLDER}"
+        else:
+            said = f"{said}; searching for the tuples that it fails with"
+        print(said, file=sys.stderr)
+
+    def _observe(self, committed: Committed) -> None:
+        if committed.trouble is not None:
+            self._tell(committed.trouble)
+        self._history.append(committed.manifest)
+        self._controller.committed(committed.manifest, self._history.lines)
+        done = sum(p["row"] for p in committed.manifest.position["streams"].values())
+        self._progress.show(done, sum(state.results for state in committed.manifest.queries.values()))
+        if all(state.ended for state in committed.manifest.streams.values()):
+            self._done.set()
+
+    def _give_up(self, excess: Excess) -> NoReturn:
+        """End the replay before a step that makes too much fills the memory.
+
+        Raises `InputError` with the query and the step; the batch is not committed, so the same command goes
+        on with it under another bound. Batches keep the size with which a replay has begun.
+        """
+        graph = self._checkpoint.graph(excess.change.plan)
+        step = min(excess.too_many, key=lambda rule: (-excess.too_many[rule], rule))
+        (rule,) = (r for r in graph.rules if isinstance(r, ProbeRule) and r.id == step)
+        (store,) = (s for s in graph.stores if s.id == rule.store)
+        first, *others = sorted(users_of(graph).of_rule(step))
+        beside = f", for {', '.join(others)} too" if others else ""
+        raise InputError(
+            "too-many-combinations",
+            Place(
+                str(self._given.workload / "queries" / f"{first}.sql"),
+                path=f"step {' * '.join(rule.bound)} with {store.label}",
+            ),
+            f"{excess.too_many[step]:,} combinations to make or check in batch {excess.batch}{beside}",
+            f"at most {excess.most:,} made and {excess.most * CHECKED:,} checked in a task: raise "
+            "--most-combinations, have fewer --batch-rows in another --out, or narrow a window or condition",
+        )
+
+    def _write_metrics(self) -> None:
+        last = self._checkpoint.commits.last()
+        graph = self._checkpoint.graph(last.plan if last is not None else self._checkpoint.change_at(0).plan)
+        (self._output / "plan.json").write_text(graph.to_json(), encoding="utf-8")
+        metrics = report(graph, self._checkpoint, self._history.lines)
+        metrics["epochs"] = report_epochs(
+            self._history.lines, self._controller.decisions.all, cache(self._checkpoint.graph)
+        )
+        metrics["results"] = {
+            name: sum(line.figures.results.get(name, 0) for line in self._history.lines)
+            for name, _, _ in self._schedule.spans
+        }
+        metrics["failed_calls"] = {
+            name: sum(line.figures.failed_calls.get(name, 0) for line in self._history.lines)
+            for name, _, _ in self._schedule.spans
+        }
+        aside = Counter[str]()
+        for line in self._history.lines:
+            aside.update(line.figures.set_aside)
+        metrics["set_aside"] = dict(sorted(aside.items()))
+        metrics["queries"] = self._queries()
+        metrics["memory_limit_bytes"] = self._given.memory_limit
+        metrics["peak_resident_state_bytes"] = (
+            None
+            if self._given.memory_limit is None
+            else max((line.figures.resident_bytes for line in self._history.lines), default=0)
+        )
+        target = self._output / "metrics.json"
+        unfinished = target.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(metrics, indent=1) + "\n", encoding="utf-8")
+        os.replace(unfinished, target)
+
+    def _queries(self) -> dict[str, dict[str, object]]:
+        """Which batches each query was answered in, and which of its results are complete."""
+        batches = len(self._history.lines)
+        return {
+            name: {
+                "first_batch": first if first < batches else None,
+                "last_batch": min(batches, batches if end is None else end) - 1 if first < batches else None,
+                "complete": _completeness(name, first, end, self._history.lines),
+            }
+            for name, first, end in self._schedule.spans
+        }
+
+
+def _began_ms(checkpoint: Checkpoint) -> int:
+    """When the replay was run for the first time, milliseconds since 1970."""
+    before = read_source(checkpoint.root)
+    known = before.began_ms if isinstance(before, ReplaySource) else None
+    return time.time_ns() // 1_000_000 if known is None else known
+
+
+def _completeness(
+    query: str, first: int, end: int | None, lines: Sequence[BatchLine]
+) -> list[dict[str, int | None]]:
+    """From each of these batches on, results whose newest tuple is not older than `since_us`, in
+    microseconds since 1970, are all there; null is no limit."""
+    found: list[dict[str, int | None]] = []
+    for line in lines:
+        if first <= line.batch and (end is None or line.batch < end):
+            since = line.figures.counts.complete_since_us.get(query)
+            if not found or found[-1]["since_us"] != since:
+                found.append({"from_batch": line.batch, "since_us": since})
+    return found
+
+
+def report(graph: PhysicalGraph, checkpoint: Checkpoint, lines: Sequence[BatchLine]) -> dict[str, object]:
+    """The content of metrics.json; figures that do not exist are null."""
+    last = checkpoint.commits.last()
+    tuples_in = sum(line.figures.tuples_in for line in lines)
+    seconds = working_seconds(lines)
+    steady = [line for line in lines if line.batch >= 2 and line.session == lines[-1].session]
+    before = [line for line in lines if steady and line.batch == steady[0].batch - 1]
+    steady_start_us = max((line.committed_us for line in before), default=0)
+    if steady:
+        steady_start_us = max(steady_start_us, steady[0].started_us if not before else 0)
+        if before and before[0].session != steady[0].session:
+            steady_start_us = steady[0].started_us
+    steady_seconds = (steady[-1].committed_us - steady_start_us) / 1e6 if steady else 0.0
+    holding = held(graph, last.runs_by_store() if last is not None else {})
+    labels = {store.id: store.label for store in graph.stores}
+    return {
+        "tuples_in": tuples_in,
+        "seconds": round(seconds, 6),
+        "tuples_per_second": _rate(tuples_in, seconds),
+        "steady_tuples_per_second": _rate(sum(line.figures.tuples_in for line in steady), steady_seconds),
+        "batches": len(lines),
+        "latency_ms": _latency(lines),
+        "late": {s.name: last.streams[s.name].late if last is not None else 0 for s in graph.streams},
+        "undecodable": {
+            s.name: last.streams[s.name].undecodable if last is not None else 0 for s in graph.streams
+        },
+        "peak_state_bytes": max((line.figures.state_bytes for line in lines), default=0),
+        "state_bytes_written": sum(line.figures.inserted_bytes for line in lines),
+        "state_bytes_fetched": sum(line.figures.fetched_bytes for line in lines),
+        "moved_tuples": sum(line.figures.moved for line in lines),
+        "stores": {
+            store: {
+                "relation": labels[store],
+                "tuples": holding[store][0],
+                "bytes": holding[store][1],
+                "probes": last.stores[store].probes if last is not None else 0,
+                "matches": last.stores[store].matches if last is not None else 0,
+                "inserted": last.stores[store].inserted if last is not None else 0,
+                "evicted": last.stores[store].evicted if last is not None else 0,
+                "fullest_task": sum(line.figures.counts.fullest.get(store, 0) for line in lines),
+            }
+            for store in labels
+        },
+    }
+
+
+def _rate(tuples: int, seconds: float) -> float | None:
+    return round(tuples / seconds, 3) if seconds > 0 else None
+
+
+def _latency(lines: Sequence[BatchLine]) -> dict[str, float | None]:
+    """Files keep no arrival times: a tuple arrives when its batch begins."""
+    import numpy as np
+
+    with_results = [line for line in lines if sum(line.figures.results.values())]
+    if not with_results:
+        return {"p50": None, "p99": None}
+    waits = np.array([line.seconds * 1000 for line in with_results])
+    weights = np.array([float(sum(line.figures.results.values())) for line in with_results])
+    p50, p99 = weighted_quantiles(waits, weights, (0.5, 0.99))
+    return {"p50": round(p50, 3), "p99": round(p99, 3)}
+
+
+def topology_output_is_final(output: Path, checkpoint: Checkpoint) -> None:
+    """Give the last commit's files their names, if a killed process did not get to it."""
+    from jobs.sinks.parquet import remove_hidden, show
+
+    last = checkpoint.commits.last()
+    if last is not None:
+        show(output, last.files)
+    remove_hidden(output)
+
+
+def _output(path: Path) -> Path:
+    if path.exists() and not path.is_dir():
+        raise InputError("bad-output", Place(str(path)), "a file", "a directory for --out")
+    taken = [
+        name for name in ("results", "metrics.json", "plan.json", "dead_letters") if (path / name).exists()
+    ]
+    if taken and not (path / "checkpoint" / "checkpoint.json").exists():
+        raise InputError(
+            "foreign-output",
+            Place(str(path)),
+            f"{taken[0]} without a checkpoint",
+            "an empty directory, or that of a replay to continue; choose another --out or empty this one",
+        )
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            "bad-output", Place(str(path)), str(error), "a directory that can be made"
+        ) from error
+    return path
+
+
+def _policy(given: argparse.Namespace, workload: Workload) -> Policy:
+    """How the plan changes on the way. Raises `InputError` for a schedule that cannot be used."""
+    names = [query.name for query in workload.queries]
+    inside = Path(given.workload) / "schedule.yaml"
+    path = given.schedule or (inside if inside.exists() else None)
+    schedule = Schedule.always(names) if path is None else read_schedule(path, names)
+    return Policy(
+        method=given.method if given.method in METHODS else "ilp",
+        tasks=given.parallelism,
+        epoch_batches=given.epoch_batches,
+        adaptive=given.adaptive,
+        forced=given.another_plan_every_epoch,
+        schedule=schedule,
+        evolves=bool(schedule.batches),
+        batch_rows=given.batch_rows or DEFAULT_BATCH_ROWS,
+        options=Options(storage_weight=given.storage_weight, grids=given.grids),
+    )
+
+
+def _subject(
+    given: argparse.Namespace, workload: Workload, policy: Policy, graph: PhysicalGraph | None
+) -> str:
+    """A digest of everything that a continued replay must have alike."""
+    digest = hashlib.sha256()
+    for stream in sorted(workload.catalog.streams, key=lambda s: s.name):
+        digest.update(repr(stream).encode())
+    for name, sql in workload.sql:
+        digest.update(f"{name}\0{sql}\0".encode())
+    if graph is not None:
+        digest.update(graph.to_json().encode())
+    if graph is None or policy.changes:
+        digest.update(f"{given.method} {given.parallelism}".encode())
+        if policy.options != Options():
+            digest.update(repr((policy.options.storage_weight, policy.options.grids)).encode())
+    if policy.changes:
+        digest.update(repr((policy.epoch_batches, policy.adaptive, policy.forced, policy.schedule)).encode())
+    return digest.hexdigest()[:16]
+
+
+def _partitions(policy: Policy, workload: Workload, graph: PhysicalGraph | None) -> int:
+    """The most tasks that a store of any plan may have."""
+    used = {item.stream for query in workload.queries for item in query.inputs}
+    tasks = [s.parallelism or policy.tasks for s in workload.catalog.streams if s.name in used]
+    planned = [] if graph is None else [store.tasks for store in graph.stores]
+    return max(planned + (tasks if graph is None or policy.changes else []), default=policy.tasks)
+
+
+def _read_plan(path: Path, workload: Workload, queries: Sequence[str]) -> PhysicalGraph:
+    try:
+        graph = PhysicalGraph.from_json(path.read_bytes(), str(path))
+    except OSError as error:
+        raise InputError("no-plan", Place(str(path)), error.strerror or str(error), "a plan file") from error
+    asked, planned = set(queries), {query.name for query in graph.queries}
+    if asked != planned:
+        differing = sorted(asked ^ planned)[0]
+        raise InputError(
+            "foreign-plan",
+            Place(str(path), path="queries"),
+            f"{'no ' if differing in asked else ''}query {differing}",
+            f"a plan of this workload's queries ({', '.join(sorted(asked))})",
+        )
+    declared = {stream.name: stream for stream in workload.catalog.streams}
+    for stream in graph.streams:
+        if stream.name not in declared or declared[stream.name].columns != stream.columns:
+            raise InputError(
+                "foreign-plan",
+                Place(str(path), path=f"streams.{stream.name}"),
+                "a stream that streams.yaml declares otherwise",
+                "a plan of this workload",
+            )
+    return graph

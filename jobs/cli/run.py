@@ -1,0 +1,464 @@
+"""`python -m jobs run`: a topology that runs until it is told to stop.
+
+The plan in use is part of the checkpoint. A plan given on the command line or by a deploy
+message becomes a plan change there first and is carried out at the next batch boundary, so what
+was accepted survives a crash at any moment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import redis
+
+from jobs.cli.last_words import one_line, tell
+from jobs.control_plane.channel import Incoming, Outgoing, connect
+from jobs.control_plane.epoch_reporter import EpochLog
+from jobs.control_plane.events import batch_completed
+from jobs.driver.mending import Trouble
+from jobs.driver.topology import Committed, Excess, Settings, Topology
+from jobs.protocol import (
+    BatchFailed,
+    BatchGivenUp,
+    Control,
+    Deploy,
+    DeployRefused,
+    JobFailed,
+    JobStarted,
+    JobStopped,
+    PlanSwitched,
+    Stop,
+    stream_key,
+)
+from jobs.reconfigure.admission import check_usable
+from jobs.recovery.checkpoint import Change, Checkpoint, Identity, read_identity
+from jobs.recovery.lock import hold
+from jobs.recovery.manifest import write_durably
+from jobs.sinks.redis_tail import MOST_ENTRIES, ResultTail
+from jobs.sources.kafka.cluster import Away, required
+from jobs.sources.redis import START, Generated, LiveSource, entry_order
+from jobs.sources.spark_source import read_source, write_source
+from jobs.spark.oom_guard import OutOfMemory
+from jobs.spark.session import create_session, is_local, processors
+from jobs.storage.remote import below
+from optimizer.algebra.errors import InputError, Place
+from optimizer.physical.graph import PhysicalGraph
+
+if TYPE_CHECKING:
+    from jobs.sinks.kafka import TopicResults
+
+_POLL_S = 0.1
+_FAREWELL_S = 5.0
+
+
+def run(given: argparse.Namespace) -> int:
+    """Run a topology; returns the exit code. Raises `InputError` for options that cannot be used."""
+    _become_leader()
+    try:
+        redis.Redis.from_url(given.redis)
+    except ValueError as error:
+        raise InputError(
+            "bad-option",
+            Place("command line", path="--redis"),
+            given.redis,
+            f"redis://HOST:PORT/DB ({error})",
+        ) from error
+    graph = None if given.plan is None else _read_plan(given.plan)
+    root: Path = given.checkpoint
+    known = read_identity(root) if root.exists() else None
+    least = max((store.tasks for store in graph.stores), default=1) if graph is not None else 1
+    partitions = given.parallelism or (known.partitions if known is not None else max(processors(), least))
+    state = None if given.state is None else below(given.state, quote(given.topology, safe=""))
+    checkpoint = Checkpoint(root, Identity("run", given.topology, partitions), state)
+    with hold(root / "lock"):
+        return _Job(given, checkpoint, graph).run()
+
+
+class _Job:
+    def __init__(
+        self, given: argparse.Namespace, checkpoint: Checkpoint, graph: PhysicalGraph | None
+    ) -> None:
+        self._given = given
+        self._checkpoint = checkpoint
+        self._graph = graph
+        tail = ResultTail(connect(given.redis), given.topology, checkpoint.identity.id)
+        self._outgoing = Outgoing(connect(given.redis), given.topology, given.run, tail)
+        # A blocking read must be allowed to last longer than the other commands.
+        self._incoming = Incoming(connect(given.redis), given.topology, self._handle, self._refuse)
+        self._wake = threading.Event()
+        self._has_plan = threading.Event()
+        self._stop: Stop | None = None
+        self._stop_reason = ""
+        self._announced = ""
+        self._changing = threading.Lock()
+        self._topology: Topology | None = None
+        self._epochs: EpochLog | None = None
+        self._drain_to: dict[str, str | dict[str, int]] | None = None
+        self._topics: TopicResults | None = None
+
+    def run(self) -> int:
+        signal.signal(signal.SIGTERM, self._on_signal)
+        signal.signal(signal.SIGINT, self._on_signal)
+        self._write_job_file()
+        self._outgoing.start()
+        try:
+            self._checkpoint.remove_unfinished()
+            self._checkpoint.verify()
+            self._incoming.start()
+            self._take_first_plan()
+            self._wait_for_plan()
+            if self._stop is None:
+                self._work()
+        except InputError as error:
+            self._fail(error)
+            print(error, file=sys.stderr)
+            return 2
+        except Exception as error:
+            self._fail(error)
+            tell(error, self._checkpoint.root / "error.log")
+            return 1
+        finally:
+            self._incoming.close()
+        self._outgoing.now("stopping")
+        self._outgoing.send(JobStopped(run=self._given.run, at=_now(), reason=self._stop_reason))
+        self._outgoing.close(_FAREWELL_S)
+        return 0
+
+    def _take_first_plan(self) -> None:
+        """The given plan, unless it is the one in use already; otherwise the checkpoint's."""
+        newest = self._checkpoint.newest_change()
+        if self._graph is not None:
+            plan_id = self._given.plan.stem
+            if newest is None or (newest.plan_id, newest.plan) != (
+                plan_id,
+                self._checkpoint.keep_plan(self._graph),
+            ):
+                newest = self._change(self._graph, plan_id, "start")
+        if newest is not None:
+            self._announced = newest.plan_id
+            self._has_plan.set()
+
+    def _wait_for_plan(self) -> None:
+        self._outgoing.now("starting" if self._has_plan.is_set() else "idle")
+        while not self._has_plan.wait(_POLL_S) and self._stop is None:
+            pass
+
+    def _work(self) -> None:
+        given = self._given
+        self._write_source()
+        partitions = self._checkpoint.identity.partitions
+        master = given.master or f"local[{min(partitions, processors())},4]"
+        spark = create_session(
+            master, f"millrace {given.topology}", partitions, self._checkpoint.root / "scratch"
+        )
+        topics = self._topics_of_results()
+        settings = Settings(
+            output=topics.output if topics is not None else self._out(),
+            share_host=is_local(master),
+            redis_url=given.redis,
+            idle_timeout_us=given.idle_timeout,
+            tail=MOST_ENTRIES,
+            most=given.most_combinations,
+            memory_limit=given.memory_limit,
+        )
+        topology = self._topology = Topology(
+            spark, self._checkpoint, settings, self._observe, relieve=self._relieve, tell=self._tell
+        )
+        try:
+            self._epochs = EpochLog(given.run, settings.epoch_batches, topology.last)
+            topology.start(given.trigger_ms)
+            if topics is not None:
+                topics.start(topology.last)
+                self._topics = topics
+            first = topology.last.batch + 1 if topology.last is not None else 0
+            self._outgoing.send(
+                JobStarted(
+                    run=given.run,
+                    at=_now(),
+                    pid=os.getpid(),
+                    host=socket.gethostname(),
+                    plan_id=self._announced,
+                    batch=first,
+                )
+            )
+            self._outgoing.now("running", first)
+            while not self._done(topology):
+                self._wake.wait(_POLL_S)
+                self._wake.clear()
+                if topology.failed() and not self._done(topology):
+                    topology.wait(_FAREWELL_S)
+                    raise RuntimeError("Spark ended the streaming query without an error")
+                if topics is not None and topics.error is not None:
+                    raise topics.error
+        finally:
+            self._outgoing.now("stopping")
+            if self._topics is not None:
+                self._topics.release()
+            topology.stop()
+            if self._topics is not None:
+                self._topics.close(_FAREWELL_S)
+            spark.stop()
+
+    def _out(self) -> Path | None:
+        out: Path | None = self._given.out
+        return None if out is None else out.absolute()
+
+    def _topics_of_results(self) -> TopicResults | None:
+        """What publishes results, if they are wanted in topics; result files pass through the checkpoint
+        unless people want them too."""
+        given = self._given
+        if given.results_topic is None:
+            return None
+        # Topologies without topics do not load the client library.
+        from jobs.sinks.kafka import TopicResults, Topics
+
+        cluster = required("--results-topic")
+        out = self._out()
+        root = self._checkpoint.root.absolute()
+        return TopicResults(
+            cluster,
+            Topics(given.results_topic, given.results_format),
+            root,
+            self._checkpoint.identity.id,
+            root / "results" if out is None else out,
+            passing=out is None,
+            most=given.most_unpublished,
+        )
+
+    def _write_source(self) -> None:
+        """A made-up stream that the checkpoint knows goes on with its numbers and its first moment."""
+        asked = [_generated(text) for text in self._given.generate]
+        before = read_source(self._checkpoint.root)
+        known = {g.stream: g for g in before.generated} if isinstance(before, LiveSource) else {}
+        for made in asked:
+            have = known.get(made.stream)
+            if have is not None and have.tuples_per_second != made.tuples_per_second:
+                raise InputError(
+                    "changed-option",
+                    Place("command line", path="--generate"),
+                    f"{made.stream}={made.tuples_per_second:g}",
+                    f"{made.stream}={have.tuples_per_second:g}, as this checkpoint began",
+                )
+        generated = tuple(known.get(made.stream, made) for made in asked)
+        write_source(self._checkpoint.root, LiveSource(self._given.batch_rows, generated))
+
+    def _observe(self, committed: Committed) -> None:
+        run, batch = self._given.run, committed.manifest.batch
+        if committed.change.plan_id != self._announced:
+            self._announced = committed.change.plan_id
+            self._outgoing.send(
+                PlanSwitched(
+                    run=run,
+                    at=_now(),
+                    plan_id=committed.change.plan_id,
+                    epoch=committed.manifest.epoch,
+                    batch=batch,
+                    cause=committed.change.cause,
+                )
+            )
+        gathered = committed.gathered
+        self._outgoing.send_results(batch, committed.change.plan_id, gathered.tails, gathered.dead)
+        if committed.trouble is not None:
+            self._tell(committed.trouble)
+        limited = self._given.memory_limit is not None
+        self._outgoing.send(batch_completed(committed, run, limited=limited))
+        if self._epochs is not None and (epoch := self._epochs.add(committed)) is not None:
+            # The sample goes first: whoever has heard of the epoch finds it.
+            self._outgoing.send(self._epochs.samples(committed, epoch, self._checkpoint.state))
+            self._outgoing.send(epoch)
+        self._outgoing.now("running", batch)
+        if self._topics is not None:
+            self._topics.add(committed.manifest)
+        if committed.switched:
+            with self._changing:
+                self._checkpoint.forget_changes(committed.change.number)
+        self._wake.set()
+        if self._topics is not None:
+            self._topics.wait_for_room()
+
+    def _tell(self, trouble: Trouble) -> None:
+        """Say that a batch fails, and later what of it was set aside."""
+        self._outgoing.send(
+            BatchFailed(
+                run=self._given.run,
+                at=_now(),
+                plan_id=trouble.change.plan_id,
+                batch=trouble.batch,
+                error=trouble.error,
+                set_aside=dict(trouble.set_aside),
+            )
+        )
+
+    def _relieve(self, excess: Excess) -> Change | None:
+        """Say that a batch makes too much, and wait for another plan; None if told to stop instead."""
+        change = excess.change
+        self._outgoing.send(
+            BatchGivenUp(
+                run=self._given.run,
+                at=_now(),
+                plan_id=change.plan_id,
+                batch=excess.batch,
+                steps=dict(excess.too_many),
+                most=excess.most,
+                failed=dict(excess.failed),
+            )
+        )
+        while self._stop is None or self._stop.mode != "now":
+            newest = self._checkpoint.newest_change()
+            if newest is not None and newest.number > change.number:
+                return newest
+            time.sleep(_POLL_S)
+        return None
+
+    def _handle(self, message: Control) -> bool:
+        """Called from the control thread."""
+        match message:
+            case Deploy():
+                return self._deploy(message)
+            case Stop():
+                if message.mode == "drain":
+                    self._outgoing.now("stopping")
+                self._end(message, f"stop ({message.mode}) asked for by the control plane")
+                return True
+
+    def _deploy(self, message: Deploy) -> bool:
+        try:
+            graph = PhysicalGraph.from_json(json.dumps(message.graph), f"plan {message.plan_id}")
+            change = self._change(graph, message.plan_id, message.cause)
+        except InputError as error:
+            self._refuse(message.plan_id, str(error))
+            return False
+        if not self._has_plan.is_set():
+            self._announced = change.plan_id
+            self._has_plan.set()
+        return True
+
+    def _change(self, graph: PhysicalGraph, plan_id: str, cause: str) -> Change:
+        with self._changing:
+            newest = self._checkpoint.newest_change()
+            running = None if newest is None else self._checkpoint.graph(newest.plan)
+            check_usable(graph, running, self._checkpoint.identity.partitions, plan_id)
+            return self._checkpoint.record_change(graph, plan_id, cause)
+
+    def _refuse(self, plan_id: str, reason: str) -> None:
+        self._outgoing.send(DeployRefused(run=self._given.run, at=_now(), plan_id=plan_id, reason=reason))
+
+    def _end(self, stop: Stop, reason: str) -> None:
+        self._stop_reason = reason
+        self._stop = stop
+        self._wake.set()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._end(Stop(mode="now"), signal.Signals(number).name)
+
+    def _done(self, topology: Topology) -> bool:
+        """True once the topology may be stopped."""
+        if self._stop is None:
+            return False
+        if self._stop.mode == "now":
+            return True
+        if self._drain_to is None:
+            self._drain_to = self._ends()
+        if self._drain_to is None:
+            return False
+        position = topology.last.position["streams"] if topology.last is not None else {}
+        if self._topics is not None and self._topics.waiting():
+            return False
+        return all(_has_come(position.get(stream, {}), end) for stream, end in self._drain_to.items())
+
+    def _ends(self) -> dict[str, str | dict[str, int]] | None:
+        """Per stream of the newest plan the last entry that had arrived by now, or the offsets behind what
+        had; None while a server is away."""
+        newest = self._checkpoint.newest_change()
+        client = connect(self._given.redis)
+        generated = {_generated(text).stream for text in self._given.generate}
+        topics = self._checkpoint.topics()
+        ends: dict[str, str | dict[str, int]] = {}
+        with suppress(redis.RedisError, Away):
+            if topics:
+                from jobs.sources.kafka.offsets import TopicOffsets
+
+                ends |= TopicOffsets(required("streams that are topics")).newest(topics)
+            for stream in newest.streams if newest is not None else ():
+                if stream in topics:
+                    continue
+                entries: Any = client.xrevrange(stream_key(stream), count=1)
+                if entries and stream not in generated:
+                    ends[stream] = entries[0][0].decode()
+            return ends
+        return None
+
+    def _fail(self, error: Exception) -> None:
+        self._outgoing.now("stopping")
+        text = one_line(error)
+        detail = "".join(traceback.format_exception(error))
+        final = isinstance(error, OutOfMemory)
+        self._outgoing.send(JobFailed(run=self._given.run, at=_now(), error=text, detail=detail, final=final))
+        self._outgoing.close(_FAREWELL_S)
+
+    def _write_job_file(self) -> None:
+        """By which the process is found again when nobody remembers having launched it."""
+        document = {
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "run": self._given.run,
+            "topology": self._given.topology,
+            "started_at": _now().isoformat(),
+        }
+        write_durably(self._checkpoint.root / "job.json", json.dumps(document).encode())
+
+
+def _has_come(position: dict[str, Any], end: str | dict[str, int]) -> bool:
+    """True if a stream's position is at or behind an entry, or behind offsets."""
+    if isinstance(end, str):
+        return entry_order(position.get("id", START)) >= entry_order(end)
+    offsets = position.get("offsets", {})
+    return all(offsets.get(partition, 0) >= offset for partition, offset in end.items())
+
+
+def _become_leader() -> None:
+    """Outlive the launcher: a session of its own, unless a person sits at a terminal."""
+    if not sys.stdin.isatty() and os.getsid(0) != os.getpid():
+        with suppress(PermissionError):
+            os.setsid()
+    if not sys.stdin.isatty():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+
+def _read_plan(path: Path) -> PhysicalGraph:
+    try:
+        return PhysicalGraph.from_json(path.read_bytes(), str(path))
+    except OSError as error:
+        raise InputError("no-plan", Place(str(path)), error.strerror or str(error), "a plan file") from error
+
+
+def _generated(text: str) -> Generated:
+    """`STREAM=RATE`: tuples per second, made up."""
+    stream, _, rate = text.partition("=")
+    try:
+        per_second = float(rate)
+    except ValueError:
+        per_second = 0.0
+    if not stream or not 0 < per_second <= 10_000_000:
+        raise InputError(
+            "bad-option", Place("command line", path="--generate"), repr(text), "STREAM=TUPLES_PER_SECOND"
+        )
+    return Generated(stream, per_second, int(_now().timestamp() * 1_000_000))
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

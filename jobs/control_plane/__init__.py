@@ -1,0 +1,1 @@
+"""Messages between a topology and the web application."""

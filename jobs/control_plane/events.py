@@ -1,0 +1,105 @@
+"""From a committed batch to the event that tells about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from jobs.driver.batch_totals import held
+from jobs.driver.topology import Committed
+from jobs.plan.event_time import earlier, moment
+from jobs.protocol import BatchCompleted, EdgeMetrics, QueryMetrics, StoreMetrics, StreamMetrics
+from jobs.recovery.manifest import Manifest
+from jobs.sources.planner import Position
+from jobs.sources.redis import START
+from optimizer.physical.graph import PhysicalGraph
+
+_FIRST_US = -62_135_596_800_000_000
+_LAST_US = 253_402_300_799_999_999
+"""0001-01-01 and the end of 9999, between which Python's calendar lies."""
+
+
+def batch_completed(committed: Committed, run: str, *, limited: bool) -> BatchCompleted:
+    """Everything that the pages show about a batch; what was in memory is known only if that is `limited`."""
+    manifest, graph, gathered = committed.manifest, committed.graph, committed.gathered
+    holding = held(graph, manifest.runs_by_store())
+    latencies = manifest.figures.latencies_ms
+    lateness = {stream.name: stream.lateness_us for stream in graph.streams}
+    positions: Mapping[str, Position] = manifest.position.get("streams", {})
+    streams = {}
+    for name, counts in gathered.streams.items():
+        newest_us = manifest.streams[name].max_event_time_us
+        streams[name] = StreamMetrics(
+            accepted=counts.accepted,
+            late=counts.late,
+            undecodable=counts.undecodable,
+            watermark=None if newest_us is None else moment(earlier(newest_us, lateness[name])),
+            max_event_time=None if newest_us is None else moment(newest_us),
+            position=_entry(positions.get(name, {})),
+            set_aside=gathered.set_aside.get(name, 0),
+        )
+    stores = {}
+    for name, work in gathered.stores.items():
+        tuples, size, per_task = holding[name]
+        stores[name] = StoreMetrics(
+            tuples=tuples,
+            bytes=size,
+            inserted=work.inserted,
+            evicted=work.evicted,
+            probes=work.probes,
+            matches=work.matches,
+            per_task=per_task,
+        )
+    queries = {}
+    for query in graph.queries:
+        p50, p99 = latencies.get(query.name, (None, None))
+        missing_us = manifest.queries[query.name].complete_since_us
+        queries[query.name] = QueryMetrics(
+            results=gathered.results[query.name],
+            latency_ms_p50=p50,
+            latency_ms_p99=p99,
+            complete_since=complete_since(manifest, graph, query.name),
+            failed_calls=gathered.failed_calls.get(query.name, 0),
+            missing_before=None if missing_us is None else moment(missing_us),
+        )
+    return BatchCompleted(
+        run=run,
+        at=datetime.now(UTC),
+        batch=manifest.batch,
+        epoch=manifest.epoch,
+        plan_id=committed.change.plan_id,
+        seconds=round(committed.seconds, 6),
+        tuples_in=gathered.tuples_in,
+        backlog=committed.backlog,
+        level_seconds=list(gathered.level_seconds),
+        streams=streams,
+        stores=stores,
+        edges={
+            edge: EdgeMetrics(tuples=work.tuples, messages=work.messages, bytes=work.bytes)
+            for edge, work in gathered.edges.items()
+        },
+        queries=queries,
+        resident_bytes=gathered.resident_bytes if limited else None,
+    )
+
+
+def complete_since(manifest: Manifest, graph: PhysicalGraph, query: str) -> datetime | None:
+    """Since when the query's results cover its whole windows; None while its streams have not come
+    that far. A query that never missed a tuple is complete since its first batch."""
+    state = manifest.queries[query]
+    if state.complete_since_us is None:
+        return moment(state.first_batch_us)
+    (asked,) = (q for q in graph.queries if q.name == query)
+    reached = [manifest.streams[i.stream].max_event_time_us for i in asked.inputs]
+    known = [r for r in reached if r is not None]
+    if len(known) < len(reached) or min(known) < state.complete_since_us:
+        return None
+    return moment(state.complete_since_us)
+
+
+def _entry(position: Position) -> str | None:
+    """The last entry of a Redis stream that was read; None for a topic and a made-up stream."""
+    if not position:
+        return START
+    entry: str | None = position.get("id")
+    return entry

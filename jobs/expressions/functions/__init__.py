@@ -1,0 +1,1 @@
+"""The functions of SQL over columns, with the bits that DuckDB gives."""

@@ -1,0 +1,227 @@
+"""Numbers: integer arithmetic with checked overflow, doubles as IEEE 754 has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import add, mul, sub
+
+import numpy as np
+import polars as pl
+
+from jobs.expressions.dtypes import (
+    DTYPES,
+    FIRST_MOMENT,
+    FOREVER,
+    PAST_FOREVER,
+    convert,
+)
+from jobs.expressions.functions.doubles import by_rows, by_vectors
+from jobs.expressions.height import may_be_short
+from optimizer.algebra.expression import Call, Expression, Literal
+from optimizer.algebra.types import ColumnType
+
+Operator = Callable[[pl.Expr, pl.Expr], pl.Expr]
+_INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
+_BIGINT_MIN = -(2**63)
+_MODERATE = 2**62
+"""Sums below it are neither infinite nor before the first moment."""
+
+
+def _arithmetic(operator: Operator) -> Callable[[Call, Sequence[pl.Expr]], pl.Expr]:
+    def implement(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+        if call.type is ColumnType.TIMESTAMP or call.type is ColumnType.INTERVAL:
+            return _moments(operator, call, arguments)
+        first, second = (
+            convert(argument, source.type, call.type)
+            for argument, source in zip(arguments, call.arguments, strict=True)
+        )
+        if call.type is not ColumnType.DOUBLE:
+            return _checked(operator, first, second, call.type)
+        if operator is not mul and any(map(_may_be_zero, call.arguments)):
+            return by_vectors(np.add if operator is add else np.subtract, first, second)
+        return operator(first, second)
+
+    return implement
+
+
+def _may_be_zero(operand: Expression) -> bool:
+    """True for what may be the constant 0, which Polars leaves out: it has -0.0 + 0.0 = -0.0."""
+    return operand.value == 0 if isinstance(operand, Literal) else may_be_short(operand)
+
+
+def _moments(operator: Operator, call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    """Timestamps and intervals are microseconds in 64 bits, so their arithmetic is that of bigint.
+
+    Infinite timestamps stay what they are when intervals are added; no interval lies between two.
+    """
+    types = [argument.type for argument in call.arguments]
+    first, second = (
+        convert(argument, kind, ColumnType.TIMESTAMP if kind is ColumnType.DATE else kind)
+        .to_physical()
+        .cast(pl.Int64)
+        for argument, kind in zip(arguments, types, strict=True)
+    )
+    one, other = pl.col("first"), pl.col("second")
+    sound = _checked(operator, one, other, ColumnType.BIGINT)
+    if call.type is ColumnType.TIMESTAMP:
+        reached = pl.when((sound >= FIRST_MOMENT) & (sound != FOREVER) & _finite(one)).then(sound)
+        sound = pl.when(_finite(one) | other.is_null()).then(reached).otherwise(_infinite(one))
+    elif any(kind in (ColumnType.TIMESTAMP, ColumnType.DATE) for kind in types):
+        sound = pl.when(_finite(one) & _finite(other)).then(sound)
+    kernel = partial(_moderate, operator, sound)
+    found = pl.map_batches([first, second], kernel, return_dtype=pl.Int64, is_elementwise=True)
+    return found.cast(DTYPES[call.type])
+
+
+def _moderate(operator: Operator, exact: pl.Expr, columns: Sequence[pl.Series]) -> pl.Series:
+    """The plain result where none can come near the ends of time, and that of `exact` otherwise."""
+    first, second = columns
+    largest = [max(abs(int(c.min() or 0)), abs(int(c.max() or 0))) for c in columns]  # type: ignore[arg-type]
+    if largest[0] + largest[1] < _MODERATE and (operator is not mul or largest[0] * largest[1] < _MODERATE):
+        return operator(first, second)  # type: ignore[arg-type,return-value]
+    height = 0 if first.is_empty() or second.is_empty() else max(len(first), len(second))
+    whole = [c if len(c) == height else c.new_from_index(0, height) for c in columns]
+    frame = pl.DataFrame({"first": whole[0], "second": whole[1]})
+    return frame.with_columns(exact.alias("@")).get_column("@")
+
+
+def _finite(ticks: pl.Expr) -> pl.Expr:
+    return (ticks >= FIRST_MOMENT) & (ticks != FOREVER)
+
+
+def _infinite(ticks: pl.Expr) -> pl.Expr:
+    return pl.when((ticks == FOREVER) | (ticks == PAST_FOREVER)).then(ticks)
+
+
+def _checked(operator: Operator, first: pl.Expr, second: pl.Expr, result: ColumnType) -> pl.Expr:
+    """The integer result, NULL where it does not fit."""
+    wide = operator(first.cast(pl.Int64), second.cast(pl.Int64))
+    if result is ColumnType.INT:
+        return wide.cast(pl.Int32, strict=False)
+    # 64-bit operations wrap around, by a multiple of 2**64 that doubles see in spite of rounding.
+    exact = operator(first.cast(pl.Float64), second.cast(pl.Float64))
+    overflow = (exact - wide.cast(pl.Float64)).abs() > 2.0**63
+    return pl.when(overflow).then(None).otherwise(wide)
+
+
+def _divide(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    # Polars would multiply by the reciprocal of a divisor that is the same in all rows.
+    return by_vectors(np.divide, arguments[0].cast(pl.Float64), arguments[1].cast(pl.Float64))
+
+
+def _integer_divide(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    """Truncates towards zero, where Polars rounds down."""
+    first, second = (argument.cast(pl.Int64) for argument in arguments)
+    down = first // second
+    quotient = down + ((down * second != first) & ((first < 0) != (second < 0))).cast(pl.Int64)
+    impossible = (second == 0) | ((first == _BIGINT_MIN) & (second == -1))
+    return pl.when(impossible).then(None).otherwise(quotient).cast(DTYPES[call.type], strict=False)
+
+
+def _modulo(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    """Has the sign of the dividend, where Polars gives that of the divisor."""
+    first, second = (
+        convert(argument, source.type, call.type)
+        for argument, source in zip(arguments, call.arguments, strict=True)
+    )
+    if call.type is ColumnType.DOUBLE:
+        return by_vectors(np.fmod, first, second)
+    rest = first % second
+    signed = pl.when((rest != 0) & ((rest < 0) != (first < 0))).then(rest - second).otherwise(rest)
+    impossible = (second == 0) | ((first == _least(call.type)) & (second == -1))
+    return pl.when(impossible).then(None).otherwise(signed)
+
+
+def _least(kind: ColumnType) -> int:
+    return _INT_MIN if kind is ColumnType.INT else _BIGINT_MIN
+
+
+def _negate(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    return (
+        _arithmetic(sub)(
+            Call("subtract", (call.arguments[0], call.arguments[0]), call.type),
+            (pl.lit(0).cast(DTYPES[call.type]), arguments[0]),
+        )
+        if call.type is not ColumnType.DOUBLE
+        else -arguments[0]
+    )
+
+
+def _abs(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    if call.type is ColumnType.DOUBLE:
+        return arguments[0].abs()
+    return pl.when(arguments[0] == _least(call.type)).then(None).otherwise(arguments[0].abs())
+
+
+def _step(method: Callable[[pl.Expr], pl.Expr]) -> Callable[[Call, Sequence[pl.Expr]], pl.Expr]:
+    def implement(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+        value = convert(arguments[0], call.arguments[0].type, call.type)
+        return method(value) if call.type is ColumnType.DOUBLE else value
+
+    return implement
+
+
+def _round(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    """Half away from zero; to a power of ten when a second argument says which."""
+    value = arguments[0]
+    if len(arguments) == 1:
+        return _half_away(value) if call.type is ColumnType.DOUBLE else value
+    digits = arguments[1].cast(pl.Int64)
+    if call.type is ColumnType.DOUBLE:
+        scale = by_rows(pl.Expr.pow, pl.lit(10.0), digits.abs().cast(pl.Float64))
+        fine = by_vectors(np.divide, _half_away(value * scale), scale)
+        coarse = _half_away(by_vectors(np.divide, value, scale)) * scale
+        rounded = (
+            pl.when(~value.is_finite() | ((digits >= 0) & ~fine.is_finite()))
+            .then(value)
+            .when(digits >= 0)
+            .then(fine)
+            .otherwise(pl.when(coarse.is_infinite()).then(value).otherwise(coarse.fill_nan(0.0)))
+        )
+        return pl.when(digits.is_null() | value.is_null()).then(None).otherwise(rounded)
+    wide = value.cast(pl.Int128)
+    power = pl.lit(10, dtype=pl.Int128).pow(digits.abs().clip(0, 20).cast(pl.UInt32))
+    half = pl.when(value < 0).then(0 - power // 2).otherwise(power // 2)
+    shifted = wide + half
+    down = shifted // power
+    truncated = down + ((down * power != shifted) & (shifted < 0)).cast(pl.Int128)
+    rounded = (truncated * power).cast(DTYPES[call.type], strict=False)
+    return pl.when(digits.is_null()).then(None).when(digits >= 0).then(value).otherwise(rounded)
+
+
+def _half_away(value: pl.Expr) -> pl.Expr:
+    return value.round(0, mode="half_away_from_zero")
+
+
+def _power(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    # Polars would multiply for some exponents if they are the same in all rows.
+    return by_rows(pl.Expr.pow, arguments[0].cast(pl.Float64), arguments[1].cast(pl.Float64))
+
+
+def _double(method: Callable[[pl.Expr], pl.Expr]) -> Callable[[Call, Sequence[pl.Expr]], pl.Expr]:
+    def implement(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+        return method(arguments[0].cast(pl.Float64))
+
+    return implement
+
+
+IMPLEMENTATIONS = {
+    "add": _arithmetic(add),
+    "subtract": _arithmetic(sub),
+    "multiply": _arithmetic(mul),
+    "divide": _divide,
+    "integer_divide": _integer_divide,
+    "modulo": _modulo,
+    "negate": _negate,
+    "abs": _abs,
+    "floor": _step(pl.Expr.floor),
+    "ceil": _step(pl.Expr.ceil),
+    "round": _round,
+    "sqrt": _double(pl.Expr.sqrt),
+    "power": _power,
+    "exp": _double(pl.Expr.exp),
+    "ln": _double(pl.Expr.log),
+    "sin": _double(pl.Expr.sin),
+    "cos": _double(pl.Expr.cos),
+}

@@ -1,0 +1,119 @@
+"""Casts with DuckDB's readings; what cannot be read is NULL, as `TRY_CAST` has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import polars as pl
+
+from jobs.expressions.dtypes import DTYPES, midnight
+from jobs.expressions.functions.reference import guarded, referred
+from jobs.expressions.functions.timestamps import in_ordinary_years
+from optimizer.algebra.expression import Call
+from optimizer.algebra.types import ColumnType
+
+T = ColumnType
+
+
+def cast(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    """`CAST(argument AS call.type)`."""
+    source, target, value = call.arguments[0].type, call.type, arguments[0]
+    if source is target:
+        return value
+    if source is T.STRING:
+        return _from_text(value, target)
+    if target is T.STRING:
+        return _to_text(value, source)
+    if target is T.TIMESTAMP:
+        return midnight(value)
+    if target is T.DATE:
+        return guarded(lambda column: column.dt.date(), in_ordinary_years, "CAST(c0 AS DATE)", value, T.DATE)
+    if target is T.BOOLEAN:
+        return value != 0
+    if source is T.DOUBLE:
+        # Ties go to the even neighbour.
+        return value.round(0, mode="half_to_even").cast(DTYPES[target], strict=False)
+    return value.cast(DTYPES[target], strict=False)
+
+
+_WHOLE = r"^[+-]?[0-9]{1,18}$"
+_DECIMAL = r"^[+-]?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,3})?$"
+_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?$"
+
+
+def _from_text(value: pl.Expr, target: ColumnType) -> pl.Expr:
+    # Other than DuckDB's timestamps, ours are moments: an offset in the text counts.
+    sql = f"TRY_CAST(c0 AS {'TIMESTAMPTZ' if target is T.TIMESTAMP else _DUCKDB_TYPES[target]})"
+    match target:
+        case T.INT | T.BIGINT:
+            return guarded(partial(_read, DTYPES[target]), partial(_alike, _WHOLE), sql, value, target)
+        case T.DOUBLE:
+            return guarded(partial(_read, DTYPES[target]), partial(_alike, _DECIMAL), sql, value, target)
+        case T.TIMESTAMP:
+            return guarded(_read_moment, partial(_alike, _MOMENT), sql, value, target)
+        case _:
+            return referred(sql, [value], target)
+
+
+def _alike(pattern: str, texts: pl.Series) -> bool:
+    return texts.str.contains(pattern).all()
+
+
+def _read(dtype: pl.DataType, texts: pl.Series) -> pl.Series:
+    return texts.cast(dtype, strict=False)
+
+
+def _read_moment(texts: pl.Series) -> pl.Series:
+    return texts.str.replace(" ", "T", literal=True).str.to_datetime(
+        "%Y-%m-%dT%H:%M:%S%.f", time_unit="us", time_zone="UTC", strict=False
+    )
+
+
+_DUCKDB_TYPES = {
+    T.INT: "INTEGER",
+    T.BIGINT: "BIGINT",
+    T.DOUBLE: "DOUBLE",
+    T.BOOLEAN: "BOOLEAN",
+    T.DATE: "DATE",
+    T.BINARY: "BLOB",
+}
+
+
+def _to_text(value: pl.Expr, source: ColumnType) -> pl.Expr:
+    match source:
+        case T.TIMESTAMP:
+            return guarded(_moment_text, in_ordinary_years, "CAST(c0 AS VARCHAR)", value, T.STRING)
+        case T.DATE:
+            return guarded(_date_text, _in_ordinary_days, "CAST(c0 AS VARCHAR)", value, T.STRING)
+        case T.BINARY:
+            return referred("CAST(c0 AS VARCHAR)", [value], T.STRING)
+        case T.DOUBLE:
+            return _number_text(value)
+        case _:
+            return value.cast(pl.String)
+
+
+def _moment_text(moments: pl.Series) -> pl.Series:
+    # Fractions end with their last digit that is not zero.
+    return moments.dt.to_string("%Y-%m-%d %H:%M:%S%.6f").str.replace(r"\.?0+$", "")
+
+
+def _date_text(dates: pl.Series) -> pl.Series:
+    return dates.dt.to_string("%Y-%m-%d")
+
+
+def _in_ordinary_days(dates: pl.Series) -> bool:
+    days = dates.to_physical()
+    first, last = days.min(), days.max()
+    return first is None or bool(first >= -719_162 and last <= 2_932_896)  # type: ignore[operator]
+
+
+def _number_text(value: pl.Expr) -> pl.Expr:
+    """Shortest digits that read back the same; an exponent below 1e-4 and from 1e16, as numpy writes them."""
+    return value.map_batches(_written, return_dtype=pl.String, is_elementwise=True)
+
+
+def _written(column: pl.Series) -> pl.Series:
+    texts = pl.Series(column.fill_null(0.0).to_numpy().astype("U32"), dtype=pl.String)
+    return pl.select(pl.when(column.is_not_null()).then(texts)).to_series()

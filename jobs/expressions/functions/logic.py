@@ -1,0 +1,110 @@
+"""Three-valued logic, comparisons and choices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import and_, eq, ge, gt, le, lt, ne, or_
+
+import polars as pl
+
+from jobs.expressions.dtypes import DTYPES, common_type, convert
+from optimizer.algebra.expression import Call, columns_of
+
+Comparison = Callable[[pl.Expr, pl.Expr], pl.Expr]
+
+
+def _conjunction(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    return reduce(and_, arguments)
+
+
+def _disjunction(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    return reduce(or_, arguments)
+
+
+def _comparison(operator: Comparison) -> Callable[[Call, Sequence[pl.Expr]], pl.Expr]:
+    # Polars and DuckDB agree on NaN: equal to itself and greater than every other number.
+    def implement(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+        first, second = (argument.type for argument in call.arguments)
+        common = common_type(first, second)
+        return operator(convert(arguments[0], first, common), convert(arguments[1], second, common))
+
+    return implement
+
+
+_equal = _comparison(eq)
+
+
+def _in(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    # A disjunction of equalities has SQL's meaning where a list holds NULL; `is_in` has not. All of them
+    # compare in one type: with a double in the list, bigints are doubles.
+    types = [argument.type for argument in call.arguments]
+    common = reduce(common_type, types)
+    subject, *members = (convert(a, kind, common) for a, kind in zip(arguments, types, strict=True))
+    return reduce(or_, (subject == member for member in members))
+
+
+def _coalesce(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    return pl.coalesce(_alike(call, arguments))
+
+
+def _nullif(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    equal = _equal(call, arguments)
+    return pl.when(equal.fill_null(False)).then(None).otherwise(arguments[0])
+
+
+def _extreme(better: Comparison) -> Callable[[Call, Sequence[pl.Expr]], pl.Expr]:
+    # NULL arguments are passed over; Polars' own horizontal minimum would pass over NaN too.
+    def pick(first: pl.Expr, second: pl.Expr) -> pl.Expr:
+        return (
+            pl.when(first.is_null()).then(second)
+            .when(second.is_null() | better(first, second)).then(first)
+            .otherwise(second)
+        )  # fmt: skip
+
+    def implement(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+        return reduce(pick, _alike(call, arguments))
+
+    return implement
+
+
+def _case(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    pairs = len(arguments) // 2
+    chosen = pl.lit(None, dtype=DTYPES[call.type])
+    if len(arguments) % 2:
+        chosen = convert(arguments[-1], call.arguments[-1].type, call.type)
+    for i in reversed(range(pairs)):
+        condition, source = arguments[2 * i], call.arguments[2 * i + 1].type
+        value = convert(arguments[2 * i + 1], source, call.type)
+        if columns_of(call.arguments[2 * i]):
+            chosen = pl.when(condition.fill_null(False)).then(value).otherwise(chosen)
+        elif pl.select(condition).item():
+            chosen = value
+    return chosen
+
+
+def _alike(call: Call, arguments: Sequence[pl.Expr]) -> list[pl.Expr]:
+    return [
+        convert(argument, source.type, call.type)
+        for argument, source in zip(arguments, call.arguments, strict=True)
+    ]
+
+
+IMPLEMENTATIONS = {
+    "and": _conjunction,
+    "or": _disjunction,
+    "not": lambda call, arguments: ~arguments[0],
+    "eq": _equal,
+    "ne": _comparison(ne),
+    "lt": _comparison(lt),
+    "le": _comparison(le),
+    "gt": _comparison(gt),
+    "ge": _comparison(ge),
+    "is_null": lambda call, arguments: arguments[0].is_null(),
+    "in": _in,
+    "coalesce": _coalesce,
+    "nullif": _nullif,
+    "least": _extreme(le),
+    "greatest": _extreme(ge),
+    "case": _case,
+}

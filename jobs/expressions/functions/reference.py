@@ -1,0 +1,86 @@
+"""Functions that DuckDB itself computes, for values that Polars reads, writes or counts otherwise.
+
+A call costs about a millisecond however few rows it has, so the ordinary values of a function go
+through Polars; what is left is rare: infinite times, years beyond 9999, unusual text.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from threading import get_ident
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+
+from jobs.expressions.dtypes import DTYPES, FIRST_MOMENT, PAST_FOREVER
+from optimizer.algebra.types import ColumnType
+
+Kernel = Callable[[pl.Series], pl.Series]
+
+
+def referred(sql: str, arguments: Sequence[pl.Expr], result: ColumnType) -> pl.Expr:
+    """DuckDB's answer for `sql` over c0, c1, ..., which must not raise (`TRY`, `TRY_CAST`)."""
+    return pl.map_batches(
+        list(arguments), partial(answers, sql, result), return_dtype=DTYPES[result], is_elementwise=True
+    )
+
+
+def guarded(
+    fast: Kernel, ordinary: Callable[[pl.Series], bool], sql: str, argument: pl.Expr, result: ColumnType
+) -> pl.Expr:
+    """What `fast` gives for columns of ordinary values, and DuckDB's answer for `sql` over c0 for others."""
+
+    def compute(column: pl.Series) -> pl.Series:
+        if ordinary(column):
+            return fast(column)
+        return answers(sql, result, [column])
+
+    return argument.map_batches(compute, return_dtype=DTYPES[result], is_elementwise=True)
+
+
+def answers(sql: str, result: ColumnType, columns: Sequence[pl.Series]) -> pl.Series:
+    """DuckDB's answers for whole columns, of which those of length 1 stand for constants.
+
+    >>> answers("TRY_CAST(c0 AS BIGINT)", ColumnType.BIGINT, [pl.Series(["0x10", "x"])]).to_list()
+    [16, None]
+    """
+    height = 0 if any(column.is_empty() for column in columns) else max(len(column) for column in columns)
+    table = pa.table(
+        {
+            f"c{number}": _readable(column if len(column) == height else column.new_from_index(0, height))
+            for number, column in enumerate(columns)
+        }
+    )
+    found = _cursor(os.getpid(), get_ident()).from_arrow(table).project(f"{sql} AS y").to_arrow_table()
+    answer = pl.Series(columns[0].name, pl.from_arrow(found.column(0)))
+    if result is ColumnType.TIMESTAMP:
+        answer = answer.dt.replace_time_zone("UTC")
+    return answer.cast(DTYPES[result])
+
+
+def _readable(column: pl.Series) -> pa.Array:
+    if isinstance(column.dtype, pl.Datetime):
+        # Times before the first that DuckDB knows are errors to some of its functions, fatal to others.
+        ticks = column.to_physical()
+        column = (
+            pl.select(pl.when((ticks >= FIRST_MOMENT) | (ticks == PAST_FOREVER)).then(ticks))
+            .to_series()
+            .cast(pl.Datetime("us"))
+        )
+    return column.to_arrow(compat_level=pl.CompatLevel.oldest())
+
+
+@cache
+def _cursor(process: int, thread: int) -> duckdb.DuckDBPyConnection:
+    """One per thread, which DuckDB asks for, and per process, because none survives a fork."""
+    return _database(process).cursor()
+
+
+@cache
+def _database(process: int) -> duckdb.DuckDBPyConnection:
+    database = duckdb.connect(config={"threads": 1, "enable_external_access": False})
+    database.execute("SET GLOBAL TimeZone = 'UTC'")
+    return database

@@ -1,0 +1,101 @@
+"""Parts and truncations of timestamps, in UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import polars as pl
+
+from jobs.expressions.dtypes import FIRST_MOMENT, FOREVER, convert
+from jobs.expressions.functions.doubles import by_vectors
+from jobs.expressions.functions.reference import guarded
+from optimizer.algebra.expression import Call, Expression, Literal
+from optimizer.algebra.types import ColumnType
+
+T = ColumnType
+_YEAR_1, _YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000
+_DAY = 86_400_000_000
+_UNITS = {
+    "year": "1y",
+    "quarter": "1q",
+    "month": "1mo",
+    "week": "1w",
+    "day": "1d",
+    "hour": "1h",
+    "minute": "1m",
+    "second": "1s",
+    "millisecond": "1ms",
+}
+
+
+def in_ordinary_years(moments: pl.Series) -> bool:
+    """True if all timestamps of a column lie in the years 1 to 9999, on which libraries agree."""
+    ticks = moments.to_physical()
+    first, last = ticks.min(), ticks.max()
+    return first is None or bool(first >= _YEAR_1 and last < _YEAR_10000)  # type: ignore[operator]
+
+
+def _part(
+    name: str, method: Callable[[pl.Series], pl.Series]
+) -> Callable[[Call, Sequence[pl.Expr]], pl.Expr]:
+    def implement(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+        moment = convert(arguments[0], call.arguments[0].type, T.TIMESTAMP)
+        return guarded(
+            lambda column: method(column).cast(pl.Int64), in_ordinary_years, f"{name}(c0)", moment, T.BIGINT
+        )
+
+    return implement
+
+
+def _epoch(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    if call.arguments[0].type is T.INTERVAL:
+        ticks = arguments[0].to_physical().cast(pl.Int64)
+        if not _is_difference(call.arguments[0]):
+            return _seconds(ticks)
+        # DuckDB counts the days between two moments apart.
+        days = (ticks.abs() // _DAY) * ticks.sign()
+        return (days * 86_400).cast(pl.Float64) + _seconds(ticks - days * _DAY)
+    ticks = convert(arguments[0], call.arguments[0].type, T.TIMESTAMP).to_physical()
+    known = (ticks >= FIRST_MOMENT) & (ticks != FOREVER)
+    return pl.when(known).then(_seconds(ticks))
+
+
+def _is_difference(interval: Expression) -> bool:
+    if not isinstance(interval, Call):
+        return False
+    return interval.arguments[0].type is not T.INTERVAL or (
+        interval.function == "negate" and _is_difference(interval.arguments[0])
+    )
+
+
+def _seconds(ticks: pl.Expr) -> pl.Expr:
+    return by_vectors(np.divide, ticks.cast(pl.Float64), pl.lit(1e6))
+
+
+def _truncate(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    unit = call.arguments[0]
+    assert isinstance(unit, Literal)
+    every = _UNITS[str(unit.value)]
+    moment = convert(arguments[1], call.arguments[1].type, T.TIMESTAMP)
+    return guarded(
+        lambda column: column.dt.truncate(every),
+        in_ordinary_years,
+        f"TRY(date_trunc('{unit.value}', c0))",
+        moment,
+        T.TIMESTAMP,
+    )
+
+
+IMPLEMENTATIONS = {
+    "year": _part("year", lambda moment: moment.dt.year()),
+    "month": _part("month", lambda moment: moment.dt.month()),
+    "day": _part("day", lambda moment: moment.dt.day()),
+    "hour": _part("hour", lambda moment: moment.dt.hour()),
+    "minute": _part("minute", lambda moment: moment.dt.minute()),
+    "second": _part("second", lambda moment: moment.dt.second()),
+    # DuckDB counts from Sunday = 0, Polars from Monday = 1 to Sunday = 7.
+    "day_of_week": _part("dayofweek", lambda moment: moment.dt.weekday() % 7),
+    "epoch": _epoch,
+    "date_trunc": _truncate,
+}

@@ -1,0 +1,1 @@
+"""The vectorized local join."""

@@ -1,0 +1,63 @@
+"""By which of its columns a store is searched: the equalities that one stored column answers by itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from jobs.expressions.dtypes import common_type
+from jobs.plan.index import RuleIndex
+from jobs.plan.tuples import column_name
+from optimizer.algebra.expression import Column, Expression
+from optimizer.algebra.types import ColumnType
+from optimizer.physical.graph import GraphStore, ProbeRule
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """An equality between arriving tuples and a stored column."""
+
+    column: str
+    """Under its name in the store."""
+    sought: Expression
+    """Its value, computed from an arriving tuple."""
+    common: ColumnType
+    """The type in which the two are compared; never DOUBLE, whose NaN has no place among other values."""
+
+
+def lookups(rule: ProbeRule) -> tuple[Lookup, ...]:
+    """The rule's equalities of that form, in their order."""
+    in_store = {tree: stored for stored, tree in rule.renames}
+    found = []
+    for equality in rule.equalities:
+        stored = equality.stored
+        if not isinstance(stored, Column):
+            continue
+        common = common_type(equality.probe.type, stored.type)
+        if common is not ColumnType.DOUBLE:
+            # An equality names the stored column as its tree does or, if the tree has no such input, as
+            # the store does.
+            held = Column(in_store.get(stored.input, stored.input), stored.name, stored.type)
+            found.append(Lookup(column_name(held), equality.probe, common))
+    return tuple(found)
+
+
+def searched_columns(index: RuleIndex, store: GraphStore) -> tuple[str, ...]:
+    """The stored columns that any probe looks up, the one by which most do first, then by name.
+
+    The column that places tuples in tasks leads if it is one of them: who knows it asks one task only, and
+    asks it for its own keys.
+    """
+    if store.id in index.searched:
+        return index.searched[store.id]
+    uses = Counter(
+        lookup.column
+        for rules in index.probe_rules.values()
+        for rule in rules
+        if rule.store == store.id
+        for lookup in lookups(rule)
+    )
+    placing = column_name(store.partitioning) if isinstance(store.partitioning, Column) else None
+    found = tuple(sorted(uses, key=lambda column: (column != placing, -uses[column], column)))
+    index.searched[store.id] = found
+    return found

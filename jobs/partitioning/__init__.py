@@ -1,0 +1,1 @@
+"""Which task keeps a tuple, and which tasks a probe asks."""

@@ -1,0 +1,189 @@
+"""Slices of event time: which task holds a tuple of a sliced store, and which ones a probe asks.
+
+A layout numbers the slices of all event times, from the oldest to the newest, and slice n lies in task n mod
+N.
+It is a list of segments, each with slices of its own width. So boundaries can move without moving a tuple: a
+new segment begins behind the newest event time that was seen, what is stored stays in the slices in which it
+lies, and the segments before it are forgotten once nothing of their time is kept. Numbers only grow with
+event time, so the slices that a stretch of event time touches are those from its beginning's to its end's.
+
+Source: PSP (Wang, Rundensteiner, EDBT 2009), sections 3 (slices) and 6 (count-based smoothing, and the
+passive one of its two ways of relocation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from jobs.plan.event_time import LAST_US, elapsed
+from optimizer.physical.graph import GraphStore, Slices
+
+if TYPE_CHECKING:
+    from jobs.recovery.manifest import Manifest, StoreState
+    from jobs.storage.run import RunRef
+
+Numbers: TypeAlias = npt.NDArray[np.int64]
+
+LEAST_CHANGE = 0.1
+"""Widths that differ by less are the same: arrivals are never quite even."""
+MOST_CHANGE = 8.0
+"""By what factor, at most, slices are wider or narrower than the plan has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Slices of one width, from an event time on until the next segment begins."""
+
+    since_us: int
+    """Event time at which the first slice begins, inclusive; the first segment also has all before it."""
+    width_us: int
+    first: int
+    """The number of the slice that begins there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A store's slices, and what was known when they were last looked at."""
+
+    segments: tuple[Segment, ...]
+    planned_us: int
+    """Width that the plan asked for then."""
+    counted: int = 0
+    """Tuples stored since the first batch, until then."""
+    counted_until_us: int | None = None
+    """Newest event time of the stream then; None before the first look."""
+
+
+def first_layout(store: GraphStore) -> Layout:
+    """The slices with which a store begins: those of the plan, counted from 1970.
+
+    >>> from optimizer.physical.graph import StoredInput
+    >>> store = GraphStore("S", "r[time/4]", (StoredInput("r", "r", ("at",)),), Slices(4), 3, (100,))
+    >>> slice_numbers(first_layout(store), np.array([-1, 0, 24, 25, 100])).tolist()
+    [-1, 0, 0, 1, 4]
+    """
+    width = _planned_us(store)
+    return Layout((Segment(0, width, 0),), width)
+
+
+def slice_numbers(layout: Layout, times_us: Numbers) -> Numbers:
+    """The number of each event time's slice; it never falls from one event time to a later one."""
+    since, widths, firsts = (
+        np.array([getattr(segment, name) for segment in layout.segments], dtype=np.int64)
+        for name in ("since_us", "width_us", "first")
+    )
+    which = np.maximum(np.searchsorted(since, times_us, side="right") - 1, 0)
+    # Ends of 64 bits take in what is beyond them, so numbers do not fall there either.
+    return elapsed(-firsts[which], elapsed(since[which], times_us) // widths[which])
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Per tuple the slices that it may find partners in: a stretch of numbers, and so of tasks in a ring."""
+
+    first: Numbers
+    count: Numbers
+    """Slices from `first` on; none if the windows exclude each other, and never more than there are tasks."""
+    tasks: int
+
+    @property
+    def everywhere(self) -> bool:
+        """True if every tuple goes to every task."""
+        return bool((self.count >= self.tasks).all())
+
+    def in_task(self, task: int) -> npt.NDArray[np.bool_]:
+        """Which tuples go to a task."""
+        return (task - self.first % self.tasks) % self.tasks < self.count
+
+    def counted_in(self, task: int) -> int:
+        """Of the tuples that go to a task, those that are counted there: each is in one of its tasks."""
+        return int(np.count_nonzero((self.first % self.tasks == task) & (self.count > 0)))
+
+
+def touched(layout: Layout, oldest_us: Numbers, newest_us: Numbers | None, tasks: int) -> Touched:
+    """The slices between two event times, both inclusive, of each tuple.
+
+    Args:
+        oldest_us: the oldest event time that a tuple's partners may have.
+        newest_us: the newest one; None if there is no limit.
+        tasks: of the store.
+    """
+    first = slice_numbers(layout, oldest_us)
+    if newest_us is None:
+        return Touched(first, np.full(len(first), tasks, dtype=np.int64), tasks)
+    last = slice_numbers(layout, newest_us)
+    return Touched(first, np.clip(elapsed(first, last), -1, tasks - 1) + 1, tasks)
+
+
+def continued(
+    store: GraphStore, layout: Layout, state: StoreState, previous: Manifest, epoch_begins: bool
+) -> Layout:
+    """The layout of the next batch: looked at again when an epoch begins or the plan asks for another width,
+    it has the width that fits the newest arrivals, for event times that are still to come.
+
+    Args:
+        state: of the store.
+        previous: the manifest that the batch starts from.
+    """
+    if not epoch_begins and layout.planned_us == _planned_us(store):
+        return layout
+    stream = previous.streams.get(store.inputs[0].stream)
+    newest = None if stream is None else stream.max_event_time_us
+    if newest is None:
+        return layout
+    planned = _planned_us(store)
+    width = planned
+    assert isinstance(store.partitioning, Slices)
+    if store.partitioning.smoothed:
+        held = [run for run in previous.runs if run.store == store.id]
+        width = _smoothed_us(planned, layout, state.inserted, newest, held)
+    segments = _without_expired(layout.segments, store, previous.watermark_us)
+    last = segments[-1]
+    # Behind the end of time there is nothing to come.
+    if last.since_us <= newest < LAST_US and abs(width - last.width_us) > LEAST_CHANGE * last.width_us:
+        first = last.first + (newest - last.since_us) // last.width_us + 1
+        segments = (*segments, Segment(newest + 1, width, first))
+    return Layout(segments, planned, state.inserted, newest)
+
+
+def _smoothed_us(planned: int, layout: Layout, inserted: int, newest_us: int, held: Sequence[RunRef]) -> int:
+    """The width with which a slice gets as many tuples as the planned width holds on average now.
+
+    What is stored per second of its event time, beside what arrived per second since the last look; where one
+    of the two is not known yet, the width that was planned.
+    """
+    if layout.counted_until_us is None or not held:
+        return planned
+    elapsed, arrived = newest_us - layout.counted_until_us, inserted - layout.counted
+    oldest = min(run.min_times_us[0] for run in held)
+    span, rows = max(run.max_times_us[0] for run in held) - oldest, sum(run.rows for run in held)
+    if elapsed <= 0 or arrived <= 0 or span <= 0:
+        return planned
+    factor = (rows / span) / (arrived / elapsed)
+    return min(LAST_US, max(1, round(planned * min(MOST_CHANGE, max(1.0 / MOST_CHANGE, factor)))))
+
+
+def _without_expired(
+    segments: tuple[Segment, ...], store: GraphStore, watermark_us: int | None
+) -> tuple[Segment, ...]:
+    """The segments of event times that may still be stored or asked for.
+
+    Tuples leave in whole runs, late ones may be joined with whatever is still there: twice the retention is
+    kept.
+    """
+    retention = store.retention_us[0]
+    if watermark_us is None or retention is None:
+        return segments
+    ended = sum(later.since_us <= watermark_us - 2 * retention for later in segments[1:])
+    return segments[ended:]
+
+
+def _planned_us(store: GraphStore) -> int:
+    assert isinstance(store.partitioning, Slices)
+    assert store.retention_us[0] is not None, "slices have a retention: see optimizer.physical.validate"
+    return min(LAST_US, store.partitioning.width_us(store.retention_us[0]))

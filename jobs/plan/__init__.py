@@ -1,0 +1,1 @@
+"""A physical graph as the runtime looks things up in it."""

@@ -1,0 +1,207 @@
+"""A physical graph, indexed by what the runtime asks of it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+from jobs.plan.stage_fusion import Stages, stages_of
+from jobs.plan.tuples import column_name
+from optimizer.algebra.expression import Column, Expression, inputs_of, rename_inputs
+from optimizer.algebra.types import ColumnType
+from optimizer.physical.graph import (
+    Edge,
+    GraphStore,
+    PhysicalGraph,
+    ProbeRule,
+    Rule,
+    SourceRule,
+    StoreRule,
+)
+from optimizer.physical.usage import users_of
+
+if TYPE_CHECKING:
+    from jobs.join.emit import LeafPlan
+    from jobs.join.probe import Repetition
+    from jobs.join.probe_plan import ProbePlan
+
+
+class RuleIndex:
+    """Look-ups over one graph. Build it through `index_of`, once per process and graph."""
+
+    def __init__(self, graph: PhysicalGraph) -> None:
+        self.graph = graph
+        self.streams = {stream.name: stream for stream in graph.streams}
+        self.stores = {store.id: store for store in graph.stores}
+        self.edges = {edge.id: edge for edge in graph.edges}
+        self.queries = {query.name: query for query in graph.queries}
+        self.users = users_of(graph)
+        self.rules: dict[str, Rule] = {rule.id: rule for rule in graph.rules}
+        self.sources: dict[str, list[SourceRule]] = defaultdict(list)
+        self.store_rules: dict[int, list[StoreRule]] = defaultdict(list)
+        self.probe_rules: dict[int, list[ProbeRule]] = defaultdict(list)
+        for rule in graph.rules:
+            match rule:
+                case SourceRule():
+                    self.sources[rule.stream].append(rule)
+                case StoreRule():
+                    self.store_rules[self.edges[rule.edge].level].append(rule)
+                case ProbeRule():
+                    self.probe_rules[self.edges[rule.edge].level].append(rule)
+        self.probe_plans: dict[str, ProbePlan] = {}
+        """Filled by `jobs.join.probe_plan`, one by one, when a rule first gets work."""
+        self.leaf_plans: dict[str, tuple[LeafPlan, ...]] = {}
+        """Filled by `jobs.join.emit`, by rule, when it first has results."""
+        self.repetitions: dict[tuple[str, tuple[Expression, ...]], Repetition] = {}
+        """How often keys of a store coincide; kept by `jobs.join.probe`."""
+        self.searched: dict[str, tuple[str, ...]] = {}
+        """Filled by `jobs.join.index_columns`, by store, when somebody first asks."""
+        self.probe_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, ProbeRule))
+        self.store_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, StoreRule))
+        self.receivers: dict[str, StoreRule | ProbeRule] = {
+            rule.edge: rule for rule in graph.rules if not isinstance(rule, SourceRule)
+        }
+        """What receives on each edge."""
+        self.input_streams = {
+            **{rule.input: rule.stream for rule in graph.rules if isinstance(rule, SourceRule)},
+            **{stored.input: stored.stream for store in graph.stores for stored in store.inputs},
+            **{i.input: i.stream for query in graph.queries for i in query.inputs},
+        }
+        self.staying = frozenset(edge.id for edge in graph.edges if self._stays(edge))
+        """Edges whose tuples are already in the task that they are for: the sending probe's store and
+        the receiving store have as many tasks and are partitioned by values that are equal, or have one."""
+        self.stages = stages_of(graph, self.staying)
+        self.marks_late = any(query.marks_late for query in graph.queries)
+        self._staying_under: dict[frozenset[str], frozenset[str]] = {}
+        self._stages_under: dict[frozenset[str], Stages] = {}
+
+    def time_column(self, canonical_input: str) -> Column:
+        """The event-time column of an input."""
+        stream = self.streams[self.stream_of(canonical_input)]
+        return Column(canonical_input, stream.event_time, ColumnType.TIMESTAMP)
+
+    def stream_of(self, canonical_input: str) -> str:
+        return self.input_streams[canonical_input]
+
+    def stored_times(self, store: GraphStore) -> tuple[str, ...]:
+        """The event-time column of each input of a store."""
+        return tuple(f"{stored.input}.{self.streams[stored.stream].event_time}" for stored in store.inputs)
+
+    def start_of(self, edge: Edge) -> str:
+        """The canonical input whose new tuples travel, joined or not, on an edge."""
+        return self.start(edge.origin)
+
+    def start(self, rule_id: str) -> str:
+        """The canonical input whose new tuples began what a source or probe rule makes."""
+        rule = self.rules[rule_id]
+        assert not isinstance(rule, StoreRule)
+        return rule.input if isinstance(rule, SourceRule) else rule.start
+
+    def staying_under(self, spread: frozenset[str]) -> frozenset[str]:
+        """The edges of `staying` that still are, while the tuples of the stores `spread` lie under several
+        numbers of tasks: what is found in such a store may be found in any task, and so may its partners."""
+        if not spread:
+            return self.staying
+        if spread not in self._staying_under:
+            self._staying_under[spread] = frozenset(
+                edge
+                for edge in self.staying
+                if not {self._origin_store(edge), self.edges[edge].target} & spread
+            )
+        return self._staying_under[spread]
+
+    def stages_under(self, spread: frozenset[str]) -> Stages:
+        """A batch's stages while the tuples of the stores `spread` lie under several numbers of tasks."""
+        if not spread:
+            return self.stages
+        if spread not in self._stages_under:
+            self._stages_under[spread] = stages_of(self.graph, self.staying_under(spread))
+        return self._stages_under[spread]
+
+    def _origin_store(self, edge: str) -> str:
+        rule = self.rules[self.edges[edge].origin]
+        assert isinstance(rule, ProbeRule), "only what a probe has found is in a task already"
+        return rule.store
+
+    def _stays(self, edge: Edge) -> bool:
+        rule = self.rules[edge.origin]
+        if not isinstance(rule, ProbeRule):
+            return False
+        into = self.edges[rule.edge]
+        tasks = self.stores[edge.target].tasks
+        if tasks != self.stores[into.target].tasks:
+            return False
+        by_key = edge.kind == into.kind == "group_by"
+        return tasks == 1 or (by_key and edge.key in self._equal_columns(rule, into.key))
+
+    def _equal_columns(self, rule: Rule, column: Column | None) -> set[Column | None]:
+        """Columns of what leaves a rule that the probes on the way have found equal to one of them."""
+        pairs: list[set[Expression]] = []
+        while isinstance(rule, ProbeRule):
+            stored = {name for name, _ in rule.renames} - {name for _, name in rule.renames}
+            for equality in rule.equalities:
+                held = equality.stored
+                if inputs_of(held) & stored:
+                    held = rename_inputs(held, dict(rule.renames))
+                # Equal values of two types may be different values of a third.
+                if equality.probe.type is held.type:
+                    pairs.append({equality.probe, held})
+            rule = self.rules[self.edges[rule.edge].origin]
+        equal: set[Column | None] = {column}
+        for _ in pairs:
+            for pair in pairs:
+                if pair & equal:
+                    equal |= {side for side in pair if isinstance(side, Column)}
+        return equal
+
+    def unchecked_windows(self, rule: ProbeRule) -> tuple[tuple[str, str, int], ...]:
+        """The (newer, older, microseconds) window conditions that a probe has to check.
+
+        All ordered pairs of the rule's inputs, less those that the rules on the way have
+        checked with the same or a smaller window already.
+        """
+        windows = {bound.input: bound.window_us for bound in rule.windows}
+        checked = self._checked(self.edges[rule.edge])
+        needed = []
+        for newer, older in permutations(sorted(windows), 2):
+            window = windows[older]
+            if window is None:
+                continue
+            before = checked.get((newer, older))
+            if before is None or before > window:
+                needed.append((newer, older, window))
+        return tuple(needed)
+
+    def _checked(self, edge: Edge) -> dict[tuple[str, str], int]:
+        checked: dict[tuple[str, str], int] = {}
+        rule = self.rules[edge.origin]
+        while isinstance(rule, ProbeRule):
+            windows = {bound.input: bound.window_us for bound in rule.windows}
+            for newer, older in permutations(sorted(windows), 2):
+                window = windows[older]
+                if window is not None:
+                    checked[newer, older] = min(window, checked.get((newer, older), window))
+            rule = self.rules[self.edges[rule.edge].origin]
+        return checked
+
+
+def edge_columns(edge: Edge) -> tuple[str, ...]:
+    return tuple(column_name(column) for column in edge.columns)
+
+
+_INDEXES: OrderedDict[int, RuleIndex] = OrderedDict()
+
+
+def index_of(graph: PhysicalGraph) -> RuleIndex:
+    """The graph's index, built once: callers keep one graph object per plan.
+
+    Found by identity, because hashing a graph would cost more than a small batch. The index
+    holds its graph, so an identity in the table cannot be taken over by another graph.
+    """
+    index = _INDEXES.get(id(graph))
+    if index is None:
+        index = _INDEXES[id(graph)] = RuleIndex(graph)
+        while len(_INDEXES) > 8:
+            _INDEXES.popitem(last=False)
+    return index

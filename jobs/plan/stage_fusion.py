@@ -1,0 +1,58 @@
+"""Which levels of a graph one task does in a row, without waiting for the others.
+
+Behind a level all tasks wait for each other, because what one of them has found may be for another. What
+travels along an edge that stays (`RuleIndex.staying`) never is. So levels are put together into *stages*,
+and tasks wait only between stages: in a cluster a stage is a stage of Spark, on one host the tasks meet
+(`jobs.spark.barrier_batch`).
+
+Inside a stage levels keep their order. So a probe finds what it finds if tasks wait behind every level:
+what its store is given at this level or before was either sent before the stage began, or made in it by
+the task itself.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from optimizer.physical.graph import PhysicalGraph, ProbeRule, StoreRule
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """A batch's stages behind the sources, numbered from 1."""
+
+    of_edge: Mapping[str, int]
+    """The stage in which an edge's receiver works."""
+    levels: tuple[tuple[int, ...], ...]
+    """Per stage, the levels that have work in it, ascending. A level may be in several stages."""
+
+    @property
+    def count(self) -> int:
+        return len(self.levels)
+
+
+def stages_of(graph: PhysicalGraph, staying: frozenset[str]) -> Stages:
+    """As few stages as the edges in `staying`, which lead back to the task they come from, allow.
+
+    A stage ends where a tuple has to go to another task, and no probe is before the last stage in which
+    anything is put into its store. Without edges that stay there is one stage for every level, at most.
+    """
+    into = {rule.id: rule.edge for rule in graph.rules if isinstance(rule, ProbeRule)}
+    stored = {rule.edge for rule in graph.rules if isinstance(rule, StoreRule)}
+    of_edge: dict[str, int] = {}
+    filled: dict[str, int] = defaultdict(int)
+    # A level's edges come from levels before it, and what it stores is stored before it probes.
+    for edge in sorted(graph.edges, key=lambda edge: (edge.level, edge.id not in stored)):
+        before = into.get(edge.origin)
+        stage = 1 if before is None else of_edge[before] + (edge.id not in staying)
+        if edge.id in stored:
+            filled[edge.target] = max(filled[edge.target], stage)
+        else:
+            stage = max(stage, filled[edge.target])
+        of_edge[edge.id] = stage
+    levels: dict[int, set[int]] = defaultdict(set)
+    for edge in graph.edges:
+        levels[of_edge[edge.id]].add(edge.level)
+    return Stages(of_edge, tuple(tuple(sorted(levels[stage])) for stage in sorted(levels)))

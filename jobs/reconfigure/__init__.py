@@ -1,0 +1,1 @@
+"""Changes of the plan while a topology runs."""

@@ -1,0 +1,394 @@
+"""From one plan to the next at a batch boundary.
+
+Stores are matched by id. One that both plans have goes on as it is, provided it holds what the new
+plan needs of it; a new base store of a stream that is stored already is filled from what is there,
+placed anew, unless it only differs in its number of tasks: then the tuples stay where they lie
+(`spread`). Runs that nobody uses any more are dropped with the batch's commit. The result is an
+interim manifest under which the first batch of the new plan works, so a crash in the middle
+leaves the old plan's manifest as it was.
+
+Since when a query's results are complete follows from its stores: if a store has every tuple from
+event time c on and its input has window W, results whose newest tuple is not older than c + W are
+all found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from jobs.driver.batch_totals import newest
+from jobs.partitioning.grid import can_migrate, migrate
+from jobs.partitioning.hashing import Tasks, column_tasks, grid_columns, hash_tasks, split, spread_tasks
+from jobs.partitioning.layout import Layouts, StoreLayout, spread_of
+from jobs.partitioning.rescaling import in_first_copy, taken_over
+from jobs.partitioning.slices import first_layout, slice_numbers
+from jobs.plan.event_time import earlier
+from jobs.plan.index import index_of
+from jobs.plan.tuples import ARRIVAL, LATE
+from jobs.reconfigure.backfill import rebuild
+from jobs.recovery.checkpoint import Change, Checkpoint
+from jobs.recovery.manifest import Manifest, QueryState, StoreState, StreamState, write_manifest
+from jobs.storage.memory_budget import Limit, limit_of
+from jobs.storage.partition import run_figures, state_root
+from jobs.storage.run import RunRef, new_attempt, run_path
+from optimizer.algebra.expression import Column
+from optimizer.physical.graph import (
+    GraphStore,
+    Grid,
+    Grids,
+    PhysicalGraph,
+    ProbeRule,
+    Slices,
+    SourceRule,
+    StoreRule,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    manifest: Manifest
+    """What the first batch under the new plan starts from."""
+    path: str
+    """Where its tasks find it."""
+    removed: tuple[str, ...]
+    """Runs of the old plan that the new one does not use."""
+    moved: int
+    """Stored tuples copied into base stores of the new plan; what stayed in its task is not counted."""
+
+
+def switch(
+    checkpoint: Checkpoint,
+    before: Manifest,
+    old: PhysicalGraph,
+    new: PhysicalGraph,
+    change: Change,
+    batch: int,
+    share_bytes: int | None = None,
+) -> Switched:
+    """Prepare the state for `new`, whose first batch is `batch`.
+
+    `share_bytes` is what may be in memory of the state meanwhile; None for any amount.
+    """
+    limit = limit_of(index_of(new), share_bytes)
+    runs = before.runs_by_store()
+    kept: dict[str, tuple[RunRef, ...]] = {}
+    states: dict[str, StoreState] = {}
+    columns, filters = stored_columns(new), store_filters(new)
+    for store in new.stores:
+        known = before.stores.get(store.id)
+        if known is not None and _serves(known, columns[store.id], filters[store.id]):
+            kept[store.id] = runs.get(store.id, ())
+            states[store.id] = replace(
+                known,
+                columns=columns[store.id],
+                filter=filters[store.id],
+                complete_from_us=newest(known.complete_from_us, _kept_from(before, old, store)),
+            )
+    missing = [store for store in new.stores if store.id not in kept]
+    using = {store.id for store in new.stores}
+    moved = 0
+    for store in missing:
+        if not store.is_base:
+            continue
+        source = _best_source(before, old, store, columns[store.id], filters[store.id], using)
+        layout = _first_layout(store)
+        if source is None:
+            kept[store.id] = ()
+            seen = before.streams.get(store.inputs[0].stream, StreamState()).max_event_time_us
+            start = None if seen is None else seen + 1
+        else:
+            held = next(s for s in old.stores if s.id == source)
+            free = source not in using and set(before.stores[source].columns) == set(columns[store.id])
+            filled = _filled(checkpoint, before, held, new, store, batch, limit, free=free)
+            kept[store.id], layout = filled.runs, filled.layout
+            moved += filled.moved
+            if filled.empties:
+                using.add(source)
+            start = newest(before.stores[source].complete_from_us, _kept_from(before, old, store, source))
+        states[store.id] = StoreState(
+            columns=columns[store.id],
+            filter=filters[store.id],
+            complete_from_us=start,
+            layout=layout,
+        )
+    intermediate = [store for store in missing if not store.is_base]
+    if intermediate:
+        layouts = _layouts(states)
+        wanted = [store.id for store in intermediate]
+        made = rebuild(checkpoint, new, kept, wanted, batch, layouts, share_bytes)
+        for store in intermediate:
+            kept[store.id] = made.get(store.id, ())
+            states[store.id] = StoreState(
+                columns=columns[store.id],
+                filter=filters[store.id],
+                complete_from_us=_mir_complete_from(new, store, states),
+            )
+    complete = complete_since(new, states)
+    manifest = replace(
+        before,
+        plan=change.plan,
+        change=change.number,
+        runs=tuple(run for store in new.stores for run in kept[store.id]),
+        stores=states,
+        queries={
+            query.name: replace(
+                before.queries.get(query.name, QueryState()),
+                complete_since_us=complete[query.name],
+            )
+            for query in new.queries
+        },
+        files=(),
+        removed=(),
+    )
+    # Processes keep manifests by name, and a batch may be begun more than once while they live.
+    path = checkpoint.root / "commits" / f"switch-{batch}-{new_attempt()}.json"
+    write_manifest(path, manifest)
+    listed = {run.path for run in manifest.runs}
+    removed = tuple(sorted(run.path for run in before.runs if run.path not in listed))
+    return Switched(manifest, str(path), removed, moved)
+
+
+def stored_columns(graph: PhysicalGraph) -> dict[str, tuple[str, ...]]:
+    """Per store, the columns that it keeps, as `input.column`."""
+    return {
+        store.id: tuple(f"{stored.input}.{name}" for stored in store.inputs for name in stored.columns)
+        for store in graph.stores
+    }
+
+
+def store_filters(graph: PhysicalGraph) -> dict[str, str]:
+    """Per base store a digest of the filter under which tuples are stored; empty without one.
+
+    An intermediate result's conditions are part of its id.
+    """
+    targets = {rule.edge: rule.store for rule in graph.rules if isinstance(rule, StoreRule)}
+    base = {store.id for store in graph.stores if store.is_base}
+    found: dict[str, list[str]] = {store.id: [] for store in graph.stores}
+    for rule in graph.rules:
+        if isinstance(rule, SourceRule):
+            for edge in rule.out:
+                if targets.get(edge) in base:
+                    found[targets[edge]].append("" if rule.filter is None else repr(rule.filter))
+    return {
+        store: ""
+        if not filters or "" in filters
+        else hashlib.sha256("\n".join(sorted(filters)).encode()).hexdigest()[:12]
+        for store, filters in found.items()
+    }
+
+
+def complete_since(graph: PhysicalGraph, states: Mapping[str, StoreState]) -> dict[str, int | None]:
+    """Per query, from which event time of its newest tuple on its results are all found; None if always.
+
+    Takes every store that a probe on the way to the query's leaves looks into.
+    """
+    edges = {edge.id: edge for edge in graph.edges}
+    rules = {rule.id: rule for rule in graph.rules}
+    starts: dict[str, int | None] = {}
+
+    def start(step: object) -> int | None:
+        """From when on the stores on the way to a rule, with its own, hold everything."""
+        if not isinstance(step, ProbeRule):
+            return None
+        if step.id not in starts:
+            before = start(rules[edges[step.edge].origin])
+            starts[step.id] = newest(states[step.store].complete_from_us, before)
+        return starts[step.id]
+
+    found: dict[str, int | None] = {query.name: None for query in graph.queries}
+    for rule in graph.rules:
+        if isinstance(rule, ProbeRule):
+            for emit in rule.emits:
+                found[emit.query] = newest(found[emit.query], start(rule))
+    for query in graph.queries:
+        since = found[query.name]
+        if since is not None:
+            # The stored tuple may be as old as the widest window allows.
+            bounded = [i.window_us for i in query.inputs if i.window_us is not None]
+            whole = len(bounded) == len(query.inputs)
+            found[query.name] = min(_NEVER, since + max(bounded)) if whole else _NEVER
+    return found
+
+
+_NEVER = 253_402_300_799_000_000
+"""The end of the year 9999: a query without a window over a store that misses tuples never is
+complete."""
+
+
+def _serves(known: StoreState, columns: tuple[str, ...], condition: str) -> bool:
+    """True if a store with that content has every column and tuple that is asked of it."""
+    return set(columns) <= set(known.columns) and known.filter in ("", condition)
+
+
+def _kept_from(
+    before: Manifest, old: PhysicalGraph, store: GraphStore, source: str | None = None
+) -> int | None:
+    """From which event time on the old store still holds tuples, if the new one wants older ones."""
+    held = next(s for s in old.stores if s.id == (source or store.id))
+    starts: int | None = None
+    for have, want in zip(held.retention_us, store.retention_us, strict=True):
+        if have is not None and (want is None or want > have) and before.watermark_us is not None:
+            starts = newest(starts, earlier(before.watermark_us, have))
+    return starts
+
+
+def _layouts(states: Mapping[str, StoreState]) -> Layouts:
+    return {name: state.layout for name, state in states.items() if state.layout is not None}
+
+
+def _first_layout(store: GraphStore) -> StoreLayout | None:
+    return first_layout(store) if isinstance(store.partitioning, Slices) else None
+
+
+def _best_source(
+    before: Manifest,
+    old: PhysicalGraph,
+    store: GraphStore,
+    columns: tuple[str, ...],
+    condition: str,
+    using: set[str],
+) -> str | None:
+    """The old base store of the same stream from which `store` can be filled, the widest first; of equally
+    wide ones that whose tuples may stay where they lie, because nobody else is `using` them."""
+    wanted = store.inputs[0]
+    fitting = [
+        held
+        for held in old.stores
+        if held.is_base
+        and held.inputs[0].stream == wanted.stream
+        and held.inputs[0].input == wanted.input
+        and held.id in before.stores
+        and _serves(before.stores[held.id], columns, condition)
+    ]
+
+    def reach(held: GraphStore) -> tuple[bool, int, bool, str]:
+        retention = held.retention_us[0]
+        stays = held.id not in using and held.partitioning == store.partitioning
+        return (retention is not None, -(retention or 0), not stays, held.id)
+
+    return min(fitting, key=reach).id if fitting else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """A new base store's tuples, from an old one."""
+
+    runs: tuple[RunRef, ...]
+    moved: int
+    """Tuples that were copied."""
+    layout: StoreLayout | None
+    empties: bool
+    """True if runs of the old store are among them, so that no other store can have them."""
+
+
+def _filled(
+    checkpoint: Checkpoint,
+    before: Manifest,
+    held: GraphStore,
+    new: PhysicalGraph,
+    store: GraphStore,
+    batch: int,
+    limit: Limit | None,
+    *,
+    free: bool,
+) -> _Filled:
+    """The tuples of `held` for `store`: where they lie, migrated, or all of them anew; the former two only if
+    `held` is `free`, of no use to anybody else."""
+    root, stored = state_root(checkpoint.state), before.runs_by_store().get(held.id, ())
+    older = spread_of(held, _layouts(before.stores))
+    spread = taken_over(held, older, store, stored) if free else None
+    if spread is not None:
+        return _Filled(tuple(replace(run, store=store.id) for run in stored), 0, spread, True)
+    if free and limit is None and not older.older and can_migrate(held, store):
+        done = migrate(root, stored, held, store, _times(new, store), batch)
+        return _Filled(done.runs, done.sent, _first_layout(store), True)
+    once = [run for run in stored if in_first_copy(held, run.partition)]
+    written = _replaced(checkpoint, once, new, store, batch, limit)
+    return _Filled(written, sum(run.rows for run in written), _first_layout(store), False)
+
+
+def _replaced(
+    checkpoint: Checkpoint,
+    runs: Sequence[RunRef],
+    graph: PhysicalGraph,
+    store: GraphStore,
+    batch: int,
+    limit: Limit | None,
+) -> tuple[RunRef, ...]:
+    """The tuples of `runs`, placed as `store` wants them, in new runs."""
+    root = state_root(checkpoint.state)
+    (times,) = _times(graph, store)
+    written: list[RunRef] = []
+    names = [f"{stored.input}.{name}" for stored in store.inputs for name in stored.columns]
+    attempt = new_attempt()
+    most_bytes = None if limit is None else limit.part_bytes
+    frames = (root.read(run, keep=limit is None) for run in runs)
+    for number, frame in enumerate(_bounded(frames, most_bytes)):
+        kept = frame.select([c for c in (*names, ARRIVAL, LATE) if c in frame.columns])
+        columns = column_tasks(store.grids)
+        for column, part in split(kept, _placed(store, times, kept), len(columns)):
+            arranged, index = part, dict[bytes, bytes]()
+            if limit is not None:
+                arranged, index = limit.arranged(store.id, part)
+            for task in columns[column]:
+                path = run_path(store.id, task, batch, 0, attempt, f"filled{number:05d}")
+                figures = run_figures(store, (times,), task, path, part)
+                written.append(root.write(figures, arranged, index))
+    return tuple(written)
+
+
+def _placed(store: GraphStore, time: str, kept: pl.DataFrame) -> Tasks:
+    """The task of each tuple, in grids the column; a store that begins with slices has those of its plan."""
+    match store.partitioning:
+        case Grid() | Grids():
+            return grid_columns(kept[ARRIVAL], store.grids)
+        case None:
+            return spread_tasks(kept[ARRIVAL], store.tasks)
+        case Slices():
+            return slice_numbers(first_layout(store), kept[time].cast(pl.Int64).to_numpy()) % store.tasks
+        case Column() as column:
+            return hash_tasks(kept[f"{column.input}.{column.name}"], store.tasks)
+
+
+_ROWS_AT_ONCE = 500_000
+
+
+def _bounded(frames: Iterator[pl.DataFrame], most_bytes: int | None) -> Iterator[pl.DataFrame]:
+    """Neighbouring frames together, so that many small runs do not become many more; not more than
+    `most_bytes` of them, unless one alone has more."""
+    gathered: list[pl.DataFrame] = []
+    for frame in frames:
+        if gathered and most_bytes is not None and _size(gathered) + frame.estimated_size() > most_bytes:
+            yield pl.concat(gathered, how="diagonal")
+            gathered = []
+        gathered.append(frame)
+        if sum(f.height for f in gathered) >= _ROWS_AT_ONCE:
+            yield pl.concat(gathered, how="diagonal")
+            gathered = []
+    if gathered:
+        yield pl.concat(gathered, how="diagonal")
+
+
+def _size(frames: list[pl.DataFrame]) -> int:
+    return sum(int(frame.estimated_size()) for frame in frames)
+
+
+def _times(graph: PhysicalGraph, store: GraphStore) -> tuple[str, ...]:
+    times = {stream.name: stream.event_time for stream in graph.streams}
+    return tuple(f"{stored.input}.{times[stored.stream]}" for stored in store.inputs)
+
+
+def _mir_complete_from(
+    graph: PhysicalGraph, store: GraphStore, states: Mapping[str, StoreState]
+) -> int | None:
+    """An intermediate result is as complete as the base stores of its streams."""
+    streams = {stored.stream for stored in store.inputs}
+    starts: int | None = None
+    for other in graph.stores:
+        if other.is_base and other.inputs[0].stream in streams:
+            starts = newest(starts, states[other.id].complete_from_us)
+    return starts

@@ -1,0 +1,1 @@
+"""What a topology continues from: checkpoint, manifests and epochs."""

@@ -1,0 +1,292 @@
+"""The directory from which a topology goes on after a crash.
+
+    checkpoint.json      what this is and whose, written once
+    plans/ID.json        physical graphs, by the digest of their bytes
+    changes/N.json       the N-th plan change: which plan, why
+    active.json          the newest change and the streams that it reads, for the source's planner
+    source.json          what the source reads
+    planned/             descriptors of the batches at hand
+    commits/             commit manifests
+    state/               runs
+    spark/               Spark's own offset and commit logs
+
+A checkpoint is bound to its version, to the number of partitions and to what it was made for;
+anything else is refused, because state that is laid out differently would be read wrongly.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import threading
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from jobs.recovery.lock import hold
+from jobs.recovery.manifest import CHECKPOINT_VERSION, CommitLog, write_durably
+from jobs.storage.partition import state_root
+from jobs.storage.remote import Shelf, below, claim
+from optimizer.algebra.errors import InputError, Place
+from optimizer.logical.topic import KafkaTopic
+from optimizer.physical.graph import PhysicalGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a checkpoint belongs to. Two runs may share it iff all but `id` is equal."""
+
+    kind: Literal["replay", "run"]
+    subject: str
+    """A digest of the workload and its options, or the topology's name."""
+    partitions: int
+    id: str = ""
+    """Random; tells this checkpoint's batches from those of another one."""
+    version: int = CHECKPOINT_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A plan change, numbered from 0 (the first plan)."""
+
+    number: int
+    plan: str
+    """The id under which the checkpoint keeps the graph."""
+    plan_id: str
+    """The id by which the control plane knows it."""
+    streams: tuple[str, ...]
+    cause: str
+    from_batch: int = 0
+    """Where batches are known in advance, the first one under this plan: it is on disk before that
+    batch begins, so a replay that is killed and continued changes plans at the same places."""
+
+
+@dataclass(frozen=True, slots=True)
+class Active:
+    """What the source's planner has to know of the newest change."""
+
+    change: int
+    streams: tuple[str, ...]
+    topics: dict[str, KafkaTopic] = field(default_factory=dict)
+    """By stream; the others are written to Redis."""
+
+
+ACTIVE: TypeAdapter[Active] = TypeAdapter(Active)
+_GRAPHS = 4
+_IDENTITY: TypeAdapter[Identity] = TypeAdapter(Identity)
+_CHANGE: TypeAdapter[Change] = TypeAdapter(Change)
+
+
+class Checkpoint:
+    """Opens a checkpoint, or makes a new one.
+
+    Arguments: the directory; what the checkpoint belongs to; a URL for pyarrow under which the state
+    lies, if not in the directory.
+
+    Raises `InputError`, naming what differs and what to do, if the directory belongs to
+    something else.
+    """
+
+    def __init__(self, root: Path, identity: Identity, state_url: str | None = None) -> None:
+        self.root = root
+        self._state_url = state_url
+        self._shelf = Shelf(state_url) if state_url is not None else None
+        root.mkdir(parents=True, exist_ok=True)
+        path = root / "checkpoint.json"
+        found = read_identity(root)
+        if found is not None and not _same(found, identity) and not (root / "commits" / "0.json").exists():
+            found = _start_over(root, found)
+        if found is None:
+            if any((root / "commits").glob("[0-9]*.json")):
+                raise _foreign(path, "commits without checkpoint.json")
+            found = Identity(
+                identity.kind, identity.subject, identity.partitions, identity.id or uuid.uuid4().hex
+            )
+            write_durably(path, _IDENTITY.dump_json(found))
+        if not _same(found, identity):
+            raise _foreign(path, _described(found), _described(identity))
+        self.identity = found
+        self._graphs: dict[str, PhysicalGraph] = {}
+        self._remembering = threading.Lock()
+        self.commits = CommitLog(root)
+        for folder in ("plans", "changes", "planned", "state"):
+            (root / folder).mkdir(exist_ok=True)
+
+    @staticmethod
+    def open_existing(root: Path, kind: str, subject: str) -> PhysicalGraph | None:
+        """The plan in use of a checkpoint that belongs to `subject`; None if there is no such."""
+        found = read_identity(root)
+        if found is None or found.kind != kind or found.subject != subject:
+            return None
+        path = root / "active.json"
+        if not path.exists():
+            return None
+        change = _CHANGE.validate_json(
+            (root / "changes" / f"{json.loads(path.read_bytes())['change']}.json").read_bytes()
+        )
+        plan = root / "plans" / f"{change.plan}.json"
+        return PhysicalGraph.from_json(plan.read_bytes(), str(plan))
+
+    @property
+    def state(self) -> str:
+        """Where runs lie: below the URL that was given for them, or else in the checkpoint."""
+        return str(self.root / "state") if self._state_url is None else below(self._state_url, "runs")
+
+    def shown(self, path: Path) -> str:
+        """The name by which tasks find a plan or manifest: that of a copy, if they need not see the
+        checkpoint because state lies behind a URL."""
+        return str(path) if self._shelf is None else self._shelf.put(path)
+
+    def claim_state(self) -> None:
+        """Raise `InputError` if the URL of the state belongs to another checkpoint."""
+        if self._state_url is not None:
+            claim(self._state_url, self.identity.id)
+
+    def plan_path(self, plan: str) -> Path:
+        return self.root / "plans" / f"{plan}.json"
+
+    def keep_plan(self, graph: PhysicalGraph) -> str:
+        """Store a graph and return its id."""
+        text = graph.to_json().encode()
+        plan = hashlib.sha256(text).hexdigest()[:12]
+        if not self.plan_path(plan).exists():
+            write_durably(self.plan_path(plan), text)
+        self._remember(plan, graph)
+        return plan
+
+    def graph(self, plan: str) -> PhysicalGraph:
+        """The graph with an id; a plan of some hundred queries takes a while to read, so the last few
+        stay in memory."""
+        known = self._graphs.get(plan)
+        if known is None:
+            path = self.plan_path(plan)
+            known = PhysicalGraph.from_json(path.read_bytes(), str(path))
+            self._remember(plan, known)
+        return known
+
+    def _remember(self, plan: str, graph: PhysicalGraph) -> None:
+        with self._remembering:
+            self._graphs[plan] = graph
+            while len(self._graphs) > _GRAPHS:
+                del self._graphs[next(iter(self._graphs))]
+
+    def record_change(
+        self, graph: PhysicalGraph, plan_id: str | None, cause: str, from_batch: int = 0
+    ) -> Change:
+        """Make `graph` the plan of all batches planned from now on, or of those from `from_batch` on."""
+        newest = self.newest_change()
+        number = 0 if newest is None else newest.number + 1
+        plan = self.keep_plan(graph)
+        streams = tuple(sorted(stream.name for stream in graph.streams))
+        change = Change(number, plan, plan_id or plan, streams, cause, from_batch)
+        write_durably(self.root / "changes" / f"{number}.json", _CHANGE.dump_json(change))
+        topics = {stream.name: stream.kafka for stream in graph.streams if stream.kafka is not None}
+        write_durably(self.root / "active.json", ACTIVE.dump_json(Active(number, streams, topics)))
+        return change
+
+    def change(self, number: int) -> Change:
+        return _CHANGE.validate_json((self.root / "changes" / f"{number}.json").read_bytes())
+
+    def change_at(self, batch: int) -> Change:
+        """The newest change that holds for a batch."""
+        change = self.newest_change()
+        while change is not None and change.from_batch > batch:
+            change = self.change(change.number - 1) if change.number else None
+        if change is None:
+            raise FileNotFoundError(f"{self.root}/changes has no plan for batch {batch}")
+        return change
+
+    def newest_change(self) -> Change | None:
+        path = self.root / "active.json"
+        if not path.exists():
+            return None
+        return self.change(int(json.loads(path.read_bytes())["change"]))
+
+    def topics(self) -> dict[str, KafkaTopic]:
+        """Of the streams that the newest plan reads, those that are topics."""
+        path = self.root / "active.json"
+        return ACTIVE.validate_json(path.read_bytes()).topics if path.exists() else {}
+
+    def verify(self) -> None:
+        """Raise `InputError`, naming the file, unless the last manifest and every run that it lists are
+        there as they were written."""
+        last = self.commits.last()
+        if last is not None:
+            state_root(self.state).verify(last.runs)
+
+    def remove_unfinished(self) -> None:
+        """Delete what a killed process was about to write: files without their final names, and
+        interim manifests of switches that were never committed.
+
+        To be called before any thread of this process writes: a plan that is decided or received while
+        the topology starts is written under an unfinished name too.
+        """
+        for pattern in ("*.unfinished", "*/*.unfinished", "commits/switch-*.json"):
+            for path in self.root.glob(pattern):
+                path.unlink(missing_ok=True)
+
+    def forget_changes(self, before: int) -> None:
+        """Delete changes with smaller numbers and the plans that only they name: no batch will run
+        under them again. Nobody may record a change meanwhile."""
+        for path in (self.root / "changes").glob("*.json"):
+            if path.stem.isdigit() and int(path.stem) < before:
+                path.unlink()
+        named = {
+            _CHANGE.validate_json(path.read_bytes()).plan for path in (self.root / "changes").glob("*.json")
+        }
+        for path in (self.root / "plans").glob("*.json"):
+            if path.stem not in named:
+                path.unlink()
+
+
+def read_identity(root: Path) -> Identity | None:
+    """Whose checkpoint this is; None if there is none.
+
+    Raises `InputError` for one of another version or a damaged file.
+    """
+    path = root / "checkpoint.json"
+    if not path.exists():
+        return None
+    try:
+        found = _IDENTITY.validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise _foreign(path, "a file that cannot be read") from error
+    if found.version != CHECKPOINT_VERSION:
+        raise _foreign(path, f"checkpoint version {found.version}", f"version {CHECKPOINT_VERSION}")
+    return found
+
+
+def _same(found: Identity, wanted: Identity) -> bool:
+    return (found.kind, found.subject, found.partitions) == (wanted.kind, wanted.subject, wanted.partitions)
+
+
+def _described(identity: Identity) -> str:
+    what = "topology" if identity.kind == "run" else "queries, streams and options with digest"
+    return f"the state of a {identity.kind} ({what} {identity.subject}, {identity.partitions} partitions)"
+
+
+def _start_over(root: Path, found: Identity) -> Identity | None:
+    """Empty a checkpoint in which nothing was ever committed, as after a start that failed, unless
+    somebody is at work on it."""
+    if any((root / "commits").glob("[0-9]*.json")):
+        return found
+    with hold(root / "lock"):
+        for entry in root.iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            elif entry.name != "lock":
+                entry.unlink()
+    return None
+
+
+def _foreign(path: Path, found: str, wanted: str = "a checkpoint") -> InputError:
+    return InputError(
+        "foreign-checkpoint",
+        Place(str(path)),
+        found,
+        f"{wanted}; use another directory, delete this one, or go back to what it was made with",
+    )

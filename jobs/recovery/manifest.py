@@ -1,0 +1,229 @@
+"""Commit manifests: what exists after a batch.
+
+A batch's runs, results and dead letters exist once `commits/BATCH.json` does. The file is
+written whole, forced to disk and renamed, so there is either all of a batch or nothing of it.
+Everything that the next batch needs to know is in the last manifest.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from jobs.partitioning.layout import StoreLayout
+from jobs.sinks.parquet import OutputFile
+from jobs.storage.fsync import sync
+from jobs.storage.remote import read_bytes
+from jobs.storage.run import RunRef
+from optimizer.algebra.errors import InputError, Place
+
+CHECKPOINT_VERSION: Literal[2] = 2
+"""Of everything in a checkpoint. It changes when a file of the version before would be read wrongly or
+not at all; 2 added checksums of runs and manifests, and attempts to the names of files."""
+_KEPT = 16
+"""Manifests kept behind the last one, for people who look for what happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamState:
+    """How far a stream is, at the end of a batch."""
+
+    accepted: int = 0
+    """Since the first batch, like the next two."""
+    late: int = 0
+    undecodable: int = 0
+    max_event_time_us: int | None = None
+    active_at_us: int | None = None
+    """Wall clock when a batch last held tuples of it."""
+    ended: bool = False
+    """Nothing more will come."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreState:
+    """A store's counts since the first batch, and since when it holds everything."""
+
+    inserted: int = 0
+    evicted: int = 0
+    probes: int = 0
+    matches: int = 0
+    complete_from_us: int | None = None
+    """Tuples with this event time or a newer one are all there; None if all are."""
+    columns: tuple[str, ...] = ()
+    """The stored columns, `input.column`."""
+    filter: str = ""
+    """A digest of the conditions under which tuples are stored."""
+    layout: StoreLayout | None = None
+    """Of a store that is cut into slices of event time, or has tuples under another number of tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryState:
+    results: int = 0
+    complete_since_us: int | None = None
+    """Results whose newest tuple has this event time or a newer one are all there; None if all are."""
+    first_batch_us: int = 0
+    """Wall clock of the first batch that answered it, microseconds since 1970."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchCounts:
+    """What went through the elements of the plan, from which statistics are learnt."""
+
+    accepted: dict[str, int] = field(default_factory=dict)
+    """New tuples by stream."""
+    edges: dict[str, int] = field(default_factory=dict)
+    """Tuples sent along each edge, before copies."""
+    rules: dict[str, int] = field(default_factory=dict)
+    """Tuples that each source and probe rule produced."""
+    held: dict[str, int] = field(default_factory=dict)
+    """Tuples in each store at the end of the batch, copies in other tasks not counted."""
+    oldest_us: int | None = None
+    """Oldest event time that was stored; None if nothing was."""
+    newest_us: int | None = None
+    """Newest event time that was read; None if nothing was."""
+    complete_since_us: dict[str, int] = field(default_factory=dict)
+    """Of queries whose stores do not reach back to the first tuple: see `QueryState`."""
+    fullest: dict[str, int] = field(default_factory=dict)
+    """Tuples that the fullest task of each store received, to keep and to probe with."""
+    fullest_held: dict[str, int] = field(default_factory=dict)
+    """Tuples in the fullest task of each store at the end of the batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFigures:
+    """What one batch did, for reports over all of them."""
+
+    tuples_in: int
+    results: dict[str, int]
+    latencies_ms: dict[str, tuple[float, float]]
+    """Median and 99th percentile per query with results."""
+    state_bytes: int
+    level_seconds: tuple[float, ...]
+    counts: BatchCounts = field(default_factory=BatchCounts)
+    inserted_bytes: int = 0
+    """Of the runs that the batch has written."""
+    fetched_bytes: int = 0
+    """Of the runs that its tasks read on other hosts than the ones where they were written; zero while
+    every partition stays where it is."""
+    resident_bytes: int = 0
+    """The most that was in memory of the stores; zero without a limit, when nobody knows."""
+    failed_calls: dict[str, int] = field(default_factory=dict)
+    """Calls of user functions and rows of expressions that raised, by query; queries without are missing."""
+    set_aside: dict[str, int] = field(default_factory=dict)
+    """Tuples by stream that were set aside, as the batch fails with them; streams without are missing."""
+    moved: int = 0
+    """Stored tuples that got into other tasks or stores, copies counted, because the plan changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    batch: int
+    plan: str
+    """The plan's id: `plans/ID.json`."""
+    epoch: int
+    runs: tuple[RunRef, ...]
+    streams: dict[str, StreamState]
+    stores: dict[str, StoreState]
+    queries: dict[str, QueryState]
+    files: tuple[OutputFile, ...]
+    """Results and dead letters of this batch."""
+    watermark_us: int | None
+    """The topology's watermark, under which this batch evicted; it never goes back."""
+    change: int
+    """The serial number of the plan change under which this batch ran."""
+    figures: BatchFigures
+    removed: tuple[str, ...]
+    """Runs of the manifest before that this one no longer lists: to be deleted."""
+    position: dict[str, Any] = field(default_factory=dict)
+    """The source's position behind this batch."""
+    started_us: int = 0
+    committed_us: int = 0
+    """Wall clock, microseconds since 1970."""
+    version: Literal[2] = CHECKPOINT_VERSION
+
+    def runs_by_store(self) -> Mapping[str, tuple[RunRef, ...]]:
+        by_store: dict[str, list[RunRef]] = {}
+        for run in self.runs:
+            by_store.setdefault(run.store, []).append(run)
+        return {store: tuple(runs) for store, runs in by_store.items()}
+
+
+_MANIFEST: TypeAdapter[Manifest] = TypeAdapter(Manifest)
+
+
+class CommitLog:
+    """The manifests of a checkpoint.
+
+    Raises `InputError` on reading a manifest of another version or one that is damaged: state
+    cannot be guessed, so a person has to decide.
+    """
+
+    def __init__(self, checkpoint: Path) -> None:
+        self._folder = checkpoint / "commits"
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def path(self, batch: int) -> Path:
+        return self._folder / f"{batch}.json"
+
+    def last(self) -> Manifest | None:
+        batches = sorted(int(p.stem) for p in self._folder.glob("*.json") if p.stem.isdigit())
+        return read_manifest(str(self.path(batches[-1]))) if batches else None
+
+    def write(self, manifest: Manifest) -> None:
+        """Make a batch final. Durable when it returns."""
+        write_manifest(self.path(manifest.batch), manifest)
+        self.path(manifest.batch - _KEPT).unlink(missing_ok=True)
+
+
+def write_manifest(path: Path, manifest: Manifest) -> None:
+    """Write a manifest whole, its checksum on a second line; durable when it returns."""
+    content = _MANIFEST.dump_json(manifest)
+    write_durably(path, content + _checksum_line(content))
+
+
+@lru_cache(maxsize=4)
+def read_manifest(path: str) -> Manifest:
+    """Read a manifest; it never changes once it has its name."""
+    content, _, _ = (whole := read_bytes(path)).partition(b"\n")
+    try:
+        manifest = _MANIFEST.validate_json(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or None
+        raise _unreadable(path, where, repr(first["input"])[:80]) from error
+    if whole != content + _checksum_line(content):
+        raise _unreadable(path, None, "other content than was written")
+    return manifest
+
+
+def _checksum_line(content: bytes) -> bytes:
+    return b"\ncrc32 %08x\n" % zlib.crc32(content)
+
+
+def _unreadable(path: str, where: str | None, found: str) -> InputError:
+    return InputError(
+        "bad-checkpoint",
+        Place(path, path=where),
+        found,
+        f"a whole manifest of checkpoint version {CHECKPOINT_VERSION}; restore the checkpoint from a copy, "
+        "or delete it and start over",
+    )
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Replace a file as a whole; durable when it returns."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    with unfinished.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(unfinished, path)
+    sync(path.parent)

@@ -1,0 +1,1 @@
+"""A replay's input: Parquet and CSV files, in the order of arrival."""

@@ -1,0 +1,1 @@
+"""Values of messages and files as columns of the declared types."""

@@ -1,0 +1,125 @@
+"""The Arrow types of stream columns, which stored types may be read as them, and how."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from optimizer.algebra.types import ColumnType
+from optimizer.udf.arrow import ARROW_TYPES
+
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+_US_PER = {"s": 1_000_000, "ms": 1000, "us": 1}
+_MS_PER_DAY = 86_400_000
+
+
+def stream_schema(columns: tuple[tuple[str, ColumnType], ...]) -> pa.Schema:
+    """The Arrow schema of a stream's tuples.
+
+    >>> stream_schema((("a", ColumnType.INT),)).field("a").type == pa.int32()
+    True
+    """
+    return pa.schema([(name, ARROW_TYPES[kind]) for name, kind in columns])
+
+
+def readable_as(found: pa.DataType, wanted: ColumnType) -> bool:
+    """True if every value of type `found` is a value of the stream's column type, but moments that 64 bits of
+    microseconds do not hold.
+
+    Integers widen, a timestamp of any unit is read in microseconds (one without a zone as UTC),
+    dictionary-encoded text is text, and a column of NULLs alone is of any type. Nothing narrows and nothing
+    is parsed.
+
+    >>> readable_as(pa.int32(), ColumnType.BIGINT), readable_as(pa.int64(), ColumnType.INT)
+    (True, False)
+    """
+    if pa.types.is_dictionary(found):
+        return readable_as(found.value_type, wanted)
+    if pa.types.is_null(found):
+        return True
+    match wanted:
+        case ColumnType.BIGINT:
+            return bool(pa.types.is_integer(found) and found != pa.uint64())
+        case ColumnType.INT:
+            return bool(pa.types.is_integer(found) and found not in (pa.int64(), pa.uint64(), pa.uint32()))
+        case ColumnType.DOUBLE:
+            return bool(pa.types.is_floating(found) or (pa.types.is_integer(found) and found != pa.uint64()))
+        case ColumnType.STRING:
+            return bool(
+                pa.types.is_string(found) or pa.types.is_large_string(found) or found == pa.string_view()
+            )
+        case ColumnType.BOOLEAN:
+            return bool(pa.types.is_boolean(found))
+        case ColumnType.TIMESTAMP:
+            return bool(pa.types.is_timestamp(found))
+        case ColumnType.DATE:
+            return bool(pa.types.is_date(found))
+        case ColumnType.BINARY:
+            return bool(pa.types.is_binary(found) or pa.types.is_large_binary(found))
+        case _:
+            return False
+
+
+def cast_column(column: pa.ChunkedArray, wanted: ColumnType) -> tuple[pa.ChunkedArray, Mask | None]:
+    """A column whose type is `readable_as` the wanted one, in that type's Arrow form, and the rows whose
+    value the type does not have, which are NULL; None if there are none.
+
+    Nanoseconds are cut to microseconds, towards the past. Text is not looked at: see `text`.
+    """
+    target = ARROW_TYPES[wanted]
+    if column.type == target:
+        return column, None
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_timestamp(column.type):
+        return _moments(column, target)
+    if column.type == pa.date64():
+        return _recounted(column, target, pa.date32())
+    return column.cast(target, safe=wanted is not ColumnType.DOUBLE), None
+
+
+def _moments(column: pa.ChunkedArray, target: pa.DataType) -> tuple[pa.ChunkedArray, Mask | None]:
+    if column.type.unit == "us":
+        return pa.chunked_array([chunk.view(target) for chunk in column.chunks], target), None
+    return _recounted(column, target, pa.timestamp("us"))
+
+
+def _recounted(
+    column: pa.ChunkedArray, target: pa.DataType, counted: pa.DataType
+) -> tuple[pa.ChunkedArray, Mask | None]:
+    """A column of moments or days that are counted in another unit."""
+    chunks, masks = [], []
+    for chunk in column.chunks:
+        null = chunk.is_null().to_numpy(zero_copy_only=False)
+        numbers = pc.fill_null(chunk.view(pa.int64()), 0).to_numpy()
+        if counted == pa.date32():
+            days = np.floor_divide(numbers, _MS_PER_DAY)
+            outside = np.abs(days) >= 2**31
+            values = pa.array(days.astype(np.int32), mask=null | outside)
+        else:
+            moments, outside = to_microseconds(numbers, chunk.type.unit)
+            values = pa.array(moments, mask=null | outside)
+        chunks.append(values.view(target))
+        masks.append(outside)
+    typed = pa.chunked_array(chunks, target)
+    return typed, (np.concatenate(masks) if any(mask.any() for mask in masks) else None)
+
+
+def to_microseconds(numbers: Integers, unit: str) -> tuple[Integers, Mask]:
+    """Moments in a unit (s, ms, us, ns) in microseconds, and which of them 64 bits do not hold.
+
+    >>> to_microseconds(np.array([-1, 2**62]), "s")[1].tolist()
+    [False, True]
+    >>> to_microseconds(np.array([-1]), "ns")[0].tolist()
+    [-1]
+    """
+    if unit == "ns":
+        return np.floor_divide(numbers, 1000), np.zeros(len(numbers), np.bool_)
+    factor = _US_PER[unit]
+    most = (2**63 - 1) // factor
+    outside = (numbers > most) | (numbers < -most)
+    return np.where(outside, 0, numbers) * factor, outside

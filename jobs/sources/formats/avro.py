@@ -1,0 +1,93 @@
+"""Avro records into typed columns, under one writer's schema.
+
+Avro's own types are the columns' types: `long` and `int` with the logical types timestamp-millis,
+timestamp-micros and date are moments and days (a local timestamp counts as UTC), an enum is text.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from typing import Any
+
+from fastavro import parse_schema, schemaless_reader
+
+from jobs.sources.formats.decode import (
+    Unreadable,
+    Value,
+    from_boolean,
+    from_double,
+    from_string,
+    whole,
+)
+from optimizer.algebra.types import ColumnType
+
+_HEAD = struct.Struct(">bI")
+
+
+def _timestamp(value: object) -> Value:
+    if not isinstance(value, datetime):
+        raise ValueError
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def _date(value: object) -> Value:
+    if not isinstance(value, date) or isinstance(value, datetime):
+        raise ValueError
+    return value
+
+
+def _binary(value: object) -> Value:
+    if not isinstance(value, bytes):
+        raise ValueError
+    return value
+
+
+FROM_AVRO: dict[ColumnType, Callable[[object], Value]] = {
+    ColumnType.BIGINT: whole(-(2**63), 2**63 - 1),
+    ColumnType.INT: whole(-(2**31), 2**31 - 1),
+    ColumnType.DOUBLE: from_double,
+    ColumnType.STRING: from_string,
+    ColumnType.BOOLEAN: from_boolean,
+    ColumnType.TIMESTAMP: _timestamp,
+    ColumnType.DATE: _date,
+    ColumnType.BINARY: _binary,
+}
+
+
+def avro_records(values: Sequence[bytes | None], schema: str, schema_id: int | None) -> list[object]:
+    """What Avro values say, for `decode.type_records`.
+
+    Arguments: the values; the schema that they were written with, as JSON text; the number that
+    stands before each value, None if none does.
+    """
+    parsed = _schema(schema)
+    return [_record(value, parsed, schema_id) for value in values]
+
+
+@lru_cache(maxsize=16)
+def _schema(text: str) -> Any:
+    return parse_schema(json.loads(text))
+
+
+def _record(value: bytes | None, schema: Any, schema_id: int | None) -> object:
+    if value is None:
+        return Unreadable("no value")
+    body = io.BytesIO(value)
+    if schema_id is not None:
+        head = value[: _HEAD.size]
+        if len(head) < _HEAD.size or head[0] != 0:
+            return Unreadable("no schema's number before the value")
+        if (found := _HEAD.unpack(head)[1]) != schema_id:
+            return Unreadable(f"schema {found} instead of {schema_id}")
+        body.seek(_HEAD.size)
+    try:
+        record = schemaless_reader(body, schema, None)
+    except (EOFError, ValueError, IndexError, KeyError, OverflowError, struct.error, TypeError) as error:
+        return Unreadable(f"not Avro of the schema: {type(error).__name__} {error}".rstrip()[:200])
+    rest = len(value) - body.tell()
+    return Unreadable(f"not Avro of the schema: {rest} bytes too many") if rest else record

@@ -1,0 +1,1 @@
+"""Spark, set up for short stages."""

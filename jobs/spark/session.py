@@ -1,0 +1,223 @@
+"""The Spark session of a topology.
+
+A batch of a topology is a handful of short stages that move names of messages, so Spark is
+set up for little overhead: no page, no adaptive re-planning, Unix sockets to the Python
+workers, which live on between batches and keep plans and runs open.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]
+from pyspark.sql import SparkSession
+
+from jobs.spark.code_shipping import package_code
+from optimizer.udf.reader import SETTING as FUNCTIONS
+
+PACKAGE_ROOT = Path(__file__).resolve().parent.parent
+"""The directory that holds the packages `jobs` and `optimizer`; workers on this host import them there."""
+
+
+def processors() -> int:
+    """The processors that this process may use.
+
+    >>> processors() >= 1
+    True
+    """
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def is_local(master: str) -> bool:
+    """True if driver and executors share one host, and so a file system and shared memory."""
+    return master == "local" or master.startswith("local[")
+
+
+def local_slots(master: str) -> int:
+    """How many tasks run at the same time under a local master.
+
+    >>> local_slots("local"), local_slots("local[2]"), local_slots("local[4,4]")
+    (1, 2, 4)
+    """
+    inside = master.removeprefix("local").strip("[]").split(",")[0]
+    return processors() if inside == "*" else int(inside or 1)
+
+
+def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSession:
+    """Start Spark for one topology.
+
+    Arguments: `master` is a Spark URL; `name` is what cluster pages show; `tasks` is the number
+    of tasks of every stage; `scratch` is where Spark may keep warehouse metadata that nobody reads.
+
+    Only one session lives per process: Spark's own rule.
+    """
+    threads = max(1, processors() // max(1, tasks)) if is_local(master) else 1
+    environment = {
+        # Executors of a cluster start the same program: the same path must exist there.
+        "PYSPARK_PYTHON": sys.executable
+        if is_local(master)
+        else os.environ.get("PYSPARK_PYTHON", sys.executable),
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        # A stage already runs one worker per core: threads inside each would only compete.
+        "POLARS_MAX_THREADS": str(threads),
+        "OMP_NUM_THREADS": str(threads),
+        # By default each of Java's many threads may keep freed memory of C libraries to itself.
+        "MALLOC_ARENA_MAX": "2",
+        "PYTHONPATH": os.pathsep.join(
+            dict.fromkeys(
+                [str(PACKAGE_ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+            )
+        ),
+        "TZ": "UTC",
+        # Where Polars panics, its traces would fill Spark's log; what is raised says enough.
+        "RUST_BACKTRACE": "0",
+    }
+    os.environ.update(environment)
+    log4j = scratch / "log4j2.properties"
+    scratch.mkdir(parents=True, exist_ok=True)
+    log4j.write_text(_LOG4J)
+    quiet = f"-Dlog4j2.configurationFile=file:{log4j} -Dlog4j.configurationFile=file:{log4j}"
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.driver.memory": "768m",
+        # A short-lived process with small heaps: C1 warms up sooner, the serial collector is enough. A
+        # young generation is filled before it is collected, so a large one is only memory; the old one
+        # starts small and is let shrink, because most of what it gets is from setting up.
+        "spark.driver.extraJavaOptions": (
+            "-XX:+UseSerialGC -Xms64m -Xmn32m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=25 "
+            f"-XX:TieredStopAtLevel=1 -Duser.timezone=UTC {quiet}"
+        ),
+        "spark.default.parallelism": str(tasks),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(tasks),
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.sql.streaming.metricsEnabled": "false",
+        "spark.sql.streaming.numRecentProgressUpdates": "1",
+        # The topology polls once per trigger; a shorter delay would only burn the driver's core.
+        "spark.sql.streaming.pollingDelay": "10ms",
+        "spark.sql.streaming.minBatchesToRetain": "10",
+        # Spark's own logs, a few bytes per batch: Hadoop's local file systems start a process for
+        # every chmod and readlink, some twenty per batch, unless they are asked for the raw one.
+        # What a checkpoint must not lose is in our manifests.
+        "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+        "spark.sql.streaming.checkpointFileManagerClass": (
+            "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+        ),
+        "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+        "spark.sql.ui.retainedExecutions": "1",
+        "spark.ui.retainedJobs": "1",
+        "spark.ui.retainedStages": "1",
+        "spark.ui.retainedTasks": "1",
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.worker.reuse": "true",
+        "spark.shuffle.compress": "false",
+        "spark.shuffle.spill.compress": "false",
+        "spark.task.maxFailures": "4",
+        "spark.cleaner.periodicGC.interval": "10min",
+    }
+    if is_local(master):
+        # Local mode runs a task once by default; a killed Python worker must not fail the topology.
+        if master in ("local", "local[*]"):
+            master = f"local[{tasks},4]"
+        settings["spark.driver.host"] = "127.0.0.1"
+        settings["spark.driver.bindAddress"] = "127.0.0.1"
+        settings["spark.local.dir"] = str(_spill_directory())
+    else:
+        settings |= {
+            f"spark.executorEnv.{key}": value for key, value in environment.items() if key != "PYTHONPATH"
+        }
+        if FUNCTIONS in os.environ:
+            # The same path must exist there, as for the program.
+            settings[f"spark.executorEnv.{FUNCTIONS}"] = os.environ[FUNCTIONS]
+        # As for the driver: executors only move messages between Python, files and the network. Compiling
+        # with C2 was two fifths of their work in linear3's first batches, and each compiles for itself.
+        settings["spark.executor.defaultJavaOptions"] = _EXECUTOR_JAVA
+        # More cores than partitions would have nothing to do, and another topology none.
+        settings["spark.cores.max"] = str(tasks)
+        # `placement` says where a partition belongs; where most of its messages come from does not.
+        settings["spark.shuffle.reduceLocality.enabled"] = "false"
+        settings["spark.locality.wait"] = "100ms"
+        # A lost executor's messages are made again rather than asked for during 15 s.
+        settings["spark.shuffle.io.maxRetries"] = "2"
+        settings["spark.shuffle.io.retryWait"] = "500ms"
+    # What was asked for on the way in (spark-submit, SPARK_CONF_DIR) wins over nothing but defaults.
+    builder = SparkSession.builder.master(master).appName(name)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    with _output_to(scratch / "spark.log"):
+        session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    if is_local(master):
+        # Read whenever workers are needed. Set so late because whatever `builder` sets wins over
+        # spark-defaults.conf, and this is for those who did not ask for another one.
+        session.sparkContext._conf.setIfMissing("spark.python.daemon.module", "jobs.spark.worker_daemon")
+    else:
+        session.sparkContext.addPyFile(str(package_code(PACKAGE_ROOT, scratch / "code.zip")))
+    return session
+
+
+def end_answered() -> None:
+    """End the processes in which Spark asked about the source, once a topology's first batch has begun.
+
+    For each kind of question (which sources there are, what this one is, how to read it) Spark keeps a
+    process of 35 MB for good, and one that it forked, as large, for a minute. Nothing is left to be asked
+    then: a query asks while it starts.
+    """
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # It has ended meanwhile.
+            words = process.cmdline()
+            if words[1:3] == ["-m", "pyspark.daemon"] and words[-1].startswith("pyspark.sql.worker."):
+                process.terminate()
+
+
+def _spill_directory() -> Path:
+    """A directory for Spark's shuffle files that goes with this process; what a killed one left is
+    deleted by the next topology on this host, see `exchange.remove_orphans`."""
+    folder = Path(tempfile.mkdtemp(prefix=f"millrace-{os.getpid()}-spark-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@contextmanager
+def _output_to(log: Path) -> Iterator[None]:
+    """Have the Java process that starts inside the block, and its Python workers, write to `log`:
+    they say little of use to people, and what matters reaches the driver as an exception."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    saved = os.dup(1), os.dup(2)
+    with log.open("wb") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        for number, original in enumerate(saved, start=1):
+            os.dup2(original, number)
+            os.close(original)
+
+
+_EXECUTOR_JAVA = "-XX:TieredStopAtLevel=1 -Duser.timezone=UTC"
+"""What an operator sets as `spark.executor.extraJavaOptions` comes behind it and wins. Without a collector,
+because Java does not start with two."""
+_LOG4J = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
+# Python workers that are asked to stop, and tasks that are tried again, are reported by the topology.
+logger.task.name = org.apache.spark.scheduler.TaskSetManager
+logger.task.level = error
+"""

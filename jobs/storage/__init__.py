@@ -1,0 +1,1 @@
+"""Immutable Arrow runs and the partitions that they make up."""

@@ -1,0 +1,1 @@
+"""One batch's work inside a task."""

@@ -1,0 +1,323 @@
+"""One batch's work at one level of one partition: store, then probe, then send on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+import pyarrow as pa
+
+from jobs.expressions.guarded import guarded_rules, raised_by_a_row
+from jobs.failures.evaluation_errors import FailedCalls
+from jobs.failures.task_failure import telling
+from jobs.join.emit import emit
+from jobs.join.probe import Tables, TooMany, probe
+from jobs.join.probe_plan import plan_of
+from jobs.partitioning.hashing import hash_tasks
+from jobs.partitioning.layout import NO_LAYOUTS, Layouts
+from jobs.partitioning.rescaling import Spread
+from jobs.partitioning.router import send, sent_columns
+from jobs.partitioning.slice_routing import touched_by
+from jobs.plan.index import RuleIndex, index_of
+from jobs.plan.stage_fusion import Stages
+from jobs.plan.tuples import ARRIVAL, EVERY_TASK, LATE, ORDINAL, Message, Result, column_name, ordinal
+from jobs.storage.partition import PartitionState
+from jobs.storage.run import RunRef
+from optimizer.physical.graph import Edge, GraphStore, PhysicalGraph, ProbeRule
+
+
+@dataclass(frozen=True, slots=True)
+class StoreWork:
+    """What happened in one partition of a store at one level of one batch."""
+
+    inserted: int = 0
+    evicted: int = 0
+    probes: int = 0
+    """Tuples that arrived to probe, copies counted."""
+    matches: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeWork:
+    """What one task received along an edge, in the edge's own columns. Of an `all` edge, task 0's
+    figures are those of what was sent; every task receives the same. Along a `grid` edge one of a tuple's
+    copies is told."""
+
+    tuples: int
+    messages: int
+    bytes: int
+    """Of the values; a text counts with its length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    messages: list[Message]
+    """For later levels: made here, and those handed in that are not for this level."""
+    results: list[Result]
+    added: tuple[RunRef, ...]
+    """Runs that the batch's manifest must list."""
+    dropped: tuple[RunRef, ...]
+    """Runs of the last manifest that this batch's must not list: evicted, or merged into others."""
+    stores: dict[str, StoreWork]
+    edges: dict[str, EdgeWork]
+    rule_tuples: dict[str, int]
+    """Tuples that each probe rule produced, by rule."""
+    too_many: dict[str, int]
+    """Probe rules that were given up, and how many combinations they had made or begun to check. What
+    is behind them is missing, so the work must not be committed."""
+    failed_calls: dict[str, int]
+    """Calls of user functions and rows of expressions that raised, by query."""
+    dead: pa.Table | None = None
+    """Dead letters of what raised."""
+
+
+def work(
+    graph: PhysicalGraph,
+    level: int,
+    state: PartitionState,
+    messages: Sequence[Message],
+    watermark_us: int | None,
+    most: int | None = None,
+    layouts: Layouts = NO_LAYOUTS,
+    tables: Tables | None = None,
+) -> Worked:
+    """Do everything that `level` has to do in the partition of `state`.
+
+    All store rules run before all probe rules. At level 1 expired runs leave and small ones are
+    merged, so level 1 has to be worked in every partition, with or without messages.
+    `watermark_us` is the topology's watermark at the end of the previous batch; `most` bounds what
+    one probe rule may make here, see `probe`; `layouts` are the batch's; `tables` is what other levels of
+    the stage can use again, see `probe`.
+    """
+    index = index_of(graph)
+    arrived: dict[str, list[Message]] = defaultdict(list)
+    later: list[Message] = []
+    for message in messages:
+        if index.edges[message.edge].level == level:
+            arrived[message.edge].append(message)
+        else:
+            later.append(message)
+    frames = _frames(arrived)
+    tally: dict[str, StoreWork] = {}
+    added: list[RunRef] = []
+    dropped: list[RunRef] = []
+    if level == 1:
+        for store in graph.stores:
+            _maintain(index, state, store, watermark_us, tally, added, dropped)
+    with telling("storing at level", (), level):
+        added.extend(_store(index, state, level, frames, tally))
+    results: list[Result] = []
+    produced: dict[str, int] = {}
+    too_many: dict[str, int] = {}
+    tables = {} if tables is None else tables
+    failed = FailedCalls(index)
+    for rule in index.probe_rules[level]:
+        frame = frames.get(rule.edge)
+        if frame is None:
+            continue
+        store = index.stores[rule.store]
+        users = index.users.of_rule(rule.id)
+        with telling("probing", users, store.label):
+            if rule.id not in index.probe_plans:
+                with telling("preparing the probe of", users, store.label, every_tuple=True):
+                    plan_of(index, rule)
+            try:
+                found = _probed(index, rule, state, frame, most, tables)
+            except TooMany as error:
+                too_many[rule.id] = error.combinations
+                continue
+        failed.count(users, rule.start)
+        _count(tally, store.id, StoreWork(probes=frame.height, matches=found.height))
+        produced[rule.id] = found.height
+        if found.height:
+            with telling("sending what was found in", users, store.label):
+                later.extend(send(index, rule.out, found, state.partition, layouts))
+            inputs = tuple(bound.input for bound in rule.windows)
+            results.extend(emit(index, rule.id, rule.emits, inputs, found, failed))
+    edges = {
+        edge: _edge_work(
+            index, index.edges[edge], parts, _counted(index, index.edges[edge], frames[edge], state, layouts)
+        )
+        for edge, parts in arrived.items()
+    }
+    return Worked(
+        later,
+        results,
+        tuple(added),
+        tuple(dropped),
+        tally,
+        edges,
+        produced,
+        too_many,
+        failed.by_query,
+        failed.letters,
+    )
+
+
+def _probed(
+    index: RuleIndex,
+    rule: ProbeRule,
+    state: PartitionState,
+    frame: pl.DataFrame,
+    most: int | None,
+    tables: Tables,
+) -> pl.DataFrame:
+    runs = state.runs(rule.store)
+    try:
+        return probe(index, rule, state, runs, frame, most, tables)
+    except TooMany:
+        raise
+    except BaseException as error:
+        if not raised_by_a_row(error):
+            raise
+        known, whole = guarded_rules(rule)
+        try:
+            return probe(index, known, state, runs, frame, most, tables)
+        except TooMany:
+            raise
+        except BaseException as again:
+            if not raised_by_a_row(again):
+                raise
+            return probe(index, whole, state, runs, frame, most, tables)
+
+
+def work_stage(
+    graph: PhysicalGraph,
+    stages: Stages,
+    stage: int,
+    state: PartitionState,
+    messages: Sequence[Message],
+    watermark_us: int | None,
+    most: int | None = None,
+    layouts: Layouts = NO_LAYOUTS,
+) -> Iterator[tuple[int, Worked]]:
+    """Do what `stage` has to do in the partition of `state`: its levels, one after the other.
+
+    Gives each level and what it did, with messages for later stages only: what one level sends to another
+    of the stage is handed over right here. `messages` are for this stage; the rest is as for `work`.
+    """
+    tables: Tables = {}
+    for level in stages.levels[stage - 1]:
+        done = work(graph, level, state, messages, watermark_us, most, layouts, tables)
+        messages = [m for m in done.messages if stages.of_edge[m.edge] == stage]
+        yield level, replace(done, messages=[m for m in done.messages if stages.of_edge[m.edge] > stage])
+    assert not messages, "a stage has all levels of its edges"
+
+
+def _frames(arrived: Mapping[str, Sequence[Message]]) -> dict[str, pl.DataFrame]:
+    """What arrived on each edge: the same table for edges whose messages share their bodies."""
+    frames: dict[str, pl.DataFrame] = {}
+    made: dict[tuple[int, ...], pl.DataFrame] = {}
+    for edge, messages in arrived.items():
+        bodies = tuple(id(message.body) for message in messages)
+        if bodies not in made:
+            made[bodies] = _frame(messages)
+        frames[edge] = made[bodies]
+    return frames
+
+
+def _frame(messages: Sequence[Message]) -> pl.DataFrame:
+    parts = [message.body for message in messages]
+    if len(parts) == 1:
+        return parts[0]
+    if any(part.columns != parts[0].columns for part in parts):
+        # Which edges share a body may differ from sender to sender; all of them have what they share.
+        common = [name for name in parts[0].columns if all(name in part.columns for part in parts)]
+        parts = [part[common] for part in parts]
+    # Every rule behind the edge reads it, faster from one block of memory.
+    return pl.concat(parts, rechunk=True)
+
+
+def _maintain(
+    index: RuleIndex,
+    state: PartitionState,
+    store: GraphStore,
+    watermark_us: int | None,
+    tally: dict[str, StoreWork],
+    added: list[RunRef],
+    dropped: list[RunRef],
+) -> None:
+    evicted = state.evict(store, watermark_us)
+    compacted = state.compact(store, index.stored_times(store), watermark_us, level=1)
+    dropped.extend((*evicted.dropped, *compacted.dropped))
+    added.extend(compacted.added)
+    _count(tally, store.id, StoreWork(evicted=evicted.tuples + compacted.expired))
+
+
+def _store(
+    index: RuleIndex,
+    state: PartitionState,
+    level: int,
+    frames: dict[str, pl.DataFrame],
+    tally: dict[str, StoreWork],
+) -> list[RunRef]:
+    parts: dict[str, list[pl.DataFrame]] = defaultdict(list)
+    for rule in index.store_rules[level]:
+        frame = frames.get(rule.edge)
+        if frame is not None and frame.height:
+            parts[rule.store].append(_stored(index, index.edges[rule.edge], frame))
+    runs = []
+    for store_id, stored in parts.items():
+        store = index.stores[store_id]
+        frame = stored[0] if len(stored) == 1 else pl.concat(stored, how="diagonal")
+        runs.append(state.insert(store, index.stored_times(store), level, frame))
+        _count(tally, store_id, StoreWork(inserted=frame.height))
+    return runs
+
+
+def _stored(index: RuleIndex, edge: Edge, frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns that a store keeps of what arrives on an edge.
+
+    A tuple of a base store is its own start, so its ordinal depends on the name under which it
+    is probed and is not kept.
+    """
+    store = index.stores[edge.target]
+    names = [f"{stored.input}.{name}" for stored in store.inputs for name in stored.columns]
+    kept = frame[[*names, ARRIVAL, *((LATE,) if index.marks_late else ())]]
+    if store.is_base:
+        return kept
+    start = ordinal(index.start_of(edge))
+    return kept.with_columns(pl.lit(start, dtype=pl.Int8).alias(ORDINAL))
+
+
+def _counted(
+    index: RuleIndex, edge: Edge, frame: pl.DataFrame, state: PartitionState, layouts: Layouts
+) -> int:
+    """How many of the tuples that arrived here count here; of the copies of one that slices, grids or older
+    numbers of tasks send to several tasks, only one does."""
+    if edge.kind == "grid":
+        store = index.stores[edge.target]
+        first = store.first_copy if edge.id in index.store_edges else store.grids[0].column(0)
+        return frame.height if state.partition in first else 0
+    if edge.id not in index.probe_edges:
+        return frame.height
+    if edge.kind == "slices":
+        return touched_by(index, edge, frame, layouts).counted_in(state.partition)
+    if edge.kind == "group_by" and isinstance(layouts.get(edge.target), Spread):
+        assert edge.key is not None
+        placed = hash_tasks(frame[column_name(edge.key)], index.stores[edge.target].tasks)
+        return int((placed == state.partition).sum())
+    return frame.height
+
+
+def _edge_work(index: RuleIndex, edge: Edge, messages: Sequence[Message], counted: int) -> EdgeWork:
+    assert edge.kind in ("all", "slices") or all(message.partition != EVERY_TASK for message in messages)
+    columns = sent_columns(index, edge)
+    counts = counted or edge.kind != "grid"
+    return EdgeWork(
+        counted,
+        len(messages),
+        sum(int(message.body[columns].estimated_size()) for message in messages) if counts else 0,
+    )
+
+
+def _count(tally: dict[str, StoreWork], store: str, more: StoreWork) -> None:
+    known = tally.get(store, StoreWork())
+    tally[store] = StoreWork(
+        known.inserted + more.inserted,
+        known.evicted + more.evicted,
+        known.probes + more.probes,
+        known.matches + more.matches,
+    )

@@ -1,0 +1,429 @@
+"""What Spark's tasks execute: ingestion and the stages of one batch.
+
+These classes are pickled into every stage, so they hold names only; the graph and the last
+manifest are read from the checkpoint once per worker process and kept.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+
+from jobs.failures.task_failure import leaving_trail, telling
+from jobs.partitioning.layout import StoreLayout, spread_stores
+from jobs.plan.index import index_of
+from jobs.plan.stage_fusion import Stages
+from jobs.plan.tuples import Result
+from jobs.recovery.manifest import read_manifest
+from jobs.sinks.parquet import DEAD_LETTER_FOLDER, OutputFile, result_folder, results_as_arrow, write_hidden
+from jobs.sources.ahead import latest_times
+from jobs.sources.descriptor import Descriptor
+from jobs.sources.read import Raw, read
+from jobs.storage.memory_budget import limit_of
+from jobs.storage.partition import PartitionState, state_root
+from jobs.storage.remote import read_bytes
+from jobs.storage.run import RunRef
+from jobs.worker.exchange import Outbox, Row, sort_rows
+from jobs.worker.ingest import Ingested, ingest
+from jobs.worker.level import EdgeWork, StoreWork, work_stage
+from optimizer.algebra.expression import columns_of
+from optimizer.physical.graph import PhysicalGraph
+
+ARRIVALS_PER_TASK = 1 << 28
+"""Arrival numbers that one ingesting task has for itself in a batch."""
+MOST_TASKS = 1 << 8
+_SAMPLE = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class BatchContext:
+    """Everything that the tasks of one batch have to know."""
+
+    batch: int
+    plan: str
+    """Path of the graph."""
+    state: str
+    """Root of the runs."""
+    previous: str | None
+    """Path of the manifest before this batch."""
+    output: str | None
+    """Directory for results and dead letters; None if nobody wants files."""
+    exchange: str | None
+    """Directory for message bodies; None to send them through Spark."""
+    partitions: int
+    watermark_us: int | None
+    """The topology's, at the end of the previous batch."""
+    late_below_us: tuple[tuple[str, int], ...]
+    """Per stream: tuples strictly older are late; streams without a watermark are missing."""
+    redis_url: str | None
+    tail: int
+    """How many of a task's newest results per query, and of its dead letters, go to the driver."""
+    most: int | None = None
+    """How many combinations a step may make in a task before the batch is given up; None for any number."""
+    share_bytes: int | None = None
+    """How much of the stores each partition may have in memory; None for any amount."""
+    merges: bool = True
+    """True if tasks merge runs, inside the batch; false if somebody does behind the commits (`merging`)."""
+    layouts: tuple[tuple[str, StoreLayout], ...] = ()
+    """Of stores that do not lie as the plan alone says, by the store's id: see `layouts`."""
+    trail: str | None = None
+    """Directory for what each process is doing, while somebody looks for what ends processes; else None."""
+    arrived_by_ms: int | None = None
+    """As in `planner.PlannedBatch`."""
+
+    def stages(self, graph: PhysicalGraph) -> Stages:
+        """The stages of the batch, of which `graph` is the plan."""
+        return index_of(graph).stages_under(spread_stores(dict(self.layouts)))
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """Newest results of one query from one leaf in one task, and how each came about."""
+
+    table: pa.Table
+    arrivals: tuple[int, ...]
+    rule: str
+    times: pa.Table
+    """As in `message.Result`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Results of one query from one task."""
+
+    rows: int
+    arrivals: npt.NDArray[np.int64]
+    """The completing tuples' arrival numbers; a systematic sample if there are many."""
+    tail: tuple[Tail, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """When the tuples of one descriptor arrived at their source."""
+
+    base: int
+    """The first tuple's arrival number; tuple i has `base + i`."""
+    starts: npt.NDArray[np.int64]
+    """Positions at which the time changes, ascending, from 0."""
+    at_ms: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamReport:
+    stream: str
+    accepted: int
+    late: int
+    undecodable: int
+    max_event_time_us: int | None
+    arrived: Arrived | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """What one task did at one level of one stage; level 0 is ingestion."""
+
+    level: int
+    task: int
+    seconds: float
+    streams: tuple[StreamReport, ...]
+    files: tuple[OutputFile, ...]
+    answers: dict[str, Answers]
+    stores: dict[str, StoreWork]
+    edges: dict[str, EdgeWork]
+    added: tuple[RunRef, ...]
+    dropped: tuple[RunRef, ...]
+    rules: dict[str, int]
+    """Tuples that each source or probe rule produced."""
+    fetched_bytes: int = 0
+    """Of runs from other hosts."""
+    dead: pa.Table | None = None
+    """The newest dead letters, with the columns of `DEAD_LETTERS`; None if there are none."""
+    too_many: dict[str, int] = field(default_factory=dict)
+    """As in `level.Worked`."""
+    resident_bytes: int = 0
+    """The most that was in memory of the stores at one moment; zero without a limit, when nobody knows."""
+    failed_calls: dict[str, int] = field(default_factory=dict)
+    """As in `level.Worked`."""
+    stage: int = 0
+    """See `stages`; 0 is ingestion."""
+
+
+@lru_cache(maxsize=4)
+def load_graph(path: str) -> PhysicalGraph:
+    """The graph of a plan file; the same object every time, which `rules.index_of` counts on."""
+    graph = PhysicalGraph.from_json(read_bytes(path), path)
+    index_of(graph)
+    # PySpark has its workers collect garbage after every task. What is loaded by now, some 300,000
+    # objects of modules and plans, stays for good: walking over it each time took half the
+    # processor time of small batches.
+    gc.freeze()
+    return graph
+
+
+@dataclass(frozen=True, slots=True)
+class IngestStage:
+    """Level 0: read descriptors, ingest them, send the first messages."""
+
+    context: BatchContext
+    near: Collection[int] = ()
+    """The partitions that this process goes on to work on."""
+
+    def __call__(self, task: int, descriptors: Iterable[Sequence[Descriptor]]) -> Iterator[Row]:
+        started = time.perf_counter()
+        context = self.context
+        graph = load_graph(context.plan)
+        late_below = dict(context.late_below_us)
+        streams: list[StreamReport] = []
+        files: list[OutputFile] = []
+        results: list[Result] = []
+        letters: list[pa.Table] = []
+        passed: dict[str, int] = {}
+        failed: Counter[str] = Counter()
+        position = 0
+        trail = leaving_trail(context.trail)
+        with trail, telling("taking in tuples"), _outbox(context, graph, 0, task, self.near) as outbox:
+            for descriptor in (d for group in descriptors for d in group):
+                base = (context.batch * MOST_TASKS + task) * ARRIVALS_PER_TASK + position
+                raw, done = _ingest_one(graph, descriptor, base, late_below.get(descriptor.stream), context)
+                position += raw.table.num_rows
+                outbox.send(done.messages)
+                results.extend(done.results)
+                for rule, made in done.rule_tuples.items():
+                    passed[rule] = passed.get(rule, 0) + made
+                failed.update(done.failed_calls)
+                if done.dead is not None:
+                    letters.append(done.dead)
+                streams.append(
+                    StreamReport(
+                        descriptor.stream,
+                        done.accepted,
+                        done.late,
+                        done.undecodable,
+                        done.max_event_time_us,
+                        _arrived(base, raw),
+                    )
+                )
+            dead = _bury(context, 0, task, letters, files)
+            answers = _answer(context, 0, task, results, files)
+            seconds = time.perf_counter() - started
+            done_here = (tuple(streams), tuple(files), answers)
+            outbox.report(
+                TaskReport(
+                    0, task, seconds, *done_here, {}, {}, (), (), passed, dead=dead, failed_calls=dict(failed)
+                )
+            )
+        yield from outbox.rows
+
+
+@dataclass(frozen=True, slots=True)
+class JoinStage:
+    """One stage behind the sources, in every partition: one level, or several in a row."""
+
+    context: BatchContext
+    stage: int
+    near: Collection[int] = ()
+    """As in `IngestStage`."""
+
+    def __call__(self, partition: int, rows: Iterable[Row]) -> Iterator[Row]:
+        context = self.context
+        graph = load_graph(context.plan)
+        stages = context.stages(graph)
+        received = list(rows)
+        started = time.perf_counter()
+        inbox = sort_rows(received, stages.of_edge, self.stage, partition)
+        yield from inbox.passing
+        committed = read_manifest(context.previous).runs_by_store() if context.previous else {}
+        fetched = state_root(context.state).fetched_bytes
+        limit = limit_of(index_of(graph), context.share_bytes)
+        state = PartitionState(
+            context.state,
+            partition,
+            context.batch,
+            committed,
+            inserted=inbox.stored,
+            limit=limit,
+            merges=context.merges,
+        )
+        done = work_stage(
+            graph,
+            stages,
+            self.stage,
+            state,
+            inbox.messages,
+            context.watermark_us,
+            context.most,
+            dict(context.layouts),
+        )
+        results: list[Result] = []
+        files: list[OutputFile] = []
+        answers: dict[str, Answers] = {}
+        letters: list[pa.Table] = []
+        dead: pa.Table | None = None
+        working = telling("working on level", (), stages.levels[self.stage - 1][0])
+        trail = leaving_trail(context.trail)
+        with trail, working, _outbox(context, graph, self.stage, partition, self.near) as outbox:
+            for level, worked in done:
+                outbox.send(worked.messages)
+                results.extend(worked.results)
+                if worked.dead is not None:
+                    letters.append(worked.dead)
+                if level == stages.levels[self.stage - 1][-1]:
+                    dead = _bury(context, self.stage, partition, letters, files)
+                    answers = _answer(context, self.stage, partition, results, files)
+                now = time.perf_counter()
+                outbox.report(
+                    TaskReport(
+                        level,
+                        partition,
+                        now - started,
+                        (),
+                        tuple(files),
+                        answers,
+                        worked.stores,
+                        worked.edges,
+                        worked.added,
+                        worked.dropped,
+                        worked.rule_tuples,
+                        state.root.fetched_bytes - fetched,
+                        dead=dead,
+                        too_many=worked.too_many,
+                        resident_bytes=state.peak_resident_bytes,
+                        failed_calls=worked.failed_calls,
+                        stage=self.stage,
+                    )
+                )
+                started, fetched = now, state.root.fetched_bytes
+            if self.stage < stages.count:
+                outbox.stored(partition, state.inserted)
+        yield from outbox.rows
+
+
+def _outbox(
+    context: BatchContext, graph: PhysicalGraph, level: int, task: int, near: Collection[int]
+) -> Outbox:
+    attempt = TaskContext.get()
+    suffix = attempt.taskAttemptId() if attempt is not None else 0
+    return Outbox(graph, context.partitions, context.exchange, f"{level}-{task}-{suffix}", near)
+
+
+def _ingest_one(
+    graph: PhysicalGraph, descriptor: Descriptor, base: int, late_below: int | None, context: BatchContext
+) -> tuple[Raw, Ingested]:
+    stream = index_of(graph).streams[descriptor.stream]
+    reading = telling("reading", (), descriptor.stream)
+    needed = needed_columns(graph, descriptor.stream)
+    with reading:
+        raw = read(descriptor, stream, needed, context.redis_url)
+    times = raw.table.column(stream.event_time)
+    span = pc.min_max(times.cast(pa.int64())).as_py()
+    oldest, newest = span["min"], span["max"]
+    latest = latest_times(stream, raw.arrived_ms, context.arrived_by_ms)
+    letters = (
+        times.null_count
+        or (late_below is not None and oldest is not None and oldest < late_below)
+        or (isinstance(latest, int) and newest is not None and newest > latest)
+    )
+    wanted = context.output is not None or context.tail
+    if letters and wanted and raw.table.num_columns < len(stream.columns):
+        # Some of these become dead letters, which keep the whole tuple.
+        with reading:
+            raw = read(descriptor, stream, needed, context.redis_url, whole=True)
+    layouts = dict(context.layouts)
+    with telling("taking in", (), descriptor.stream):
+        done = ingest(graph, descriptor.stream, raw.table, raw.undecodable, base, late_below, layouts, latest)
+    return raw, done
+
+
+def needed_columns(graph: PhysicalGraph, stream: str) -> frozenset[str]:
+    """The columns of a stream that any rule of the graph reads."""
+    return _needed_columns(id(graph), graph)[stream]
+
+
+def _needed_columns(identity: int, graph: PhysicalGraph) -> dict[str, frozenset[str]]:
+    known = _NEEDED.get(identity)
+    if known is None or known[0] is not graph:
+        index = index_of(graph)
+        needed = {name: {declared.event_time} for name, declared in index.streams.items()}
+        for rules in index.sources.values():
+            for rule in rules:
+                expressions = [rule.filter] if rule.filter is not None else []
+                for emit in rule.emits:
+                    expressions.extend((*emit.residuals, *(value for _, value in emit.outputs)))
+                read_here = {column.name for e in expressions for column in columns_of(e)}
+                sent = {c.name for edge in rule.out for c in index.edges[edge].columns}
+                needed[rule.stream] |= read_here | sent
+        _NEEDED.clear()
+        known = _NEEDED[identity] = (graph, {name: frozenset(columns) for name, columns in needed.items()})
+    return known[1]
+
+
+_NEEDED: dict[int, tuple[PhysicalGraph, dict[str, frozenset[str]]]] = {}
+
+
+def _arrived(base: int, raw: Raw) -> Arrived | None:
+    if raw.arrived_ms is None or not len(raw.arrived_ms):
+        return None
+    starts = np.flatnonzero(np.diff(raw.arrived_ms, prepend=raw.arrived_ms[0] - 1))
+    return Arrived(base, starts, raw.arrived_ms[starts])
+
+
+def _bury(
+    context: BatchContext, stage: int, task: int, letters: Sequence[pa.Table], files: list[OutputFile]
+) -> pa.Table | None:
+    """Write the task's dead letters; returns the newest ones, for the driver."""
+    if not letters:
+        return None
+    dead = pa.concat_tables(letters)
+    if context.output is not None:
+        files.append(write_hidden(context.output, DEAD_LETTER_FOLDER, context.batch, stage, task, dead))
+    return dead.slice(max(0, dead.num_rows - context.tail)) if context.tail else None
+
+
+def _answer(
+    context: BatchContext, stage: int, task: int, results: Sequence[Result], files: list[OutputFile]
+) -> dict[str, Answers]:
+    """Write the task's results, one file per query, and report on them."""
+    by_query: dict[str, list[Result]] = {}
+    for result in results:
+        if result.table.height:
+            by_query.setdefault(result.query, []).append(result)
+    answers = {}
+    for query, parts in sorted(by_query.items()):
+        arrivals = np.concatenate([part.arrivals.to_numpy() for part in parts])
+        if context.output is not None:
+            folder = result_folder(query)
+            table = results_as_arrow([part.table for part in parts])
+            files.append(write_hidden(context.output, folder, context.batch, stage, task, table))
+        step = max(1, len(arrivals) // _SAMPLE)
+        answers[query] = Answers(len(arrivals), arrivals[::step], newest_results(parts, context.tail))
+    return answers
+
+
+def newest_results(parts: Sequence[Result], most: int) -> tuple[Tail, ...]:
+    """The last `most` results of all parts of a task together, as they travel to the driver."""
+    tails: list[Tail] = []
+    for part in reversed(parts):
+        if most <= 0:
+            break
+        first = max(0, part.table.height - most)
+        most -= part.table.height - first
+        # These travel to the driver: copied, or all that they are a part of would travel with them.
+        last = np.arange(first, part.table.height)
+        table, times = (
+            # Of a result with constants only, no time came along.
+            (rows[last] if rows.width else rows).to_arrow(compat_level=pl.CompatLevel.oldest())
+            for rows in (part.table, part.times)
+        )
+        tails.append(Tail(table, tuple(part.arrivals.slice(first)), part.rule, times))
+    return tuple(reversed(tails))

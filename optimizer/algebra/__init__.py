@@ -1,0 +1,1 @@
+"""Typed expressions: types, functions, identifiers, one canonical form, text, digests and errors."""

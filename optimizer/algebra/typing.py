@@ -1,0 +1,376 @@
+"""Typed construction of calls: what each rule of `optimizer.algebra.functions` asks and gives.
+
+Types follow DuckDB. Where SQL converts silently, the conversion becomes a visible `cast`,
+so that the runtime never has to guess: a string literal beside a timestamp is a timestamp,
+and a date beside a timestamp is that day's midnight. Numbers of different types stay as
+they are; comparing and adding them gives the wider type.
+
+A call is also put into canonical order (`optimizer.algebra.normalize`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+
+from optimizer.algebra.expression import Call, Expression, Literal
+from optimizer.algebra.functions import FUNCTIONS, Function
+from optimizer.algebra.normalize import ordered_call
+from optimizer.algebra.types import ColumnType
+
+T = ColumnType
+_WIDTH = (T.INT, T.BIGINT, T.DOUBLE)
+_INTEGERS = frozenset({T.INT, T.BIGINT})
+_MOMENTS = frozenset({T.TIMESTAMP, T.DATE})
+_MOST_DAYS = 106_751_991
+"""Of an interval, whose microseconds are a number of 64 bits."""
+TRUNCATIONS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond")
+
+
+class TypeMismatch(ValueError):
+    """An argument whose type a function cannot use."""
+
+    def __init__(self, position: int, found: str, expected: str) -> None:
+        self.position = position
+        """Index of the argument, from 0."""
+        self.found = found
+        self.expected = expected
+        super().__init__(f"argument {position + 1} is {found}, expected {expected}")
+
+
+def is_null(expression: Expression) -> bool:
+    """True for the literal NULL, which takes the type that its context asks for."""
+    return isinstance(expression, Literal) and expression.value is None
+
+
+def call(name: str, *arguments: Expression) -> Expression:
+    """A well-typed call of `name`, in canonical form.
+
+    >>> a, b = Column("r", "a", T.INT), Column("s", "a", T.INT)
+    >>> call("gt", b, a) == call("lt", a, b)
+    True
+
+    Raises `TypeMismatch` for an argument that the function cannot use, `KeyError` for a
+    name that is no function, and `ValueError` for a wrong number of arguments. `cast` is
+    made by `cast`, not here.
+    """
+    function = FUNCTIONS[name]
+    if len(arguments) < function.least or (function.most is not None and len(arguments) > function.most):
+        raise ValueError(f"{function.sql} takes {arity(function)}, not {len(arguments)}")
+    by_days = _days(name, arguments)
+    if by_days is not None:
+        return by_days
+    typed, result = _TYPED[function.rule](function, arguments)
+    if function.rule == "comparison" and any(is_null(a) for a in (typed[:1] if name == "in" else typed)):
+        return Literal(None, T.BOOLEAN)
+    return ordered_call(name, tuple(typed), result)
+
+
+def arity(function: Function) -> str:
+    """How many arguments a function takes, in words: `2 or 3 arguments`."""
+    if function.most is None:
+        return f"at least {function.least} argument{'s' if function.least > 1 else ''}"
+    if function.most == function.least:
+        return f"{function.least} argument{'s' if function.least > 1 else ''}"
+    return f"{function.least} to {function.most} arguments"
+
+
+def cast(expression: Expression, target: ColumnType) -> Expression:
+    """The expression as `target`; itself if it has that type already.
+
+    Raises `TypeMismatch` where no conversion exists, or a string literal is not of the form.
+    """
+    if expression.type is target and not is_null(expression):
+        return expression
+    if is_null(expression):
+        return Literal(None, target)
+    source = expression.type
+    if isinstance(expression, Literal) and source is T.STRING and target in _MOMENTS:
+        return Literal(_moment(str(expression.value), target), target)
+    if isinstance(expression, Literal) and source is T.DATE and target is T.TIMESTAMP:
+        return Literal(f"{expression.value}T00:00:00", target)
+    allowed = (
+        (source is T.STRING and target is not T.INTERVAL)
+        or (target is T.STRING and source is not T.INTERVAL)
+        or {source, target} <= {T.INT, T.BIGINT, T.DOUBLE, T.BOOLEAN}
+        or {source, target} <= _MOMENTS
+    )  # fmt: skip
+    if not allowed:
+        raise TypeMismatch(0, str(source), f"a value that can become {target}")
+    return Call("cast", (expression,), target)
+
+
+# Rules: each checks arguments and returns them, converted where needed, with the result's type.
+
+Typed = tuple[Sequence[Expression], ColumnType]
+
+
+def _each(arguments: Sequence[Expression], allowed: frozenset[ColumnType], words: str) -> list[Expression]:
+    typed: list[Expression] = []
+    for position, argument in enumerate(arguments):
+        if is_null(argument):
+            typed.append(Literal(None, min(allowed)))
+        elif argument.type in allowed:
+            typed.append(argument)
+        else:
+            raise TypeMismatch(position, str(argument.type), words)
+    return typed
+
+
+def _numbers(arguments: Sequence[Expression]) -> list[Expression]:
+    return _each(arguments, frozenset(_WIDTH), "a number")
+
+
+def _boolean(function: Function, arguments: Sequence[Expression]) -> Typed:
+    return _each(arguments, frozenset({T.BOOLEAN}), "boolean"), T.BOOLEAN
+
+
+def _common(arguments: Sequence[Expression]) -> Typed:
+    """Arguments brought to one comparable type; numbers keep theirs, the widest is returned."""
+    types = [a.type for a in arguments if not is_null(a)]
+    if not types:
+        return [Literal(None, arguments[0].type) for _ in arguments], arguments[0].type
+    # Literal strings adapt to the moments beside them; anything else asks for the others' type.
+    firm = [a.type for a in arguments if not is_null(a) and not _is_text(a)]
+    target = firm[0] if firm and firm[0] in _MOMENTS else types[0]
+    if set(firm) == _MOMENTS:
+        target = T.TIMESTAMP
+    if target.is_numeric:
+        target = max((t for t in types if t.is_numeric), key=_WIDTH.index)
+    typed: list[Expression] = []
+    for position, argument in enumerate(arguments):
+        if is_null(argument):
+            typed.append(Literal(None, target))
+        elif target in _MOMENTS and (argument.type in _MOMENTS or _is_text(argument)):
+            try:
+                typed.append(cast(argument, target))
+            except TypeMismatch as error:
+                raise TypeMismatch(position, error.found, error.expected) from None
+        elif argument.type.comparable_with(target):
+            typed.append(argument)
+        else:
+            raise TypeMismatch(position, str(argument.type), _article(target))
+    return typed, target
+
+
+def _is_text(expression: Expression) -> bool:
+    return isinstance(expression, Literal) and expression.type is T.STRING and expression.value is not None
+
+
+def _article(target: ColumnType) -> str:
+    return "a number" if target.is_numeric else str(target)
+
+
+def _comparison(function: Function, arguments: Sequence[Expression]) -> Typed:
+    return _common(arguments)[0], T.BOOLEAN
+
+
+def _first(function: Function, arguments: Sequence[Expression]) -> Typed:
+    typed, result = _common(arguments)
+    if function.name == "nullif":
+        return typed, typed[0].type
+    return typed, result
+
+
+def _case(function: Function, arguments: Sequence[Expression]) -> Typed:
+    """WHEN conditions at even positions, values at odd ones and last."""
+    conditions = range(0, len(arguments) - 1, 2)
+    if len(arguments) % 2 == 0:
+        arguments = (*arguments, Literal(None, T.BOOLEAN))
+    values = [i for i in range(len(arguments)) if i not in conditions]
+    typed = list(arguments)
+    for i in conditions:
+        if is_null(arguments[i]):
+            typed[i] = Literal(None, T.BOOLEAN)
+        elif arguments[i].type is not T.BOOLEAN:
+            raise TypeMismatch(i, str(arguments[i].type), "boolean")
+    try:
+        converted, result = _common([arguments[i] for i in values])
+    except TypeMismatch as error:
+        raise TypeMismatch(values[error.position], error.found, error.expected) from None
+    for i, value in zip(values, converted, strict=True):
+        typed[i] = value
+    return typed, result
+
+
+def _arithmetic(function: Function, arguments: Sequence[Expression]) -> Typed:
+    types = [None if is_null(a) else a.type for a in arguments]
+    if any(t in _MOMENTS or t is T.INTERVAL for t in types):
+        return _moments(function.name, arguments, types)
+    typed = _numbers(arguments)
+    return typed, max((a.type for a in typed), key=_WIDTH.index)
+
+
+def _moments(name: str, arguments: Sequence[Expression], types: Sequence[ColumnType | None]) -> Typed:
+    """Arithmetic with timestamps, dates and intervals; a date counts as its midnight."""
+    if name == "negate" and types[0] is T.INTERVAL:
+        return arguments, T.INTERVAL
+    if name in ("add", "subtract"):
+        left, right = types
+        if left is None or right is None:
+            other = T.INTERVAL
+            arguments = [
+                Literal(None, other) if t is None else a for a, t in zip(arguments, types, strict=True)
+            ]
+            left, right = left or other, right or other
+        if left in _MOMENTS and right in _MOMENTS and name == "subtract":
+            return [cast(a, T.TIMESTAMP) for a in arguments], T.INTERVAL
+        if left in _MOMENTS and right is T.INTERVAL:
+            return [cast(arguments[0], T.TIMESTAMP), arguments[1]], T.TIMESTAMP
+        if left is T.INTERVAL and right in _MOMENTS and name == "add":
+            return [cast(arguments[1], T.TIMESTAMP), arguments[0]], T.TIMESTAMP
+        if left is T.INTERVAL and right is T.INTERVAL:
+            return arguments, T.INTERVAL
+        if left in _MOMENTS and name == "add":
+            raise TypeMismatch(1, str(right), "an interval")
+        if left in _MOMENTS:
+            raise TypeMismatch(1, str(right), "an interval or a timestamp")
+        if left is T.INTERVAL:
+            raise TypeMismatch(1, str(right), "an interval")
+        raise TypeMismatch(0, str(left), "a timestamp or an interval")
+    if name == "multiply" and T.INTERVAL in types:
+        factor = types[1] if types[0] is T.INTERVAL else types[0]
+        position = 1 if types[0] is T.INTERVAL else 0
+        if factor is not None and factor in _INTEGERS:
+            first, second = arguments
+            return ([first, second] if position else [second, first]), T.INTERVAL
+        raise TypeMismatch(position, str(factor or "NULL"), "an integer")
+    wrong = next(i for i, t in enumerate(types) if t in _MOMENTS or t is T.INTERVAL)
+    raise TypeMismatch(wrong, str(types[wrong]), "a number")
+
+
+def _days(name: str, arguments: Sequence[Expression]) -> Expression | None:
+    """Dates count in days, as in DuckDB: date - date is a bigint, date + 1 the next date."""
+    if name not in ("add", "subtract") or any(is_null(argument) for argument in arguments):
+        return None
+    left, right = arguments
+    if name == "subtract" and left.type is T.DATE and right.type is T.DATE:
+        difference = call("subtract", cast(left, T.TIMESTAMP), cast(right, T.TIMESTAMP))
+        return cast(call("divide", call("epoch", difference), Literal(86400.0, T.DOUBLE)), T.BIGINT)
+    if name == "add" and left.type in _INTEGERS and right.type is T.DATE:
+        left, right = right, left
+    if left.type is T.DATE and right.type in _INTEGERS:
+        day = Literal(86_400_000_000, T.INTERVAL)
+        days = call("multiply", day, right)
+        if isinstance(right, Literal) and isinstance(right.value, int) and abs(right.value) <= _MOST_DAYS:
+            days = Literal(right.value * 86_400_000_000, T.INTERVAL)
+        return cast(call(name, cast(left, T.TIMESTAMP), days), T.DATE)
+    return None
+
+
+def _double(function: Function, arguments: Sequence[Expression]) -> Typed:
+    return _numbers(arguments), T.DOUBLE
+
+
+def _same_numeric(function: Function, arguments: Sequence[Expression]) -> Typed:
+    typed = _numbers(arguments[:1])
+    return [*typed, *_positions(arguments[1:], 1)], typed[0].type
+
+
+def _positions(arguments: Sequence[Expression], offset: int) -> list[Expression]:
+    try:
+        return _each(arguments, _INTEGERS, "an integer")
+    except TypeMismatch as error:
+        raise TypeMismatch(error.position + offset, error.found, error.expected) from None
+
+
+def _integer(function: Function, arguments: Sequence[Expression]) -> Typed:
+    typed = _each(arguments, _INTEGERS, "an integer")
+    return typed, max((a.type for a in typed), key=_WIDTH.index)
+
+
+def _text(function: Function, arguments: Sequence[Expression]) -> Typed:
+    if function.name == "concat":
+        # SQL writes numbers into text here; the conversion is made visible.
+        parts = []
+        for position, argument in enumerate(arguments):
+            if argument.type in (T.INTERVAL, T.BINARY) and not is_null(argument):
+                raise TypeMismatch(position, str(argument.type), "string")
+            parts.append(cast(argument, T.STRING))
+        return parts, T.STRING
+    if function.name == "substring":
+        strings = _each(arguments[:1], frozenset({T.STRING}), "string")
+        return [*strings, *_positions(arguments[1:], 1)], T.STRING
+    return _each(arguments, frozenset({T.STRING}), "string"), T.STRING
+
+
+def _text_boolean(function: Function, arguments: Sequence[Expression]) -> Typed:
+    return _each(arguments, frozenset({T.STRING}), "string"), T.BOOLEAN
+
+
+def _text_length(function: Function, arguments: Sequence[Expression]) -> Typed:
+    return _each(arguments, frozenset({T.STRING}), "string"), T.BIGINT
+
+
+def _any_boolean(function: Function, arguments: Sequence[Expression]) -> Typed:
+    return arguments, T.BOOLEAN
+
+
+def _moment_argument(arguments: Sequence[Expression], position: int, words: str) -> Expression:
+    argument = arguments[position]
+    if _is_text(argument) or is_null(argument) or argument.type in _MOMENTS:
+        try:
+            return cast(argument, T.TIMESTAMP)
+        except TypeMismatch as error:
+            raise TypeMismatch(position, error.found, error.expected) from None
+    raise TypeMismatch(position, str(argument.type), words)
+
+
+def _part(function: Function, arguments: Sequence[Expression]) -> Typed:
+    return [_moment_argument(arguments, 0, "a timestamp")], T.BIGINT
+
+
+def _epoch(function: Function, arguments: Sequence[Expression]) -> Typed:
+    if arguments[0].type is T.INTERVAL:
+        return arguments, T.DOUBLE
+    return [_moment_argument(arguments, 0, "a timestamp or an interval")], T.DOUBLE
+
+
+def _truncate(function: Function, arguments: Sequence[Expression]) -> Typed:
+    unit = arguments[0]
+    if not isinstance(unit, Literal) or str(unit.value).lower() not in TRUNCATIONS:
+        found = repr(unit.value) if isinstance(unit, Literal) else "an expression"
+        raise TypeMismatch(0, found, f"one of {', '.join(TRUNCATIONS)}")
+    literal = Literal(str(unit.value).lower(), T.STRING)
+    return [literal, _moment_argument(arguments, 1, "a timestamp")], T.TIMESTAMP
+
+
+def _cast(function: Function, arguments: Sequence[Expression]) -> Typed:
+    raise ValueError("a cast has a target type: use cast()")
+
+
+_TYPED = {
+    "boolean": _boolean,
+    "comparison": _comparison,
+    "arithmetic": _arithmetic,
+    "double": _double,
+    "same_numeric": _same_numeric,
+    "integer": _integer,
+    "text": _text,
+    "text_boolean": _text_boolean,
+    "text_length": _text_length,
+    "any_boolean": _any_boolean,
+    "first": _first,
+    "case": _case,
+    "cast": _cast,
+    "part": _part,
+    "epoch": _epoch,
+    "truncate": _truncate,
+}
+
+
+def _moment(text: str, target: ColumnType) -> str:
+    """Canonical ISO 8601 text (UTC, no offset) of a timestamp or date literal."""
+    words: dict[ColumnType, str] = {
+        T.TIMESTAMP: "a timestamp such as '2013-01-31 14:30:00'",
+        T.DATE: "a date such as '2013-01-31'",
+    }
+    try:
+        if target is T.DATE:
+            return date.fromisoformat(text.strip()).isoformat()
+        moment = datetime.fromisoformat(text.strip())
+        if moment.tzinfo is not None:
+            moment = moment.astimezone(UTC).replace(tzinfo=None)
+        return moment.isoformat()
+    except (ValueError, OverflowError):
+        raise TypeMismatch(0, repr(text), words[target]) from None

@@ -1,0 +1,219 @@
+"""The optimizer's command line: `plan` a workload directory, `convert` queries, print the graph's `schema`.
+
+Exit codes: 0 done, 2 bad input (one line on stderr with file, place and expectation), 1
+anything else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from optimizer.algebra.errors import Infeasible, InputError, Place
+from optimizer.algebra.identifiers import nearest
+from optimizer.cli.convert import run_convert
+from optimizer.explain import Explanation, draw, explain, to_json, to_text
+from optimizer.methods import METHODS
+from optimizer.methods.trees.tree import STRATEGIES
+from optimizer.physical.graph import PhysicalGraph, graph_schema
+from optimizer.planner.plan import plan
+from optimizer.search.problem import Options
+from optimizer.statistics import statistics_of_workload
+from optimizer.workload import load_workload
+
+_SOLVERS = ("highs", "cbc")
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse, with its complaints on one line and in our words' order."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError("bad-option", Place("command line"), message, f"see {self.prog} --help")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command; returns the exit code."""
+    try:
+        options = parse_arguments(arguments)
+        if options.command == "schema":
+            print(json.dumps(graph_schema(), indent=1, sort_keys=True))
+        elif options.command == "convert":
+            print(run_convert(options.path, options.streams, options.out, options.json))
+        else:
+            _plan(options)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except Infeasible as error:
+        option = "--" + error.constraint.replace("_", "-")
+        print(f"command line: {option}: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    """The command line's options. Raises `InputError` for what they do not admit."""
+    return _parser().parse_args(arguments)
+
+
+def explained(given: argparse.Namespace) -> tuple[Explanation, PhysicalGraph]:
+    """Plan the workload as the options say. Raises `InputError` and `Infeasible`."""
+    if given.method not in METHODS:
+        raise InputError(
+            "bad-option",
+            Place("command line", path="--method"),
+            repr(given.method),
+            f"one of {', '.join(METHODS)}",
+            nearest(given.method, METHODS),
+        )
+    workload = load_workload(given.workload)
+    made = plan(
+        workload.queries,
+        workload.catalog,
+        statistics_of_workload(workload.catalog, workload.selectivities),
+        method=given.method,
+        options=Options(
+            mirs=not given.no_mir,
+            single_copy=given.single_copy,
+            storage_weight=given.storage_weight,
+            grids=given.grids,
+            storage_budget=given.storage_budget,
+            task_capacity=given.task_capacity,
+            task_tuples=given.task_tuples,
+            latency_weight=given.latency_weight,
+            tree=given.tree,
+            tree_bounds=None if given.tree_bounds is None else (given.tree_bounds[0], given.tree_bounds[1]),
+            time_limit_s=given.time_limit,
+            solver=given.solver,
+        ),
+        retain=given.retain,
+        tasks=given.parallelism,
+        texts=dict(workload.sql),
+    )
+    return explain(made, second_best=True), made.graph
+
+
+def _plan(given: argparse.Namespace) -> None:
+    explanation, graph = explained(given)
+    if given.out is not None:
+        try:
+            given.out.write_text(graph.to_json(), encoding="utf-8")
+        except OSError as error:
+            found = error.strerror or type(error).__name__
+            raise InputError("unwritable-file", Place(str(given.out)), found, "a writable file") from error
+    if given.graph:
+        print(to_json(draw(explanation)))
+    else:
+        print(to_json(explanation) if given.json else to_text(explanation).rstrip("\n"))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m optimizer", description="Plan stream-join queries together.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    _add_planning(commands.add_parser("plan", help="plan a workload directory and explain the plan"))
+    _add_planning(commands.add_parser("explain", help="the same as plan: why the plan is what it is"))
+    commands.add_parser("schema", help="print the JSON Schema of physical graphs")
+    _add_converting(commands.add_parser("convert", help="replace trees of binary joins by multi-way joins"))
+    return parser
+
+
+def _add_converting(converting: argparse.ArgumentParser) -> None:
+    converting.add_argument("path", type=Path, help="a file NAME.sql, or a directory with streams.yaml")
+    converting.add_argument("--streams", type=Path, metavar="FILE", help="the streams.yaml")
+    converting.add_argument("--out", type=Path, metavar="DIR", help="write the joins as a workload")
+    converting.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _add_planning(planning: argparse.ArgumentParser) -> None:
+    planning.add_argument("workload", type=Path, help="directory with streams.yaml and queries/*.sql")
+    planning.add_argument("--method", default="ilp", help=f"one of {', '.join(METHODS)} (default: ilp)")
+    planning.add_argument(
+        "--solver",
+        choices=_SOLVERS,
+        default="highs",
+        help="branch and bound of ilp (default: highs); relaxations and neighbourhoods are always HiGHS's",
+    )
+    planning.add_argument(
+        "--time-limit", type=_positive, default=10.0, metavar="S", help="seconds for solving"
+    )
+    planning.add_argument(
+        "--storage-weight", type=_not_negative, default=1.0, metavar="W", help="cost of one stored tuple"
+    )
+    planning.add_argument(
+        "--latency-weight", type=_not_negative, default=0.0, metavar="W", help="cost of one expected hop"
+    )
+    planning.add_argument(
+        "--storage-budget", type=_positive, metavar="B", help="stored tuples at most, all copies counted"
+    )
+    planning.add_argument(
+        "--task-capacity", type=_positive, metavar="C", help="tuples per second that one task takes at most"
+    )
+    planning.add_argument(
+        "--task-tuples",
+        type=_positive,
+        metavar="T",
+        help="stored tuples that one task holds: every store gets as many tasks as it needs",
+    )
+    planning.add_argument(
+        "--tree", choices=STRATEGIES, default="cheapest", help="strategy of --method tree (default: cheapest)"
+    )
+    planning.add_argument(
+        "--tree-bounds",
+        type=_not_negative,
+        nargs=2,
+        metavar=("L", "U"),
+        help="merging materializes what sends more than L tuples within the longest window and holds fewer "
+        "than U (default: half and twice the largest input)",
+    )
+    planning.add_argument("--no-mir", action="store_true", help="no materialized intermediate results")
+    planning.add_argument("--single-copy", action="store_true", help="one partitioning per store")
+    planning.add_argument(
+        "--grids",
+        choices=("cost", "off", "always"),
+        default="cost",
+        help="lay stores out as join matrices: where that is cheapest, never, or all, for tests "
+        "(default: cost)",
+    )
+    planning.add_argument("--parallelism", type=_count, default=1, metavar="N", help="tasks per store")
+    planning.add_argument(
+        "--retain", choices=("needed", "everything"), default="needed", help="what base stores keep"
+    )
+    planning.add_argument("--out", type=Path, metavar="plan.json", help="write the physical graph")
+    shown = planning.add_mutually_exclusive_group()
+    shown.add_argument("--json", action="store_true", help="explain as one JSON object")
+    shown.add_argument("--graph", action="store_true", help="explain as nodes and edges in one JSON object")
+
+
+def _positive(text: str) -> float:
+    value = _finite(text)
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"found {text}, expected a number above 0")
+    return value
+
+
+def _not_negative(text: str) -> float:
+    value = _finite(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"found {text}, expected a number of at least 0")
+    return value
+
+
+def _finite(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a number") from None
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"found {text}, expected a finite number")
+    return value
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 10_000:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number from 1 to 10000")
+    return int(text)

@@ -1,0 +1,1 @@
+"""Plans of binary joins, as SQL nests them: read, placed and written."""

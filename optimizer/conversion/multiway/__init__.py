@@ -1,0 +1,1 @@
+"""Plans of binary joins to plans of multi-way joins."""

@@ -1,0 +1,191 @@
+"""What connects a `Problem`'s names with the queries that they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from optimizer.algebra.digest import digest
+from optimizer.algebra.expression import Call, Expression, rename_inputs
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.canonical_inputs import canonical_expression, sort_key
+from optimizer.logical.query import Query
+from optimizer.logical.stream import Stream
+from optimizer.physical.graph import WindowBound
+from optimizer.search.problem import Problem
+from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
+
+Conjunction: TypeAlias = frozenset[Expression]
+Retain = Literal["needed", "everything"]
+"""What base stores keep: what the queries read, or whole streams for queries still to come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A relation of a problem: a canonical input with its filter and window.
+
+    `alternatives` is the filter in disjunctive form: a tuple belongs to the relation if it
+    passes all expressions of at least one alternative. One empty alternative is no filter.
+    Ordinary relations have exactly one; the shared relation of queries with different
+    filters has one for each (AJoin's grouping).
+    """
+
+    input: str
+    stream: str
+    alternatives: frozenset[Conjunction]
+    window_us: int | None
+
+    @property
+    def id(self) -> str:
+        """Readable where possible: `departures@1h`, with a digest where there is a filter."""
+        return _id(self)
+
+    @property
+    def filter(self) -> Expression | None:
+        """The filter as one expression over the canonical input; None lets every tuple pass."""
+        return filter_of(self.alternatives)
+
+    def widened(self, other: Occurrence) -> Occurrence:
+        """The smallest relation of this form that contains both."""
+        if None in (self.window_us, other.window_us):
+            window = None
+        else:
+            window = max(self.window_us or 0, other.window_us or 0)
+        return Occurrence(self.input, self.stream, self.alternatives | other.alternatives, window)
+
+    def covers(self, other: Occurrence) -> bool:
+        """True if every tuple of the other relation is one of this, as far as their filters' texts tell."""
+        if self.input != other.input:
+            return False
+        if self.window_us is not None and (other.window_us is None or other.window_us > self.window_us):
+            return False
+        return all(any(mine <= theirs for mine in self.alternatives) for theirs in other.alternatives)
+
+
+@lru_cache(maxsize=1 << 16)
+def _id(occurrence: Occurrence) -> str:
+    # Asked for thousands of times per plan; a digest costs a hundred times what a look-up does.
+    mark = "" if occurrence.filter is None else digest("?", occurrence.alternatives).replace("?-", "?")[:9]
+    return f"{occurrence.input}{mark}@{window_text(occurrence.window_us)}"
+
+
+@lru_cache(maxsize=1 << 16)
+def filter_of(alternatives: frozenset[Conjunction]) -> Expression | None:
+    """A disjunction of conjunctions as one expression, in an order of structure only."""
+    if not alternatives or frozenset() in alternatives:
+        return None
+    return any_of(all_of(conjunction) for conjunction in alternatives)
+
+
+def all_of(conjuncts: frozenset[Expression] | tuple[Expression, ...]) -> Expression:
+    """One expression that is true iff all of at least one are."""
+    ordered = tuple(sorted(set(conjuncts), key=sort_key))
+    return ordered[0] if len(ordered) == 1 else Call("and", ordered, ColumnType.BOOLEAN)
+
+
+def any_of(alternatives: object) -> Expression:
+    """One expression that is true iff any of at least one is."""
+    ordered = tuple(sorted(set(alternatives), key=sort_key))  # type: ignore[call-overload]
+    return ordered[0] if len(ordered) == 1 else Call("or", ordered, ColumnType.BOOLEAN)
+
+
+def window_text(window_us: int | None) -> str:
+    """A window for people and identities: `10m`, `1.5s`, `all` if unbounded.
+
+    >>> window_text(600_000_000), window_text(1_500_000), window_text(None)
+    ('10m', '1.5s', 'all')
+    """
+    if window_us is None:
+        return "all"
+    for unit, size in (("d", 86_400_000_000), ("h", 3_600_000_000), ("m", 60_000_000)):
+        if window_us and window_us % size == 0:
+            return f"{window_us // size}{unit}"
+    # Whole microseconds as a decimal fraction: floats would round windows that differ to equal texts.
+    seconds, rest = divmod(window_us, 1_000_000)
+    return f"{seconds}" + (f".{rest:06d}".rstrip("0") if rest else "") + "s"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One alias of a query: its canonical input, its own filter and window, the relation that serves it."""
+
+    alias: str
+    own: Occurrence
+    served_by: Occurrence
+    """Equal to `own`, or wider where the alias shares a relation with other queries."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerms:
+    """A query over canonical inputs."""
+
+    query: Query
+    variants: tuple[Variant, ...]
+    """Sorted by canonical input."""
+    predicates: tuple[tuple[str, Expression], ...]
+    """Join predicates: identity in the problem, and expression over canonical inputs; sorted."""
+    residuals: tuple[Expression, ...]
+    """The query's own filters where a shared relation lets more pass."""
+    windows: tuple[WindowBound, ...]
+    """The query's own windows where a shared relation has a wider one; else empty."""
+    outputs: tuple[tuple[str, Expression], ...]
+
+    @property
+    def own_windows(self) -> tuple[tuple[str, int | None], ...]:
+        """The query's own window of every canonical input, sorted."""
+        return tuple((variant.own.input, variant.own.window_us) for variant in self.variants)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Alias -> canonical input."""
+        return {variant.alias: variant.own.input for variant in self.variants}
+
+    @property
+    def relations(self) -> frozenset[str]:
+        return frozenset(variant.served_by.id for variant in self.variants)
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A problem and the way back from its names to streams, inputs and expressions."""
+
+    problem: Problem
+    streams: tuple[Stream, ...]
+    """Those in use, sorted by name."""
+    queries: tuple[QueryTerms, ...]
+    """All queries, also those over a single input, which the problem does not contain."""
+    tasks: tuple[tuple[str, int], ...]
+    """N of each stream's stores."""
+    retain: Retain
+    rates: tuple[tuple[str, float], ...]
+    """Tuples per second of each stream, by its name, and of each relation, widened or not, by its id."""
+    stored: tuple[tuple[str, float], ...]
+    """Expected tuples in one copy of each joined stream's store."""
+    functions: FunctionRegistry = NO_FUNCTIONS
+    """Those that queries may call."""
+
+    @property
+    def occurrences(self) -> dict[str, Occurrence]:
+        """Relations by their id in the problem."""
+        return {v.served_by.id: v.served_by for terms in self.queries for v in terms.variants}
+
+    @property
+    def predicates(self) -> dict[str, Expression]:
+        """Join predicates over canonical inputs by their id in the problem."""
+        return {identity: expression for terms in self.queries for identity, expression in terms.predicates}
+
+    def stream(self, name: str) -> Stream:
+        return next(stream for stream in self.streams if stream.name == name)
+
+
+def conditions_of(terms: QueryTerms) -> frozenset[Expression]:
+    """Everything that a result of the query fulfils besides its windows, over canonical inputs."""
+    names = terms.names
+    return frozenset(over(predicate, names) for predicate in terms.query.predicates)
+
+
+def over(expression: Expression, names: Mapping[str, str]) -> Expression:
+    """The canonical form of an expression after renaming its inputs."""
+    return canonical_expression(rename_inputs(expression, names))

@@ -1,0 +1,1 @@
+"""What is asked: streams, queries, views and the catalog that they are read against."""

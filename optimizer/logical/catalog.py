@@ -1,0 +1,54 @@
+"""The streams that queries may name, and the functions of an administrator that they may call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from optimizer.algebra.identifiers import matches, nearest
+from optimizer.logical.stream import Stream
+from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """Streams by name; a name finds its stream whatever its case, unless it is quoted.
+
+    Raises `ValueError` when two streams have the same name but for case.
+    """
+
+    streams: tuple[Stream, ...] = ()
+    """Sorted by name."""
+    functions: FunctionRegistry = NO_FUNCTIONS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "streams", tuple(sorted(self.streams, key=lambda s: s.name)))
+        folded = [stream.name.casefold() for stream in self.streams]
+        if len(set(folded)) != len(folded):
+            raise ValueError(f"stream names repeat: {', '.join(self.names)}")
+
+    @classmethod
+    def of(cls, streams: Iterable[Stream], functions: FunctionRegistry = NO_FUNCTIONS) -> Catalog:
+        return cls(tuple(streams), functions)
+
+    def __iter__(self) -> Iterator[Stream]:
+        return iter(self.streams)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(stream.name for stream in self.streams)
+
+    def find(self, name: str, quoted: bool = False) -> Stream | None:
+        """The stream of this name, or None."""
+        return next((stream for stream in self.streams if matches(stream.name, name, quoted)), None)
+
+    def __getitem__(self, name: str) -> Stream:
+        """The stream whose declared name is exactly `name`. Raises `KeyError`."""
+        stream = self.find(name, quoted=True)
+        if stream is None:
+            raise KeyError(name)
+        return stream
+
+    def nearest(self, name: str) -> str | None:
+        """The name of the stream that `name` is most probably a misspelling of."""
+        return nearest(name, self.names)

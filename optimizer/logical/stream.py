@@ -1,0 +1,71 @@
+"""Streams: the named, typed, event-timed sequences that queries read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.topic import KafkaTopic
+
+LatePolicy = Literal["drop", "join"]
+
+MAX_AHEAD = timedelta(days=1)
+"""How far ahead of its arrival a tuple's event time may lie unless its stream says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A registered stream.
+
+    Raises `ValueError` when the event-time column is missing or no timestamp, when a
+    column name repeats, when lateness, max_ahead, parallelism or rate are out of range, or
+    when a topic's keys have no column to go to.
+    """
+
+    name: str
+    columns: tuple[tuple[str, ColumnType], ...]
+    """Name and type in declaration order."""
+    event_time: str
+    lateness: timedelta = timedelta(0)
+    """A tuple this much older than the newest one seen is still in time (inclusive)."""
+    late: LatePolicy = "drop"
+    parallelism: int | None = None
+    """Tasks over which this stream's stores are spread; None lets the runtime choose."""
+    tuples_per_second: float | None = None
+    """Estimated event-time rate; None is unknown."""
+    kafka: KafkaTopic | None = None
+    """The topic that brings its tuples; None if producers send them to Millrace itself."""
+    top_shares: tuple[tuple[str, float], ...] = ()
+    """Columns and the share of tuples, from 0 to 1, that have the column's most frequent value."""
+    max_ahead: timedelta | None = None
+    """A tuple whose event time lies this much ahead of its arrival is still accepted (inclusive). None is
+    `MAX_AHEAD` where the source tells when a tuple arrived, and no bound over files."""
+
+    def __post_init__(self) -> None:
+        names = [name for name, _ in self.columns]
+        if len(set(names)) != len(names):
+            raise ValueError(f"stream {self.name}: column names repeat: {', '.join(names)}")
+        if self.column_type(self.event_time) is not ColumnType.TIMESTAMP:
+            raise ValueError(
+                f"stream {self.name}: event_time {self.event_time} must be one of its timestamp columns"
+            )
+        if self.lateness < timedelta(0):
+            raise ValueError(f"stream {self.name}: lateness must not be negative")
+        if self.max_ahead is not None and self.max_ahead < timedelta(0):
+            raise ValueError(f"stream {self.name}: max_ahead must not be negative")
+        if self.parallelism is not None and self.parallelism < 1:
+            raise ValueError(f"stream {self.name}: parallelism must be at least 1")
+        for column, share in self.top_shares:
+            if self.column_type(column) is None or not 0 <= share <= 1:
+                raise ValueError(f"stream {self.name}: top share {share} of {column}: a column and 0 to 1")
+        if self.tuples_per_second is not None and self.tuples_per_second < 0:
+            raise ValueError(f"stream {self.name}: rate must not be negative")
+        key = self.kafka.key if self.kafka is not None else None
+        if key is not None and self.column_type(key) not in (ColumnType.STRING, ColumnType.BINARY):
+            raise ValueError(f"stream {self.name}: kafka.key {key} must be a string or binary column")
+
+    def column_type(self, name: str) -> ColumnType | None:
+        """The column's type, or None if there is no such column."""
+        return dict(self.columns).get(name)

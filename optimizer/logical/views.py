@@ -1,0 +1,61 @@
+"""Views: a query that reads another query is the query over the other's own inputs.
+
+Inlining keeps every predicate of the view. Each of the view's streams keeps its own
+window, and a window that is written behind the view's name holds for each of them too:
+the narrower counts. So with view `v` over `r [RANGE 10 MINUTES]`, `FROM v [RANGE 2 MINUTES]`
+keeps tuples of `r` for 2 minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+
+from optimizer.algebra.expression import Expression, rename_inputs
+from optimizer.algebra.normalize import canonical
+from optimizer.logical.query import Input, Query
+
+
+@dataclass(frozen=True, slots=True)
+class Inlined:
+    """A view's parts under the names that they have inside the query that reads it."""
+
+    inputs: tuple[Input, ...]
+    predicates: tuple[Expression, ...]
+    columns: tuple[tuple[str, Expression], ...]
+    """The view's output columns, in order."""
+    cross_join: bool
+
+
+def narrower(first: timedelta | None, second: timedelta | None) -> timedelta | None:
+    """The shorter window; None is unbounded.
+
+    >>> narrower(None, timedelta(minutes=2))
+    datetime.timedelta(seconds=120)
+    """
+    finite = [window for window in (first, second) if window is not None]
+    return min(finite) if finite else None
+
+
+def inline(view: Query, alias: str, window: timedelta | None, taken: Collection[str]) -> Inlined:
+    """The view as it is read under `alias`.
+
+    Its inputs are named `alias_input`, with a number behind where that is `taken`; a view
+    over a single stream gives the stream its own alias.
+    """
+    used = {name.casefold() for name in taken}
+    names: dict[str, str] = {}
+    for item in view.inputs:
+        name = alias if len(view.inputs) == 1 else f"{alias}_{item.alias}"
+        candidate, number = name, 2
+        while candidate.casefold() in used:
+            candidate, number = f"{name}_{number}", number + 1
+        used.add(candidate.casefold())
+        names[item.alias] = candidate
+    return Inlined(
+        tuple(Input(names[i.alias], i.stream, narrower(i.window, window)) for i in view.inputs),
+        tuple(canonical(rename_inputs(predicate, names)) for predicate in view.predicates),
+        tuple((output.name, canonical(rename_inputs(output.expression, names))) for output in view.outputs),
+        view.cross_join,
+    )

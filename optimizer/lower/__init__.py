@@ -1,0 +1,1 @@
+"""A solution to the physical graph."""

@@ -1,0 +1,197 @@
+"""Which columns travel and which are stored: exactly what something later reads.
+
+A message carries what the receiving rule and everything behind it needs of the inputs that
+are already bound; a materialized result keeps what any of its probes needs. Event times are
+always among them, because windows and eviction need them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from optimizer.algebra.expression import Column, Expression, columns_of
+from optimizer.algebra.types import ColumnType
+from optimizer.formulate.model import QueryTerms, Translation, any_of, over
+from optimizer.logical.canonical_inputs import stream_of
+from optimizer.lower.probe_forest import Forest, Node, StoreKey
+from optimizer.physical.equalities import equality_class
+from optimizer.physical.graph import WindowBound
+
+
+@dataclass(slots=True)
+class Columns:
+    """Column needs of a forest."""
+
+    forest: Forest
+    retain_everything: bool = field(init=False)
+    _terms: dict[str, QueryTerms] = field(init=False)
+    _probes: dict[StoreKey, list[Node]] = field(init=False)
+    _leaving: dict[int, frozenset[Column]] = field(init=False, default_factory=dict)
+    _stored: dict[StoreKey, tuple[Column, ...]] = field(init=False, default_factory=dict)
+    _filters: dict[str, Expression | None] = field(init=False, default_factory=dict)
+    _types: dict[tuple[str, str], ColumnType] = field(init=False)
+    _keys: dict[tuple[int, StoreKey], Column | None] = field(init=False, default_factory=dict)
+    _event_times: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        translation = self.forest.translation
+        self.retain_everything = translation.retain == "everything"
+        self._terms = {terms.query.name: terms for terms in translation.queries}
+        self._types = {(s.name, name): kind for s in translation.streams for name, kind in s.columns}
+        self._event_times = {s.name: s.event_time for s in translation.streams}
+        probes = defaultdict(list)
+        for node in self.forest.nodes():
+            if node.store is not None:
+                probes[node.store].append(node)
+        self._probes = dict(probes)
+
+    def column(self, name: str, column: str) -> Column:
+        """A typed column of a canonical input, or of a store's input."""
+        stream = stream_of(name)
+        return Column(name, column, self._types[stream, column])
+
+    def event_time(self, name: str) -> Column:
+        return self.column(name, self._event_times[stream_of(name)])
+
+    def stream_filter(self, stream: str) -> Expression | None:
+        """What a base store of the stream keeps: any tuple that some query's filter passes.
+
+        It depends on the queries alone and not on the plan, so a change of plan finds the
+        stored tuples that it needs.
+        """
+        if self.retain_everything:
+            return None
+        if stream not in self._filters:
+            self._filters[stream] = _union_filter(stream, self.forest.translation)
+        return self._filters[stream]
+
+    def checks(self, node: Node) -> tuple[Expression, ...]:
+        """Filters of the stored side that the store itself does not guarantee."""
+        if node.store is None or node.store.stream is None:
+            return ()
+        kept = self.stream_filter(node.store.stream)
+        name = node.renames[0][1]
+        return tuple(f for f in node.filters if kept is None or rename(kept, node.store.stream, name) != f)
+
+    def leaving(self, node: Node) -> frozenset[Column]:
+        """Columns that something behind this node reads."""
+        if id(node) not in self._leaving:
+            needed: set[Column] = set()
+            for name in node.queries:
+                needed |= self._emitted(self._terms[name], node)
+            for fed in node.feeds:
+                needed |= set(self.stored(fed))
+            for child in node.children.values():
+                needed |= self.arriving(child)
+            self._leaving[id(node)] = frozenset(needed)
+        return self._leaving[id(node)]
+
+    def arriving(self, node: Node) -> frozenset[Column]:
+        """Columns of the messages that this probe receives."""
+        bound = frozenset(node.bound)
+        needed = {column for column in self._read(node) if column.input in bound}
+        needed |= {self.event_time(name) for name in bound}
+        key = self.key(node)
+        return frozenset(needed | ({key} if key else set()))
+
+    def key(self, node: Node) -> Column | None:
+        """The sender's column that says which task of the store holds partners, if there is one.
+
+        It is a column of a bound input that equals the store's partitioning column under
+        the closure of the equalities that hold once this step is done. All of them are
+        conditions of every query behind this node, so no partner can lie elsewhere.
+        """
+        if node.store is None or node.store.partitioning is None:
+            return None
+        # By store too: `copies.settle` gives a node another partitioning.
+        asked = (id(node), node.store)
+        if asked not in self._keys:
+            self._keys[asked] = self._find_key(node, *node.store.partitioning)
+        return self._keys[asked]
+
+    def _find_key(self, node: Node, name: str, column: str) -> Column | None:
+        target = self.column(dict(node.renames)[name], column)
+        equal = equality_class(target, node.known)
+        candidates = sorted(
+            (c for c in equal if c.input in node.bound),
+            key=lambda c: (c.type != target.type, c.input, c.name),
+        )
+        return candidates[0] if candidates else None
+
+    def stored(self, key: StoreKey) -> tuple[Column, ...]:
+        """Columns of a store under its own input names, sorted."""
+        if key not in self._stored:
+            self._stored[key] = tuple(sorted(self._of_store(key), key=lambda c: (c.input, c.name)))
+        return self._stored[key]
+
+    def _of_store(self, key: StoreKey) -> set[Column]:
+        translation = self.forest.translation
+        if key.stream is not None:
+            stream = translation.stream(key.stream)
+            if self.retain_everything:
+                return {Column(stream.name, name, kind) for name, kind in stream.columns}
+            needed = {Column(stream.name, c.name, c.type) for c in self._of_stream(stream.name)}
+            return needed | {self.event_time(stream.name)} | self._partitioning(key)
+        needed = {self.event_time(self.forest.occurrences[r].input) for r in key.relations}
+        for node in self._probes.get(key, ()):
+            names = {name for _, name in node.renames}
+            needed |= {column for column in self._read(node) if column.input in names}
+        return needed | self._partitioning(key)
+
+    def _partitioning(self, key: StoreKey) -> set[Column]:
+        return {self.column(*key.partitioning)} if key.partitioning else set()
+
+    def _of_stream(self, stream: str) -> Iterable[Column]:
+        """Columns of any occurrence of the stream that some join reads, whatever the plan."""
+        kept = self.stream_filter(stream)
+        for terms in self._terms.values():
+            if len(terms.variants) == 1:
+                continue
+            names = {v.own.input for v in terms.variants if v.own.stream == stream}
+            read: list[Expression] = [expression for _, expression in terms.predicates]
+            read += terms.residuals
+            read += [expression for _, expression in terms.outputs]
+            for variant in terms.variants:
+                own = variant.served_by.filter
+                if variant.own.stream == stream and own is not None:
+                    differs = kept is None or rename(kept, stream, variant.own.input) != own
+                    read += [own] if differs else []
+            yield from (c for e in read for c in columns_of(e) if c.input in names)
+
+    def _read(self, node: Node) -> set[Column]:
+        read = set(self.leaving(node))
+        for expression in (*node.fresh, *node.residuals, *self.checks(node)):
+            read |= columns_of(expression)
+        return read
+
+    def _emitted(self, terms: QueryTerms, node: Node) -> set[Column]:
+        read = {column for _, expression in terms.outputs for column in columns_of(expression)}
+        residuals, windows = left_over(terms, node)
+        for expression in residuals:
+            read |= columns_of(expression)
+        return read | {self.event_time(bound.input) for bound in windows}
+
+
+def left_over(terms: QueryTerms, node: Node) -> tuple[tuple[Expression, ...], tuple[WindowBound, ...]]:
+    """The query's own filters and windows that its leaf has to check, because no step on the way did."""
+    residuals = tuple(residual for residual in terms.residuals if residual not in node.applied)
+    return residuals, () if node.windows == terms.own_windows else terms.windows
+
+
+def rename(expression: Expression, old: str, new: str) -> Expression:
+    """The canonical form of an expression over one input under another name of it."""
+    return over(expression, {old: new})
+
+
+def _union_filter(stream: str, translation: Translation) -> Expression | None:
+    filters = set()
+    for terms in translation.queries:
+        for variant in terms.variants:
+            if variant.served_by.stream != stream or len(terms.variants) == 1:
+                continue
+            if variant.served_by.filter is None:
+                return None
+            filters.add(rename(variant.served_by.filter, variant.served_by.input, stream))
+    return any_of(filters) if filters else None

@@ -1,0 +1,1 @@
+"""Plans at once: flat, individual and greedy, and local search that improves any plan."""

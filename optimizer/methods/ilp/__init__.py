@@ -1,0 +1,1 @@
+"""The joint optimum by integer programming (dissertation section 7.1)."""

@@ -1,0 +1,1 @@
+"""Materialized trees of joins (dissertation chapter 5)."""

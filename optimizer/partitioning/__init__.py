@@ -1,0 +1,1 @@
+"""Layouts of stores that no single column decides: time slices and join matrices."""

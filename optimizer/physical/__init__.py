@@ -1,0 +1,1 @@
+"""The physical graph: all of a plan that the runtime knows."""

@@ -1,0 +1,75 @@
+"""What equality predicates imply, and how they split at a probe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from optimizer.algebra.expression import Call, Column, Expression, columns_of
+from optimizer.algebra.types import ColumnType
+from optimizer.physical.graph import Equality
+
+_WIDTH = {
+    ColumnType.INT: 0,
+    ColumnType.BIGINT: 1,
+    ColumnType.DOUBLE: 2,
+    ColumnType.DATE: 0,
+    ColumnType.TIMESTAMP: 1,
+}
+
+
+def hashes_agree(left: ColumnType, right: ColumnType) -> bool:
+    """True if values of both types that SQL calls equal still are after a cast of one to the other.
+
+    Bigints compare with doubles as doubles, so different bigints can equal one double: such an
+    equality filters, but it cannot say which task holds a tuple.
+    """
+    return {left, right} != {ColumnType.BIGINT, ColumnType.DOUBLE}
+
+
+def equality_class(column: Column, predicates: Iterable[Expression]) -> frozenset[Column]:
+    """The columns that equal `column` wherever all predicates hold, itself included."""
+    left = [
+        p.arguments
+        for p in predicates
+        if isinstance(p, Call)
+        and p.function == "eq"
+        and hashes_agree(p.arguments[0].type, p.arguments[1].type)
+    ]
+    reached, grown = {column}, True
+    while grown:
+        grown, pairs, left = False, left, []
+        for one, other in pairs:
+            if not (isinstance(one, Column) and isinstance(other, Column)):
+                continue
+            if one in reached or other in reached:
+                reached |= {one, other}
+                grown = True
+            else:
+                left.append((one, other))
+    return frozenset(reached)
+
+
+def split_equality(predicate: Expression, bound: frozenset[str], stored: frozenset[str]) -> Equality | None:
+    """The predicate as `probe = stored`, if each of its sides lies on one side of the probe.
+
+    Sides of different types are cast to their common one, which is how SQL compares them.
+    """
+    if not (isinstance(predicate, Call) and predicate.function == "eq"):
+        return None
+    left, right = predicate.arguments
+    for probe, kept in ((left, right), (right, left)):
+        probe_inputs = {c.input for c in columns_of(probe)}
+        kept_inputs = {c.input for c in columns_of(kept)}
+        if probe_inputs and kept_inputs and probe_inputs <= bound and kept_inputs <= stored:
+            common = common_type(probe.type, kept.type)
+            return Equality(cast(probe, common), cast(kept, common))
+    return None
+
+
+def common_type(left: ColumnType, right: ColumnType) -> ColumnType:
+    """The type in which values of two comparable types are compared."""
+    return left if left == right or _WIDTH[left] >= _WIDTH[right] else right
+
+
+def cast(expression: Expression, to: ColumnType) -> Expression:
+    return expression if expression.type == to else Call("cast", (expression,), to)

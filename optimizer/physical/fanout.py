@@ -1,0 +1,47 @@
+"""To how many tasks a tuple is sent along an edge: the factor chi of the cost model, for every kind of
+edge."""
+
+from __future__ import annotations
+
+from optimizer.physical.graph import Edge, GraphStore, ProbeRule, Slices, StoreRule
+
+
+def fanout(edge: Edge, store: GraphStore, rule: StoreRule | ProbeRule) -> float:
+    """Tasks of `store` that one tuple on `edge` goes to, on average as far as slices or several grids are
+    concerned.
+
+    A probe of slices of width w whose windows admit event times of a span s touches s / w + 1 of them, and
+    each of its at most N tasks once.
+
+    Args:
+        edge: leads to the store.
+        store: the receiving one.
+        rule: what receives on the edge.
+    """
+    if edge.kind == "all":
+        return float(store.tasks)
+    if edge.kind == "grid":
+        probed = sum(grid.columns for grid in store.grids)
+        return store.copies if isinstance(rule, StoreRule) else float(probed)
+    if edge.kind == "slices" and isinstance(rule, ProbeRule):
+        span = reach_us(rule)
+        assert isinstance(store.partitioning, Slices)
+        assert store.retention_us[0] is not None, "slices have a retention: see optimizer.physical.validate"
+        if span is None:
+            return float(store.tasks)
+        return min(float(store.tasks), span / store.partitioning.width_us(store.retention_us[0]) + 1.0)
+    return 1.0
+
+
+def reach_us(rule: ProbeRule) -> int | None:
+    """Span of event time, microseconds, in which a probe of a base store may find partners; None is
+    unbounded.
+
+    A partner is not older than the newest arriving tuple by more than its own window, nor newer than an
+    arriving tuple by more than that one's window.
+    """
+    stored = rule.renames[0][1]
+    windows = {bound.input: bound.window_us for bound in rule.windows}
+    before, after = windows[stored], [windows[name] for name in rule.bound]
+    bounded = [window for window in after if window is not None]
+    return None if before is None or not bounded else before + min(bounded)

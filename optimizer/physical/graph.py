@@ -1,0 +1,389 @@
+"""The physical graph: the only thing that the optimizer hands to the runtime.
+
+A graph holds streams, stores, edges and rules (dissertation sections 4.1 and 8.3.1). A
+rule says what its receiver does with what arrives on an edge: a source rule filters a
+stream's new tuples and sends them on, a store rule keeps them, a probe rule joins them
+with a store's tuples. Rules form one probe tree per starting input; equal prefixes are
+one rule, found by `optimizer.algebra.digest`, and the digest labels metrics and page elements.
+
+Names. Within a graph every occurrence of a stream is a *canonical input*: `departures`,
+`departures#2`, ... A message column and an expression column are `Column(input, name)`.
+A base store keeps its columns under the input name `departures` (the stream's own);
+a MIR store under the canonical inputs of the relation it holds. A probe rule renames a
+store's inputs into those of its own tree.
+
+Levels. Level L is the step of a batch in which an edge's receiver works; sources are level 0.
+Within a level all store rules run before all probe rules. A probe into a MIR store lies at
+or behind the last level that stores into it.
+
+Order. Each tuple has an arrival number; a result is found from the newest of its tuples.
+With (a, k) the arrival number and the canonical input's ordinal (1 for `departures`, 2
+for `departures#2`), a start tuple (a, k) sees a stored tuple (a', k') iff (a', k') < (a, k).
+A tuple stored in an MIR carries the (a, k) of the start tuple that made it.
+
+Windows. For inputs i, j bound together: t_j - t_i <= window_i for every ordered pair, in
+microseconds, inclusive; None is unbounded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from optimizer.algebra.errors import InputError, Place
+from optimizer.algebra.expression import Column, Expression
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.stream import LatePolicy
+from optimizer.logical.topic import KafkaTopic
+from optimizer.physical.task_grid import TaskGrid, task_grids
+
+GRAPH_VERSION: Literal[1] = 1
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStream:
+    name: str
+    event_time: str
+    columns: tuple[tuple[str, ColumnType], ...]
+    lateness_us: int
+    late: LatePolicy
+    kafka: KafkaTopic | None = None
+    """Where the runtime reads it, if that is a topic."""
+    max_ahead_us: int | None = None
+    """As `Stream.max_ahead`, in microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredInput:
+    """An input whose tuples a store holds, with the columns that any probe or result needs."""
+
+    input: str
+    stream: str
+    columns: tuple[str, ...]
+    """Sorted; always includes the stream's event-time column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """Event time, cut into disjoint slices that are dealt out to a store's tasks in turn.
+
+    `count` slices cover the store's retention. A tuple is kept in the task of its slice alone, and a probe
+    goes to the tasks whose slices its windows touch (Wang, Rundensteiner, EDBT 2009, section 3).
+    """
+
+    count: int
+    smoothed: bool = True
+    """True if the runtime moves the boundaries, so that slices hold equal counts (section 6); false keeps
+    the slices that the plan begins with."""
+    kind: Literal["slices"] = "slices"
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise ValueError(f"{self.count} slices cannot cover a store's retention")
+
+    def width_us(self, retention_us: int) -> int:
+        """The width with which slices begin, microseconds.
+
+        >>> Slices(4).width_us(10)
+        3
+        """
+        return max(1, -(-retention_us // self.count))
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A store's N tasks as `groups` rows of N / `groups` tasks, each row with all tuples (docs/matrix.md).
+
+    A tuple is kept in one task of every row, in the same column of each, and a probe goes to all tasks of one
+    row; arrival numbers say which, whatever the tuples contain (Elseidy et al., PVLDB 7(6), 2014, section
+    3.1).
+    """
+
+    groups: int
+    kind: Literal["grid"] = "grid"
+
+    def __post_init__(self) -> None:
+        if self.groups < 1:
+            raise ValueError(f"{self.groups} rows cannot hold a store")
+
+
+@dataclass(frozen=True, slots=True)
+class Grids:
+    """A store's N tasks as independent grids whose sizes are the powers of two that add up to N, the largest
+    first.
+
+    A tuple is kept in one of the grids, each of which has a share of them as large as its share of the tasks;
+    there it is kept as in a `Grid`. A probe goes to one row of every grid. Arrival numbers decide (Elseidy et
+    al., PVLDB 7(6), 2014, section 4.2.2).
+    """
+
+    rows: tuple[int, ...]
+    """Of each grid. One grid is a `Grid`, and grids of one row each place tuples no other than at random."""
+    kind: Literal["grids"] = "grids"
+
+    def __post_init__(self) -> None:
+        if len(self.rows) < 2 or min(self.rows) < 1 or max(self.rows) < 2:
+            raise ValueError(f"rows {self.rows} are not those of several grids, one of them with copies")
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStore:
+    """A relation's tuples, spread over `tasks` partitions.
+
+    `partitioning` is the column whose hash places a tuple, or the slices of event time by which tuples of a
+    base store are placed, or grids of tasks; None places them at random.
+    A stored tuple is evicted once, for any of its inputs, the watermark has passed the
+    input's event time by more than that input's retention; None keeps it for ever.
+    """
+
+    id: str
+    label: str
+    """For people: `departures[origin]`, `departures[time/8]`, `departures*weather`."""
+    inputs: tuple[StoredInput, ...]
+    """One for a base store, two or more for a materialized intermediate result."""
+    partitioning: Column | Slices | Grid | Grids | None
+    tasks: int
+    retention_us: tuple[int | None, ...]
+    """Per entry of `inputs`."""
+
+    @property
+    def is_base(self) -> bool:
+        return len(self.inputs) == 1
+
+    @property
+    def grids(self) -> tuple[TaskGrid, ...]:
+        """The grids that its tasks make up; where tuples are kept once, a single row of all tasks."""
+        match self.partitioning:
+            case Grid(groups=rows):
+                return task_grids(self.tasks, (rows,))
+            case Grids(rows=rows_of_each):
+                return task_grids(self.tasks, rows_of_each)
+            case _:
+                return task_grids(self.tasks, (1,))
+
+    @property
+    def copies(self) -> float:
+        """How often the tasks together hold a tuple; of several grids on average."""
+        return sum(grid.rows * grid.tasks for grid in self.grids) / self.tasks
+
+    @property
+    def first_copy(self) -> frozenset[int]:
+        """Tasks that together hold every tuple once."""
+        return frozenset(task for grid in self.grids for task in grid.row(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A connection from a rule to a store, along which messages of one shape travel.
+
+    `shuffle` sends each tuple to one task, chosen freely; `group_by` to the task of `key`'s
+    hash; `all` to every task; `slices` to the task of the tuple's own slice in order to store it, and to the
+    tasks of all slices that it may find partners in, in order to probe; `grid` to one task in every row of
+    one of the store's grids in order to store it, and to one row of each in order to probe. Store edges of
+    random stores are `shuffle`, probes of them `all`.
+    """
+
+    id: str
+    origin: str
+    """The id of the sending rule."""
+    target: str
+    """The id of the receiving store."""
+    kind: Literal["shuffle", "group_by", "all", "slices", "grid"]
+    key: Column | None
+    """The sender's column to hash, for `group_by`; cast to the type of the store's partitioning."""
+    level: int
+    """The stage in which the target handles it, from 1."""
+    columns: tuple[Column, ...]
+    """What a message carries, besides the start's arrival number and ordinal."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowBound:
+    input: str
+    window_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """A leaf: what is left of a query's conditions, then its projection."""
+
+    query: str
+    residuals: tuple[Expression, ...]
+    windows: tuple[WindowBound, ...]
+    """The query's own windows where the shared prefix used wider ones; empty otherwise."""
+    outputs: tuple[tuple[str, Expression], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRule:
+    """New tuples of `stream` that pass `filter` become tuples of `input` and go along `out`."""
+
+    id: str
+    stream: str
+    input: str
+    filter: Expression | None
+    out: tuple[str, ...]
+    emits: tuple[Emit, ...] = ()
+    kind: Literal["source"] = "source"
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRule:
+    """What arrives on `edge` is kept in `store`."""
+
+    id: str
+    edge: str
+    store: str
+    kind: Literal["store"] = "store"
+
+
+@dataclass(frozen=True, slots=True)
+class Equality:
+    """`probe = stored`: an equality that the local join hashes on. NULL matches nothing."""
+
+    probe: Expression
+    stored: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeRule:
+    """What arrives on `edge` is joined with the tuples of `store` and goes along `out`."""
+
+    id: str
+    edge: str
+    store: str
+    start: str
+    """The canonical input whose new tuples started this tree."""
+    bound: tuple[str, ...]
+    """The canonical inputs that arriving messages already contain, sorted."""
+    renames: tuple[tuple[str, str], ...]
+    """(name in the store, name in this tree) for every input of the store."""
+    equalities: tuple[Equality, ...]
+    predicates: tuple[Expression, ...]
+    """Everything else to check here, over the tree's names: theta, n-ary, the stored side's filter. Those
+    that call user functions are in the order in which they are best evaluated."""
+    windows: tuple[WindowBound, ...]
+    """For every input in `bound` and in the store."""
+    out: tuple[str, ...]
+    emits: tuple[Emit, ...]
+    kind: Literal["probe"] = "probe"
+
+
+Rule = SourceRule | StoreRule | ProbeRule
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFunction:
+    """A user function that expressions call; the runtime finds its code in its own functions file."""
+
+    name: str
+    arguments: tuple[ColumnType, ...]
+    returns: ColumnType
+    cost_us: float
+    """Of one row, declared or measured; what the plan was chosen with."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryInput:
+    alias: str
+    input: str
+    """The canonical input that stands for the alias."""
+    stream: str
+    window_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphQuery:
+    name: str
+    sql: str
+    inputs: tuple[QueryInput, ...]
+    outputs: tuple[tuple[str, ColumnType], ...]
+    marks_late: bool
+    """True if a stream's policy is `join`: results then end in a boolean column `_late`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What the optimizer expects of an element, to be shown beside what happens."""
+
+    id: str
+    """Of a store, edge or rule."""
+    tuples_per_second: float | None = None
+    """Sent along an edge (before copies), or produced by a rule."""
+    tuples: float | None = None
+    """Held by a store."""
+    cost: float | None = None
+    """In the cost model's unit, probe tuples per second."""
+
+
+@dataclass(frozen=True, slots=True)
+class PhysicalGraph:
+    """A complete plan for one topology; see the module's text for its meaning."""
+
+    streams: tuple[GraphStream, ...]
+    stores: tuple[GraphStore, ...]
+    edges: tuple[Edge, ...]
+    rules: tuple[Rule, ...]
+    queries: tuple[GraphQuery, ...]
+    estimates: tuple[Estimate, ...] = ()
+    method: str = ""
+    functions: tuple[GraphFunction, ...] = ()
+    """The user functions that any expression calls, by name."""
+    version: Literal[1] = GRAPH_VERSION
+
+    @property
+    def depth(self) -> int:
+        """The number of levels behind the sources, that is of Spark stages after ingestion."""
+        return max((edge.level for edge in self.edges), default=0)
+
+    def to_json(self) -> str:
+        """Stable, indented JSON: equal graphs give equal bytes."""
+        document = _adapter().dump_python(self, mode="json")
+        for stream in document["streams"]:
+            # Plans are known by their bytes: those without topics keep the ones they had.
+            if stream["kafka"] is None:
+                del stream["kafka"]
+        return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+    @staticmethod
+    def from_json(text: str | bytes, source: str = "plan.json") -> PhysicalGraph:
+        """Read a graph back. Raises `InputError` that names the path of the first fault."""
+        try:
+            return _adapter().validate_json(text)
+        except ValidationError as error:
+            first = error.errors()[0]
+            path = ".".join(str(part) for part in first["loc"])
+            raise InputError(
+                "bad-plan", Place(source, path=path or None), repr(first["input"])[:80], first["msg"]
+            ) from error
+
+
+def expressions_of(rule: Rule) -> Iterator[Expression]:
+    """Every expression that a rule evaluates, outputs included."""
+    match rule:
+        case StoreRule():
+            return
+        case SourceRule():
+            if rule.filter is not None:
+                yield rule.filter
+        case ProbeRule():
+            yield from (side for equality in rule.equalities for side in (equality.probe, equality.stored))
+            yield from rule.predicates
+    for leaf in rule.emits:
+        yield from leaf.residuals
+        yield from (expression for _, expression in leaf.outputs)
+
+
+@cache
+def _adapter() -> TypeAdapter[PhysicalGraph]:
+    return TypeAdapter(PhysicalGraph)
+
+
+def graph_schema() -> dict[str, Any]:
+    """The JSON Schema of the document, kept in `optimizer/physical_graph.schema.json`."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_adapter().json_schema()}

@@ -1,0 +1,129 @@
+"""What planning needs of the plan in use, in a form that survives the process that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+from pydantic import TypeAdapter, ValidationError
+
+from optimizer.algebra.errors import InputError, Place
+from optimizer.algebra.expression import Column
+from optimizer.formulate.model import Occurrence
+from optimizer.logical.query import Query
+from optimizer.lower.store_layouts import Copies
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.planner.components import Part
+from optimizer.planner.context import Setting
+from optimizer.search.problem import Options, Solution
+from optimizer.translate import Retain
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What two settings must have in common for answers in the one to be answers in the other.
+
+    Statistics may differ: answers are then priced anew.
+    """
+
+    method: str
+    options: Options
+    retain: Retain
+    tasks: int
+    horizon_s: float
+
+    @classmethod
+    def of(cls, setting: Setting) -> Frame:
+        """The setting's frame; how long and from which seed somebody searched is not part of it."""
+        options = replace(setting.options, time_limit_s=0.0, seed=0)
+        return cls(setting.method, options, setting.retain, setting.tasks, setting.horizon_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The plan in use: a warm start, and what stays unless leaving it repays the switch."""
+
+    frame: Frame
+    parts: tuple[Part, ...]
+    copies: Copies
+    """Columns by which each stream's stores are partitioned."""
+
+    @classmethod
+    def of(cls, setting: Setting, parts: tuple[Part, ...], graph: PhysicalGraph) -> Running:
+        """The plan with these answers and this graph, made in this setting."""
+        return cls(Frame.of(setting), parts, _copies(graph))
+
+    def to_json(self) -> str:
+        """The plan as JSON, its queries by name: whoever reads it back has them."""
+        parts = tuple(
+            _PartDocument(
+                tuple(query.name for query in part.queries),
+                part.numbers,
+                part.solution,
+                tuple(sorted(part.widening.items(), key=lambda pair: pair[0].id)),
+            )
+            for part in self.parts
+        )
+        return _adapter().dump_json(_Document(self.frame, parts, dict(self.copies))).decode()
+
+    @classmethod
+    def from_json(cls, text: str, queries: Iterable[Query]) -> Running:
+        """Read back what `to_json` wrote.
+
+        Args:
+            queries: those of the plan, as they were when it was made. A part one of whose
+                queries is missing here is left out: nothing of it can be kept.
+
+        Raises:
+            optimizer.algebra.errors.InputError: the text is not such a document.
+        """
+        try:
+            document = _adapter().validate_json(text)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(step) for step in first["loc"]) or "the document"
+            raise InputError(
+                "bad-running-plan",
+                Place("running plan"),
+                f"{where}: {first['msg']}",
+                "what Running.to_json wrote",
+            ) from error
+        known = {query.name: query for query in queries}
+        parts = tuple(
+            Part(
+                tuple(known[name] for name in part.queries), part.numbers, part.solution, dict(part.widening)
+            )
+            for part in document.parts
+            if all(name in known for name in part.queries)
+        )
+        return cls(document.frame, parts, document.copies)
+
+
+@dataclass(frozen=True, slots=True)
+class _PartDocument:
+    queries: tuple[str, ...]
+    numbers: str
+    solution: Solution
+    widening: tuple[tuple[Occurrence, Occurrence], ...]
+    """Pairs, since JSON's keys are texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    frame: Frame
+    parts: tuple[_PartDocument, ...]
+    copies: Mapping[str, tuple[str, ...]]
+
+
+@cache
+def _adapter() -> TypeAdapter[_Document]:
+    return TypeAdapter(_Document)
+
+
+def _copies(graph: PhysicalGraph) -> Copies:
+    found: dict[str, set[str]] = {}
+    for store in graph.stores:
+        if store.is_base and isinstance(store.partitioning, Column):
+            found.setdefault(store.inputs[0].stream, set()).add(store.partitioning.name)
+    return {stream: tuple(sorted(columns)) for stream, columns in sorted(found.items())}

@@ -1,0 +1,1 @@
+"""The combinatorial core: problem, cost model, join graph and state graph."""

@@ -1,0 +1,1 @@
+"""A syntax tree to a `Query`: names looked up, types found, constants computed."""

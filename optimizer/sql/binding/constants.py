@@ -1,0 +1,78 @@
+"""Values of constant expressions, computed by DuckDB: the engine whose meaning is ours."""
+
+from __future__ import annotations
+
+import math
+import os
+from datetime import MAXYEAR, date, datetime, timedelta
+from functools import cache
+
+import duckdb
+
+from optimizer.algebra.expression import Call, Expression, Literal
+from optimizer.algebra.render import to_duckdb_sql
+from optimizer.algebra.types import ColumnType
+
+T = ColumnType
+_BITS = {T.INT: 31, T.BIGINT: 63}
+
+
+class ConstantError(ValueError):
+    """A constant expression without a value, such as the root of -1."""
+
+
+def connection() -> duckdb.DuckDBPyConnection:
+    """An in-memory database without access to files, of this process; callers take a cursor each."""
+    return _connection(os.getpid())
+
+
+@cache
+def _connection(process: int) -> duckdb.DuckDBPyConnection:
+    """One per process id, because a connection does not survive a fork (Celery's workers do)."""
+    made = duckdb.connect(config={"threads": 1, "enable_external_access": False})
+    made.execute("SET GLOBAL TimeZone = 'UTC'")
+    return made
+
+
+def fold(expression: Call) -> Expression:
+    """The literal that a call of literals equals; the call itself if no literal can say it.
+
+    >>> fold(Call("add", (Literal(1, T.INT), Literal(2, T.INT)), T.INT)).value
+    3
+
+    Raises `ConstantError` where evaluation fails, for example on overflow.
+    """
+    try:
+        row = connection().cursor().execute(f"SELECT {to_duckdb_sql(expression)}").fetchone()
+    except duckdb.Error as error:
+        raise ConstantError(str(error).splitlines()[0]) from None
+    except (OverflowError, ValueError) as error:
+        raise ConstantError(str(error)) from None
+    value = row[0] if row else None
+    match expression.type, value:
+        case kind, None:
+            return Literal(None, kind)
+        case ((T.TIMESTAMP | T.DATE), date()) if value.year == MAXYEAR:
+            # What lies beyond, as infinity does, is shown as the last moment that Python knows.
+            return expression
+        case T.TIMESTAMP, datetime():
+            return Literal(value.isoformat(), T.TIMESTAMP)
+        case T.DATE, date():
+            return Literal(value.isoformat(), T.DATE)
+        case T.INTERVAL, timedelta():
+            return Literal(value // timedelta(microseconds=1), T.INTERVAL)
+        case T.BINARY, bytes():
+            return Literal(value.hex(), T.BINARY)
+        case T.DOUBLE, _:
+            number = float(value)
+            return Literal(number, T.DOUBLE) if math.isfinite(number) else expression
+        case T.BOOLEAN, _:
+            return Literal(bool(value), T.BOOLEAN)
+        case ((T.INT | T.BIGINT), _):
+            if not -(2 ** _BITS[expression.type]) <= value < 2 ** _BITS[expression.type]:
+                # DuckDB has -(-2147483648) as a constant of the next type.
+                raise ConstantError(f"{value} is no {expression.type}")
+            return Literal(int(value), expression.type)
+        case T.STRING, _:
+            return Literal(str(value), T.STRING)
+    return expression

@@ -1,0 +1,403 @@
+"""A SELECT's syntax tree to a `Query`, with every error that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.expression import Column, Expression, Literal, inputs_of
+from optimizer.algebra.identifiers import matches, nearest
+from optimizer.algebra.normalize import conjuncts
+from optimizer.algebra.render import to_sql
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Input, Output, Query
+from optimizer.logical.relations import components
+from optimizer.logical.views import inline
+from optimizer.sql.binding.expressions import Translator
+from optimizer.sql.binding.output_names import output_name
+from optimizer.sql.binding.scope import Scope, Source
+from optimizer.sql.binding.windows import window_length
+from optimizer.sql.grammar.places import SourceText, span_of
+from optimizer.sql.grammar.syntax import keyword_span, read_condition, read_select
+
+_CLAUSES: Mapping[str, tuple[str, TokenType, str]] = {
+    "distinct": ("DISTINCT", TokenType.DISTINCT, "all results, or a projection that is unique"),
+    "group": ("GROUP BY", TokenType.GROUP_BY, "single results: aggregate where they are read"),
+    "having": ("HAVING", TokenType.HAVING, "a condition in WHERE"),
+    "qualify": ("QUALIFY", TokenType.QUALIFY, "a condition in WHERE"),
+    "order": ("ORDER BY", TokenType.ORDER_BY, "results in the order in which they are found"),
+    "limit": ("LIMIT", TokenType.LIMIT, "all results: a stream has no end"),
+    "offset": ("OFFSET", TokenType.OFFSET, "all results: a stream has no end"),
+    "windows": ("WINDOW", TokenType.WINDOW, "a window behind each stream, such as [RANGE 10 MINUTES]"),
+}
+
+MOST_INPUTS = 32
+"""Streams of one query with those of its views: so many are planned in seconds, twice as many in a minute."""
+_JOIN_ARGUMENTS = frozenset({"this", "on", "using", "kind", "side", "method"})
+
+
+class Reader:
+    """Reads one text; collects errors, so that an editor can underline all of them."""
+
+    def __init__(self, source: SourceText, catalog: Catalog, views: Mapping[str, Query]) -> None:
+        self._text = source
+        self._catalog = catalog
+        self._views = views
+        self._scope = Scope(source)
+        self._translator = Translator(self._scope, catalog.functions)
+        self._inputs: list[Input] = []
+        self._predicates: list[Expression] = []
+        self._links: list[frozenset[str]] = []
+        """Aliases that an explicit CROSS JOIN, or a view, connects."""
+        self._crossed = False
+        self.errors: list[InputError] = []
+
+    def read(self, name: str) -> Query | None:
+        """The query, or None with at least one error in `errors`."""
+        try:
+            select = read_select(self._text)
+        except InputError as error:
+            self.errors.append(error)
+            return None
+        self._check_clauses(select)
+        self._read_from(select)
+        where = select.args.get("where")
+        if where is not None:
+            self._add_condition(where.this)
+        outputs = self._read_outputs(select)
+        if not self.errors:
+            self._check_connected()
+        if self.errors:
+            self.errors.sort(key=lambda e: (e.place.line or 0, e.place.column or 0))
+            return None
+        unconnected = len(components([i.alias for i in self._inputs], self._predicates)) > 1
+        return Query(name, tuple(self._inputs), tuple(self._predicates), tuple(outputs), unconnected)
+
+    def read_condition(self) -> tuple[Expression, ...]:
+        """The conjuncts of a condition over the catalog's streams, each under its own name.
+
+        Raises the first `InputError`.
+        """
+        node = read_condition(self._text)
+        for stream in self._catalog:
+            columns = tuple((name, Column(stream.name, name, kind)) for name, kind in stream.columns)
+            source = Source(stream.name, stream.name, columns, frozenset({stream.name}), node)
+            self._scope.sources.append(source)
+        self._add_condition(node)
+        if self.errors:
+            raise self.errors[0]
+        return tuple(self._predicates)
+
+    # Clauses
+
+    def _check_clauses(self, select: exp.Select) -> None:
+        for argument, value in select.args.items():
+            if not value or argument in ("expressions", "from_", "joins", "where"):
+                continue
+            words, kind, expected = _CLAUSES.get(
+                argument, (argument.strip("_").upper().replace("_", " "), TokenType.SELECT, "a plain SELECT")
+            )
+            span = keyword_span(self._text, frozenset({kind}))
+            self.errors.append(self._text.error(span, "unsupported", words, expected))
+        if select.args.get("from_") is None:
+            place = self._text.end()
+            self.errors.append(InputError("syntax", place, "the end of the query", "FROM with a stream"))
+
+    # FROM
+
+    def _read_from(self, select: exp.Select) -> None:
+        start = select.args.get("from_")
+        if start is None:
+            return
+        previous = self._add_source(start.this)
+        for join in select.args.get("joins") or ():
+            previous = self._add_join(join, previous)
+
+    def _add_join(self, join: exp.Join, previous: Source | None) -> Source | None:
+        keyword = join.meta.get("keyword")
+        words = " ".join(
+            str(join.args[part]) for part in ("method", "side", "kind") if join.args.get(part)
+        ).upper()
+        if words not in ("", "INNER", "CROSS"):
+            expected = "JOIN ... ON, JOIN ... USING, CROSS JOIN or a comma"
+            self.errors.append(self._text.error(keyword, "unsupported", f"{words} JOIN", expected))
+        unread = [a for a, v in join.args.items() if v and a not in _JOIN_ARGUMENTS]
+        if unread:
+            found = f"{unread[0].upper().replace('_', ' ')} in a join"
+            self.errors.append(self._text.error(keyword, "unsupported", found, "JOIN ... ON"))
+        before = list(self._scope.sources)
+        source = self._add_source(join.this)
+        condition, using = join.args.get("on"), join.args.get("using")
+        if words == "CROSS":
+            self._crossed = True
+            if source is not None and previous is not None:
+                self._links.append(source.inputs | previous.inputs)
+            if condition is not None or using:
+                self.errors.append(
+                    self._text.error(keyword, "syntax", "CROSS JOIN with a condition", "JOIN ... ON")
+                )
+        elif keyword and condition is None and not using and words in ("", "INNER"):
+            self.errors.append(
+                self._text.error(keyword, "syntax", "JOIN without a condition", "ON, USING, or CROSS JOIN")
+            )
+        if condition is not None:
+            self._add_condition(condition)
+        for column in using or ():
+            if source is not None:
+                self._add_using(column, source, before)
+        for nested in join.this.args.get("joins") or ():
+            self._add_join(nested, source)
+        return source
+
+    def _add_using(self, identifier: exp.Expr, source: Source, before: list[Source]) -> None:
+        """`USING (k)`: equality of the columns k of the left and right side, which become one."""
+        name, quoted = identifier.name, bool(identifier.args.get("quoted"))
+        left = [other for other in before if other.find(name, quoted) is not None]
+        merged = self._scope.merged.get(name.casefold())
+        left = [merged] if merged is not None else left
+        for side, holders in (("left", left), ("right", [source] if source.find(name, quoted) else [])):
+            if len(holders) != 1:
+                found = f"column {name} in {f'{len(holders)} streams' if holders else 'no stream'}"
+                expected = f"exactly one stream on the {side} of JOIN that has it"
+                self.errors.append(self._text.error(span_of(identifier), "unknown-column", found, expected))
+                return
+        first, second = left[0], source
+        condition = exp.EQ(
+            this=_qualified(first.alias, identifier), expression=_qualified(second.alias, identifier)
+        )
+        self._scope.merged.setdefault(name.casefold(), first)
+        self._add_condition(condition)
+
+    def _add_source(self, table: exp.Expr) -> Source | None:
+        if len(self._inputs) > MOST_INPUTS:
+            return None  # told already
+        try:
+            source = self._source(table)
+            if len(self._inputs) > MOST_INPUTS:
+                found, expected = f"{len(self._inputs)} streams", f"at most {MOST_INPUTS} in a query"
+                raise self._text.error(span_of(table), "too-many-inputs", found, f"{expected} and its views")
+        except InputError as error:
+            self.errors.append(error)
+            self._scope.broken = True
+            return None
+        self._scope.sources.append(source)
+        return source
+
+    def _source(self, table: exp.Expr) -> Source:
+        if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+            raise self._text.error(span_of(table), "syntax", "this", "the name of a stream or a view")
+        identifier = table.this
+        quoted = bool(identifier.args.get("quoted"))
+        alias_node = table.args.get("alias")
+        naming = alias_node.this if alias_node is not None else identifier
+        alias = naming.name if naming.args.get("quoted") else naming.name.lower()
+        if not alias:
+            raise self._text.error(span_of(naming), "syntax", "an empty name", "an alias")
+        if any(matches(other.alias, alias) for other in self._scope.sources):
+            raise self._text.error(
+                span_of(naming), "duplicate-alias", f"alias {alias} twice", "another alias for the second"
+            )
+        window = window_length(table.meta.get("window"), self._text)
+        stream = self._catalog.find(identifier.name, quoted)
+        if stream is not None:
+            self._inputs.append(Input(alias, stream.name, window))
+            columns = tuple((name, Column(alias, name, kind)) for name, kind in stream.columns)
+            return Source(alias, stream.name, columns, frozenset({alias}), table)
+        view = next((n for n in self._views if matches(n, identifier.name, quoted)), None)
+        if view is None:
+            names = [*self._catalog.names, *self._views]
+            raise self._text.error(
+                span_of(identifier),
+                "unknown-stream",
+                f"stream {identifier.name}",
+                f"one of {', '.join(names)}" if names else "a registered stream",
+                nearest(identifier.name, names),
+            )
+        taken = [*(i.alias for i in self._inputs), *(s.alias for s in self._scope.sources)]
+        inlined = inline(self._views[view], alias, window, taken)
+        self._inputs += inlined.inputs
+        self._predicates += inlined.predicates
+        names_in = frozenset(i.alias for i in inlined.inputs)
+        if inlined.cross_join:
+            self._links.append(names_in)
+        return Source(alias, view, inlined.columns, names_in, table)
+
+    # Conditions
+
+    def _add_condition(self, node: exp.Expr) -> None:
+        for part in _conjunct_nodes(node):
+            try:
+                predicate = self._translator.predicate(part)
+            except InputError as error:
+                self._report(error)
+                continue
+            for conjunct in conjuncts(predicate):
+                self._add_conjunct(part, conjunct)
+
+    def _add_conjunct(self, node: exp.Expr, predicate: Expression) -> None:
+        if isinstance(predicate, Literal) and predicate.value is True:
+            return
+        if not inputs_of(predicate):
+            value = "NULL" if isinstance(predicate, Literal) and predicate.value is None else "FALSE"
+            suggestion = _null_test(node)
+            words = self._text.text[slice(*span)] if (span := span_of(node)) else to_sql(predicate)
+            self.errors.append(
+                self._text.error(
+                    span,
+                    "never-true",
+                    f"the condition {words}, which is {value}",
+                    "one that can be true",
+                    f"{self._text.text[slice(*known)]} {suggestion}"
+                    if suggestion and (known := span_of(node.this))
+                    else None,
+                )
+            )
+            return
+        self._predicates.append(predicate)
+
+    def _report(self, error: InputError) -> None:
+        """Unknown names prove nothing while an entry of FROM is unreadable."""
+        if self._scope.broken and error.code in ("unknown-alias", "unknown-column"):
+            return
+        self.errors.append(error)
+
+    def _check_connected(self) -> None:
+        """A cross product must be written as one."""
+        aliases = [i.alias for i in self._inputs]
+        parts = components(aliases, self._predicates, self._links)
+        if len(parts) == 1:
+            return
+        order = {alias: position for position, alias in enumerate(aliases)}
+        named = [", ".join(sorted(part, key=order.__getitem__)) for part in parts]
+        second = next(s for s in self._scope.sources if s.inputs & parts[1])
+        self.errors.append(
+            self._text.error(
+                span_of(second.node),
+                "unconnected",
+                f"no predicate between {' and '.join(f'({part})' for part in named)}",
+                "a join predicate, or CROSS JOIN",
+            )
+        )
+
+    # SELECT
+
+    def _read_outputs(self, select: exp.Select) -> list[Output]:
+        outputs: list[Output] = []
+        taken: dict[str, bool] = {}
+        """Folded output names; True if the user wrote the name."""
+        explicit = [item.alias for item in select.expressions if isinstance(item, exp.Alias)]
+        reserved = {name.casefold() for name in explicit}
+        for item in select.expressions:
+            try:
+                for name, expression, chosen in self._output(item):
+                    unique = self._unique(item, name, chosen, taken, reserved)
+                    outputs.append(Output(unique, expression))
+            except InputError as error:
+                self._report(error)
+        if not select.expressions:
+            self.errors.append(self._text.error((0, 6), "syntax", "SELECT without columns", "columns or *"))
+        return outputs
+
+    def _unique(
+        self, item: exp.Expr, name: str, chosen: bool, taken: dict[str, bool], reserved: set[str]
+    ) -> str:
+        """Names that the user gives must differ; repeated column names get _1, _2, as in DuckDB's tables."""
+        if chosen:
+            if taken.get(name.casefold()):
+                raise self._text.error(
+                    span_of(item.args["alias"]), "duplicate-output", f"output {name} twice", "another name"
+                )
+            taken[name.casefold()] = True
+            return name
+        unique, number = name, 1
+        while unique.casefold() in taken or unique.casefold() in reserved:
+            unique, number = f"{name}_{number}", number + 1
+        taken[unique.casefold()] = False
+        return unique
+
+    def _output(self, item: exp.Expr) -> list[tuple[str, Expression, bool]]:
+        """(name, expression, whether the user chose the name) of one entry of SELECT."""
+        if isinstance(item, exp.Star):
+            self._plain_star(item, item)
+            return [(n, e, False) for n, e in self._all_columns()]
+        if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
+            self._plain_star(item, item.this)
+            return [(n, e, False) for n, e in self._scope.source(item.args["table"]).columns]
+        if isinstance(item, exp.Alias):
+            alias = item.args["alias"]
+            if not alias.name:
+                raise self._text.error(span_of(item), "syntax", "an empty name", "a name behind AS")
+            expression = self._translator.expression(item.this)
+            return [(alias.name, self._typed(item, expression), True)]
+        expression = self._typed(item, self._translator.expression(item))
+        if isinstance(item, exp.Column):
+            return [(self._declared(item), expression, False)]
+        extent = item.meta.get("text") or span_of(item)
+        name = output_name(self._text.text[slice(*extent)], self._scope.sources) if extent else None
+        return [(name or to_sql(expression), expression, False)]
+
+    def _typed(self, item: exp.Expr, expression: Expression) -> Expression:
+        if expression.type is ColumnType.INTERVAL:
+            raise self._text.error(
+                span_of(item),
+                "type-mismatch",
+                "interval",
+                "a type that a column may have, such as EPOCH(...)",
+            )
+        return expression
+
+    def _plain_star(self, item: exp.Expr, star: exp.Expr) -> None:
+        if any(value for value in star.args.values()):
+            raise self._text.error(
+                span_of(item), "unsupported", "* with EXCLUDE, REPLACE or RENAME", "plain *"
+            )
+
+    def _all_columns(self) -> list[tuple[str, Expression]]:
+        """Every source's columns in the order of FROM; those merged by USING once."""
+        columns = []
+        for source in self._scope.sources:
+            for name, expression in source.columns:
+                owner = self._scope.merged.get(name.casefold())
+                if owner is None or owner is source:
+                    columns.append((name, expression))
+        return columns
+
+    def _declared(self, column: exp.Column) -> str:
+        """The column's name as its stream or view declares it."""
+        quoted = bool(column.this.args.get("quoted"))
+        alias = column.args.get("table")
+        sources = [self._scope.source(alias)] if alias is not None else self._scope.sources
+        names = [n for source in sources for n, _ in source.columns]
+        exact = [n for n in names if n == column.name]
+        return (exact or [n for n in names if matches(n, column.name, quoted)])[0]
+
+
+def _conjunct_nodes(node: exp.Expr) -> list[exp.Expr]:
+    """The parts of a chain of ANDs, in the order of the text, parentheses removed."""
+    parts: list[exp.Expr] = []
+    pending = [node]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, exp.And):
+            pending += [part.expression, part.this]
+        elif isinstance(part, exp.Paren):
+            pending.append(part.this)
+        else:
+            parts.append(part)
+    return parts
+
+
+def _null_test(node: exp.Expr) -> str | None:
+    """What a comparison with NULL was meant to be."""
+    if isinstance(node, exp.EQ | exp.NEQ) and isinstance(node.expression, exp.Null):
+        return "IS NULL" if isinstance(node, exp.EQ) else "IS NOT NULL"
+    return None
+
+
+def _qualified(alias: str, identifier: exp.Expr) -> exp.Column:
+    table = exp.Identifier(this=alias, quoted=True)
+    return exp.Column(this=identifier.copy(), table=table)

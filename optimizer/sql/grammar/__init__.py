@@ -1,0 +1,1 @@
+"""SQL text to a syntax tree whose every node knows its place."""
