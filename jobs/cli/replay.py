@@ -30,8 +30,9 @@ from jobs.recovery.checkpoint import Checkpoint, Identity
 from jobs.recovery.lock import hold
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, write_schemas
 from jobs.sources.ahead import latest_time
-from jobs.sources.files.inputs import StreamFiles, find_inputs
+from jobs.sources.files.inputs import find_inputs
 from jobs.sources.files.replay import ReplaySource
+from jobs.sources.files.stream_files import StreamFiles
 from jobs.sources.spark_source import read_source, write_source
 from jobs.spark.session import create_session, is_local, processors
 from jobs.storage.memory_budget import share

@@ -20,6 +20,7 @@ import pyarrow as pa
 import redis
 from pydantic import ValidationError
 
+from jobs.metrics.reports import Tail
 from jobs.protocol import (
     CONTROL,
     Control,
@@ -34,7 +35,6 @@ from jobs.protocol import (
     statistics_key,
 )
 from jobs.sinks.redis_tail import ResultTail
-from jobs.worker.task import Tail
 
 State: TypeAlias = Literal["starting", "running", "idle", "stopping"]
 MOST_EVENTS = 10_000

@@ -18,9 +18,10 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from jobs.driver.batch_totals import Gathered
+from jobs.join.index_columns import limit_of
 from jobs.plan.index import RuleIndex, index_of
 from jobs.recovery.manifest import Manifest
-from jobs.storage.memory_budget import Limit, limit_of
+from jobs.storage.memory_budget import Limit
 from jobs.storage.partition import Compacted, CompactionPolicy, PartitionState, state_root
 from jobs.storage.run import RunRef
 from optimizer.physical.graph import PhysicalGraph

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
+from jobs.metrics.reports import Answers, Arrived, EdgeWork, StoreWork, Tail, TaskReport
 from jobs.partitioning.rescaling import in_first_copy
-from jobs.recovery.manifest import BatchCounts, QueryState
-from jobs.sinks.parquet import OutputFile
+from jobs.recovery.manifest import BatchCounts, OutputFile, QueryState, newest
 from jobs.storage.run import RunRef
-from jobs.worker.level import EdgeWork, StoreWork
-from jobs.worker.task import ARRIVALS_PER_TASK, Answers, Arrived, Tail, TaskReport
+from jobs.worker.task import ARRIVALS_PER_TASK
 from optimizer.physical.graph import PhysicalGraph
 
 
@@ -171,15 +170,6 @@ def _edge(kind: str, parts: Sequence[EdgeWork]) -> EdgeWork:
     if kind == "all":
         return EdgeWork(max(p.tuples for p in parts), messages, max(p.bytes for p in parts))
     return EdgeWork(sum(p.tuples for p in parts), messages, sum(p.bytes for p in parts))
-
-
-def newest(first: int | None, second: int | None) -> int | None:
-    """The larger one, None standing for nothing.
-
-    >>> newest(None, 3), newest(5, 3)
-    (3, 5)
-    """
-    return second if first is None else first if second is None else max(first, second)
 
 
 def latencies_ms(gathered: Gathered, admitted_us: int, committed_us: int) -> dict[str, tuple[float, float]]:

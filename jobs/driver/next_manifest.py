@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from jobs.driver.batch_totals import Gathered, counts, latencies_ms, newest, state_bytes
+from jobs.driver.batch_totals import Gathered, counts, latencies_ms, state_bytes
+from jobs.driver.layouts import with_layouts
 from jobs.driver.watermarks import Watermarks
-from jobs.partitioning.layout import Layouts, with_layouts
-from jobs.reconfigure.switch import store_filters, stored_columns
+from jobs.partitioning.layout import Layouts
+from jobs.plan.columns import store_filters, stored_columns
 from jobs.recovery.checkpoint import Change
-from jobs.recovery.manifest import BatchFigures, Manifest, QueryState, StoreState, StreamState
+from jobs.recovery.manifest import BatchFigures, Manifest, QueryState, StoreState, StreamState, newest
 from jobs.sources.planner import PlannedBatch
 from jobs.storage.run import RunRef
 from optimizer.physical.graph import PhysicalGraph

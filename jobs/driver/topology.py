@@ -34,6 +34,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from jobs.driver.background_compaction import Merging
 from jobs.driver.batch_totals import Gathered, gather, state_bytes
+from jobs.driver.layouts import layouts_of
 from jobs.driver.mending import SPARK_ERRORS, Mended, Trouble, letters_of_aside, mended
 from jobs.driver.next_manifest import successor
 from jobs.driver.split_assignment import assign
@@ -41,7 +42,7 @@ from jobs.driver.watermarks import Watermarks
 from jobs.failures.bisection import QueriesFail
 from jobs.failures.dead_letters import DEAD_LETTERS
 from jobs.failures.task_failure import Failure, TaskFailed, found_on_trail, told_by
-from jobs.partitioning.layout import Layouts, layouts_of
+from jobs.partitioning.layout import Layouts
 from jobs.reconfigure.switch import Switched, switch
 from jobs.recovery.checkpoint import Change, Checkpoint
 from jobs.recovery.manifest import Manifest

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jobs.driver.batch_totals import newest
 from jobs.plan.event_time import earlier
-from jobs.recovery.manifest import Manifest, StreamState
+from jobs.recovery.manifest import Manifest, StreamState, newest
 from optimizer.physical.graph import PhysicalGraph
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from jobs.expressions.dtypes import common_type
 from jobs.plan.index import RuleIndex
 from jobs.plan.tuples import column_name
+from jobs.storage.memory_budget import Limit
 from optimizer.algebra.expression import Column, Expression
 from optimizer.algebra.types import ColumnType
 from optimizer.physical.graph import GraphStore, ProbeRule
@@ -61,3 +62,10 @@ def searched_columns(index: RuleIndex, store: GraphStore) -> tuple[str, ...]:
     found = tuple(sorted(uses, key=lambda column: (column != placing, -uses[column], column)))
     index.searched[store.id] = found
     return found
+
+
+def limit_of(index: RuleIndex, share_bytes: int | None) -> Limit | None:
+    """The limit of one partition under a plan; None for none."""
+    if share_bytes is None:
+        return None
+    return Limit(share_bytes, {store.id: searched_columns(index, store) for store in index.graph.stores})

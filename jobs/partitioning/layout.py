@@ -9,15 +9,14 @@ the same ones.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from jobs.partitioning.rescaling import Spread
-from jobs.partitioning.slices import Layout, continued, first_layout
-from optimizer.physical.graph import GraphStore, PhysicalGraph, Slices
+from jobs.partitioning.slices import Layout, first_layout
+from optimizer.physical.graph import GraphStore
 
 if TYPE_CHECKING:
-    from jobs.recovery.manifest import Manifest, StoreState
+    pass
 
 StoreLayout: TypeAlias = Layout | Spread
 Layouts: TypeAlias = Mapping[str, StoreLayout]
@@ -40,38 +39,3 @@ def spread_of(store: GraphStore, layouts: Layouts) -> Spread:
 def spread_stores(layouts: Layouts) -> frozenset[str]:
     """The stores whose tuples lie under several numbers of tasks."""
     return frozenset(store for store, layout in layouts.items() if isinstance(layout, Spread))
-
-
-def layouts_of(
-    graph: PhysicalGraph, previous: Manifest | None, batch: int, epoch_batches: int
-) -> dict[str, StoreLayout]:
-    """The layouts under which a batch is worked on, by the store's id.
-
-    Slices are looked at again at the first batch of an epoch, and when the plan asks for another width;
-    numbers of tasks are forgotten at the first batch that begins without a tuple of theirs.
-
-    Args:
-        previous: the manifest that the batch starts from.
-        batch: its number.
-        epoch_batches: batches of an epoch.
-    """
-    layouts: dict[str, StoreLayout] = {}
-    for store in graph.stores:
-        state = previous.stores.get(store.id) if previous is not None else None
-        layout = None if state is None else state.layout
-        if isinstance(store.partitioning, Slices):
-            if previous is None or state is None or not isinstance(layout, Layout):
-                layouts[store.id] = first_layout(store)
-            else:
-                epoch_begins = batch % epoch_batches == 0
-                layouts[store.id] = continued(store, layout, state, previous, epoch_begins)
-        elif previous is not None and isinstance(layout, Spread):
-            living = layout.living([run for run in previous.runs if run.store == store.id])
-            if living.older:
-                layouts[store.id] = living
-    return layouts
-
-
-def with_layouts(stores: Mapping[str, StoreState], layouts: Layouts) -> dict[str, StoreState]:
-    """The stores' states with the layouts under which a batch was worked on."""
-    return {store: replace(state, layout=layouts.get(store)) for store, state in stores.items()}

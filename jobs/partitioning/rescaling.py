@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from jobs.partitioning.hashing import Tasks, hash_tasks
+from jobs.storage.key_hash import Tasks, hash_tasks
 from jobs.storage.run import RunRef
 from optimizer.algebra.expression import Column
 from optimizer.physical.graph import GraphStore

@@ -7,12 +7,13 @@ from typing import TypeAlias
 
 import polars as pl
 
-from jobs.partitioning.hashing import grid_parts, hash_tasks, split, spread_tasks
+from jobs.partitioning.hashing import grid_parts, split, spread_tasks
 from jobs.partitioning.layout import NO_LAYOUTS, Layouts, spread_of, spread_stores
 from jobs.partitioning.rescaling import asked_tasks
 from jobs.partitioning.slice_routing import send_to_slices
 from jobs.plan.index import RuleIndex, edge_columns
 from jobs.plan.tuples import ARRIVAL, EVERY_TASK, LATE, Message, column_name
+from jobs.storage.key_hash import hash_tasks
 from optimizer.algebra.expression import Column
 from optimizer.physical.graph import Edge
 from optimizer.physical.task_grid import TaskGrid

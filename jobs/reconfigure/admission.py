@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jobs.expressions.functions.udf import NotAllowed, function_of
+from jobs.plan.columns import needed_columns
 from jobs.plan.index import RuleIndex
-from jobs.worker.task import needed_columns
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.udf_names import user_calls
 from optimizer.physical.graph import PhysicalGraph, expressions_of

@@ -15,13 +15,13 @@ from dataclasses import replace
 import polars as pl
 
 from jobs.expressions.predicate_order import passing
+from jobs.join.index_columns import limit_of
 from jobs.partitioning.layout import Layouts, spread_of
 from jobs.partitioning.rescaling import in_first_copy
 from jobs.partitioning.router import send
 from jobs.plan.index import RuleIndex, index_of
 from jobs.plan.tuples import ARRIVAL, EVERY_TASK, LATE, Message
 from jobs.recovery.checkpoint import Checkpoint
-from jobs.storage.memory_budget import limit_of
 from jobs.storage.partition import CompactionPolicy, PartitionState, state_root
 from jobs.storage.run import RunRef
 from jobs.worker.level import work

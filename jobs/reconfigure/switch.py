@@ -14,25 +14,26 @@ all found.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
-from jobs.driver.batch_totals import newest
+from jobs.join.index_columns import limit_of
 from jobs.partitioning.grid import can_migrate, migrate
-from jobs.partitioning.hashing import Tasks, column_tasks, grid_columns, hash_tasks, split, spread_tasks
+from jobs.partitioning.hashing import column_tasks, grid_columns, split, spread_tasks
 from jobs.partitioning.layout import Layouts, StoreLayout, spread_of
 from jobs.partitioning.rescaling import in_first_copy, taken_over
 from jobs.partitioning.slices import first_layout, slice_numbers
+from jobs.plan.columns import store_filters, stored_columns
 from jobs.plan.event_time import earlier
 from jobs.plan.index import index_of
 from jobs.plan.tuples import ARRIVAL, LATE
 from jobs.reconfigure.backfill import rebuild
 from jobs.recovery.checkpoint import Change, Checkpoint
-from jobs.recovery.manifest import Manifest, QueryState, StoreState, StreamState, write_manifest
-from jobs.storage.memory_budget import Limit, limit_of
+from jobs.recovery.manifest import Manifest, QueryState, StoreState, StreamState, newest, write_manifest
+from jobs.storage.key_hash import Tasks, hash_tasks
+from jobs.storage.memory_budget import Limit
 from jobs.storage.partition import run_figures, state_root
 from jobs.storage.run import RunRef, new_attempt, run_path
 from optimizer.algebra.expression import Column
@@ -43,8 +44,6 @@ from optimizer.physical.graph import (
     PhysicalGraph,
     ProbeRule,
     Slices,
-    SourceRule,
-    StoreRule,
 )
 
 
@@ -150,35 +149,6 @@ def switch(
     listed = {run.path for run in manifest.runs}
     removed = tuple(sorted(run.path for run in before.runs if run.path not in listed))
     return Switched(manifest, str(path), removed, moved)
-
-
-def stored_columns(graph: PhysicalGraph) -> dict[str, tuple[str, ...]]:
-    """Per store, the columns that it keeps, as `input.column`."""
-    return {
-        store.id: tuple(f"{stored.input}.{name}" for stored in store.inputs for name in stored.columns)
-        for store in graph.stores
-    }
-
-
-def store_filters(graph: PhysicalGraph) -> dict[str, str]:
-    """Per base store a digest of the filter under which tuples are stored; empty without one.
-
-    An intermediate result's conditions are part of its id.
-    """
-    targets = {rule.edge: rule.store for rule in graph.rules if isinstance(rule, StoreRule)}
-    base = {store.id for store in graph.stores if store.is_base}
-    found: dict[str, list[str]] = {store.id: [] for store in graph.stores}
-    for rule in graph.rules:
-        if isinstance(rule, SourceRule):
-            for edge in rule.out:
-                if targets.get(edge) in base:
-                    found[targets[edge]].append("" if rule.filter is None else repr(rule.filter))
-    return {
-        store: ""
-        if not filters or "" in filters
-        else hashlib.sha256("\n".join(sorted(filters)).encode()).hexdigest()[:12]
-        for store, filters in found.items()
-    }
 
 
 def complete_since(graph: PhysicalGraph, states: Mapping[str, StoreState]) -> dict[str, int | None]:

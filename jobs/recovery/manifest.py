@@ -18,7 +18,6 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from jobs.partitioning.layout import StoreLayout
-from jobs.sinks.parquet import OutputFile
 from jobs.storage.fsync import sync
 from jobs.storage.remote import read_bytes
 from jobs.storage.run import RunRef
@@ -227,3 +226,23 @@ def write_durably(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
     os.replace(unfinished, path)
     sync(path.parent)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFile:
+    """A file that a task has written and the driver has yet to show."""
+
+    path: str
+    """Its final path, relative to the output directory."""
+    rows: int
+    attempt: str
+    """Which attempt at the task wrote it: part of its hidden name."""
+
+
+def newest(first: int | None, second: int | None) -> int | None:
+    """The larger one, None standing for nothing.
+
+    >>> newest(None, 3), newest(5, 3)
+    (3, 5)
+    """
+    return second if first is None else first if second is None else max(first, second)

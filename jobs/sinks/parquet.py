@@ -17,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from jobs.recovery.manifest import OutputFile
 from jobs.storage.run import new_attempt
 from optimizer.algebra.types import ColumnType
 from optimizer.physical.graph import GraphQuery
@@ -30,17 +31,6 @@ _HIDDEN = ".pending"
 DEAD_LETTER_FOLDER = "dead_letters"
 SCHEMA_FILE = "schema.parquet"
 """The empty file that gives a folder's columns before its first row."""
-
-
-@dataclass(frozen=True, slots=True)
-class OutputFile:
-    """A file that a task has written and the driver has yet to show."""
-
-    path: str
-    """Its final path, relative to the output directory."""
-    rows: int
-    attempt: str
-    """Which attempt at the task wrote it: part of its hidden name."""
 
 
 def write_hidden(output: str, folder: str, batch: int, stage: int, task: int, table: pa.Table) -> OutputFile:

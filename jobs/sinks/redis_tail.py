@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import redis
 
+from jobs.metrics.reports import Tail
 from jobs.protocol import (
     LETTER_CHARACTERS,
     DeadLetter,
@@ -21,7 +22,6 @@ from jobs.protocol import (
     dead_letters_key,
     results_key,
 )
-from jobs.worker.task import Tail
 
 _APPEND = """
 -- Append a batch's entries once: KEYS[2] remembers checkpoint and batch of the last append.

@@ -18,8 +18,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from jobs.join.index_columns import searched_columns
-from jobs.plan.index import RuleIndex
 from jobs.storage.run_index import describe
 from optimizer.algebra.errors import InputError, Place
 
@@ -57,13 +55,6 @@ class Limit:
         index = describe(ordered, columns)
         small = sum(map(len, index.values())) <= self.part_bytes // COPIES
         return ordered, index if small else describe(ordered.clear(), columns)
-
-
-def limit_of(index: RuleIndex, share_bytes: int | None) -> Limit | None:
-    """The limit of one partition under a plan; None for none."""
-    if share_bytes is None:
-        return None
-    return Limit(share_bytes, {store.id: searched_columns(index, store) for store in index.graph.stores})
 
 
 def share(limit_bytes: int | None, partitions: int, merging: bool = False) -> int | None:

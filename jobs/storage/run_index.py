@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from jobs.partitioning.hashing import hash_tasks
+from jobs.storage.key_hash import hash_tasks
 
 BLOCK_ROWS = 4096
 _ORDERED = (pl.Int32, pl.Int64, pl.String, pl.Date, pl.Datetime)

@@ -15,7 +15,7 @@ from jobs.failures.task_failure import telling
 from jobs.join.emit import emit
 from jobs.join.probe import Tables, TooMany, probe
 from jobs.join.probe_plan import plan_of
-from jobs.partitioning.hashing import hash_tasks
+from jobs.metrics.reports import EdgeWork, StoreWork
 from jobs.partitioning.layout import NO_LAYOUTS, Layouts
 from jobs.partitioning.rescaling import Spread
 from jobs.partitioning.router import send, sent_columns
@@ -23,32 +23,10 @@ from jobs.partitioning.slice_routing import touched_by
 from jobs.plan.index import RuleIndex, index_of
 from jobs.plan.stage_fusion import Stages
 from jobs.plan.tuples import ARRIVAL, EVERY_TASK, LATE, ORDINAL, Message, Result, column_name, ordinal
+from jobs.storage.key_hash import hash_tasks
 from jobs.storage.partition import PartitionState
 from jobs.storage.run import RunRef
 from optimizer.physical.graph import Edge, GraphStore, PhysicalGraph, ProbeRule
-
-
-@dataclass(frozen=True, slots=True)
-class StoreWork:
-    """What happened in one partition of a store at one level of one batch."""
-
-    inserted: int = 0
-    evicted: int = 0
-    probes: int = 0
-    """Tuples that arrived to probe, copies counted."""
-    matches: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class EdgeWork:
-    """What one task received along an edge, in the edge's own columns. Of an `all` edge, task 0's
-    figures are those of what was sent; every task receives the same. Along a `grid` edge one of a tuple's
-    copies is told."""
-
-    tuples: int
-    messages: int
-    bytes: int
-    """Of the values; a text counts with its length."""
 
 
 @dataclass(frozen=True, slots=True)

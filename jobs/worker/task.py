@@ -10,34 +10,33 @@ import gc
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from jobs.failures.task_failure import leaving_trail, telling
+from jobs.join.index_columns import limit_of
+from jobs.metrics.reports import Answers, Arrived, StreamReport, Tail, TaskReport
 from jobs.partitioning.layout import StoreLayout, spread_stores
+from jobs.plan.columns import needed_columns
 from jobs.plan.index import index_of
 from jobs.plan.stage_fusion import Stages
 from jobs.plan.tuples import Result
-from jobs.recovery.manifest import read_manifest
-from jobs.sinks.parquet import DEAD_LETTER_FOLDER, OutputFile, result_folder, results_as_arrow, write_hidden
+from jobs.recovery.manifest import OutputFile, read_manifest
+from jobs.sinks.parquet import DEAD_LETTER_FOLDER, result_folder, results_as_arrow, write_hidden
 from jobs.sources.ahead import latest_times
 from jobs.sources.descriptor import Descriptor
 from jobs.sources.read import Raw, read
-from jobs.storage.memory_budget import limit_of
 from jobs.storage.partition import PartitionState, state_root
 from jobs.storage.remote import read_bytes
-from jobs.storage.run import RunRef
 from jobs.worker.exchange import Outbox, Row, sort_rows
 from jobs.worker.ingest import Ingested, ingest
-from jobs.worker.level import EdgeWork, StoreWork, work_stage
-from optimizer.algebra.expression import columns_of
+from jobs.worker.level import work_stage
 from optimizer.physical.graph import PhysicalGraph
 
 ARRIVALS_PER_TASK = 1 << 28
@@ -85,78 +84,6 @@ class BatchContext:
     def stages(self, graph: PhysicalGraph) -> Stages:
         """The stages of the batch, of which `graph` is the plan."""
         return index_of(graph).stages_under(spread_stores(dict(self.layouts)))
-
-
-@dataclass(frozen=True, slots=True)
-class Tail:
-    """Newest results of one query from one leaf in one task, and how each came about."""
-
-    table: pa.Table
-    arrivals: tuple[int, ...]
-    rule: str
-    times: pa.Table
-    """As in `message.Result`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """Results of one query from one task."""
-
-    rows: int
-    arrivals: npt.NDArray[np.int64]
-    """The completing tuples' arrival numbers; a systematic sample if there are many."""
-    tail: tuple[Tail, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Arrived:
-    """When the tuples of one descriptor arrived at their source."""
-
-    base: int
-    """The first tuple's arrival number; tuple i has `base + i`."""
-    starts: npt.NDArray[np.int64]
-    """Positions at which the time changes, ascending, from 0."""
-    at_ms: npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class StreamReport:
-    stream: str
-    accepted: int
-    late: int
-    undecodable: int
-    max_event_time_us: int | None
-    arrived: Arrived | None
-
-
-@dataclass(frozen=True, slots=True)
-class TaskReport:
-    """What one task did at one level of one stage; level 0 is ingestion."""
-
-    level: int
-    task: int
-    seconds: float
-    streams: tuple[StreamReport, ...]
-    files: tuple[OutputFile, ...]
-    answers: dict[str, Answers]
-    stores: dict[str, StoreWork]
-    edges: dict[str, EdgeWork]
-    added: tuple[RunRef, ...]
-    dropped: tuple[RunRef, ...]
-    rules: dict[str, int]
-    """Tuples that each source or probe rule produced."""
-    fetched_bytes: int = 0
-    """Of runs from other hosts."""
-    dead: pa.Table | None = None
-    """The newest dead letters, with the columns of `DEAD_LETTERS`; None if there are none."""
-    too_many: dict[str, int] = field(default_factory=dict)
-    """As in `level.Worked`."""
-    resident_bytes: int = 0
-    """The most that was in memory of the stores at one moment; zero without a limit, when nobody knows."""
-    failed_calls: dict[str, int] = field(default_factory=dict)
-    """As in `level.Worked`."""
-    stage: int = 0
-    """See `stages`; 0 is ingestion."""
 
 
 @lru_cache(maxsize=4)
@@ -343,32 +270,6 @@ def _ingest_one(
     with telling("taking in", (), descriptor.stream):
         done = ingest(graph, descriptor.stream, raw.table, raw.undecodable, base, late_below, layouts, latest)
     return raw, done
-
-
-def needed_columns(graph: PhysicalGraph, stream: str) -> frozenset[str]:
-    """The columns of a stream that any rule of the graph reads."""
-    return _needed_columns(id(graph), graph)[stream]
-
-
-def _needed_columns(identity: int, graph: PhysicalGraph) -> dict[str, frozenset[str]]:
-    known = _NEEDED.get(identity)
-    if known is None or known[0] is not graph:
-        index = index_of(graph)
-        needed = {name: {declared.event_time} for name, declared in index.streams.items()}
-        for rules in index.sources.values():
-            for rule in rules:
-                expressions = [rule.filter] if rule.filter is not None else []
-                for emit in rule.emits:
-                    expressions.extend((*emit.residuals, *(value for _, value in emit.outputs)))
-                read_here = {column.name for e in expressions for column in columns_of(e)}
-                sent = {c.name for edge in rule.out for c in index.edges[edge].columns}
-                needed[rule.stream] |= read_here | sent
-        _NEEDED.clear()
-        known = _NEEDED[identity] = (graph, {name: frozenset(columns) for name, columns in needed.items()})
-    return known[1]
-
-
-_NEEDED: dict[int, tuple[PhysicalGraph, dict[str, frozenset[str]]]] = {}
 
 
 def _arrived(base: int, raw: Raw) -> Arrived | None:

@@ -27,16 +27,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from jobs.cli.options import size
+from jobs.join.index_columns import limit_of
+from jobs.plan.columns import needed_columns
 from jobs.plan.index import index_of
 from jobs.plan.tuples import Result
 from jobs.sinks.parquet import results_as_arrow, write_hidden
-from jobs.storage.memory_budget import limit_of, share
+from jobs.storage.memory_budget import share
 from jobs.storage.partition import PartitionState, state_root
 from jobs.storage.run import RunRef
 from jobs.worker.exchange import Outbox, Row, open_wires
 from jobs.worker.ingest import ingest
 from jobs.worker.level import work_stage
-from jobs.worker.task import needed_columns
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.planner.plan import plan
 from optimizer.statistics import statistics_of_workload

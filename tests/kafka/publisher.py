@@ -20,10 +20,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from confluent_kafka import Producer
 
-from jobs.recovery.manifest import BatchFigures, Manifest
+from jobs.recovery.manifest import BatchFigures, Manifest, OutputFile
 from jobs.sinks import kafka
 from jobs.sinks.kafka import TopicResults, Topics
-from jobs.sinks.parquet import OutputFile
 from jobs.sources.kafka.cluster import required
 
 BATCHES = 3

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.recovery.manifest import BatchFigures, Manifest
+from jobs.recovery.manifest import BatchFigures, Manifest, OutputFile
 from jobs.sinks.kafka import TopicResults, Topics
-from jobs.sinks.parquet import OutputFile
 from jobs.sources.kafka.cluster import Cluster
 from tests.kafka.broker import Broker
 from tests.kafka.publisher import BATCHES, POINTS, ROWS

@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from jobs.sources.files.inputs import InputFile, StreamFiles
 from jobs.sources.files.replay import ReplayPlanner, ReplaySource
+from jobs.sources.files.stream_files import InputFile, StreamFiles
 from jobs.worker.task import ARRIVALS_PER_TASK, MOST_TASKS
 from tests.oracle.reference import Answer, answer, register_functions, replayed_answer
 from tests.oracle.workload import ID, TIME, GeneratedQuery, GeneratedStream, GeneratedWorkload

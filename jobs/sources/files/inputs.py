@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from jobs.sources.files.parquet import STAGED, opened
+from jobs.sources.files.stream_files import ARRIVAL_COLUMN, InputFile, StreamFiles
 from jobs.sources.formats.arrow_types import readable_as
 from optimizer.algebra.errors import InputError, Place
 
@@ -17,32 +17,6 @@ if TYPE_CHECKING:
 
 # `csv` and `sorting` are imported where they are used: the process that plans batches imports this module
 # and needs no Polars.
-
-ARRIVAL_COLUMN = "_arrival"
-"""A bigint column of input files that gives the order of arrival over all streams."""
-
-
-@dataclass(frozen=True, slots=True)
-class InputFile:
-    path: str
-    """Of a Parquet file: the given one, or the staged form of a CSV file."""
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class StreamFiles:
-    """A stream's input in order: its files by name, their rows as they stand."""
-
-    stream: str
-    order_by: str
-    """The column whose running maximum says how far the stream is: `_arrival` or the event time."""
-    files: tuple[InputFile, ...]
-    latest_us: int | None = None
-    """A row with an event time above it is ahead of its arrival, and does not say how far the stream is."""
-
-    @property
-    def rows(self) -> int:
-        return sum(file.rows for file in self.files)
 
 
 def find_inputs(data: Path, streams: tuple[GraphStream, ...], staging: Path) -> tuple[StreamFiles, ...]:

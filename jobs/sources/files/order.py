@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from jobs.sources.files.inputs import ARRIVAL_COLUMN, StreamFiles
 from jobs.sources.files.parquet import batches, opened
+from jobs.sources.files.stream_files import ARRIVAL_COLUMN, StreamFiles
 from jobs.sources.formats.arrow_types import to_microseconds
 
 Keys = npt.NDArray[np.int64]

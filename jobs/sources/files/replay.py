@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from jobs.sources.descriptor import FileRange
-from jobs.sources.files.inputs import StreamFiles
 from jobs.sources.files.order import FIRST, KeyCursor, cut
+from jobs.sources.files.stream_files import StreamFiles
 from jobs.sources.planner import PlannedBatch, Position
 
 

@@ -20,7 +20,7 @@ from jobs.sources.formats.decode import REASON, TUPLE
 from optimizer.algebra.types import ColumnType
 
 if TYPE_CHECKING:
-    from jobs.sources.files.inputs import StreamFiles
+    from jobs.sources.files.stream_files import StreamFiles
     from optimizer.physical.graph import GraphStream
 
 _GROUP_ROWS = 131_072
@@ -32,7 +32,7 @@ def stage_sorted(files: StreamFiles, stream: GraphStream, staging: Path) -> Stre
     Files that already ascend are used as they are. Others are typed by the stream's schema on the way,
     because their own may differ from file to file. NULLs come first.
     """
-    from jobs.sources.files.inputs import InputFile, StreamFiles
+    from jobs.sources.files.stream_files import InputFile, StreamFiles
 
     if _ascends(files):
         return files

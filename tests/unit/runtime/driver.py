@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 import polars as pl
 import pyarrow as pa
 
+from jobs.join.index_columns import limit_of
 from jobs.plan.index import index_of
 from jobs.plan.stage_fusion import Stages, stages_of
 from jobs.plan.tuples import EVERY_TASK, Message, Result
-from jobs.storage.memory_budget import limit_of
 from jobs.storage.partition import CompactionPolicy, PartitionState, state_root
 from jobs.storage.run import RunRef
 from jobs.worker.ingest import Ingested, ingest

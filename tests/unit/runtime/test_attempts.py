@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from jobs.plan.tuples import ARRIVAL
-from jobs.sinks.parquet import OutputFile, remove_hidden, show, write_hidden
+from jobs.recovery.manifest import OutputFile
+from jobs.sinks.parquet import remove_hidden, show, write_hidden
 from jobs.storage.partition import CompactionPolicy, PartitionState
 from jobs.storage.run import RunRef
 from jobs.worker.exchange import Outbox, sort_rows

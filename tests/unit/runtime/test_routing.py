@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.partitioning.hashing import hash_tasks, split, spread_tasks
+from jobs.partitioning.hashing import split, spread_tasks
+from jobs.storage.key_hash import hash_tasks
 
 
 @given(values=st.lists(st.none() | st.integers(-(2**31), 2**31 - 1)), tasks=st.integers(1, 7))

@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from jobs.partitioning.hashing import hash_tasks
 from jobs.plan.index import index_of
 from jobs.plan.tuples import Message, column_name
+from jobs.storage.key_hash import hash_tasks
 from jobs.worker.exchange import Outbox, Row, open_wires
 from jobs.worker.ingest import ingest
 from optimizer.algebra.types import ColumnType

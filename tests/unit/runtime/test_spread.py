@@ -11,12 +11,12 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from jobs.driver.batch_totals import Gathered
-from jobs.partitioning.hashing import hash_tasks
 from jobs.partitioning.layout import spread_stores
 from jobs.partitioning.rescaling import MOST_OLDER, Older, Spread, asked_tasks, taken_over
 from jobs.partitioning.router import send
 from jobs.plan.index import index_of
 from jobs.plan.tuples import ARRIVAL, column_name
+from jobs.storage.key_hash import hash_tasks
 from jobs.storage.run import RunRef
 from optimizer.algebra.expression import Column
 from optimizer.algebra.types import ColumnType

@@ -26,9 +26,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 import jobs.worker.task
 from jobs.driver.background_compaction import Merging
 from jobs.driver.batch_totals import Gathered, gather
+from jobs.driver.layouts import layouts_of
 from jobs.driver.next_manifest import successor
 from jobs.driver.watermarks import Watermarks
-from jobs.partitioning.layout import Layouts, layouts_of, spread_stores
+from jobs.partitioning.layout import Layouts, spread_stores
 from jobs.partitioning.slices import Layout
 from jobs.reconfigure.switch import Switched, switch
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity

@@ -18,8 +18,8 @@ from jobs.control_plane.events import moment
 from jobs.driver.watermarks import Watermarks
 from jobs.recovery.manifest import BatchFigures, Manifest, StreamState
 from jobs.sources.ahead import beyond, latest_time, latest_times
-from jobs.sources.files.inputs import InputFile, StreamFiles
 from jobs.sources.files.replay import ReplayPlanner, ReplaySource
+from jobs.sources.files.stream_files import InputFile, StreamFiles
 from jobs.worker.ingest import AHEAD, ingest
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.types import ColumnType

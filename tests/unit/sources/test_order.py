@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from jobs.driver.split_assignment import assign
 from jobs.sources.descriptor import EntryRange, FileRange
-from jobs.sources.files.inputs import InputFile, StreamFiles
 from jobs.sources.files.order import cut
 from jobs.sources.files.replay import ReplayPlanner, ReplaySource
+from jobs.sources.files.stream_files import InputFile, StreamFiles
 
 ASCENDING = st.lists(st.integers(0, 20), max_size=30).map(lambda v: np.array(sorted(v), np.int64))
 

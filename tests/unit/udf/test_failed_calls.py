@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from jobs.driver.batch_totals import gather
+from jobs.metrics.reports import TaskReport
 from jobs.worker.ingest import ingest
-from jobs.worker.task import TaskReport
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream

@@ -1,0 +1,107 @@
+"""What tasks report to the driver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from jobs.recovery.manifest import OutputFile
+from jobs.storage.run import RunRef
+
+
+@dataclass(frozen=True, slots=True)
+class StoreWork:
+    """What happened in one partition of a store at one level of one batch."""
+
+    inserted: int = 0
+    evicted: int = 0
+    probes: int = 0
+    """Tuples that arrived to probe, copies counted."""
+    matches: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeWork:
+    """What one task received along an edge, in the edge's own columns. Of an `all` edge, task 0's
+    figures are those of what was sent; every task receives the same. Along a `grid` edge one of a tuple's
+    copies is told."""
+
+    tuples: int
+    messages: int
+    bytes: int
+    """Of the values; a text counts with its length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """Newest results of one query from one leaf in one task, and how each came about."""
+
+    table: pa.Table
+    arrivals: tuple[int, ...]
+    rule: str
+    times: pa.Table
+    """As in `message.Result`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Results of one query from one task."""
+
+    rows: int
+    arrivals: npt.NDArray[np.int64]
+    """The completing tuples' arrival numbers; a systematic sample if there are many."""
+    tail: tuple[Tail, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """When the tuples of one descriptor arrived at their source."""
+
+    base: int
+    """The first tuple's arrival number; tuple i has `base + i`."""
+    starts: npt.NDArray[np.int64]
+    """Positions at which the time changes, ascending, from 0."""
+    at_ms: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamReport:
+    stream: str
+    accepted: int
+    late: int
+    undecodable: int
+    max_event_time_us: int | None
+    arrived: Arrived | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """What one task did at one level of one stage; level 0 is ingestion."""
+
+    level: int
+    task: int
+    seconds: float
+    streams: tuple[StreamReport, ...]
+    files: tuple[OutputFile, ...]
+    answers: dict[str, Answers]
+    stores: dict[str, StoreWork]
+    edges: dict[str, EdgeWork]
+    added: tuple[RunRef, ...]
+    dropped: tuple[RunRef, ...]
+    rules: dict[str, int]
+    """Tuples that each source or probe rule produced."""
+    fetched_bytes: int = 0
+    """Of runs from other hosts."""
+    dead: pa.Table | None = None
+    """The newest dead letters, with the columns of `DEAD_LETTERS`; None if there are none."""
+    too_many: dict[str, int] = field(default_factory=dict)
+    """As in `level.Worked`."""
+    resident_bytes: int = 0
+    """The most that was in memory of the stores at one moment; zero without a limit, when nobody knows."""
+    failed_calls: dict[str, int] = field(default_factory=dict)
+    """As in `level.Worked`."""
+    stage: int = 0
+    """See `stages`; 0 is ingestion."""
