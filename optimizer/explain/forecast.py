@@ -9,9 +9,9 @@ from typing import Literal
 from optimizer.algebra.errors import Infeasible
 from optimizer.algebra.expression import Expression
 from optimizer.estimate import estimate
+from optimizer.lower.to_graph import to_graph
 from optimizer.planner.plan import Plan
 from optimizer.statistics import DefaultStatistics, Interval, LayeredStatistics, StatisticsProvider
-from optimizer.translate import to_graph
 
 End = Literal["low", "expected", "high"]
 ROBUST = 1.1

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from optimizer.explain.orders import OrderSearch, installed
 from optimizer.formulate.covering import covering
+from optimizer.formulate.model import Translation
 from optimizer.logical.query import Query
 from optimizer.planner.plan import Plan
-from optimizer.translate import Translation
 
 _MOST_INPUTS = 6
 """Of larger queries only their own relations are priced: each attempt takes as long as somebody waits."""

@@ -9,12 +9,12 @@ from functools import lru_cache
 from heapq import heappop, heappush
 
 from optimizer.algebra.expression import Column
+from optimizer.formulate.model import Translation
 from optimizer.logical.canonical_inputs import stream_of
 from optimizer.physical.equalities import equality_class
 from optimizer.planner.plan import Plan
 from optimizer.search.cost_model import CostModel
 from optimizer.search.problem import JoinQuery
-from optimizer.translate import Translation
 
 _MOST_PRICED = 900
 """Steps that are priced for one query, over all its starts, before an order is completed by its cheapest next

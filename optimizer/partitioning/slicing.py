@@ -57,7 +57,7 @@ def choose_slices(
     sliced store.
 
     Args:
-        graph: as `optimizer.translate.to_graph` writes it, with its estimates.
+        graph: as `optimizer.lower.to_graph` writes it, with its estimates.
         solution: at the cost of `graph`.
         options: the planning's.
         batch_s: event time that a batch spans, seconds; 0 if nothing is known, which favours broadcasts.

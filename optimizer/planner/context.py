@@ -8,17 +8,16 @@ from math import inf
 
 from optimizer.algebra.errors import Infeasible
 from optimizer.formulate.covering import affected, candidates, covering, groups, merged
-from optimizer.formulate.model import QueryTerms
-from optimizer.formulate.problem import Widening
+from optimizer.formulate.model import QueryTerms, Retain, Translation
+from optimizer.formulate.problem import Widening, to_problem
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.lower.probe_forest import Forest
-from optimizer.lower.store_layouts import Copies, kept_columns, largest_load
+from optimizer.lower.store_layouts import Copies, grow_settled, kept_columns, largest_load
 from optimizer.methods import METHODS
 from optimizer.methods.heuristic.kept import rerouted
 from optimizer.search.problem import Options, Solution
 from optimizer.statistics import StatisticsProvider
-from optimizer.translate import Retain, Translation, grow_settled, to_problem
 
 _TRIAL_QUERIES = 12
 """Where all pairs of queries are in question, those that touch more than this are not tried."""

@@ -8,10 +8,12 @@ from functools import cached_property
 from time import perf_counter
 
 from optimizer.algebra.errors import Infeasible, hardest
+from optimizer.formulate.model import Retain, Translation, conditions_of
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.lower.individual import together, translations_together
-from optimizer.lower.store_layouts import least
+from optimizer.lower.store_layouts import grow_settled, least
+from optimizer.lower.to_graph import to_graph
 from optimizer.methods.ilp.layout_bound import least_cost
 from optimizer.partitioning.matrix import lay_out
 from optimizer.partitioning.slicing import choose_slices
@@ -22,7 +24,6 @@ from optimizer.planner.context import Setting
 from optimizer.planner.plan_in_use import Frame, Running
 from optimizer.search.problem import Cost, Options, Solution, Status
 from optimizer.statistics import LayeredStatistics, StatisticsProvider, statistics_of_workload
-from optimizer.translate import Retain, Translation, conditions_of, grow_settled, to_graph
 
 _BOUND_SHARE = 0.2
 """Of the time limit of planning, what a bound may take that is asked for afterwards."""
@@ -168,7 +169,7 @@ def plan(
         catalog: the streams; their declared rates are used where `statistics` knows none.
         method: a name in `optimizer.methods.METHODS`.
         options: weights, budgets and limits; the product's defaults if None.
-        retain: see `optimizer.translate.to_graph`.
+        retain: see `optimizer.lower.to_graph`.
         tasks: N of streams that set no parallelism of their own.
         horizon_s: seconds over which an unbounded window is taken to hold tuples.
         batch_s: seconds of event time that one batch spans, for the choice of time slices; 0 if unknown.

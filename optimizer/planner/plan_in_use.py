@@ -10,14 +10,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.expression import Column
-from optimizer.formulate.model import Occurrence
+from optimizer.formulate.model import Occurrence, Retain
 from optimizer.logical.query import Query
 from optimizer.lower.store_layouts import Copies
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.planner.components import Part
 from optimizer.planner.context import Setting
 from optimizer.search.problem import Options, Solution
-from optimizer.translate import Retain
 
 
 @dataclass(frozen=True, slots=True)

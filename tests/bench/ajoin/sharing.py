@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from optimizer.estimate import estimate
+from optimizer.formulate.model import Retain, conditions_of
+from optimizer.lower.to_graph import to_graph
 from optimizer.physical.graph import PhysicalGraph, ProbeRule
 from optimizer.physical.validate import validate
 from optimizer.planner.context import Setting
 from optimizer.planner.plan import plan
 from optimizer.search.problem import Options
 from optimizer.statistics import statistics_of_workload
-from optimizer.translate import Retain, conditions_of, to_graph
 from optimizer.workload import Workload
 from tests.bench.ajoin import workload
 from tests.bench.ajoin.workload import Template

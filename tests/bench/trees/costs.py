@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from optimizer.formulate.model import conditions_of
+from optimizer.lower.to_graph import to_graph
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.physical.validate import validate
 from optimizer.planner.context import Setting
 from optimizer.search.problem import Options, Solution
 from optimizer.statistics import statistics_of_workload
-from optimizer.translate import conditions_of, to_graph
 from optimizer.workload import Workload
 from tests.bench.trees.chains import Chain
 

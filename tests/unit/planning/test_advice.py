@@ -10,13 +10,13 @@ import pytest
 from optimizer.explain.advice import FARTHEST, LEAST_SAVING, advise
 from optimizer.explain.forecast import added_state
 from optimizer.explain.marginal import marginal_cost
+from optimizer.formulate.model import Retain
 from optimizer.logical.query import Query
 from optimizer.planner.plan import Plan, plan
 from optimizer.planner.plan_in_use import Running
 from optimizer.search.problem import Options
 from optimizer.sql import parse_query
 from optimizer.statistics import FixedStatistics, Interval, StatisticsProvider, statistics_of_workload
-from optimizer.translate import Retain
 from optimizer.workload import load_workload
 from tests.unit.planning.workloads import CATALOG
 

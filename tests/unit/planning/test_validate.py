@@ -9,11 +9,11 @@ import pytest
 
 from optimizer.algebra.expression import Column, Expression
 from optimizer.algebra.types import ColumnType
+from optimizer.formulate.model import conditions_of
 from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule, StoreRule, WindowBound
 from optimizer.physical.validate import InvalidGraph, validate
 from optimizer.planner.plan import plan
 from optimizer.search.problem import Options
-from optimizer.translate import conditions_of
 from tests.unit.planning.clash import CATALOG, STATISTICS, queries
 
 
