@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
+from optimizer.algebra.connectivity import connected_components
 from optimizer.algebra.digest import digest
 from optimizer.formulate.covering import merged
 from optimizer.formulate.problem import Widening
@@ -43,16 +44,13 @@ def connected(queries: Sequence[Query]) -> tuple[tuple[Query, ...], ...]:
 
     Groups and their queries are sorted by name.
     """
-    group: dict[str, int] = {}
-    groups: dict[int, list[Query]] = {}
-    for number, query in enumerate(sorted(queries, key=lambda q: q.name)):
-        streams = {item.stream for item in query.inputs}
-        others = sorted({group[stream] for stream in streams if stream in group})
-        joined = [one for other in others for one in groups.pop(other)]
-        groups[number] = [*joined, query]
-        group |= {item.stream: number for one in groups[number] for item in one.inputs}
-    found = [tuple(sorted(members, key=lambda q: q.name)) for members in groups.values()]
-    return tuple(sorted(found, key=lambda members: members[0].name))
+    by_name = {query.name: query for query in sorted(queries, key=lambda q: q.name)}
+    readers: dict[str, list[str]] = {}
+    for name, query in by_name.items():
+        for item in query.inputs:
+            readers.setdefault(item.stream, []).append(name)
+    components = connected_components(tuple(by_name), readers.values())
+    return tuple(tuple(by_name[name] for name in component) for component in components)
 
 
 def answers(setting: Setting, queries: Sequence[Query], running: Sequence[Part] = ()) -> tuple[Part, ...]:

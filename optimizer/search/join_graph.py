@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from optimizer.algebra.connectivity import connected_components
+
 STATE_LIMIT = 3000
 """Connected sub-joins of one query beyond which only those on chosen sequences are looked at."""
 STEP_LIMIT = 20_000
@@ -83,7 +85,7 @@ def artificial_links(size: int, predicates: tuple[int, ...]) -> tuple[int, ...]:
     """
     everything = (1 << size) - 1
     binary = [p for p in predicates if p.bit_count() == 2]
-    component = _components(size, binary)
+    component = _component_numbers(size, binary)
     if len(set(component)) == 1:
         return ()
     links = {
@@ -95,19 +97,16 @@ def artificial_links(size: int, predicates: tuple[int, ...]) -> tuple[int, ...]:
         if component[i] != component[j]
     }
     if not is_connected(everything, [*binary, *links]):
-        component = _components(size, [*binary, *links])
+        component = _component_numbers(size, [*binary, *links])
         links |= {(1 << i) | (1 << j) for i in range(size) for j in range(i) if component[i] != component[j]}
     return tuple(sorted(links))
 
 
-def _components(size: int, pairs: Iterable[int]) -> list[int]:
-    component = list(range(size))
-    for pair in pairs:
-        first, *rest = bits(pair)
-        for other in rest:
-            old, new = component[other], component[first]
-            component = [new if c == old else c for c in component]
-    return component
+def _component_numbers(size: int, pairs: Iterable[int]) -> list[int]:
+    """The number of each relation's component."""
+    components = connected_components(range(size), [bits(pair) for pair in pairs])
+    numbers = {relation: number for number, members in enumerate(components) for relation in members}
+    return [numbers[relation] for relation in range(size)]
 
 
 def count_states(size: int, predicates: tuple[int, ...], limit: int) -> int:

@@ -13,7 +13,6 @@ import pytest
 
 from optimizer.cli.convert import run_convert
 from optimizer.conversion import Conversion, ConvertedJoin, convert
-from optimizer.interpret import Row
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.physical.graph import PhysicalGraph
@@ -22,6 +21,7 @@ from optimizer.workload import read_streams
 from tests.bench.tpch.tables import Table, generate
 from tests.oracle.reference import difference
 from tests.oracle.replay import Run, replay
+from tests.reference.interpret import Row
 from tests.unit.conversion.execution import Answering, complete_subqueries, execute
 
 TPCH = Path(__file__).parents[1] / "unit" / "conversion" / "tpch"

@@ -13,6 +13,7 @@ from dataclasses import replace
 from math import inf
 from time import perf_counter
 
+from optimizer.algebra.connectivity import connected_components
 from optimizer.algebra.errors import Infeasible
 from optimizer.methods.heuristic.greedy import first_plan, guided_plan, search, stored_tuples
 from optimizer.methods.heuristic.local_search import improve
@@ -155,29 +156,17 @@ def components(graph: StateGraph) -> list[tuple[int, ...]]:
     Copies of a base store that has several candidate partitionings are shared as well, unless
     copies are free.
     """
-    parent = {target: target for target in graph.required}
-
-    def find(target: int) -> int:
-        while parent[target] != target:
-            parent[target] = parent[parent[target]]
-            target = parent[target]
-        return target
-
     program = FlowProgram(graph, ())
     coupling = {site for site in graph.base_sites if program.has_choice(site)}
-    owner: dict[int, int] = {}
+    sharing: dict[int, list[int]] = {}
     for target in graph.required:
         touched = {graph.states_of_start(r) for r in bits(graph.states[target].relations)} & coupling
         for start in graph.states[target].members:
             touched |= {graph.target[arc] for arc in graph.routes(target, start)}
-        for state in sorted(touched):
-            other = owner.setdefault(state, target)
-            first, second = sorted((find(other), find(target)))
-            parent[second] = first
-    groups: dict[int, list[int]] = {}
-    for target in graph.required:
-        groups.setdefault(find(target), []).append(target)
-    return sorted((tuple(group) for group in groups.values()), key=lambda g: (len(g), g))
+        for state in touched:
+            sharing.setdefault(state, []).append(target)
+    groups = connected_components(tuple(graph.required), sharing.values())
+    return sorted(groups, key=lambda group: (len(group), group))
 
 
 def _solve_component(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
+from optimizer.algebra.connectivity import connected_components
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.expression import Column, Expression, Literal, inputs_of
 from optimizer.algebra.identifiers import matches, nearest
@@ -15,7 +16,6 @@ from optimizer.algebra.render import to_sql
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Input, Output, Query
-from optimizer.logical.relations import components
 from optimizer.logical.views import inline
 from optimizer.sql.binding.expressions import Translator
 from optimizer.sql.binding.output_names import output_name
@@ -74,7 +74,7 @@ class Reader:
         if self.errors:
             self.errors.sort(key=lambda e: (e.place.line or 0, e.place.column or 0))
             return None
-        unconnected = len(components([i.alias for i in self._inputs], self._predicates)) > 1
+        unconnected = len(self._join_components()) > 1
         return Query(name, tuple(self._inputs), tuple(self._predicates), tuple(outputs), unconnected)
 
     def read_condition(self) -> tuple[Expression, ...]:
@@ -265,15 +265,18 @@ class Reader:
             return
         self.errors.append(error)
 
+    def _join_components(self, links: Iterable[Collection[str]] = ()) -> tuple[tuple[str, ...], ...]:
+        """Aliases that predicates, and CROSS JOINs among `links`, connect."""
+        aliases = [i.alias for i in self._inputs]
+        return connected_components(aliases, [*(inputs_of(p) for p in self._predicates), *links])
+
     def _check_connected(self) -> None:
         """A cross product must be written as one."""
-        aliases = [i.alias for i in self._inputs]
-        parts = components(aliases, self._predicates, self._links)
+        parts = self._join_components(self._links)
         if len(parts) == 1:
             return
-        order = {alias: position for position, alias in enumerate(aliases)}
-        named = [", ".join(sorted(part, key=order.__getitem__)) for part in parts]
-        second = next(s for s in self._scope.sources if s.inputs & parts[1])
+        named = [", ".join(part) for part in parts]
+        second = next(s for s in self._scope.sources if not s.inputs.isdisjoint(parts[1]))
         self.errors.append(
             self._text.error(
                 span_of(second.node),

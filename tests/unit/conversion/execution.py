@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from optimizer.algebra.render import duckdb_type, quote
 from optimizer.conversion import Conversion, ConvertedJoin
-from optimizer.interpret import Row, interpret
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.planner.plan import plan
 from optimizer.sql import to_duckdb
+from tests.reference.interpret import Row, interpret
 
 Answering = Callable[[Query, Catalog, Mapping[str, pa.Table]], Sequence[Row]]
 """Gives the rows of a join, whose streams are the catalog's and have these tuples."""

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from optimizer.conversion import Conversion, convert, draw, to_lines
-from optimizer.interpret import Row
+from tests.reference.interpret import Row
 from tests.unit.conversion.execution import execute, interpreted
 from tests.unit.conversion.tables import CATALOG, tables
 

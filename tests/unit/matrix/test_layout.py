@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from optimizer.algebra.expression import Column
 from optimizer.algebra.types import ColumnType
 from optimizer.estimate import estimate
-from optimizer.interpret import interpret
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
 from optimizer.methods import METHODS
@@ -26,6 +25,7 @@ from optimizer.search.problem import Options
 from optimizer.sql import parse_query
 from optimizer.statistics import FixedStatistics, SampleStatistics
 from optimizer.statistics.skew import hash_skew
+from tests.reference.interpret import interpret
 from tests.unit.planning import workloads
 from tests.unit.planning.workloads import Case, cases
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optimizer.instances import instance
 from optimizer.methods import METHODS
 from optimizer.methods.heuristic.greedy import first_plan
 from optimizer.methods.ilp import large_neighbourhood as neighbourhood
@@ -22,6 +21,7 @@ from optimizer.methods.ilp.program import Program
 from optimizer.methods.ilp.solvers import Resolver, decided, dual_bound, relax, solve_program
 from optimizer.search.problem import Options, Status
 from optimizer.search.state_graph import StateGraph
+from tests.reference.instances import instance
 
 
 def flow(seed: int, varied: bool) -> FlowProgram:

@@ -10,7 +10,6 @@ from dataclasses import replace
 import pytest
 
 from optimizer.algebra.errors import Infeasible, InputError
-from optimizer.instances import instance
 from optimizer.methods import METHODS
 from optimizer.methods.ilp.flow_program import FlowProgram
 from optimizer.methods.ilp.solve import Ilp, components
@@ -28,6 +27,7 @@ from optimizer.search.problem import (
     Status,
 )
 from optimizer.search.state_graph import StateGraph
+from tests.reference.instances import instance
 from tests.unit.methods.method_problems import golden_problem
 
 BUDGETED = ["ilp", "greedy", "left-deep", "tree", "flat"]
@@ -283,7 +283,7 @@ def test_only_changed_components_are_solved_again(monkeypatch: pytest.MonkeyPatc
 
 DIGEST = """
 import hashlib
-from optimizer.instances import instance
+from tests.reference.instances import instance
 from optimizer.methods import METHODS
 from optimizer.search.problem import Options
 from optimizer.methods.ilp import solve as ilp

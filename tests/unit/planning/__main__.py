@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from random import Random
 
 from optimizer.algebra.errors import Infeasible
-from optimizer.interpret import interpret
 from optimizer.logical.query import Query
 from optimizer.methods import METHODS
 from optimizer.planner.plan import Plan, plan
 from optimizer.search.problem import Options
 from optimizer.sql import parse_query
 from optimizer.statistics.fixed import FixedStatistics
+from tests.reference.interpret import interpret
 from tests.unit.planning.workloads import CATALOG, STREAMS, WINDOWS, Case, busiest, table
 
 _JOINS = (

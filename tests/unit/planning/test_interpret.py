@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from optimizer.interpret import interpret
 from optimizer.methods import METHODS
 from optimizer.partitioning.slicing import slice_all
 from optimizer.physical.graph import Slices
 from optimizer.physical.validate import validate
 from optimizer.planner.plan import plan
 from optimizer.search.problem import Options
+from tests.reference.interpret import interpret
 from tests.unit.planning.workloads import CATALOG, Case, cases, twins
 
 

@@ -9,13 +9,13 @@ from random import Random
 import pytest
 
 from optimizer.algebra.render import to_sql
-from optimizer.interpret import interpret
 from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule
 from optimizer.physical.validate import InvalidGraph, validate
 from optimizer.planner.plan import Plan, plan
 from optimizer.search.problem import Options
 from optimizer.sql import parse_query
 from optimizer.statistics import FixedStatistics
+from tests.reference.interpret import interpret
 from tests.unit.planning.workloads import CATALOG, STREAMS, Case, table
 
 FORK = (

@@ -20,7 +20,6 @@ from jobs.plan.tuples import ARRIVAL
 from jobs.storage.partition import run_figures
 from jobs.storage.run import RunRef, StateRoot, run_path
 from optimizer.algebra.types import ColumnType
-from optimizer.interpret import interpret
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
 from optimizer.partitioning.matrix import with_groups
@@ -29,6 +28,7 @@ from optimizer.physical.task_grid import decompose, task_grids
 from optimizer.planner.plan import plan
 from optimizer.search.problem import Options
 from optimizer.sql import parse_query
+from tests.reference.interpret import interpret
 from tests.unit.runtime.driver import Topology
 
 Rows = tuple[int, ...]

@@ -14,7 +14,6 @@ import pytest
 from optimizer.algebra.types import ColumnType
 from optimizer.algebra.udf_names import calls_user_function
 from optimizer.estimate import estimate
-from optimizer.interpret import interpret
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
 from optimizer.methods import METHODS
@@ -28,6 +27,7 @@ from optimizer.statistics import DefaultStatistics, FixedStatistics, LayeredStat
 from optimizer.udf.duckdb import register
 from optimizer.udf.pair_cost import TUPLE_US, pair_cost
 from optimizer.udf.registry import FunctionRegistry, UserFunction
+from tests.reference.interpret import interpret
 from tests.unit.udf.counting import NEAR, ODD_SUM
 
 T = ColumnType

@@ -1,0 +1,1 @@
+"""Slow and plain counterparts of the optimizer, for tests and benchmarks to compare with."""
