@@ -12,7 +12,6 @@ from typing import Literal, NoReturn
 import yaml
 
 from optimizer.algebra.errors import InputError, Place
-from optimizer.algebra.expression import Expression
 from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.types import COLUMN_TYPES, ColumnType
 from optimizer.logical.catalog import Catalog
@@ -21,6 +20,7 @@ from optimizer.logical.stream import LatePolicy, Stream
 from optimizer.logical.topic import TOPIC_KEYS, KafkaTopic, read_topic
 from optimizer.sql import parse_predicate, parse_query, streams_read
 from optimizer.sql.binding.windows import parse_duration_us
+from optimizer.statistics.selectivity import SelectivityEstimate
 from optimizer.udf.reader import FILE_NAME, allowed_functions, read_functions
 from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 
@@ -29,14 +29,6 @@ _STREAM_KEYS = (
     "max_ahead",
 )
 _NUMBER = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
-
-
-@dataclass(frozen=True, slots=True)
-class SelectivityEstimate:
-    """The fraction of pairs for which a predicate holds; its columns' inputs are stream names."""
-
-    predicate: Expression
-    value: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from optimizer.statistics import (
 )
 from optimizer.statistics.defaults import default_selectivity
 from optimizer.statistics.interval import Interval
-from optimizer.workload import SelectivityEstimate
+from optimizer.statistics.selectivity import SelectivityEstimate
 
 KNOWN: TypeAdapter[Known] = TypeAdapter(Known)
 DRAFT_METHOD = "greedy"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from optimizer.algebra.expression import Column
 from optimizer.lower.probe_forest import Node
 from optimizer.lower.store_layouts import StreamCopies, grow_settled
-from optimizer.methods.ilp.component_cache import draft_of
 from optimizer.methods.solution.partial_plan import Draft
+from optimizer.methods.solution.warm_start import draft_of
 from optimizer.planner.plan import Plan
 from optimizer.search.state_graph import StateGraph
 

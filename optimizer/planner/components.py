@@ -18,8 +18,8 @@ from optimizer.formulate.covering import merged
 from optimizer.formulate.problem import Widening
 from optimizer.logical.query import Query
 from optimizer.lower.store_layouts import grow_settled
-from optimizer.methods.ilp.component_cache import draft_of
 from optimizer.methods.solution.assemble import assemble
+from optimizer.methods.solution.warm_start import draft_of
 from optimizer.planner.context import Setting, share
 from optimizer.search.problem import Cost, Problem, Solution, Status
 from optimizer.search.state_graph import StateGraph

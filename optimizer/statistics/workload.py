@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from optimizer.logical.stream import Stream
 from optimizer.statistics.fixed import FixedStatistics
-from optimizer.workload import SelectivityEstimate
+from optimizer.statistics.selectivity import SelectivityEstimate
 
 
 def statistics_of_workload(

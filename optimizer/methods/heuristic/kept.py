@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from time import perf_counter
 
 from optimizer.methods.heuristic.local_search import Moves
-from optimizer.methods.ilp.component_cache import draft_of
 from optimizer.methods.solution.assemble import assemble, tidy
+from optimizer.methods.solution.warm_start import draft_of
 from optimizer.search.problem import Options, Problem, Solution
 from optimizer.search.state_graph import StateGraph
 

@@ -17,7 +17,7 @@ from optimizer.algebra.connectivity import connected_components
 from optimizer.algebra.errors import Infeasible
 from optimizer.methods.heuristic.greedy import first_plan, guided_plan, search, stored_tuples
 from optimizer.methods.heuristic.local_search import improve
-from optimizer.methods.ilp.component_cache import Memory, Part, draft_of
+from optimizer.methods.ilp.component_cache import Memory, Part
 from optimizer.methods.ilp.flow_program import FlowProgram
 from optimizer.methods.ilp.large_neighbourhood import ROUNDS_PER_SECOND, Neighbourhoods
 from optimizer.methods.ilp.solvers import relax, solve_program
@@ -25,6 +25,7 @@ from optimizer.methods.ilp.split_program import SplitProgram
 from optimizer.methods.solution.assemble import assemble, check_limits, empty, tidy
 from optimizer.methods.solution.partial_plan import Draft
 from optimizer.methods.solution.store_copies import free_copies
+from optimizer.methods.solution.warm_start import draft_of
 from optimizer.search.join_graph import bits
 from optimizer.search.problem import Options, Problem, Solution, Status
 from optimizer.search.state_graph import StateGraph

@@ -21,7 +21,8 @@ from optimizer.adaptation import learn, tasks_by_stream, with_tasks
 from optimizer.estimate import estimate
 from optimizer.planner.plan_in_use import Running
 from optimizer.statistics import FixedStatistics
-from optimizer.workload import SelectivityEstimate, Workload
+from optimizer.statistics.selectivity import SelectivityEstimate
+from optimizer.workload import Workload
 from tests.unit.planning import clash
 
 EPOCH = 2
