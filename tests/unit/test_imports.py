@@ -1,22 +1,61 @@
-"""ARCHITECTURE.md's table of who may import whom, held against every import statement."""
+"""Who may import whom: layers of each package, held against every import statement."""
 
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SHARED_WITH_JOBS = {
-    *("errors", "types", "expression", "stream", "kafka", "functions", "graph", "task_grid", "fanout"),
-    *("udf", "users", "expression_sql"),
+PRODUCT = ("optimizer", "jobs", "backend")
+
+LAYERS = {
+    "optimizer": (
+        ("algebra",),
+        ("udf",),
+        ("logical", "search"),
+        ("physical", "sql", "methods"),
+        ("statistics", "conversion"),
+        ("estimate", "formulate", "partitioning", "workload"),
+        ("lower",),
+        ("planner",),
+        ("adaptation", "explain"),
+        ("cli",),
+        ("__main__",),
+    ),
+    "optimizer.methods": (("solution",), ("heuristic",), ("ilp", "trees"), ("__init__",)),
 }
-"""What the runtime may know of the optimizer: the graph's model, and the functions that it calls."""
-REPLAY = ("jobs/cli/replay.py", "jobs/adaptation/")
+"""By package, its rooms from the lowest layer to the highest. A room imports from lower layers only, never
+from its neighbours in the same one."""
+
+KERNEL = {"algebra", "udf", "logical.stream", "logical.topic", "physical"}
+"""What the runtime may know of the optimizer: the physical graph with what it consists of."""
+REPLAY = ("jobs.cli.replay", "jobs.adaptation")
 """The replay command, whose driver plans: the only part of the runtime that may call the whole
 optimizer. The rest must not import it, or `jobs run` would drag the optimizer along."""
+FOREIGN = {
+    "optimizer": {"jobs", "backend", "django", "pyspark", "redis", "celery"},
+    "jobs": {"backend", "django", "celery", "rest_framework"},
+    "jobs.protocol": {"optimizer", "backend", "django", "pyspark"},
+    "backend": {"pyspark"},
+}
+"""What a package must not import at all."""
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Every module of the product by its dotted name; packages by theirs."""
+    found = {}
+    for package in PRODUCT:
+        for file in sorted(ROOT.joinpath(package).rglob("*.py")):
+            parts = file.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
 
 
 def imports(file: Path) -> Iterator[tuple[int, str]]:
@@ -29,76 +68,132 @@ def imports(file: Path) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
-def modules(package: str) -> list[Path]:
-    return sorted(ROOT.joinpath(package).rglob("*.py"))
+def imported_module(name: str) -> str | None:
+    """The product's module that an imported name is, or is in; None for what others have made."""
+    while name and name not in modules():
+        name = name.rpartition(".")[0]
+    return name or None
 
 
-def forbidden(file: Path, name: str) -> str | None:
+def is_in(name: str, package: str) -> bool:
+    return name == package or name.startswith(package + ".")
+
+
+def room(module: str, package: str) -> str:
+    """Which part of a package a module is in; the package's own module is `__init__`."""
+    return module.removeprefix(package).lstrip(".").partition(".")[0] or "__init__"
+
+
+def layer(module: str, package: str) -> int:
+    """Raises `ValueError` for a module in a room that the table lacks."""
+    own = room(module, package)
+    for number, rooms in enumerate(LAYERS[package]):
+        if own in rooms:
+            return number
+    if own == "__init__":
+        return -1
+    raise ValueError(f"{module}: the room {own} is in no layer of {package}")
+
+
+def forbidden(module: str, name: str) -> str | None:
     """Why a module must not import a name; None if it may."""
-    path = file.relative_to(ROOT).as_posix()
-    package, (root, *rest) = path.partition("/")[0], name.split(".")
-    part = rest[0] if rest else "*"
-    if package == "optimizer" and root in {"jobs", "backend", "django", "pyspark", "redis", "celery"}:
-        return "the optimizer is pure: no runtime, no web, no Spark"
-    if path.startswith("jobs/protocol/") and root in {"optimizer", "backend", "django", "pyspark"}:
-        return "the protocol is alone"
-    if path.startswith("jobs/protocol/") and root == "jobs" and part != "protocol":
-        return "the protocol is alone"
-    if package == "jobs" and root in {"backend", "django", "celery", "rest_framework"}:
-        return "the runtime does not know the web application"
-    if (
-        package == "jobs"
-        and root == "optimizer"
-        and part not in SHARED_WITH_JOBS
-        and not path.startswith(REPLAY)
-    ):
-        return f"the runtime shares only {', '.join(sorted(SHARED_WITH_JOBS))} with the optimizer"
-    if package == "jobs" and name.startswith("jobs.adaptation") and not path.startswith(REPLAY):
-        return "planning at run time belongs to the replay command"
-    if package == "backend" and root == "jobs" and part != "protocol":
-        return "the web application knows the runtime by its protocol only"
-    if package == "backend" and root == "pyspark":
-        return "the web application does not run Spark"
-    if root == "tests":
+    for package, foreign in FOREIGN.items():
+        if is_in(module, package) and name.partition(".")[0] in foreign:
+            return f"{package} knows nothing of {name.partition('.')[0]}"
+    if name.partition(".")[0] == "tests":
         return "the product does not import its tests"
+    if is_in(module, "jobs.protocol") and is_in(name, "jobs") and not is_in(name, "jobs.protocol"):
+        return "the protocol is alone"
+    if is_in(module, "backend") and is_in(name, "jobs") and not is_in(name, "jobs.protocol"):
+        return "the web application knows the runtime by its protocol only"
+    if is_in(module, "jobs") and not any(is_in(module, part) for part in REPLAY):
+        if is_in(name, "optimizer") and not any(is_in(name, f"optimizer.{part}") for part in KERNEL):
+            return f"the runtime shares only {', '.join(sorted(KERNEL))} with the optimizer"
+        if is_in(name, "jobs.adaptation"):
+            return "planning at run time belongs to the replay command"
+    target = imported_module(name)
+    for package in LAYERS:
+        if target is None or not (is_in(module, package) and is_in(target, package)):
+            continue
+        if room(module, package) != room(target, package) and layer(module, package) <= layer(
+            target, package
+        ):
+            return f"{room(target, package)} is not below {room(module, package)} in {package}"
     return None
 
 
-@pytest.mark.parametrize("package", ["optimizer", "jobs", "backend"])
-def test_imports_follow_the_architecture(package: str) -> None:
-    files = modules(package)
-    assert files, f"no module in {package}"
+@pytest.mark.parametrize("package", PRODUCT)
+def test_imports_follow_the_layers(package: str) -> None:
     wrong = [
         f"{file.relative_to(ROOT)}:{line}: imports {name}: {why}"
-        for file in files
+        for module, file in modules().items()
+        if is_in(module, package)
         for line, name in imports(file)
-        if (why := forbidden(file, name))
+        if (why := forbidden(module, name))
     ]
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize("package", LAYERS)
+def test_the_table_names_every_room_once(package: str) -> None:
+    named = [name for rooms in LAYERS[package] for name in rooms]
+    there = {room(module, package) for module in modules() if is_in(module, package)}
+    assert len(named) == len(set(named))
+    assert there - {"__init__"} <= set(named) <= there
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_no_module_imports_itself_through_others(package: str) -> None:
+    graph = {
+        module: {
+            target
+            for _, name in imports(file)
+            if (target := imported_module(name)) and target != module and is_in(target, package)
+        }
+        for module, file in modules().items()
+        if is_in(module, package)
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_a_room_has_about_ten_modules_at_the_most(package: str) -> None:
+    most = 12
+    count: dict[Path, int] = {}
+    for module, file in modules().items():
+        if is_in(module, package) and file.name != "__init__.py":
+            count[file.parent] = count.get(file.parent, 0) + 1
+    assert not {str(folder.relative_to(ROOT)): n for folder, n in count.items() if n > most}
+
+
 @pytest.mark.parametrize(
-    ("path", "name"),
+    ("module", "name"),
     [
-        ("optimizer/planner/plan.py", "jobs.storage.partition.Store"),
-        ("optimizer/planner/plan.py", "pyspark.sql"),
-        ("jobs/storage/partition.py", "optimizer.planner.plan.plan"),
-        ("jobs/cli/run.py", "jobs.adaptation.controller.Controller"),
-        ("jobs/storage/partition.py", "django.conf.settings"),
-        ("jobs/protocol/__init__.py", "jobs.storage.partition.Store"),
-        ("backend/celery.py", "jobs.storage.partition.Store"),
-        ("backend/celery.py", "jobs"),
+        ("optimizer.planner.plan", "jobs.storage.run.RunRef"),
+        ("optimizer.planner.plan", "pyspark.sql"),
+        ("optimizer.algebra.types", "optimizer.logical.query.Query"),
+        ("optimizer.logical.query", "optimizer.search.problem.Problem"),
+        ("optimizer.methods.heuristic.greedy", "optimizer.methods.ilp.solve.Ilp"),
+        ("jobs.storage.run", "optimizer.planner.plan.plan"),
+        ("jobs.cli.run", "jobs.adaptation.controller.Controller"),
+        ("jobs.storage.run", "django.conf.settings"),
+        ("jobs.protocol", "jobs.storage.run.RunRef"),
+        ("backend.celery", "jobs.storage.run.RunRef"),
+        ("backend.celery", "jobs"),
+        ("backend.celery", "tests.conftest"),
     ],
 )
-def test_the_rule_finds_each_kind_of_violation(path: str, name: str) -> None:
-    assert forbidden(ROOT / path, name)
+def test_the_rules_find_each_kind_of_violation(module: str, name: str) -> None:
+    assert forbidden(module, name)
 
 
 def test_the_bootstrap_needs_nothing_but_the_standard_library() -> None:
-    import sys
-
-    own = {file.stem for file in modules("docker/bootstrap")}
-    for file in modules("docker/bootstrap"):
+    files = sorted(ROOT.joinpath("docker/bootstrap").rglob("*.py"))
+    own = {file.stem for file in files}
+    for file in files:
         for line, name in imports(file):
             root = name.split(".")[0]
             assert root in sys.stdlib_module_names or root in own, f"{file}:{line} imports {name}"
