@@ -3,6 +3,7 @@
     optimizer/physical_graph.schema.json    the JSON Schema of physical graphs, from optimizer.physical.graph
     frontend/src/api/openapi.json    the API's OpenAPI document, from the Django views
     frontend/src/api/schema.d.ts     its TypeScript types
+    ARCHITECTURE.md                  its tables of rooms, from tests.layers and the rooms' docstrings
 
 They are committed, so that a change of a contract shows in a diff; `make check` fails when they are
 out of date, and `make schema` writes them.
@@ -18,10 +19,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.rooms import with_rooms
+
 _ROOT = Path(__file__).resolve().parents[1]
 PLAN = Path("optimizer/physical_graph.schema.json")
 OPENAPI = Path("frontend/src/api/openapi.json")
 TYPES = Path("frontend/src/api/schema.d.ts")
+ARCHITECTURE = Path("ARCHITECTURE.md")
 
 
 class Failed(Exception):
@@ -38,7 +42,13 @@ def generate(folder: Path) -> dict[Path, str]:
     document.write_text(_sorted(openapi))
     types = folder / "schema.d.ts"
     _run(["npx", "--no-install", "openapi-typescript", str(document), "--output", str(types)])
-    return {PLAN: _sorted(plan), OPENAPI: _sorted(openapi), TYPES: types.read_text()}
+    architecture = with_rooms((_ROOT / ARCHITECTURE).read_text())
+    return {
+        PLAN: _sorted(plan),
+        OPENAPI: _sorted(openapi),
+        TYPES: types.read_text(),
+        ARCHITECTURE: architecture,
+    }
 
 
 def _sorted(text: str) -> str:

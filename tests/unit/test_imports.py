@@ -11,27 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.layers import LAYERS
+
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("optimizer", "jobs", "backend")
-
-LAYERS = {
-    "optimizer": (
-        ("algebra",),
-        ("udf",),
-        ("logical", "search"),
-        ("physical", "sql", "methods"),
-        ("statistics", "conversion"),
-        ("estimate", "formulate", "partitioning", "workload"),
-        ("lower",),
-        ("planner",),
-        ("adaptation", "explain"),
-        ("cli",),
-        ("__main__",),
-    ),
-    "optimizer.methods": (("solution",), ("heuristic",), ("ilp", "trees"), ("__init__",)),
-}
-"""By package, its rooms from the lowest layer to the highest. A room imports from lower layers only, never
-from its neighbours in the same one."""
 
 KERNEL = {"algebra", "udf", "logical.stream", "logical.topic", "physical"}
 """What the runtime may know of the optimizer: the physical graph with what it consists of."""
