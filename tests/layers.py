@@ -20,7 +20,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "jobs": (
         ("plan", "protocol"),
         ("expressions",),
-        ("storage",),
+        ("failures", "storage"),
         ("join", "partitioning"),
         ("recovery",),
         ("metrics", "sources"),

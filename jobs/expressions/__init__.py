@@ -62,7 +62,7 @@ def _compiled(expression: Expression) -> pl.Expr:
             return literal(expression)
         case Call():
             if expression.function == GUARD:
-                return guarded(expression)
+                return guarded(expression, compile_expression)
             arguments = [_compiled(argument) for argument in expression.arguments]
             if user_name(expression.function) is not None:
                 return user.user_call(expression, arguments)

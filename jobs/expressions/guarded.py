@@ -10,7 +10,7 @@ that raise nothing are never guarded.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
@@ -23,6 +23,7 @@ from jobs.plan.tuples import column_name
 from optimizer.algebra.expression import Call, Column, Expression, Literal, walk
 from optimizer.physical.graph import Emit, ProbeRule
 
+Compile = Callable[[Expression], pl.Expr]
 GUARD = "@guarded"
 """The function of a guarded expression: its value is that of the first argument. The other ones are columns
 that are told beside those that it reads, the event time first."""
@@ -138,29 +139,33 @@ def _guard_terms(expression: Expression) -> Expression:
     return guard(expression)
 
 
-def guarded(call: Call) -> pl.Expr:
-    """What Polars is to evaluate for a call of `GUARD`."""
+def guarded(call: Call, compile_expression: Compile) -> pl.Expr:
+    """What Polars is to evaluate for a call of `GUARD`; its parts are compiled by `compile_expression`."""
     expression, *beside = call.arguments
     columns = [node for argument in call.arguments for node in walk(argument) if isinstance(node, Column)]
     names = list(dict.fromkeys(column_name(column) for column in columns))
     if not names:
-        return pl.lit(_value(expression, None, pl.DataFrame({"": [0]})))
+        return pl.lit(_value(expression, None, compile_expression, pl.DataFrame({"": [0]})))
     time = next((column_name(column) for column in beside if isinstance(column, Column)), None)
     return pl.map_batches(
         [pl.col(name) for name in names],
-        partial(_value_of, expression, time),
+        partial(_value_of, expression, time, compile_expression),
         return_dtype=DTYPES[expression.type],
         is_elementwise=True,
     )
 
 
-def _value_of(expression: Expression, time: str | None, columns: Sequence[pl.Series]) -> pl.Series:
-    return _value(expression, time, pl.DataFrame(columns)).alias(columns[0].name)
+def _value_of(
+    expression: Expression, time: str | None, compile_expression: Compile, columns: Sequence[pl.Series]
+) -> pl.Series:
+    return _value(expression, time, compile_expression, pl.DataFrame(columns)).alias(columns[0].name)
 
 
-def _value(expression: Expression, time: str | None, frame: pl.DataFrame) -> pl.Series:
+def _value(
+    expression: Expression, time: str | None, compile_expression: Compile, frame: pl.DataFrame
+) -> pl.Series:
     failed: dict[int, str] = {}
-    value = _evaluated(expression, frame, failed)
+    value = _evaluated(expression, compile_expression, frame, failed)
     if failed:
         rows = sorted(failed)
         some = frame[rows[:MOST_NOTED]]
@@ -174,10 +179,10 @@ def _value(expression: Expression, time: str | None, frame: pl.DataFrame) -> pl.
     return value
 
 
-def _evaluated(expression: Expression, frame: pl.DataFrame, failed: dict[int, str]) -> pl.Series:
+def _evaluated(
+    expression: Expression, compile_expression: Compile, frame: pl.DataFrame, failed: dict[int, str]
+) -> pl.Series:
     """The value of every row; adds the rows in which a function raised to `failed`, with the error."""
-    from jobs.expressions import compile_expression
-
     match expression:
         case Column():
             return frame.get_column(column_name(expression))
@@ -187,7 +192,7 @@ def _evaluated(expression: Expression, frame: pl.DataFrame, failed: dict[int, st
             # Each function by itself, over the values of its arguments. Constants stay where they are: some
             # functions look at them while they are compiled.
             values = {
-                place: _evaluated(argument, frame, failed)
+                place: _evaluated(argument, compile_expression, frame, failed)
                 for place, argument in enumerate(expression.arguments)
                 if not isinstance(argument, Literal)
             }

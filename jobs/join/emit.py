@@ -15,6 +15,7 @@ from jobs.failures.evaluation_errors import FailedCalls
 from jobs.failures.task_failure import telling
 from jobs.plan.event_time import within
 from jobs.plan.index import RuleIndex
+from jobs.plan.per_plan import PerPlan
 from jobs.plan.tuples import ARRIVAL, LATE, Result, column_name
 from optimizer.algebra.expression import Column, columns_of
 from optimizer.physical.graph import Emit
@@ -35,6 +36,10 @@ class LeafPlan:
     outputs: tuple[pl.Expr, ...]
 
 
+_LEAVES: PerPlan[dict[str, tuple[LeafPlan, ...]]] = PerPlan(dict)
+"""By rule, when it first has results."""
+
+
 def emit(
     index: RuleIndex,
     rule: str,
@@ -49,9 +54,9 @@ def emit(
     """
     if not emits:
         return []
-    plans = index.leaf_plans.get(rule)
+    plans = _LEAVES[index].get(rule)
     if plans is None:
-        plans = index.leaf_plans[rule] = tuple(_first_prepared(index, leaf, inputs) for leaf in emits)
+        plans = _LEAVES[index][rule] = tuple(_first_prepared(index, leaf, inputs) for leaf in emits)
     results = []
     start = index.start(rule)
     moments = {name: column_name(index.time_column(name)) for name in inputs}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from jobs.expressions.dtypes import common_type
 from jobs.plan.index import RuleIndex
+from jobs.plan.per_plan import PerPlan
 from jobs.plan.tuples import column_name
 from jobs.storage.memory_budget import Limit
 from optimizer.algebra.expression import Column, Expression
@@ -24,6 +25,10 @@ class Lookup:
     """Its value, computed from an arriving tuple."""
     common: ColumnType
     """The type in which the two are compared; never DOUBLE, whose NaN has no place among other values."""
+
+
+_SEARCHED: PerPlan[dict[str, tuple[str, ...]]] = PerPlan(dict)
+"""By store, when somebody first asks."""
 
 
 def lookups(rule: ProbeRule) -> tuple[Lookup, ...]:
@@ -49,8 +54,9 @@ def searched_columns(index: RuleIndex, store: GraphStore) -> tuple[str, ...]:
     The column that places tuples in tasks leads if it is one of them: who knows it asks one task only, and
     asks it for its own keys.
     """
-    if store.id in index.searched:
-        return index.searched[store.id]
+    searched = _SEARCHED[index]
+    if store.id in searched:
+        return searched[store.id]
     uses = Counter(
         lookup.column
         for rules in index.probe_rules.values()
@@ -60,7 +66,7 @@ def searched_columns(index: RuleIndex, store: GraphStore) -> tuple[str, ...]:
     )
     placing = column_name(store.partitioning) if isinstance(store.partitioning, Column) else None
     found = tuple(sorted(uses, key=lambda column: (column != placing, -uses[column], column)))
-    index.searched[store.id] = found
+    searched[store.id] = found
     return found
 
 

@@ -24,9 +24,11 @@ from jobs.join.probe_plan import STORED_ARRIVAL, STORED_LATE, STORED_ORDINAL, Pr
 from jobs.join.range_join import Stretches, best_range, best_stretches, number_keys, pieces, stretches
 from jobs.plan.event_time import all_earlier, all_later
 from jobs.plan.index import RuleIndex
+from jobs.plan.per_plan import PerPlan
 from jobs.plan.tuples import ARRIVAL, LATE, ORDINAL
 from jobs.storage.partition import PartitionState
 from jobs.storage.run import RunRef
+from optimizer.algebra.expression import Expression
 from optimizer.physical.graph import ProbeRule
 
 _PAIRS = 500_000
@@ -83,6 +85,9 @@ class Held:
             self.integers[name] = _integers(self.column(name))
         return self.integers[name]
 
+
+_REPETITIONS: PerPlan[dict[tuple[str, tuple[Expression, ...]], Repetition]] = PerPlan(dict)
+"""How often keys of a store coincide."""
 
 Tables = dict[tuple[str, ...], Held]
 """By what they were made of; kept by the caller for as long as the store stays as it is."""
@@ -327,10 +332,10 @@ def _estimated_pairs(
     if product <= _FEW_PAIRS:
         return product
     keys = (rule.store, tuple(equality.stored for equality in rule.equalities))
-    known = index.repetitions.get(keys)
+    known = _REPETITIONS[index].get(keys)
     if known is None or known.batch != batch:
         probability = _coincidence(stored, plan_of(index, rule).stored_keys)
-        known = index.repetitions[keys] = Repetition(batch, probability)
+        known = _REPETITIONS[index][keys] = Repetition(batch, probability)
     return product * known.probability
 
 

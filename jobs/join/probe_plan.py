@@ -15,6 +15,7 @@ from jobs.join.range_join import Bound, Range
 from jobs.join.range_predicates import ranges_of
 from jobs.plan.event_time import FIRST_US, LAST_US, earlier_than, later_than, within
 from jobs.plan.index import RuleIndex
+from jobs.plan.per_plan import PerPlan
 from jobs.plan.tuples import ARRIVAL, LATE, column_name, ordinal
 from optimizer.algebra.expression import Column, Expression, columns_of, inputs_of, rename_inputs
 from optimizer.algebra.types import ColumnType
@@ -91,11 +92,20 @@ class ProbePlan:
     reaches: tuple[Reach, ...]
 
 
+_PLANS: PerPlan[dict[str, ProbePlan]] = PerPlan(dict)
+"""By rule, when it first gets work."""
+
+
+def is_prepared(index: RuleIndex, rule: ProbeRule) -> bool:
+    """True if the rule was made ready before."""
+    return rule.id in _PLANS[index]
+
+
 def plan_of(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
     """The rule made ready, once per graph and process."""
-    plan = index.probe_plans.get(rule.id)
+    plan = _PLANS[index].get(rule.id)
     if plan is None:
-        plan = index.probe_plans[rule.id] = _prepare(index, rule)
+        plan = _PLANS[index][rule.id] = _prepare(index, rule)
     return plan
 
 

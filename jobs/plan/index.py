@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from itertools import permutations
-from typing import TYPE_CHECKING
 
 from jobs.plan.stage_fusion import Stages, stages_of
 from jobs.plan.tuples import column_name
@@ -20,11 +19,6 @@ from optimizer.physical.graph import (
     StoreRule,
 )
 from optimizer.physical.usage import users_of
-
-if TYPE_CHECKING:
-    from jobs.join.emit import LeafPlan
-    from jobs.join.probe import Repetition
-    from jobs.join.probe_plan import ProbePlan
 
 
 class RuleIndex:
@@ -49,14 +43,6 @@ class RuleIndex:
                     self.store_rules[self.edges[rule.edge].level].append(rule)
                 case ProbeRule():
                     self.probe_rules[self.edges[rule.edge].level].append(rule)
-        self.probe_plans: dict[str, ProbePlan] = {}
-        """Filled by `jobs.join.probe_plan`, one by one, when a rule first gets work."""
-        self.leaf_plans: dict[str, tuple[LeafPlan, ...]] = {}
-        """Filled by `jobs.join.emit`, by rule, when it first has results."""
-        self.repetitions: dict[tuple[str, tuple[Expression, ...]], Repetition] = {}
-        """How often keys of a store coincide; kept by `jobs.join.probe`."""
-        self.searched: dict[str, tuple[str, ...]] = {}
-        """Filled by `jobs.join.index_columns`, by store, when somebody first asks."""
         self.probe_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, ProbeRule))
         self.store_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, StoreRule))
         self.receivers: dict[str, StoreRule | ProbeRule] = {

@@ -14,7 +14,7 @@ from jobs.failures.evaluation_errors import FailedCalls
 from jobs.failures.task_failure import telling
 from jobs.join.emit import emit
 from jobs.join.probe import Tables, TooMany, probe
-from jobs.join.probe_plan import plan_of
+from jobs.join.probe_plan import is_prepared, plan_of
 from jobs.metrics.reports import EdgeWork, StoreWork
 from jobs.partitioning.layout import NO_LAYOUTS, Layouts
 from jobs.partitioning.rescaling import Spread
@@ -98,7 +98,7 @@ def work(
         store = index.stores[rule.store]
         users = index.users.of_rule(rule.id)
         with telling("probing", users, store.label):
-            if rule.id not in index.probe_plans:
+            if not is_prepared(index, rule):
                 with telling("preparing the probe of", users, store.label, every_tuple=True):
                     plan_of(index, rule)
             try:
