@@ -7,7 +7,7 @@ deleted. Tasks read what the manifest before their batch lists, so no task sees 
 merge ends makes no difference to results. Whoever dies in between leaves a file that nothing lists, which
 the next start deletes.
 
-In a cluster the tasks merge, inside the batch (`store.PartitionState.compact`): a run is on the host where
+In a cluster the tasks merge, inside the batch (`jobs.storage.partition`): a run is on the host where
 its partition is worked on, and a driver would have it sent there and back.
 """
 

@@ -48,8 +48,8 @@ def compile_expression(expression: Expression) -> pl.Expr:
 
     Arguments: a typed expression; its columns must have the dtypes of
     `jobs.expressions.dtypes.DTYPES`. Returns an expression of the dtype of `expression.type`.
-    Raises `KeyError` for a function outside `optimizer.algebra.functions`, `user.NotAllowed` for a user
-    function that this process may not call.
+    Raises `KeyError` for a function outside `optimizer.algebra.functions`, `functions.udf.NotAllowed` for a
+    user function that this process may not call.
     """
     return spread(expression, _compiled(expression))
 

@@ -1,0 +1,1 @@
+"""What a batch did, as its tasks report it."""

@@ -43,7 +43,7 @@ class Tail:
     arrivals: tuple[int, ...]
     rule: str
     times: pa.Table
-    """As in `message.Result`."""
+    """As in `jobs.plan.tuples.Result`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,4 +104,4 @@ class TaskReport:
     failed_calls: dict[str, int] = field(default_factory=dict)
     """As in `level.Worked`."""
     stage: int = 0
-    """See `stages`; 0 is ingestion."""
+    """See `jobs.plan.stage_fusion`; 0 is ingestion."""

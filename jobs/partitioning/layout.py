@@ -1,9 +1,9 @@
 """Where a batch's tasks look for stored tuples, beyond what the plan says.
 
 Most stores lie as their plan has it. One that is cut into slices has boundaries that move (`slices`), and one
-whose number of tasks has changed has tuples under the older number too (`spread`). Every task of a batch must
-use the same layouts. The driver derives them from the last manifest, so a batch that is worked on again has
-the same ones.
+whose number of tasks has changed has tuples under the older number too (`rescaling`). Every task of a batch
+must use the same layouts. The driver derives them from the last manifest, so a batch that is worked on again
+has the same ones.
 """
 
 from __future__ import annotations

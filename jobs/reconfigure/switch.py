@@ -3,8 +3,8 @@
 Stores are matched by id. One that both plans have goes on as it is, provided it holds what the new
 plan needs of it; a new base store of a stream that is stored already is filled from what is there,
 placed anew, unless it only differs in its number of tasks: then the tuples stay where they lie
-(`spread`). Runs that nobody uses any more are dropped with the batch's commit. The result is an
-interim manifest under which the first batch of the new plan works, so a crash in the middle
+(`jobs.partitioning.rescaling`). Runs that nobody uses any more are dropped with the batch's commit. The
+result is an interim manifest under which the first batch of the new plan works, so a crash in the middle
 leaves the old plan's manifest as it was.
 
 Since when a query's results are complete follows from its stores: if a store has every tuple from

@@ -2,8 +2,8 @@
 
 Stages that are chained by shuffles cost the same however little they move: each is scheduled,
 each of its tasks talks to its own Python worker, and every shuffle sets up serializers. On one
-host only names of messages move. So its tasks run ingestion and all stages (`stages`) one after the
-other and meet in between, in Spark's barrier execution mode: all tasks start together, and if one
+host only names of messages move. So its tasks run ingestion and all stages (`jobs.plan.stage_fusion`) one
+after the other and meet in between, in Spark's barrier execution mode: all tasks start together, and if one
 fails, Spark ends them all. What a stage may count on is the same as if it were one of Spark's: the
 one before has ended in every task. Spark does not repeat such a batch; the driver then has
 chained stages do its work again.

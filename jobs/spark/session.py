@@ -144,7 +144,7 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
         settings["spark.executor.defaultJavaOptions"] = _EXECUTOR_JAVA
         # More cores than partitions would have nothing to do, and another topology none.
         settings["spark.cores.max"] = str(tasks)
-        # `placement` says where a partition belongs; where most of its messages come from does not.
+        # `locality` says where a partition belongs; where most of its messages come from does not.
         settings["spark.shuffle.reduceLocality.enabled"] = "false"
         settings["spark.locality.wait"] = "100ms"
         # A lost executor's messages are made again rather than asked for during 15 s.

@@ -4,7 +4,8 @@ The limit of a topology is shared out evenly among its partitions, so it holds h
 worked on at the same time. It bounds stored tuples: what a task has mapped or copied of them at one
 moment. The batch in hand, its results, Python and Spark are not part of it.
 
-On one host runs are merged beside the batches (`merging`), which gets a share of its own.
+On one host runs are merged beside the batches (`jobs.driver.background_compaction`), which gets a share of
+its own.
 
 A share is used in fifths, because a piece that is joined, and runs that are merged, may be there three
 times: as mapped, in the order that the work needs, and as Arrow or Polars wants them. One fifth is for

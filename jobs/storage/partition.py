@@ -79,7 +79,7 @@ class PartitionState:
     Arguments: the state's root; the task's number; the batch; the runs of the last commit by
     store id, of all partitions or of this one; when to compact; the runs that earlier levels of this
     batch have inserted in this partition; how much of the state may be in memory; whether `compact` does
-    anything, or somebody else merges runs (`merging`).
+    anything, or somebody else merges runs (`jobs.driver.background_compaction`).
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class PartitionState:
 
         Without a limit there is one part, which has everything. Under a limit each part has a bounded size,
         only those of `columns` that are stored, and need not have tuples without a sought value; it has to
-        be let go of before the next one. `sought` is as for `pieces.pieces`.
+        be let go of before the next one. `sought` is as for `chunked_scan.pieces`.
         """
         if self.limit is None:
             yield self.scan_all(runs)

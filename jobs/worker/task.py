@@ -73,9 +73,10 @@ class BatchContext:
     share_bytes: int | None = None
     """How much of the stores each partition may have in memory; None for any amount."""
     merges: bool = True
-    """True if tasks merge runs, inside the batch; false if somebody does behind the commits (`merging`)."""
+    """True if tasks merge runs, inside the batch; false if somebody does behind the commits
+    (`jobs.driver.background_compaction`)."""
     layouts: tuple[tuple[str, StoreLayout], ...] = ()
-    """Of stores that do not lie as the plan alone says, by the store's id: see `layouts`."""
+    """Of stores that do not lie as the plan alone says, by the store's id: see `jobs.partitioning.layout`."""
     trail: str | None = None
     """Directory for what each process is doing, while somebody looks for what ends processes; else None."""
     arrived_by_ms: int | None = None
@@ -88,7 +89,7 @@ class BatchContext:
 
 @lru_cache(maxsize=4)
 def load_graph(path: str) -> PhysicalGraph:
-    """The graph of a plan file; the same object every time, which `rules.index_of` counts on."""
+    """The graph of a plan file; the same object every time, which `jobs.plan.index.index_of` counts on."""
     graph = PhysicalGraph.from_json(read_bytes(path), path)
     index_of(graph)
     # PySpark has its workers collect garbage after every task. What is loaded by now, some 300,000

@@ -16,7 +16,7 @@ from optimizer.lower.probe_forest import Forest, Node, StoreKey
 from optimizer.search.problem import ProbeOrder, Solution, Store
 
 UNDECIDED = "*"
-"""Column of base stores whose partitioning `copies.settle` chooses."""
+"""Column of base stores whose partitioning `store_layouts.settle` chooses."""
 
 
 def grow(solution: Solution, translation: Translation, *, decided: frozenset[str] = frozenset()) -> Forest:
@@ -139,7 +139,7 @@ def _shared_streams(translation: Translation) -> frozenset[str]:
     """Streams whose store serves several relations of the problem, or lies in one task.
 
     A problem chooses partitionings by relation, as if each had its own store. Where they share
-    one, or where nothing depends on it, `copies.settle` chooses for all users together.
+    one, or where nothing depends on it, `store_layouts.settle` chooses for all users together.
     """
     relations = translation.problem.relations
     users = Counter(relation.stream for relation in relations)
