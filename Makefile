@@ -29,6 +29,7 @@ test: setup ## Run the tests: pytest (unit, api, runtime, oracle, browser), vite
 
 check: setup ## Lint, types, and generated files up to date
 	$(VENV)/ruff check .
+	$(VENV)/ruff format --check --quiet .
 	$(VENV)/mypy
 	npx --no-install tsc --noEmit
 	$(VENV)/python -m tests.generated --check

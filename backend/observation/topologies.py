@@ -19,6 +19,7 @@ from backend.oracle.queries import light_of
 from backend.topologies import process
 from backend.topologies.models import Topology
 from backend.topologies.waiting import waiting_since
+from jobs.protocol import BatchCompleted
 
 _TOPOLOGY = ["topology"]
 
@@ -121,9 +122,12 @@ def _add(families: Families, topology: Topology, live: LiveState) -> None:
         families.memory_limit.add_metric([name], run.memory_limit_bytes)
     if live.heartbeat_at is not None:
         families.heartbeat.add_metric([name], live.heartbeat_at.timestamp())
-    batch = live.batch
-    if batch is None:
-        return
+    if live.batch is not None:
+        _add_batch(families, name, live.batch)
+
+
+def _add_batch(families: Families, name: str, batch: BatchCompleted) -> None:
+    """What the newest batch says."""
     families.batch.add_metric([name], batch.batch)
     families.batch_seconds.add_metric([name], batch.seconds)
     families.tuples_in.add_metric([name], batch.tuples_in)

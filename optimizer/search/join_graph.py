@@ -144,6 +144,29 @@ def is_searched_whole(size: int, predicates: tuple[int, ...], mirs: bool) -> boo
     return few and shape_of(size, predicates, mirs) is not None
 
 
+def _neighbours(size: int, pairs: Sequence[int], ordered: Sequence[int]) -> dict[int, int]:
+    """Per set of relations those outside of it that a binary predicate joins to it.
+
+    `ordered` are the sets, each behind those that it is made of.
+    """
+    neighbours: dict[int, int] = {}
+    for i in range(size):
+        neighbours[1 << i] = 0
+        for p in pairs:
+            if p >> i & 1:
+                neighbours[1 << i] |= p & ~(1 << i)
+    for mask in ordered:
+        if mask not in neighbours:
+            low = mask & -mask
+            rest = neighbours.get(mask ^ low)
+            if rest is None:
+                rest = 0
+                for i in bits(mask ^ low):
+                    rest |= neighbours[1 << i]
+            neighbours[mask] = (neighbours[low] | rest) & ~mask
+    return neighbours
+
+
 @lru_cache(maxsize=4096)
 def shape_of(
     size: int, predicates: tuple[int, ...], mirs: bool, allowed: frozenset[int] | None = None
@@ -158,24 +181,9 @@ def shape_of(
     links = (*predicates, *artificial_links(size, predicates))
     pairs = [p for p in links if p.bit_count() == 2]
     hyperedges = tuple(p for p in links if p.bit_count() > 2)
-    neighbours: dict[int, int] = {}
-    for i in range(size):
-        neighbours[1 << i] = 0
-        for p in pairs:
-            if p >> i & 1:
-                neighbours[1 << i] |= p & ~(1 << i)
     candidates = _linked(size, predicates, STATE_LIMIT) if allowed is None else set(allowed)
     ordered = sorted(candidates, key=lambda m: (m.bit_count(), m))
-    for mask in ordered:
-        if mask not in neighbours:
-            low = mask & -mask
-            rest = neighbours.get(mask ^ low)
-            if rest is None:
-                rest = 0
-                for i in bits(mask ^ low):
-                    rest |= neighbours[1 << i]
-            neighbours[mask] = (neighbours[low] | rest) & ~mask
-
+    neighbours = _neighbours(size, pairs, ordered)
     starts_of: dict[int, int] = {1 << i: 1 << i for i in range(size)}
     stores = {1 << i for i in range(size)}
     steps: list[ShapeStep] = []
