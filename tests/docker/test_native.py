@@ -98,7 +98,7 @@ def test_the_web_service(home: Path, redis_url: str) -> None:  # noqa: F811
     port = free_port()
     environment = _environment("web", home, redis_url)
     # Here the test is the proxy.
-    assert "172.16.0.0/12" in environment["MILLRACE_TRUSTED_PROXIES"]
+    assert environment["MILLRACE_TRUSTED_PROXIES"] == "172.31.253.0/29"
     environment["MILLRACE_TRUSTED_PROXIES"] = "127.0.0.1"
     log = home / "web.log"
     with _started(_command("web", port=str(port), host="127.0.0.1"), environment, log) as process:
