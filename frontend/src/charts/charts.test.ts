@@ -53,6 +53,29 @@ describe("the probe trees", () => {
     expect(host.children).toHaveLength(0);
   });
 
+  it("moves through numbers only while it is hidden, and no further once it is disposed of", async () => {
+    vi.stubGlobal("matchMedia", () => ({ matches: false }));
+    const moving = async (milliseconds: number): Promise<Set<string | null>> => {
+      const places = new Set<string | null>();
+      for (const until = performance.now() + milliseconds; performance.now() < until;) {
+        await new Promise((passed) => setTimeout(passed, 5));
+        places.add(scene?.getAttribute("transform") ?? null);
+      }
+      return places;
+    };
+    // The element of a test has no size, like one in a tab that is not shown.
+    const chart = createProbeForest(host);
+    chart.update(data());
+    const scene = host.querySelector("svg.forest > g");
+    const places = [...(await moving(100))];
+    expect(places.length).toBeGreaterThan(1);
+    expect(places.filter((place) => place?.includes("NaN"))).toEqual([]);
+    chart.zoomBy(2);
+    await moving(30);
+    chart.dispose();
+    expect(await moving(60)).toHaveLength(1);
+  });
+
   it("dims what is out of focus and marks unknown flows", () => {
     const chart = createProbeForest(host);
     chart.update(data({ kept: focusedKeys(forest, { query: "diverging-wind", store: null }), flow: (link) => (link.key === "E-d-w" ? 0 : null) }));

@@ -83,7 +83,8 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
   const mapView = map.append("rect").attr("class", "view");
 
   const pan: ZoomBehavior<SVGSVGElement, unknown> = zoom<SVGSVGElement, unknown>()
-    .extent(() => [[0, 0], [element.clientWidth, element.clientHeight]])
+    // Never empty, as of a drawing that is hidden: a motion through an empty extent leads through NaN.
+    .extent(() => [[0, 0], [element.clientWidth || 1, element.clientHeight || 1]])
     .scaleExtent([0.2, 3])
     // The wheel scrolls the page; it zooms only together with Ctrl, like a pinch.
     .filter((event: Event) => (event.type === "wheel" ? (event as WheelEvent).ctrlKey : !(event as MouseEvent).button))
@@ -322,7 +323,7 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     },
     dispose: () => {
       watch?.disconnect();
-      svg.on(".zoom", null);
+      svg.interrupt().on(".zoom", null);
       svg.remove();
       map.remove();
     },
