@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, StorageState, expect, sync_playwright
 
 from backend.run.setting import free_port
 
@@ -100,24 +100,36 @@ def axe() -> str:
     return (ROOT / "node_modules" / "axe-core" / "axe.min.js").read_text()
 
 
+_sessions: dict[tuple[str, str], StorageState] = {}
+"""Of each site and account, since its first page signed in."""
+
+
 @contextmanager
 def signed_in(browser: Browser, url: str, account: str, password: str) -> Iterator[Page]:
-    """A page that is signed in; the test fails if its console ever showed an error."""
+    """A page that is signed in; the test fails if its console ever showed an error.
+
+    An account signs in once, as a person's browser does: the site refuses more than thirty attempts a minute
+    from one address, and quick tests make more.
+    """
     complaints: list[str] = []
 
     def listen(message: ConsoleMessage) -> None:
         if message.type == "error":
             complaints.append(f"{message.text} ({message.location.get('url')})")
 
-    opened = browser.new_page(base_url=url, viewport={"width": 1280, "height": 900})
+    session = _sessions.get((url, account))
+    opened = browser.new_page(base_url=url, viewport={"width": 1280, "height": 900}, storage_state=session)
     opened.set_default_timeout(PATIENCE_MS)
     opened.on("console", listen)
     opened.on("pageerror", lambda error: complaints.append(str(error)))
     opened.goto("/")
-    opened.get_by_label("Account").fill(account)
-    opened.get_by_label("Password").fill(password)
-    opened.get_by_role("button", name="Sign in").click()
-    opened.wait_for_url("**/queries/")
+    if session is None:
+        opened.get_by_label("Account").fill(account)
+        opened.get_by_label("Password").fill(password)
+        opened.get_by_role("button", name="Sign in").click()
+    # Its path, and not its end: the page of signing in names it as the next one.
+    opened.wait_for_url(f"{url}/queries/")
+    _sessions.setdefault((url, account), opened.context.storage_state())
     yield opened
     opened.close()
     assert not complaints, "\n".join(complaints)
