@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 from pyspark.sql import SparkSession
 
 from jobs.spark.code_shipping import package_code
