@@ -16,7 +16,7 @@ from optimizer.physical.graph import PhysicalGraph
 
 FULL_TASK_TUPLES = 20_000
 """What one task takes per batch before another one is worth its messages and runs: at the 1.3 to 1.9 µs
-per tuple that docs/performance.md measured, some 30 ms of work."""
+per tuple that docs/lab/performance.md measured, some 30 ms of work."""
 _HALF = 0.5
 """Below this share of a full load in every task there are too many of them."""
 

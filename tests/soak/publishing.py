@@ -1,4 +1,4 @@
-"""A soak's figures for the documentation: the plots, the report, and a table in docs/reliability.md."""
+"""A soak's figures for the documentation: plots, report, and a table in docs/design/reliability.md."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 from tests.bench.processes import ROOT
 
-_FOLDER = ROOT / "docs" / "soak"
-_PAGE = ROOT / "docs" / "reliability.md"
+_FOLDER = ROOT / "docs" / "lab" / "soak"
+_PAGE = ROOT / "docs" / "design" / "reliability.md"
 _BEGIN, _END = "<!-- soak: begin -->\n", "<!-- soak: end -->\n"
 
 
 def publish(folder: Path) -> None:
-    """Copies report and plots of a judged soak to docs/soak, and writes docs/reliability.md's table anew."""
+    """Copy a judged soak's report and plots to docs/lab/soak; write the table of reliability.md anew."""
     report = json.loads((folder / "report.json").read_text())
     _FOLDER.mkdir(exist_ok=True)
     for name in ("report.json", *report["plots"]):
