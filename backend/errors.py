@@ -112,7 +112,7 @@ class InputErrors(ValueError):
 
 
 def problem(error: InputError) -> dict[str, Any]:
-    """The error as the API shows it (docs/frontend-contract.md, Problem)."""
+    """The error as the API shows it (docs/design/frontend-contract.md, Problem)."""
     place = error.place
     return {
         "code": error.code,

@@ -29,9 +29,10 @@ MILLRACE_EXCESS_BATCHES     after so many batches in a row (20)
 MILLRACE_MAX_COMBINATIONS   a query one of whose steps makes more in one batch and task is suspended at
                             once (5e6); bounds the memory of a batch
 MILLRACE_KAFKA_SERVERS      brokers that streams may be read from, HOST:PORT (none); how to log in, and the
-                            other MILLRACE_KAFKA_ settings, are in docs/kafka.md
+                            other MILLRACE_KAFKA_ settings, are in docs/guide/kafka.md
 MILLRACE_MASTER             the Spark master of the topologies' jobs (this machine)
-MILLRACE_STATE              a URL under which they keep their stores (their checkpoints; docs/cluster.md)
+MILLRACE_STATE              a URL under which they keep their stores (their checkpoints;
+                            docs/guide/cluster.md)
 MILLRACE_CHECK_SECONDS      what a running query published is compared with a batch join this often (60;
                             0: never)
 MILLRACE_TASK_SECONDS       a worker's task that takes longer is ended (300)

@@ -138,7 +138,8 @@ def check_proxies(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMess
         return [
             Warning(
                 "MILLRACE_SECURE is 1 without MILLRACE_TRUSTED_PROXIES",
-                hint="name the proxy that ends TLS, or every request is redirected; see docs/operations.md",
+                hint="name the proxy that ends TLS, or every request is redirected; "
+                "see docs/guide/operations.md",
                 id="millrace.W002",
             )
         ]

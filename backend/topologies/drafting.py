@@ -113,7 +113,7 @@ def _compared(others: Others, registered: Registered) -> Plan:
 def explain(query: Query, sql: str, registered: Registered, others: Others | None) -> dict[str, Any]:
     """How a query would be answered alone, and what it would add to a topology's plan.
 
-    The document is the API's (docs/frontend-contract.md). Raises `Infeasible`.
+    The document is the API's (docs/design/frontend-contract.md). Raises `Infeasible`.
     """
     made = plan_quickly(
         [query], registered.catalog, registered.statistics, {query.name: sql}, registered.tasks

@@ -19,8 +19,8 @@ LARGEST_BYTES = 64 << 40
 def set_memory_limit(account: AbstractBaseUser, topology: Topology, limit_bytes: int | None) -> None:
     """Bound what of the topology's stores is in memory, from the next start of its job on.
 
-    A job that runs goes on as it was launched; results are the same with any limit (docs/memory.md). One
-    that ended for want of memory is launched again.
+    A job that runs goes on as it was launched; results are the same with any limit
+    (docs/design/memory.md). One that ended for want of memory is launched again.
 
     Args:
         account: an operator.

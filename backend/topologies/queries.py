@@ -29,7 +29,7 @@ def find_plan(topology: Topology, plan_id: str) -> Plan | None:
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
-    """The plan as the API shows it (docs/frontend-contract.md)."""
+    """The plan as the API shows it (docs/design/frontend-contract.md)."""
     total = plan.probe + plan.storage + plan.latency
     gap = None
     if plan.bound is not None:
