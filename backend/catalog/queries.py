@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import Any, cast
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db.models import Prefetch, Q, QuerySet
 
-from backend.bus import connection
+from backend.bus import connection, read_entries
 from backend.catalog.models import Query, QueryVersion
 from backend.topologies.models import TopologyQuery
 from backend.topologies.status import query_status
@@ -42,7 +42,7 @@ def queries() -> QuerySet[Query]:
     )
 
 
-def search(text: str, account: AbstractBaseUser) -> list[Query]:
+def search(text: str, account: User) -> list[Query]:
     """Queries that match every part of the text: words, and `stream: owner: team: tag: status: name:
     is:favourite` filters; `owner:me` is the account that asks."""
     found = queries()
@@ -104,7 +104,7 @@ def newest_results(record: Query, limit: int) -> Results:
         return Results(columns, (), (), ())
     entries = connection().xrevrange(results_key(deployment.topology.name, record.name), count=limit)
     rows, ids, batches = [], [], []
-    for entry, fields in entries:
+    for entry, fields in read_entries(entries):
         rows.append(json.loads(fields["json"], parse_constant=str))
         ids.append(entry)
         batches.append(int(fields["batch"]))

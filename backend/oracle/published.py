@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from backend.bus import connection
+from backend.bus import connection, read_entries
 from jobs.protocol import results_key
 
 MOST_ENTRIES = 1_000
@@ -26,7 +26,7 @@ class Published:
 def published(topology: str, query: str, batches: Collection[int]) -> dict[int, Published]:
     """The results of these batches, by batch; every batch has an entry."""
     rows: dict[int, list[dict[str, Any]]] = {batch: [] for batch in batches}
-    entries = connection().xrevrange(results_key(topology, query))
+    entries = read_entries(connection().xrevrange(results_key(topology, query)))
     oldest: int | None = None
     cut = len(entries) >= MOST_ENTRIES
     for _, fields in entries:

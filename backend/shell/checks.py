@@ -80,7 +80,7 @@ def check_redis(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessag
 def check_numbers(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
     faults: list[CheckMessage] = []
     for name, least in _NUMBERS.items():
-        value = getattr(settings, name)
+        value = settings.MILLRACE_NOT_NUMBERS.get(name, getattr(settings, name))
         if not isinstance(value, float) or not least <= value < float("inf"):
             faults.append(
                 Error(f"{name} is {value!r}", hint=f"expected at least {least:g}", id="millrace.E002")
@@ -113,7 +113,7 @@ def check_privacy(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMess
 @register()
 def check_rates(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
     """The limits on requests must be something that the throttles read."""
-    rates = settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"]
+    rates = settings.MILLRACE_RATES
     names = {
         "user": "MILLRACE_RATE_ACCOUNT",
         "anon": "MILLRACE_RATE_ANONYMOUS",

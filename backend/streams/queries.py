@@ -11,7 +11,7 @@ import pyarrow as pa
 import redis.exceptions
 from django.db.models import Count, QuerySet
 
-from backend.bus import binary_connection, connection
+from backend.bus import binary_connection, connection, read_binary_entries
 from backend.errors import Unavailable
 from backend.streams.models import SelectivityEstimate, Stream
 from backend.streams.values import shown
@@ -87,7 +87,8 @@ def sample(record: Stream, limit: int) -> Sample:
     """The newest tuples of a stream. An entry that cannot be decoded is left out, as the job would."""
     stream = to_domain(record)
     rows: list[dict[str, Any]] = []
-    for _, fields in binary_connection().xrevrange(stream_key(stream.name), count=limit):
+    newest = binary_connection().xrevrange(stream_key(stream.name), count=limit)
+    for _, fields in read_binary_entries(newest):
         for row in reversed(_decode(fields, limit)):
             rows.append({name: shown(row.get(name)) for name, _ in stream.columns})
         if len(rows) >= limit:

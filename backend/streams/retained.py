@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import redis
 
-from backend.bus import binary_connection, entry_order
+from backend.bus import binary_connection, entry_order, read_binary_entries
 from backend.streams.values import latest, normalize, refuse_ahead
 from jobs.protocol import stream_key
 from optimizer.algebra.errors import InputError
@@ -64,7 +64,7 @@ def retained(stream: Stream, most: int, client: redis.Redis) -> Retained:
     unreadable, read, end = 0, 0, "+"
     whole = False
     while read < most and not whole:
-        entries = client.xrevrange(key, max=end, count=min(_PAGE, most - read))
+        entries = read_binary_entries(client.xrevrange(key, max=end, count=min(_PAGE, most - read)))
         whole = not entries
         for entry, fields in entries:
             end = f"({entry.decode()}"
@@ -196,8 +196,9 @@ def arrived(stream: Stream, after: str, bounds: Sequence[str], most: int) -> Arr
     part_intervals: list[int] = []
     unreadable = [0] * len(bounds)
     begin, read = f"({after}", 0
+    key = stream_key(stream.name)
     while bounds and (
-        entries := client.xrange(stream_key(stream.name), min=begin, max=bounds[-1], count=_PAGE)
+        entries := read_binary_entries(client.xrange(key, min=begin, max=bounds[-1], count=_PAGE))
     ):
         for entry, fields in entries:
             begin = f"({entry.decode()}"

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.requests import AccountRequest
 from backend.alerts import actions, queries
 from backend.alerts.api.serializers import (
     AlertRuleSerializer,
@@ -19,11 +19,11 @@ class AlertRuleList(APIView):
     """One's own rules and one's teams'; operators see all."""
 
     @extend_schema(operation_id="alerts_list", responses=AlertRuleSerializer(many=True))
-    def get(self, request: Request) -> Response:
+    def get(self, request: AccountRequest) -> Response:
         return Response(AlertRuleSerializer(queries.rules_of(request.user), many=True).data)
 
     @extend_schema(request=AlertRuleWriteSerializer, responses={201: AlertRuleSerializer})
-    def post(self, request: Request) -> Response:
+    def post(self, request: AccountRequest) -> Response:
         form = AlertRuleWriteSerializer(data=request.data)
         form.is_valid(raise_exception=True)
         rule = actions.create_rule(request.user, form.spec())
@@ -32,11 +32,11 @@ class AlertRuleList(APIView):
 
 class AlertRuleDetail(APIView):
     @extend_schema(responses=AlertRuleSerializer)
-    def get(self, request: Request, pk: int) -> Response:
+    def get(self, request: AccountRequest, pk: int) -> Response:
         return Response(AlertRuleSerializer(get_object_or_404(queries.rules_of(request.user), pk=pk)).data)
 
     @extend_schema(request=AlertRuleWriteSerializer, responses=AlertRuleSerializer)
-    def put(self, request: Request, pk: int) -> Response:
+    def put(self, request: AccountRequest, pk: int) -> Response:
         rule = get_object_or_404(queries.rules_of(request.user), pk=pk)
         form = AlertRuleWriteSerializer(data=request.data)
         form.is_valid(raise_exception=True)
@@ -44,7 +44,7 @@ class AlertRuleDetail(APIView):
         return Response(AlertRuleSerializer(rule).data)
 
     @extend_schema(responses={204: None})
-    def delete(self, request: Request, pk: int) -> Response:
+    def delete(self, request: AccountRequest, pk: int) -> Response:
         actions.delete_rule(request.user, get_object_or_404(queries.rules_of(request.user), pk=pk))
         return Response(status=204)
 
@@ -53,7 +53,7 @@ class AlertRuleTest(APIView):
     """Send a test message."""
 
     @extend_schema(request=None, responses={202: DeliverySerializer})
-    def post(self, request: Request, pk: int) -> Response:
+    def post(self, request: AccountRequest, pk: int) -> Response:
         rule = get_object_or_404(queries.rules_of(request.user), pk=pk)
         return Response(DeliverySerializer(actions.try_rule(request.user, rule)).data, status=202)
 
@@ -62,7 +62,7 @@ class AlertDeliveries(APIView):
     """What a rule told, newest first."""
 
     @extend_schema(parameters=[SampleLimitSerializer], responses=DeliverySerializer(many=True))
-    def get(self, request: Request, pk: int) -> Response:
+    def get(self, request: AccountRequest, pk: int) -> Response:
         form = SampleLimitSerializer(data=request.query_params)
         form.is_valid(raise_exception=True)
         rule = get_object_or_404(queries.rules_of(request.user), pk=pk)

@@ -24,7 +24,9 @@ class OperatorSerializer(serializers.Serializer[Any]):
     """One operator of a plan; parents stand before their inputs, inputs from left to right."""
 
     id = serializers.IntegerField(help_text="Its place in the list.")
-    parent = serializers.IntegerField(allow_null=True, help_text="What reads it; null for the last operator.")
+    parent = serializers.IntegerField(  # type: ignore[assignment]  # a field, which DRF takes out of the class
+        allow_null=True, help_text="What reads it; null for the last operator."
+    )
     kind = serializers.CharField(help_text="Such as scan, filter, join or multi_join.")
     title = serializers.CharField()
     details = serializers.ListField(child=serializers.CharField())

@@ -202,7 +202,7 @@ class IntervalSerializer(serializers.Serializer[Any]):
 
 
 class ForecastStoreSerializer(serializers.Serializer[Any]):
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a field, which DRF takes out of the class
     kept = serializers.BooleanField(help_text="it is there already, only not for as long")
     tuples = IntervalSerializer()
     bytes = IntervalSerializer()

@@ -5,12 +5,14 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import OpenApiResponse, OpenApiTypes, extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from backend.accounts.queries import role_of, teams_of
+from backend.accounts.requests import AccountRequest
 from backend.bounded import pool
 from backend.bounded.caller import caller_of
 from backend.catalog import actions, downloads, language, queries
@@ -44,7 +46,7 @@ from backend.topologies.api.serializers import (
 BAD = OpenApiResponse(ProblemsSerializer, "The text has no meaning.")
 
 
-def _shown(request: Request, records: Any, many: bool = False) -> Any:
+def _shown(request: AccountRequest, records: Any, many: bool = False) -> Any:
     account = request.user
     role, teams = role_of(account), set(teams_of(account))
     editable = set()
@@ -60,14 +62,14 @@ class QueryList(APIView):
     @extend_schema(
         operation_id="queries_list", parameters=[SearchSerializer], responses=QuerySerializer(many=True)
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: AccountRequest) -> Response:
         form = SearchSerializer(data=request.query_params)
         form.is_valid(raise_exception=True)
         found = queries.search(form.validated_data["search"], request.user)
         return Response(_shown(request, found, many=True))
 
     @extend_schema(request=QueryWriteSerializer, responses={201: QuerySerializer, 400: BAD})
-    def post(self, request: Request) -> Response:
+    def post(self, request: AccountRequest) -> Response:
         form = QueryWriteSerializer(data=request.data)
         form.is_valid(raise_exception=True)
         record = actions.create_query(request.user, **form.validated_data)
@@ -76,11 +78,11 @@ class QueryList(APIView):
 
 class QueryDetail(APIView):
     @extend_schema(responses=QuerySerializer)
-    def get(self, request: Request, pk: int) -> Response:
+    def get(self, request: AccountRequest, pk: int) -> Response:
         return Response(_shown(request, get_object_or_404(queries.queries(), pk=pk)))
 
     @extend_schema(request=QueryPatchSerializer, responses=QuerySerializer)
-    def patch(self, request: Request, pk: int) -> Response:
+    def patch(self, request: AccountRequest, pk: int) -> Response:
         record = get_object_or_404(queries.queries(), pk=pk)
         form = QueryPatchSerializer(data=request.data)
         form.is_valid(raise_exception=True)
@@ -88,7 +90,7 @@ class QueryDetail(APIView):
         return Response(_shown(request, queries.queries().get(pk=pk)))
 
     @extend_schema(responses={204: None})
-    def delete(self, request: Request, pk: int) -> Response:
+    def delete(self, request: AccountRequest, pk: int) -> Response:
         actions.delete_query(request.user, get_object_or_404(queries.queries(), pk=pk))
         return Response(status=204)
 
@@ -103,7 +105,7 @@ class QueryVersions(APIView):
     @extend_schema(
         request=VersionWriteSerializer, responses={201: QuerySerializer, 200: QuerySerializer, 400: BAD}
     )
-    def post(self, request: Request, pk: int) -> Response:
+    def post(self, request: AccountRequest, pk: int) -> Response:
         record = get_object_or_404(queries.queries(), pk=pk)
         form = VersionWriteSerializer(data=request.data)
         form.is_valid(raise_exception=True)
@@ -115,7 +117,7 @@ class QueryDeploy(APIView):
     """Let a topology answer the query; what it returns is only the request's number."""
 
     @extend_schema(request=DeployRequestSerializer, responses={202: DeployedSerializer})
-    def post(self, request: Request, pk: int) -> Response:
+    def post(self, request: AccountRequest, pk: int) -> Response:
         record = get_object_or_404(queries.queries(), pk=pk)
         form = DeployRequestSerializer(data=request.data)
         form.is_valid(raise_exception=True)
@@ -125,7 +127,7 @@ class QueryDeploy(APIView):
 
 class QueryUndeploy(APIView):
     @extend_schema(request=None, responses={202: DeployedSerializer})
-    def post(self, request: Request, pk: int) -> Response:
+    def post(self, request: AccountRequest, pk: int) -> Response:
         record = get_object_or_404(queries.queries(), pk=pk)
         return Response(
             DeployedSerializer(topology_actions.undeploy_query(request.user, record)).data, status=202
@@ -174,14 +176,14 @@ class QueryFavourite(APIView):
     """Keep a query among one's favourites (PUT), or no longer (DELETE)."""
 
     @extend_schema(request=None, responses={200: QuerySerializer})
-    def put(self, request: Request, pk: int) -> Response:
+    def put(self, request: AccountRequest, pk: int) -> Response:
         return self._mark(request, pk, wanted=True)
 
     @extend_schema(request=None, responses={200: QuerySerializer})
-    def delete(self, request: Request, pk: int) -> Response:
+    def delete(self, request: AccountRequest, pk: int) -> Response:
         return self._mark(request, pk, wanted=False)
 
-    def _mark(self, request: Request, pk: int, wanted: bool) -> Response:
+    def _mark(self, request: AccountRequest, pk: int, wanted: bool) -> Response:
         record = get_object_or_404(queries.queries(), pk=pk)
         actions.mark_favourite(request.user, record, wanted)
         return Response(_shown(request, record))
@@ -191,7 +193,7 @@ class QueryTransfer(APIView):
     """Hand a query to another owner, and to a team or none."""
 
     @extend_schema(request=TransferSerializer, responses=QuerySerializer)
-    def post(self, request: Request, pk: int) -> Response:
+    def post(self, request: AccountRequest, pk: int) -> Response:
         record = get_object_or_404(queries.queries(), pk=pk)
         form = TransferSerializer(data=request.data)
         form.is_valid(raise_exception=True)

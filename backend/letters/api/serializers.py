@@ -44,7 +44,9 @@ class RedriveLetterSerializer(ChosenSerializer):
 
 
 class DiscardSerializer(serializers.Serializer[Any]):
-    letters = ChosenSerializer(many=True, allow_empty=False, max_length=MOST_CHOSEN)
+    letters = ChosenSerializer(  # type: ignore[call-arg]  # `many` makes it a ListSerializer
+        many=True, allow_empty=False, max_length=MOST_CHOSEN
+    )
 
     def chosen(self) -> list[Chosen]:
         """The letters that were pointed at, each once."""
@@ -53,7 +55,9 @@ class DiscardSerializer(serializers.Serializer[Any]):
 
 
 class RedriveSerializer(DiscardSerializer):
-    letters = RedriveLetterSerializer(many=True, allow_empty=False, max_length=MOST_CHOSEN)
+    letters = RedriveLetterSerializer(  # type: ignore[call-arg]  # `many` makes it a ListSerializer
+        many=True, allow_empty=False, max_length=MOST_CHOSEN
+    )
 
 
 class SentSerializer(serializers.Serializer[Any]):

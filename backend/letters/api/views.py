@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.requests import AccountRequest
 from backend.letters import actions, queries
 from backend.letters.api.serializers import (
     DeadLettersSerializer,
@@ -36,7 +37,7 @@ class Redrive(APIView):
     """Send dead letters to their stream again, corrected if asked."""
 
     @extend_schema(request=RedriveSerializer, responses={202: SentSerializer})
-    def post(self, request: Request, name: str) -> Response:
+    def post(self, request: AccountRequest, name: str) -> Response:
         record = get_object_or_404(streams(), name=name)
         form = RedriveSerializer(data=request.data)
         form.is_valid(raise_exception=True)
@@ -48,7 +49,7 @@ class Discard(APIView):
     """Delete dead letters for good."""
 
     @extend_schema(request=DiscardSerializer, responses=SentSerializer)
-    def post(self, request: Request, name: str) -> Response:
+    def post(self, request: AccountRequest, name: str) -> Response:
         record = get_object_or_404(streams(), name=name)
         form = DiscardSerializer(data=request.data)
         form.is_valid(raise_exception=True)

@@ -86,7 +86,7 @@ class ProbedStoreSerializer(serializers.Serializer[Any]):
     kind = serializers.CharField(help_text="shuffle, group_by, all, slices or grid")
     level = serializers.IntegerField()
     store = serializers.CharField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a field, which DRF takes out of the class
     found = BoundTupleSerializer(many=True)
     conditions = serializers.ListField(child=serializers.CharField())
 
@@ -98,7 +98,7 @@ class ProvenanceSerializer(serializers.Serializer[Any]):
     plan_id = serializers.CharField()
     batch = serializers.IntegerField()
     arrival = serializers.CharField(help_text="the start's arrival number; may exceed 53 bits")
-    source = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]  # a field, which DRF takes out of the class
     start = BoundTupleSerializer()
     start_filter = serializers.CharField(allow_null=True)
     steps = ProbedStoreSerializer(many=True)

@@ -65,7 +65,9 @@ class StreamWriteSerializer(serializers.Serializer[Any]):
     late = serializers.ChoiceField(choices=["drop", "join"], default="drop")
     parallelism = serializers.IntegerField(min_value=1, max_value=1024, allow_null=True, default=None)
     tuples_per_second = serializers.FloatField(min_value=0, max_value=1e12, allow_null=True, default=None)
-    columns = StreamColumnSerializer(many=True, allow_empty=False, max_length=500)
+    columns = StreamColumnSerializer(  # type: ignore[call-arg]  # `many` makes it a ListSerializer
+        many=True, allow_empty=False, max_length=500
+    )
     team = serializers.CharField(max_length=63, allow_null=True, default=None)
     kafka = StreamTopicSerializer(allow_null=True, default=None)
 

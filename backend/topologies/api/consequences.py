@@ -34,7 +34,7 @@ class ReachedQuerySerializer(serializers.Serializer[Any]):
 class ReachedStoreSerializer(serializers.Serializer[Any]):
     topology = serializers.CharField()
     id = serializers.CharField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a field, which DRF takes out of the class
     used_by = serializers.ListField(child=serializers.CharField())
     released = serializers.BooleanField(help_text="nothing else needs it")
     tuples = serializers.IntegerField(allow_null=True)

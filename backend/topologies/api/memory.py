@@ -7,10 +7,10 @@ from typing import Any
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.requests import AccountRequest
 from backend.topologies import memory
 from backend.topologies.api.serializers import TopologySerializer
 from backend.topologies.queries import topologies
@@ -31,7 +31,7 @@ class TopologyMemory(APIView):
         request=MemoryLimitSerializer,
         responses=TopologySerializer,
     )
-    def put(self, request: Request, name: str) -> Response:
+    def put(self, request: AccountRequest, name: str) -> Response:
         topology = get_object_or_404(topologies(), name=name)
         form = MemoryLimitSerializer(data=request.data)
         form.is_valid(raise_exception=True)

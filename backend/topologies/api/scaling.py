@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.requests import AccountRequest
 from backend.topologies import scaling
 from backend.topologies.models import Topology
 from backend.topologies.queries import topologies
@@ -51,7 +52,7 @@ class TopologyTasks(APIView):
     @extend_schema(
         operation_id="set_topology_tasks", request=SetTasksSerializer, responses={202: TasksSerializer}
     )
-    def put(self, request: Request, name: str) -> Response:
+    def put(self, request: AccountRequest, name: str) -> Response:
         topology = get_object_or_404(topologies(), name=name)
         form = SetTasksSerializer(data=request.data)
         form.is_valid(raise_exception=True)

@@ -186,7 +186,7 @@ class TopologySerializer(serializers.ModelSerializer[Topology]):
             return None
         # One look for all that are shown together.
         if "places" not in self.context:
-            self.context["places"] = places.look(timezone.now())
+            self.context["places"] = places.look(timezone.now())  # type: ignore[index]  # DRF's is a dict
         found: places.Places = self.context["places"]
         return found.reason(record.pk)
 

@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.requests import AccountRequest
 from backend.topologies import actions, process, queries
 from backend.topologies.api.serializers import (
     PlanFilterSerializer,
@@ -56,14 +57,14 @@ class _Request(APIView):
 
 class TopologyStart(_Request):
     @extend_schema(request=None, responses={202: TopologySerializer})
-    def post(self, request: Request, name: str) -> Response:
+    def post(self, request: AccountRequest, name: str) -> Response:
         actions.start_topology(request.user, get_object_or_404(queries.topologies(), name=name))
         return self._answer(name)
 
 
 class TopologyStop(_Request):
     @extend_schema(request=StopSerializer, responses={202: TopologySerializer})
-    def post(self, request: Request, name: str) -> Response:
+    def post(self, request: AccountRequest, name: str) -> Response:
         topology = get_object_or_404(queries.topologies(), name=name)
         form = StopSerializer(data=request.data)
         form.is_valid(raise_exception=True)
@@ -73,14 +74,14 @@ class TopologyStop(_Request):
 
 class TopologyRestart(_Request):
     @extend_schema(request=None, responses={202: TopologySerializer})
-    def post(self, request: Request, name: str) -> Response:
+    def post(self, request: AccountRequest, name: str) -> Response:
         actions.restart_topology(request.user, get_object_or_404(queries.topologies(), name=name))
         return self._answer(name)
 
 
 class TopologyOptimize(_Request):
     @extend_schema(request=None, responses={202: TopologySerializer})
-    def post(self, request: Request, name: str) -> Response:
+    def post(self, request: AccountRequest, name: str) -> Response:
         actions.replan(request.user, get_object_or_404(queries.topologies(), name=name))
         return self._answer(name)
 

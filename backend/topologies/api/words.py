@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers
@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.requests import AccountRequest
 from backend.catalog.models import Query
 from backend.topologies import allowances, pins, placement
 
@@ -40,7 +41,7 @@ class _Word(APIView, ABC):
     def get(self, request: Request, pk: int) -> Response:
         return self._answer(get_object_or_404(Query, pk=pk))
 
-    def put(self, request: Request, pk: int) -> Response:
+    def put(self, request: AccountRequest, pk: int) -> Response:
         query = get_object_or_404(Query, pk=pk)
         form = self.document(data=request.data)
         form.is_valid(raise_exception=True)
@@ -56,7 +57,7 @@ class _Word(APIView, ABC):
     def read(self, query: Query) -> Any: ...
 
     @abstractmethod
-    def write(self, account: AbstractBaseUser, query: Query, value: Any) -> None: ...
+    def write(self, account: User, query: Query, value: Any) -> None: ...
 
 
 @extend_schema_view(
@@ -71,7 +72,7 @@ class QueryPinned(_Word):
     def read(self, query: Query) -> str | None:
         return placement.pinned_to(query)
 
-    def write(self, account: AbstractBaseUser, query: Query, value: str | None) -> None:
+    def write(self, account: User, query: Query, value: str | None) -> None:
         pins.pin_query(account, query, value)
 
 
@@ -87,5 +88,5 @@ class QueryAllowed(_Word):
     def read(self, query: Query) -> bool:
         return allowances.is_allowed(query)
 
-    def write(self, account: AbstractBaseUser, query: Query, value: bool) -> None:
+    def write(self, account: User, query: Query, value: bool) -> None:
         allowances.allow_query(account, query, value)
