@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, cast
+from typing import cast
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import Model, OuterRef, QuerySet, Subquery
 
 from backend.accounts.models import Quota
 from backend.accounts.queries import is_operator, operators
@@ -122,7 +122,7 @@ def topologies_of(account_id: int) -> QuerySet[Topology]:
     return Topology.objects.filter(deployed__query__in=queries_of(account_id)).distinct()
 
 
-_COUNTED: dict[Resource, Callable[[int], QuerySet[Any]]] = {
+_COUNTED: dict[Resource, Callable[[int], QuerySet[Model]]] = {
     Resource.TOPOLOGIES: topologies_of,
     Resource.STREAMS: lambda account_id: Stream.objects.filter(owner_id=account_id),
     Resource.QUERIES: queries_of,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from django.contrib.auth.models import User
 from django.db.models import Prefetch, Q, QuerySet
@@ -85,7 +85,7 @@ class Results:
     """The newest results of a query, newest first."""
 
     columns: tuple[tuple[str, str], ...]
-    rows: tuple[dict[str, Any], ...]
+    rows: tuple[dict[str, object], ...]
     ids: tuple[str, ...]
     batches: tuple[int, ...]
 

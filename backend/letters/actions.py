@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import cast
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -48,7 +48,7 @@ class Chosen:
 
     topology: str
     id: str
-    tuple: Mapping[str, Any] | None = None
+    tuple: Mapping[str, object] | None = None
 
 
 def redrive(account: User, record: Stream, chosen: Sequence[Chosen], now: datetime) -> int:

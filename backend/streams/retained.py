@@ -60,7 +60,7 @@ def retained(stream: Stream, most: int, client: redis.Redis) -> Retained:
     """
     key = stream_key(stream.name)
     parts: list[pa.Table] = []
-    rows: list[Mapping[str, Any]] = []
+    rows: list[Mapping[str, object]] = []
     unreadable, read, end = 0, 0, "+"
     whole = False
     while read < most and not whole:
@@ -104,7 +104,7 @@ def _arrival(entry: bytes) -> datetime:
     return datetime.fromtimestamp(entry_order(entry.decode())[0] / 1000, UTC)
 
 
-def _from_json(text: bytes, stream: Stream, arrived: datetime) -> Mapping[str, Any] | None:
+def _from_json(text: bytes, stream: Stream, arrived: datetime) -> Mapping[str, object] | None:
     try:
         event = json.loads(text)
     except (ValueError, RecursionError):
@@ -120,11 +120,12 @@ def _from_json(text: bytes, stream: Stream, arrived: datetime) -> Mapping[str, A
     return row
 
 
-def _table(rows: Sequence[Mapping[str, Any]], stream: Stream) -> pa.Table:
+def _table(rows: Sequence[Mapping[str, object]], stream: Stream) -> pa.Table:
     """Tuples in the one JSON form of `values.normalize`."""
     arrays = []
     for name, kind in stream.columns:
-        values = [row[name] for row in rows]
+        # What they are is said by the column.
+        values: list[Any] = [row[name] for row in rows]
         if kind is ColumnType.BINARY:
             values = [None if value is None else base64.b64decode(value) for value in values]
         if kind in (ColumnType.TIMESTAMP, ColumnType.DATE):
@@ -190,7 +191,7 @@ def arrived(stream: Stream, after: str, bounds: Sequence[str], most: int) -> Arr
     """
     client = binary_connection()
     ends = [entry_order(bound) for bound in bounds]
-    rows: list[Mapping[str, Any]] = []
+    rows: list[Mapping[str, object]] = []
     row_intervals: list[int] = []
     parts: list[pa.Table] = []
     part_intervals: list[int] = []

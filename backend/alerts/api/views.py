@@ -12,6 +12,7 @@ from backend.alerts.api.serializers import (
     AlertRuleWriteSerializer,
     DeliverySerializer,
 )
+from backend.documents import checked
 from backend.streams.api.serializers import SampleLimitSerializer
 
 
@@ -24,8 +25,7 @@ class AlertRuleList(APIView):
 
     @extend_schema(request=AlertRuleWriteSerializer, responses={201: AlertRuleSerializer})
     def post(self, request: AccountRequest) -> Response:
-        form = AlertRuleWriteSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(AlertRuleWriteSerializer(data=request.data))
         rule = actions.create_rule(request.user, form.spec())
         return Response(AlertRuleSerializer(rule).data, status=201)
 
@@ -38,8 +38,7 @@ class AlertRuleDetail(APIView):
     @extend_schema(request=AlertRuleWriteSerializer, responses=AlertRuleSerializer)
     def put(self, request: AccountRequest, pk: int) -> Response:
         rule = get_object_or_404(queries.rules_of(request.user), pk=pk)
-        form = AlertRuleWriteSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(AlertRuleWriteSerializer(data=request.data))
         actions.change_rule(request.user, rule, form.spec())
         return Response(AlertRuleSerializer(rule).data)
 
@@ -63,8 +62,7 @@ class AlertDeliveries(APIView):
 
     @extend_schema(parameters=[SampleLimitSerializer], responses=DeliverySerializer(many=True))
     def get(self, request: AccountRequest, pk: int) -> Response:
-        form = SampleLimitSerializer(data=request.query_params)
-        form.is_valid(raise_exception=True)
+        form = checked(SampleLimitSerializer(data=request.query_params))
         rule = get_object_or_404(queries.rules_of(request.user), pk=pk)
         found = queries.deliveries_of(rule, form.validated_data["limit"])
         return Response(DeliverySerializer(found, many=True).data)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
@@ -32,7 +31,9 @@ from backend.catalog.api.serializers import (
     ValidationSerializer,
     VersionWriteSerializer,
 )
+from backend.catalog.models import Query
 from backend.catalog.reading import formatted
+from backend.documents import checked
 from backend.errors import InputErrors, problem
 from backend.streams.api.serializers import SampleLimitSerializer
 from backend.topologies import actions as topology_actions
@@ -46,11 +47,12 @@ from backend.topologies.api.serializers import (
 BAD = OpenApiResponse(ProblemsSerializer, "The text has no meaning.")
 
 
-def _shown(request: AccountRequest, records: Any, many: bool = False) -> Any:
+def _shown(request: AccountRequest, records: Query | list[Query]) -> object:
     account = request.user
     role, teams = role_of(account), set(teams_of(account))
+    many = isinstance(records, list)
     editable = set()
-    for record in records if many else [records]:
+    for record in records if isinstance(records, list) else [records]:
         own = record.owner_id == account.pk or (record.team is not None and record.team.name in teams)
         if role in ("operator", "admin") or (role == "author" and own):
             editable.add(record.pk)
@@ -63,15 +65,13 @@ class QueryList(APIView):
         operation_id="queries_list", parameters=[SearchSerializer], responses=QuerySerializer(many=True)
     )
     def get(self, request: AccountRequest) -> Response:
-        form = SearchSerializer(data=request.query_params)
-        form.is_valid(raise_exception=True)
+        form = checked(SearchSerializer(data=request.query_params))
         found = queries.search(form.validated_data["search"], request.user)
-        return Response(_shown(request, found, many=True))
+        return Response(_shown(request, found))
 
     @extend_schema(request=QueryWriteSerializer, responses={201: QuerySerializer, 400: BAD})
     def post(self, request: AccountRequest) -> Response:
-        form = QueryWriteSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(QueryWriteSerializer(data=request.data))
         record = actions.create_query(request.user, **form.validated_data)
         return Response(_shown(request, queries.queries().get(pk=record.pk)), status=201)
 
@@ -84,8 +84,7 @@ class QueryDetail(APIView):
     @extend_schema(request=QueryPatchSerializer, responses=QuerySerializer)
     def patch(self, request: AccountRequest, pk: int) -> Response:
         record = get_object_or_404(queries.queries(), pk=pk)
-        form = QueryPatchSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(QueryPatchSerializer(data=request.data))
         actions.describe_query(request.user, record, **form.validated_data)
         return Response(_shown(request, queries.queries().get(pk=pk)))
 
@@ -107,8 +106,7 @@ class QueryVersions(APIView):
     )
     def post(self, request: AccountRequest, pk: int) -> Response:
         record = get_object_or_404(queries.queries(), pk=pk)
-        form = VersionWriteSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(VersionWriteSerializer(data=request.data))
         written = actions.add_version(request.user, record, form.validated_data["sql"])
         return Response(_shown(request, queries.queries().get(pk=pk)), status=201 if written else 200)
 
@@ -119,8 +117,7 @@ class QueryDeploy(APIView):
     @extend_schema(request=DeployRequestSerializer, responses={202: DeployedSerializer})
     def post(self, request: AccountRequest, pk: int) -> Response:
         record = get_object_or_404(queries.queries(), pk=pk)
-        form = DeployRequestSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(DeployRequestSerializer(data=request.data))
         deployed = topology_actions.deploy_query(request.user, record, **form.validated_data)
         return Response(DeployedSerializer(deployed).data, status=202)
 
@@ -139,8 +136,7 @@ class QueryResults(APIView):
 
     @extend_schema(parameters=[SampleLimitSerializer], responses=QueryResultsSerializer)
     def get(self, request: Request, pk: int) -> Response:
-        form = SampleLimitSerializer(data=request.query_params)
-        form.is_valid(raise_exception=True)
+        form = checked(SampleLimitSerializer(data=request.query_params))
         record = get_object_or_404(queries.queries(), pk=pk)
         found = queries.newest_results(record, form.validated_data["limit"])
         document = {
@@ -160,8 +156,7 @@ class QueryDownload(APIView):
         responses={(200, "text/csv"): OpenApiTypes.STR, (200, "application/x-ndjson"): OpenApiTypes.STR},
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
-        form = DownloadSerializer(data=request.query_params)
-        form.is_valid(raise_exception=True)
+        form = checked(DownloadSerializer(data=request.query_params))
         record = get_object_or_404(queries.queries(), pk=pk)
         found = queries.newest_results(record, downloads.MOST_ROWS)
         if form.validated_data["form"] == "csv":
@@ -195,8 +190,7 @@ class QueryTransfer(APIView):
     @extend_schema(request=TransferSerializer, responses=QuerySerializer)
     def post(self, request: AccountRequest, pk: int) -> Response:
         record = get_object_or_404(queries.queries(), pk=pk)
-        form = TransferSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(TransferSerializer(data=request.data))
         actions.transfer_query(request.user, record, **form.validated_data)
         return Response(_shown(request, queries.queries().get(pk=pk)))
 
@@ -206,8 +200,7 @@ class SqlValidate(APIView):
 
     @extend_schema(request=DraftSerializer, responses=ValidationSerializer)
     def post(self, request: Request) -> Response:
-        form = DraftSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(DraftSerializer(data=request.data))
         draft = language.read_draft(
             caller_of(request), form.validated_data["sql"], form.validated_data["name"] or "query"
         )
@@ -232,8 +225,7 @@ class SqlValidate(APIView):
 class SqlFormat(APIView):
     @extend_schema(request=SqlSerializer, responses={200: SqlSerializer, 400: BAD})
     def post(self, request: Request) -> Response:
-        form = SqlSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(SqlSerializer(data=request.data))
         text = pool.reading().run(caller_of(request), formatted, form.validated_data["sql"])
         return Response(SqlSerializer({"sql": text}).data)
 
@@ -243,8 +235,7 @@ class SqlExplain(APIView):
 
     @extend_schema(request=ExplainRequestSerializer, responses={200: ExplanationSerializer, 400: BAD})
     def post(self, request: Request) -> Response:
-        form = ExplainRequestSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(ExplainRequestSerializer(data=request.data))
         values = form.validated_data
         draft = language.read_draft(caller_of(request), values["sql"], values["name"] or "query")
         if draft.query is None:

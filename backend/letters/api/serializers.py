@@ -1,15 +1,15 @@
 from __future__ import annotations
 
-from typing import Any
-
 from rest_framework import serializers
 
+from backend.documents import Document, Form
 from backend.letters.actions import Chosen
+from backend.letters.queries import Letter
 
 MOST_CHOSEN = 1000
 
 
-class DeadLetterSerializer(serializers.Serializer[Any]):
+class DeadLetterSerializer(serializers.Serializer[Letter]):
     topology = serializers.CharField()
     id = serializers.CharField()
     at = serializers.DateTimeField()
@@ -24,12 +24,12 @@ class DeadLetterSerializer(serializers.Serializer[Any]):
     )
 
 
-class DeadLettersSerializer(serializers.Serializer[Any]):
+class DeadLettersSerializer(Document):
     kept = serializers.IntegerField(help_text="of each topology about the newest thousand")
     letters = DeadLetterSerializer(many=True)
 
 
-class ChosenSerializer(serializers.Serializer[Any]):
+class ChosenSerializer(Form):
     topology = serializers.RegexField(r"\A[a-z][a-z0-9_-]{0,62}\Z")
     id = serializers.RegexField(r"\A[0-9]{1,19}-[0-9]{1,19}\Z")
 
@@ -43,7 +43,7 @@ class RedriveLetterSerializer(ChosenSerializer):
     )
 
 
-class DiscardSerializer(serializers.Serializer[Any]):
+class DiscardSerializer(Form):
     letters = ChosenSerializer(  # type: ignore[call-arg]  # `many` makes it a ListSerializer
         many=True, allow_empty=False, max_length=MOST_CHOSEN
     )
@@ -60,5 +60,5 @@ class RedriveSerializer(DiscardSerializer):
     )
 
 
-class SentSerializer(serializers.Serializer[Any]):
+class SentSerializer(Document):
     count = serializers.IntegerField()

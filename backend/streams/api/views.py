@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
 from django.db import transaction
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
@@ -13,6 +11,7 @@ from rest_framework.views import APIView
 
 from backend.accounts.queries import may_edit
 from backend.accounts.requests import AccountRequest
+from backend.documents import checked
 from backend.parsers import BoundedJSONParser, NDJSONParser
 from backend.streams import actions, queries
 from backend.streams.api.serializers import (
@@ -26,7 +25,7 @@ from backend.streams.api.serializers import (
 from backend.streams.models import Stream
 
 
-def _shown(request: AccountRequest, records: list[Stream], many: bool) -> Any:
+def _shown(request: AccountRequest, records: list[Stream], many: bool) -> object:
     context = {
         "entries": queries.entry_counts([record.name for record in records]),
         "editable": {
@@ -43,8 +42,7 @@ class StreamList(APIView):
 
     @extend_schema(request=StreamWriteSerializer, responses={201: StreamSerializer})
     def post(self, request: AccountRequest) -> Response:
-        form = StreamWriteSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(StreamWriteSerializer(data=request.data))
         with transaction.atomic():
             record = actions.create_stream(request.user, form.spec())
             if form.validated_data["team"] is not None:
@@ -60,8 +58,7 @@ class StreamDetail(APIView):
     @extend_schema(request=StreamPatchSerializer, responses=StreamSerializer)
     def patch(self, request: AccountRequest, name: str) -> Response:
         record = get_object_or_404(queries.streams(), name=name)
-        form = StreamPatchSerializer(data=request.data, partial=True)
-        form.is_valid(raise_exception=True)
+        form = checked(StreamPatchSerializer(data=request.data, partial=True))
         present = queries.to_domain(record)
         spec = actions.StreamSpec(
             name=record.name,
@@ -93,8 +90,7 @@ class StreamSample(APIView):
 
     @extend_schema(parameters=[SampleLimitSerializer], responses=StreamSampleSerializer)
     def get(self, request: Request, name: str) -> Response:
-        form = SampleLimitSerializer(data=request.query_params)
-        form.is_valid(raise_exception=True)
+        form = checked(SampleLimitSerializer(data=request.query_params))
         record = get_object_or_404(queries.streams(), name=name)
         found = queries.sample(record, form.validated_data["limit"])
         columns = [{"name": column, "type": kind} for column, kind in found.columns]

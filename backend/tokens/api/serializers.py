@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
 
 from django.utils import timezone
 from rest_framework import serializers
 
+from backend.documents import Form
 from backend.tokens.models import Token
 
 
@@ -25,14 +26,14 @@ class NewTokenSerializer(TokenSerializer):
         read_only_fields = fields  # type: ignore[assignment]
 
 
-class TokenWriteSerializer(serializers.Serializer[Any]):
+class TokenWriteSerializer(Form):
     name = serializers.CharField(max_length=100)
     stream = serializers.RegexField(
         r"\A[a-z_][a-z0-9_]{0,62}\Z", allow_null=True, default=None, help_text="ingestion into it only"
     )
     expires_at = serializers.DateTimeField(allow_null=True, default=None)
 
-    def validate_expires_at(self, value: Any) -> Any:
+    def validate_expires_at(self, value: datetime | None) -> datetime | None:
         if value is not None and value <= timezone.now():
             raise serializers.ValidationError("expected a time in the future")
         return value

@@ -6,6 +6,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from backend.accounts.requests import AccountRequest
+from backend.documents import checked
 from backend.streams.models import Stream
 from backend.tokens import actions, queries
 from backend.tokens.api.serializers import NewTokenSerializer, TokenSerializer, TokenWriteSerializer
@@ -22,8 +23,7 @@ class TokenList(APIView):
 
     @extend_schema(request=TokenWriteSerializer, responses={201: NewTokenSerializer})
     def post(self, request: AccountRequest) -> Response:
-        form = TokenWriteSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(TokenWriteSerializer(data=request.data))
         values = form.validated_data
         stream = None if values["stream"] is None else get_object_or_404(Stream, name=values["stream"])
         record, secret = actions.create_token(request.user, values["name"], stream, values["expires_at"])

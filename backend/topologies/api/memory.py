@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -11,12 +9,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from backend.accounts.requests import AccountRequest
+from backend.documents import Form, checked
 from backend.topologies import memory
 from backend.topologies.api.serializers import TopologySerializer
 from backend.topologies.queries import topologies
 
 
-class MemoryLimitSerializer(serializers.Serializer[Any]):
+class MemoryLimitSerializer(Form):
     memory_limit_bytes = serializers.IntegerField(
         allow_null=True,
         help_text=f"from {memory.SMALLEST_BYTES} to {memory.LARGEST_BYTES}; null: no limit",
@@ -33,7 +32,6 @@ class TopologyMemory(APIView):
     )
     def put(self, request: AccountRequest, name: str) -> Response:
         topology = get_object_or_404(topologies(), name=name)
-        form = MemoryLimitSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(MemoryLimitSerializer(data=request.data))
         memory.set_memory_limit(request.user, topology, form.validated_data["memory_limit_bytes"])
         return Response(TopologySerializer(topologies().get(name=name)).data)
