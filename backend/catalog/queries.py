@@ -42,6 +42,15 @@ def queries() -> QuerySet[Query]:
     )
 
 
+_LOOKUPS = {
+    "stream": "current__inputs__stream__name__iexact",
+    "owner": "owner__username__iexact",
+    "team": "team__name__iexact",
+    "tag": "tags__name__iexact",
+    "name": "name__icontains",
+}
+
+
 def search(text: str, account: User) -> list[Query]:
     """Queries that match every part of the text: words, and `stream: owner: team: tag: status: name:
     is:favourite` filters; `owner:me` is the account that asks."""
@@ -56,22 +65,14 @@ def search(text: str, account: User) -> list[Query]:
                 | Q(current__sql__icontains=part)
                 | Q(tags__name__icontains=part)
             )
-        elif key == "stream":
-            found = found.filter(current__inputs__stream__name__iexact=value)
-        elif key == "owner" and value == "me":
+        elif part == "owner:me":
             found = found.filter(owner_id=account.pk)
-        elif key == "team":
-            found = found.filter(team__name__iexact=value)
-        elif key == "name":
-            found = found.filter(name__icontains=value)
-        elif key == "is" and value == "favourite":
+        elif part == "is:favourite":
             found = found.filter(favourite_of=account.pk)
-        elif key == "owner":
-            found = found.filter(owner__username__iexact=value)
-        elif key == "tag":
-            found = found.filter(tags__name__iexact=value)
         elif key == "status":
             status = value
+        elif key in _LOOKUPS:
+            found = found.filter(**{_LOOKUPS[key]: value})
         else:
             found = found.filter(current__sql__icontains=part)
     records = list(found.distinct())

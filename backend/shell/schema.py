@@ -35,7 +35,8 @@ class Schema(SpectacularAPIView):
         with _GENERATING:
             if kind not in _DOCUMENTS:
                 # Not the request's: it is everybody's document.
-                document = self.generator_class().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+                generator = self.generator_class()
+                document = generator.get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # has no types
                 body = force_bytes(renderer.render(document, kind, {}))
                 _DOCUMENTS[kind] = (body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
             return _DOCUMENTS[kind]

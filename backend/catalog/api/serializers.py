@@ -44,7 +44,7 @@ class ProblemSerializer(Document):
 
 
 class ProblemsSerializer(Document):
-    errors = ProblemSerializer(many=True)  # type: ignore[assignment]
+    errors = ProblemSerializer(many=True)  # type: ignore[assignment]  # a field, which DRF takes out of the class
 
 
 class TagsField(serializers.ListField):
@@ -272,6 +272,6 @@ class SqlSerializer(Document):
 
 class ValidationSerializer(Document):
     ok = serializers.BooleanField()
-    errors = ProblemSerializer(many=True)  # type: ignore[assignment]
+    errors = ProblemSerializer(many=True)  # type: ignore[assignment]  # a field, which DRF takes out of the class
     inputs = QueryInputSerializer(many=True)
     outputs = NamedColumnSerializer(many=True)

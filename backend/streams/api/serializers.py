@@ -88,7 +88,7 @@ class StreamWriteSerializer(Form):
 class StreamPatchSerializer(StreamWriteSerializer):
     """A change of a stream; its name stays."""
 
-    name = None  # type: ignore[assignment]
+    name = None  # type: ignore[assignment]  # so DRF leaves a field of the base class out
 
 
 class StreamSerializer(serializers.ModelSerializer[Stream]):

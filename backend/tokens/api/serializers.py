@@ -14,7 +14,7 @@ class TokenSerializer(serializers.ModelSerializer[Token]):
 
     class Meta:
         model = Token
-        fields = ("id", "name", "stream", "created_at", "expires_at", "used_at")
+        fields: tuple[str, ...] = ("id", "name", "stream", "created_at", "expires_at", "used_at")
         read_only_fields = fields
 
 
@@ -22,8 +22,8 @@ class NewTokenSerializer(TokenSerializer):
     secret = serializers.CharField(help_text="Shown this once.")
 
     class Meta(TokenSerializer.Meta):
-        fields = (*TokenSerializer.Meta.fields, "secret")  # type: ignore[assignment]
-        read_only_fields = fields  # type: ignore[assignment]
+        fields = (*TokenSerializer.Meta.fields, "secret")
+        read_only_fields = fields
 
 
 class TokenWriteSerializer(Form):
