@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from backend.accounts.queries import role_of, teams_of
+from backend.accounts.queries import editable
 from backend.accounts.requests import AccountRequest
 from backend.bounded import pool
 from backend.bounded.caller import caller_of
@@ -48,16 +48,12 @@ BAD = OpenApiResponse(ProblemsSerializer, "The text has no meaning.")
 
 
 def _shown(request: AccountRequest, records: Query | list[Query]) -> object:
-    account = request.user
-    role, teams = role_of(account), set(teams_of(account))
-    many = isinstance(records, list)
-    editable = set()
-    for record in records if isinstance(records, list) else [records]:
-        own = record.owner_id == account.pk or (record.team is not None and record.team.name in teams)
-        if role in ("operator", "admin") or (role == "author" and own):
-            editable.add(record.pk)
-    context = {"editable": editable, "favourites": queries.favourites(account.pk)}
-    return QuerySerializer(records, many=many, context=context).data
+    rows = records if isinstance(records, list) else [records]
+    context = {
+        "editable": editable(request.user, rows),
+        "favourites": queries.favourites(request.user.pk),
+    }
+    return QuerySerializer(records, many=records is rows, context=context).data
 
 
 class QueryList(APIView):

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from backend.accounts.queries import may_edit
+from backend.accounts.queries import editable
 from backend.accounts.requests import AccountRequest
 from backend.documents import checked
 from backend.parsers import BoundedJSONParser, NDJSONParser
@@ -28,9 +28,7 @@ from backend.streams.models import Stream
 def _shown(request: AccountRequest, records: list[Stream], many: bool) -> object:
     context = {
         "entries": queries.entry_counts([record.name for record in records]),
-        "editable": {
-            record.pk for record in records if may_edit(request.user, record.owner_id, record.team_id)
-        },
+        "editable": editable(request.user, records),
     }
     return StreamSerializer(records if many else records[0], many=many, context=context).data
 
