@@ -132,12 +132,11 @@ class Product:
         self._stopping.set()
         if self._keepers:
             say("stopping", "")
-        *others, first = reversed(self._keepers) if self._keepers else [None]
-        for keeper in others:
+        for keeper in self._keepers[:0:-1]:
             keeper.end(self._hurry)
         strays.end_jobs(self._setting.home, self._hurry)
-        if first is not None:
-            first.end(self._hurry)
+        for keeper in self._keepers[:1]:
+            keeper.end(self._hurry)
         strays.end_all(self._setting.home, self._hurry)
         if self._guard is not None:
             self._guard.dismiss()

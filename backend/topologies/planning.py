@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -218,7 +217,9 @@ def _store(topology: Topology, revision: int, deployed: list[TopologyQuery], mad
             keep_forecasts(topology, record, fresh, made, timezone.now())
 
 
-def explain(caller: Caller, query: Query, sql: str, catalog: Catalog, topology: str | None) -> dict[str, Any]:
+def explain(
+    caller: Caller, query: Query, sql: str, catalog: Catalog, topology: str | None
+) -> dict[str, object]:
     """How a query would be answered alone, and what it would add to a topology's plan.
 
     The document is the API's (docs/design/frontend-contract.md). Raises `Infeasible`.
