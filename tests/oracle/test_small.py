@@ -25,9 +25,9 @@ def test_seeds_that_once_failed(seed: int) -> None:
 
 def test_fresh_seeds_equal_duckdb(capsys: pytest.CaptureFixture[str]) -> None:
     seed = random.SystemRandom().randrange(10**9)
-    code = campaign(seed, FRESH, plain=True)
+    code = campaign(seed, FRESH)
     told = capsys.readouterr().out
-    assert code == 0, f"python -m tests.oracle --in-process --plain --seed {seed} --count {FRESH}\n{told}"
+    assert code == 0, f"python -m tests.oracle --in-process --seed {seed} --count {FRESH}\n{told}"
     with capsys.disabled():
         print(f" [seed {seed}] ", end="")
 

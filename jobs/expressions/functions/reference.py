@@ -89,6 +89,7 @@ class _Reading:
         return self._schema.__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        assert self.table is not None
         return self.table.__arrow_c_stream__(requested_schema)
 
 

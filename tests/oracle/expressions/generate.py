@@ -163,9 +163,12 @@ def _concat(kind: ColumnType, depth: int, random: Random) -> Expression:
 
 
 def _days(kind: ColumnType, depth: int, random: Random) -> Expression:
-    """A date some days from another: intervals beyond 292,000 years are NULL here, but not in DuckDB."""
-    days = call("modulo", _below(T.INT, depth, random), Literal(40_000_000, T.INT))
-    return call(random.choice(("add", "subtract")), _below(T.DATE, depth, random), days)
+    name = random.choice(("add", "subtract"))
+    return call(name, _below(T.DATE, depth, random), _below(T.INT, depth, random))
+
+
+def _between(kind: ColumnType, depth: int, random: Random) -> Expression:
+    return call("subtract", _below(T.DATE, depth, random), _below(T.DATE, depth, random))
 
 
 def _epoch(kind: ColumnType, depth: int, random: Random) -> Expression:
@@ -215,7 +218,7 @@ _MAKERS: dict[ColumnType, list[Maker]] = {
     T.BIGINT: [
         *[_arithmetic] * 3,
         *(_of("integer_divide", (T.INT, T.BIGINT), T.BIGINT), _of("negate", T.BIGINT), _of("abs", T.BIGINT)),
-        *(_round, _cast, *_CHOICES, _of("length", T.STRING)),
+        *(_round, _cast, *_CHOICES, _of("length", T.STRING), _between),
         *(
             _of(name, _MOMENTS)
             for name in ("year", "month", "day", "hour", "minute", "second", "day_of_week")
