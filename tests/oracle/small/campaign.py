@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections import Counter
@@ -22,6 +23,7 @@ def campaign(seed: int, count: int, plain: bool = False, keep_going: bool = Fals
         plain: few functions and ordinary event times, so that joins are what is tested.
         keep_going: go on behind a failure; each kind of failure is made small once.
     """
+    gc.set_threshold(100_000, 50, 100)  # Expressions and plans are trees, without circles.
     began = shown = time.monotonic()
     totals: Counter[str] = Counter()
     known: Counter[str] = Counter()
@@ -50,16 +52,16 @@ def campaign(seed: int, count: int, plain: bool = False, keep_going: bool = Fals
                 return 1
         if time.monotonic() - shown > _PROGRESS_S:
             shown = time.monotonic()
-            sys.stdout.write(f"{_told(totals, known, number, shown - began)}\n")
+            sys.stdout.write(f"{_told(totals, known, (seed, number), shown - began)}\n")
             sys.stdout.flush()
-    sys.stdout.write(f"{_told(totals, known, seed + count - 1, time.monotonic() - began)}\n")
+    sys.stdout.write(f"{_told(totals, known, (seed, seed + count - 1), time.monotonic() - began)}\n")
     return 1 if known else 0
 
 
-def _told(totals: Counter[str], known: Counter[str], seed: int, seconds: float) -> str:
+def _told(totals: Counter[str], known: Counter[str], seeds: tuple[int, int], seconds: float) -> str:
     failed = ", ".join(f"{kind}: {count}" for kind, count in known.most_common()) or "no difference"
     return (
-        f"up to seed {seed}: {totals['workloads']} workloads in {totals['runs']} runs, "
+        f"seeds {seeds[0]} to {seeds[1]}: {totals['workloads']} workloads in {totals['runs']} runs, "
         f"{totals['queries']} queries, {totals['results']} results, {totals['refused']} refused; {failed}; "
         f"{totals['workloads'] / max(seconds, 1e-9):.1f} workloads per second"
     )

@@ -11,8 +11,7 @@ from jobs.storage.partition import state_root
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.types import ColumnType
 from optimizer.physical.graph import PhysicalGraph
-from optimizer.sql import parse_query
-from tests.oracle.small.execution import Answered, Setup, answer, draw_setups, planned
+from tests.oracle.small.execution import Answered, Setup, answer, draw_setups, parsed, planned
 from tests.oracle.small.grammar import dice, reading
 from tests.oracle.small.judging import Bag, Reference, bag, difference
 from tests.oracle.small.partitioned import parted, partitions
@@ -62,8 +61,7 @@ def case_of(seed: int, plain: bool = False) -> Case:
 def usable(case: Case) -> bool:
     """False if one of the queries is refused, for a reason for which it may be."""
     try:
-        for query in case.workload.queries:
-            parse_query(query.text(), query.name, case.workload.catalog)
+        parsed(case.workload.queries, case.workload.catalog)
     except InputError as error:
         return error.code not in REFUSED
     return True
