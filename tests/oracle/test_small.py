@@ -12,8 +12,8 @@ from tests.oracle.small.case import Compared, Failure, case_of, judge, usable
 from tests.oracle.small.execution import Topology
 from tests.oracle.small.shrinking import shrink
 
-FRESH = 60
-"""Some seconds; `python -m tests.oracle --in-process --count N` tries as many as one likes."""
+FRESH = 20
+"""Seeds of four workloads each: some seconds; `python -m tests.oracle --in-process --count N` tries more."""
 
 
 @pytest.mark.parametrize("seed", [12, 15, 22, 28, 32, 118, 132, 140, 342113016])

@@ -7,7 +7,7 @@ import sys
 import time
 from collections import Counter
 
-from tests.oracle.small.case import Compared, case_of, judge, usable
+from tests.oracle.small.case import Compared, Graphs, cases_of, judge, usable
 from tests.oracle.small.shrinking import shrink
 
 _SHRINKING_S = 60.0
@@ -15,7 +15,7 @@ _PROGRESS_S = 60.0
 
 
 def campaign(seed: int, count: int, plain: bool = False, keep_going: bool = False) -> int:
-    """Work through seeds; returns an exit code.
+    """Work through seeds, each of several workloads; returns an exit code.
 
     Args:
         seed: the first one.
@@ -29,17 +29,18 @@ def campaign(seed: int, count: int, plain: bool = False, keep_going: bool = Fals
     known: Counter[str] = Counter()
     plainly = " --plain" if plain else ""
     for number in range(seed, seed + count):
-        case = case_of(number, plain)
-        if not usable(case):
-            totals["refused"] += 1
-            continue
-        found = judge(case)
-        totals["workloads"] += 1
-        if isinstance(found, Compared):
-            totals["runs"] += found.runs
-            totals["results"] += found.results
-            totals["queries"] += len(case.workload.queries)
-        else:
+        graphs: Graphs = {}
+        for case in cases_of(number, plain):
+            if not usable(case):
+                totals["refused"] += 1
+                break
+            found = judge(case, graphs)
+            totals["workloads"] += 1
+            if isinstance(found, Compared):
+                totals["runs"] += found.runs
+                totals["results"] += found.results
+                totals["queries"] += len(case.workload.queries)
+                continue
             known[found.kind] += 1
             if known[found.kind] <= (3 if found.kind == "difference" else 1) or not keep_going:
                 small, told = shrink(case, found, _SHRINKING_S)

@@ -53,6 +53,10 @@ class Setup:
         """What the plan depends on."""
         return (self.method, self.tasks, self.grids, self.slices)
 
+    def planned_as(self, other: Setup) -> Setup:
+        """The same with the plan of another one."""
+        return replace(self, method=other.method, tasks=other.tasks, grids=other.grids, slices=other.slices)
+
     def describe(self) -> str:
         return f"-- {self}"
 
@@ -61,8 +65,7 @@ def draw_setups(chance: random.Random, tuples: int) -> tuple[Setup, Setup]:
     """Two ways; mostly with one plan, since planning takes as long as answering both."""
     one, other = draw_setup(chance, tuples), draw_setup(chance, tuples)
     if chance.random() < 0.7:
-        plan_of_one = {name: getattr(one, name) for name in ("method", "tasks", "grids", "slices")}
-        other = replace(other, **plan_of_one)
+        other = other.planned_as(one)
     return one, other
 
 
