@@ -313,11 +313,14 @@ def _moment_argument(arguments: Sequence[Expression], position: int, words: str)
 
 
 def _part(function: Function, arguments: Sequence[Expression]) -> Typed:
+    if arguments[0].type is T.DATE and not is_null(arguments[0]):
+        # Not by way of its midnight: timestamps end long before dates do.
+        return arguments, T.BIGINT
     return [_moment_argument(arguments, 0, "a timestamp")], T.BIGINT
 
 
 def _epoch(function: Function, arguments: Sequence[Expression]) -> Typed:
-    if arguments[0].type is T.INTERVAL:
+    if arguments[0].type is T.INTERVAL or (arguments[0].type is T.DATE and not is_null(arguments[0])):
         return arguments, T.DOUBLE
     return [_moment_argument(arguments, 0, "a timestamp or an interval")], T.DOUBLE
 

@@ -223,7 +223,10 @@ def test_functions_of_moments_hold_to_the_ends_of_time(column: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["date0 + int0", "date0 - int0", "DATE '1969-12-31' + int0", "date0 - 2147483647", "date0 - date1"],
+    [
+        *("date0 + int0", "date0 - int0", "DATE '1969-12-31' + int0", "date0 - 2147483647", "date0 - date1"),
+        *(f"{part}(date0 + int0)" for part in ("YEAR", "MONTH", "DAY", "HOUR", "DAYOFWEEK", "EPOCH")),
+    ],
 )
 def test_days_are_counted_to_the_ends_of_dates_which_timestamps_do_not_reach(text: str) -> None:
     pairs = [
