@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from optimizer.algebra.expression import Call, Column, Expression, Literal
+from optimizer.algebra.expression import Call, Column, Expression, Literal, columns_of
 from optimizer.algebra.normalize import negation
 from optimizer.algebra.types import ColumnType
 from optimizer.algebra.typing import TRUNCATIONS, TypeMismatch, call, cast
@@ -38,10 +38,8 @@ def expression(kind: ColumnType, depth: int, random: Random) -> Expression:
             made = random.choice(_MAKERS[kind])(kind, depth - 1, random)
         except (TypeMismatch, ValueError):
             continue
-        # DuckDB negates the least constant as one of the next type.
-        constant = (
-            isinstance(made, Call) and made.function == "negate" and isinstance(made.arguments[0], Literal)
-        )
+        # DuckDB negates the least constant as one of the next type, also where ROUND stands around it.
+        constant = isinstance(made, Call) and made.function == "negate" and not columns_of(made)
         if made.type is kind and not constant:
             return made
 
