@@ -43,7 +43,7 @@ def may_be_short(expression: Expression) -> bool:
         return True
     if expression.function in _BY_CHOICE and (expression.function, expression.type) != ("abs", T.DOUBLE):
         return True
-    if expression.function in _CHECKED and expression.type is T.BIGINT:
+    if expression.function in _CHECKED and expression.type in (T.BIGINT, T.DATE):
         return True
     if expression.function == "cast" and expression.arguments[0].type is T.DATE:
         return True

@@ -44,7 +44,7 @@ def computed_once(call: Call, arguments: Sequence[pl.Expr], implement: Implement
 
 def _reads_twice(call: Call) -> bool:
     if call.function in _WITH_OVERFLOW:
-        return call.type is T.BIGINT or (call.function == "abs" and call.type is T.INT)
+        return call.type in (T.BIGINT, T.DATE) or (call.function == "abs" and call.type is T.INT)
     if call.function == "round":
         return len(call.arguments) == 2
     if call.function == "cast":

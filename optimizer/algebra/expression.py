@@ -70,10 +70,12 @@ Expression: TypeAlias = Column | Literal | Call
 
 def walk(expression: Expression) -> Iterator[Expression]:
     """Yield the expression and everything below it, parents before children."""
-    yield expression
-    if isinstance(expression, Call):
-        for argument in expression.arguments:
-            yield from walk(argument)
+    pending = [expression]
+    while pending:
+        node = pending.pop()
+        yield node
+        if isinstance(node, Call):
+            pending.extend(reversed(node.arguments))
 
 
 def columns_of(expression: Expression) -> frozenset[Column]:

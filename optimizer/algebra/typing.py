@@ -22,8 +22,6 @@ T = ColumnType
 _WIDTH = (T.INT, T.BIGINT, T.DOUBLE)
 _INTEGERS = frozenset({T.INT, T.BIGINT})
 _MOMENTS = frozenset({T.TIMESTAMP, T.DATE})
-_MOST_DAYS = 106_751_991
-"""Of an interval, whose microseconds are a number of 64 bits."""
 TRUNCATIONS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond")
 
 
@@ -240,21 +238,19 @@ def _moments(name: str, arguments: Sequence[Expression], types: Sequence[ColumnT
 
 
 def _days(name: str, arguments: Sequence[Expression]) -> Expression | None:
-    """Dates count in days, as in DuckDB: date - date is a bigint, date + 1 the next date."""
+    """Dates count in days, as in DuckDB: date - date is a bigint, date + 1 the next date.
+
+    Not by way of timestamps, which end millions of years before dates do.
+    """
     if name not in ("add", "subtract") or any(is_null(argument) for argument in arguments):
         return None
     left, right = arguments
     if name == "subtract" and left.type is T.DATE and right.type is T.DATE:
-        difference = call("subtract", cast(left, T.TIMESTAMP), cast(right, T.TIMESTAMP))
-        return cast(call("divide", call("epoch", difference), Literal(86400.0, T.DOUBLE)), T.BIGINT)
+        return Call(name, (left, right), T.BIGINT)
     if name == "add" and left.type in _INTEGERS and right.type is T.DATE:
         left, right = right, left
     if left.type is T.DATE and right.type in _INTEGERS:
-        day = Literal(86_400_000_000, T.INTERVAL)
-        days = call("multiply", day, right)
-        if isinstance(right, Literal) and isinstance(right.value, int) and abs(right.value) <= _MOST_DAYS:
-            days = Literal(right.value * 86_400_000_000, T.INTERVAL)
-        return cast(call(name, cast(left, T.TIMESTAMP), days), T.DATE)
+        return Call(name, (left, cast(right, T.INT)), T.DATE)
     return None
 
 
@@ -317,11 +313,14 @@ def _moment_argument(arguments: Sequence[Expression], position: int, words: str)
 
 
 def _part(function: Function, arguments: Sequence[Expression]) -> Typed:
+    if arguments[0].type is T.DATE and not is_null(arguments[0]):
+        # Not by way of its midnight: timestamps end long before dates do.
+        return arguments, T.BIGINT
     return [_moment_argument(arguments, 0, "a timestamp")], T.BIGINT
 
 
 def _epoch(function: Function, arguments: Sequence[Expression]) -> Typed:
-    if arguments[0].type is T.INTERVAL:
+    if arguments[0].type is T.INTERVAL or (arguments[0].type is T.DATE and not is_null(arguments[0])):
         return arguments, T.DOUBLE
     return [_moment_argument(arguments, 0, "a timestamp or an interval")], T.DOUBLE
 

@@ -112,13 +112,13 @@ def _compared(first: Expression, second: Expression) -> tuple[Expression, Expres
 
 
 def _unwidened(side: Expression, types: Sequence[ColumnType]) -> Expression:
-    """What an outermost cast to a wider type casts; any other expression itself."""
-    if (
+    """What the outermost casts to wider types cast; any other expression itself."""
+    while (
         isinstance(side, Call)
         and side.function == "cast"
         and side.arguments[0].type in types[: types.index(side.type)]
     ):
-        return side.arguments[0]
+        side = side.arguments[0]
     return side
 
 

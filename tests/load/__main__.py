@@ -42,6 +42,8 @@ from tests.soak.product import Product
 MOST_S = 0.5
 """p95 of the requests of who asks for nothing hard."""
 MOST_INGEST_S = 1.0
+PEOPLE = 40
+"""Accounts that share the pages that listen."""
 QUIET_S = 5.0
 QUIET_CPU_S = 2.0
 """Processor time in `QUIET_S` after everybody has gone: what web, worker, beat and Redis need anyway."""
@@ -66,13 +68,15 @@ def main() -> int:
 
 def _measured(product: Product, seconds: float, attackers: int, listeners: int) -> int:
     names = ["usual", "sender", *(f"hard{n}" for n in range(attackers))]
-    usual, sender, *hard = product.run("-m", "tests.load.accounts", *names).split()
+    people = [f"person{n}" for n in range(min(PEOPLE, listeners))]
+    usual, sender, *others = product.run("-m", "tests.load.accounts", *names, *people).split()
+    hard, watching = others[:attackers], others[attackers:]
     make_streams(product.url, sender)
     stop = threading.Event()
     asked = {kind: Asked() for kind in ("attack", "usual", "ingest", "alone")}
     _say(f"{_web(product)} before")
     _together([(work, (product.url, usual, stop, asked["alone"]))], stop, min(10.0, seconds / 3))
-    heard = _listening(product, usual, listeners, seconds)
+    heard = _listening(product, usual, watching, listeners, seconds)
     stop = threading.Event()
     tasks: list[tuple[Any, tuple[Any, ...]]] = [
         (work, (product.url, usual, stop, asked["usual"])),
@@ -128,8 +132,10 @@ def _together(tasks: Sequence[tuple[Any, tuple[Any, ...]]], stop: threading.Even
         thread.join()
 
 
-def _listening(product: Product, token: str, count: int, seconds: float) -> threading.Thread | None:
-    """Pages that listen to a topology that runs, from a thread of their own."""
+def _listening(
+    product: Product, token: str, watching: Sequence[str], count: int, seconds: float
+) -> threading.Thread | None:
+    """Pages of many accounts that listen to a topology of another one, from a thread of their own."""
     if not count:
         return None
     if importlib.util.find_spec("tests.load.listeners") is None:
@@ -140,7 +146,7 @@ def _listening(product: Product, token: str, count: int, seconds: float) -> thre
     query = json.loads(body)["id"]
     client.ask("POST", f"/api/queries/{query}/deploy/", {"topology": "load"})
     client.close()
-    headers = [{"Authorization": f"Bearer {token}"}] * count
+    headers = [{"Authorization": f"Bearer {watching[n % len(watching)]}"} for n in range(count)]
 
     def hear() -> None:
         _say(f"\nlisteners: {asyncio.run(listen(product.url, 'load', headers, seconds))}")

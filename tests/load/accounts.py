@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import sys
 
 import django
@@ -14,5 +13,5 @@ from django.contrib.auth.models import User  # noqa: E402
 from backend.tokens.actions import create_token  # noqa: E402
 
 for name in sys.argv[1:]:
-    account = User.objects.create_user(name, password=secrets.token_urlsafe(16))
+    account = User.objects.create_user(name)
     sys.stdout.write(create_token(account, "load")[1] + "\n")

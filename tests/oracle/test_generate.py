@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +18,9 @@ from tests.oracle.workload import TIME
 def test_a_seed_always_gives_the_same_case() -> None:
     one, two = generate(11), generate(11)
     assert one.describe() == two.describe()
-    assert [s.tuples for s in one.streams] == [s.tuples for s in two.streams]
+    assert [repr(s.tuples.to_pylist()) for s in one.streams] == [
+        repr(s.tuples.to_pylist()) for s in two.streams
+    ]
 
 
 @pytest.mark.parametrize("seed", range(50, 58))
@@ -44,6 +47,16 @@ def test_cases_have_ties_nulls_duplicates_disorder_and_empty_streams() -> None:
     in_disorder = [s.lateness for s, x in zip(streams, times, strict=True) if x != sorted(x)]
     assert in_disorder
     assert timedelta(0) not in in_disorder
+
+
+def test_streams_hold_odd_values_in_every_column() -> None:
+    tables = [s.tuples for seed in range(12) for s in generate(seed, queries=1, tuples=60).streams]
+    held = {name: [v for t in tables for v in t[name].to_pylist()] for name in ("k", "g", "x", "s")}
+    assert {2**31 - 1, -(2**31)} <= set(held["k"])
+    assert {2**63 - 1, -(2**63), 2**53 + 1} <= set(held["g"])
+    assert {math.inf, -math.inf, 5e-324} <= set(held["x"])
+    assert any(x is not None and math.isnan(x) for x in held["x"])
+    assert {"", "\x00", "e\u0301", "y" * 5000} <= set(held["s"])
 
 
 def test_a_difference_is_told_with_both_sides() -> None:

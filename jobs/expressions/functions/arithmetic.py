@@ -13,6 +13,7 @@ from jobs.expressions.dtypes import (
     DTYPES,
     FIRST_MOMENT,
     FOREVER,
+    FOREVER_DAY,
     PAST_FOREVER,
     convert,
 )
@@ -32,6 +33,8 @@ def _arithmetic(operator: Operator) -> Callable[[Call, Sequence[pl.Expr]], pl.Ex
     def implement(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
         if call.type is ColumnType.TIMESTAMP or call.type is ColumnType.INTERVAL:
             return _moments(operator, call, arguments)
+        if call.type is ColumnType.DATE:
+            return _days(operator, *arguments)
         first, second = (
             convert(argument, source.type, call.type)
             for argument, source in zip(arguments, call.arguments, strict=True)
@@ -72,6 +75,17 @@ def _moments(operator: Operator, call: Call, arguments: Sequence[pl.Expr]) -> pl
     kernel = partial(_moderate, operator, sound)
     found = pl.map_batches([first, second], kernel, return_dtype=pl.Int64, is_elementwise=True)
     return found.cast(DTYPES[call.type])
+
+
+def _days(operator: Operator, date: pl.Expr, days: pl.Expr) -> pl.Expr:
+    """A date some days from another; NULL beyond the last. The infinite ones stay what they are."""
+    day = date.to_physical().cast(pl.Int64)
+    reached = operator(day, days.cast(pl.Int64))
+    finite = day.abs() != FOREVER_DAY
+    # DuckDB has the day -2**31, which comes before the infinite one.
+    known = pl.when((reached.abs() != FOREVER_DAY) & reached.is_between(_INT_MIN, _INT_MAX)).then(reached)
+    found = pl.when(finite | days.is_null()).then(known).otherwise(day)
+    return found.cast(pl.Int32).cast(DTYPES[ColumnType.DATE])
 
 
 def _moderate(operator: Operator, exact: pl.Expr, columns: Sequence[pl.Series]) -> pl.Series:

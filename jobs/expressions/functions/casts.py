@@ -9,7 +9,7 @@ import polars as pl
 
 from jobs.expressions.dtypes import DTYPES, midnight
 from jobs.expressions.functions.reference import guarded, referred
-from jobs.expressions.functions.timestamps import in_ordinary_years
+from jobs.expressions.functions.timestamps import in_ordinary_days, in_ordinary_years
 from optimizer.algebra.expression import Call
 from optimizer.algebra.types import ColumnType
 
@@ -85,7 +85,7 @@ def _to_text(value: pl.Expr, source: ColumnType) -> pl.Expr:
         case T.TIMESTAMP:
             return guarded(_moment_text, in_ordinary_years, "CAST(c0 AS VARCHAR)", value, T.STRING)
         case T.DATE:
-            return guarded(_date_text, _in_ordinary_days, "CAST(c0 AS VARCHAR)", value, T.STRING)
+            return guarded(_date_text, in_ordinary_days, "CAST(c0 AS VARCHAR)", value, T.STRING)
         case T.BINARY:
             return referred("CAST(c0 AS VARCHAR)", [value], T.STRING)
         case T.DOUBLE:
@@ -101,12 +101,6 @@ def _moment_text(moments: pl.Series) -> pl.Series:
 
 def _date_text(dates: pl.Series) -> pl.Series:
     return dates.dt.to_string("%Y-%m-%d")
-
-
-def _in_ordinary_days(dates: pl.Series) -> bool:
-    days = dates.to_physical()
-    first, last = days.min(), days.max()
-    return first is None or bool(first >= -719_162 and last <= 2_932_896)  # type: ignore[operator]
 
 
 def _number_text(value: pl.Expr) -> pl.Expr:

@@ -1,14 +1,15 @@
 """Functions that DuckDB itself computes, for values that Polars reads, writes or counts otherwise.
 
-A call costs about a millisecond however few rows it has, so the ordinary values of a function go
+A call costs a third of a millisecond however few rows it has, so the ordinary values of a function go
 through Polars; what is left is rare: infinite times, years beyond 9999, unusual text.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from threading import get_ident
 
 import duckdb
@@ -54,29 +55,59 @@ def answers(sql: str, result: ColumnType, columns: Sequence[pl.Series]) -> pl.Se
             for number, column in enumerate(columns)
         }
     )
-    found = _cursor(os.getpid(), get_ident()).from_arrow(table).project(f"{sql} AS y").to_arrow_table()
+    reading, ask = _prepared(os.getpid(), get_ident(), sql, tuple(column.dtype for column in columns))
+    reading.table = table
+    found = ask()
+    reading.table = None
     answer = pl.Series(columns[0].name, pl.from_arrow(found.column(0)))
     if result is ColumnType.TIMESTAMP:
         answer = answer.dt.replace_time_zone("UTC")
-    return answer.cast(DTYPES[result])
+    return answer if answer.dtype == DTYPES[result] else answer.cast(DTYPES[result])
 
 
 def _readable(column: pl.Series) -> pa.Array:
     if isinstance(column.dtype, pl.Datetime):
-        # Times before the first that DuckDB knows are errors to some of its functions, fatal to others.
         ticks = column.to_physical()
-        column = (
-            pl.select(pl.when((ticks >= FIRST_MOMENT) | (ticks == PAST_FOREVER)).then(ticks))
-            .to_series()
-            .cast(pl.Datetime("us"))
-        )
+        first = ticks.min()
+        if first is not None and first < FIRST_MOMENT:  # type: ignore[operator]
+            # Times before the first that DuckDB knows are errors to some of its functions, fatal to others.
+            known = pl.when((ticks >= FIRST_MOMENT) | (ticks == PAST_FOREVER)).then(ticks)
+            column = pl.select(known).to_series().cast(pl.Datetime("us"))
+        else:
+            column = column.dt.replace_time_zone(None)
     return column.to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
-@cache
-def _cursor(process: int, thread: int) -> duckdb.DuckDBPyConnection:
-    """One per thread, which DuckDB asks for, and per process, because none survives a fork."""
-    return _database(process).cursor()
+class _Reading:
+    """The source of a relation, which reads another table each time that it is asked."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table: pa.Table | None = table
+        self._schema = table.schema
+
+    def __arrow_c_schema__(self) -> object:
+        return self._schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        assert self.table is not None
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+@lru_cache(maxsize=1024)
+def _prepared(
+    process: int, thread: int, sql: str, dtypes: Sequence[pl.DataType]
+) -> tuple[_Reading, Callable[[], pa.Table]]:
+    """What is asked is bound once: that takes longer than the answers for some rows.
+
+    One per thread, which DuckDB asks for, and per process, because none survives a fork.
+    """
+    empty = {f"c{number}": _readable(pl.Series([], dtype=dtype)) for number, dtype in enumerate(dtypes)}
+    reading, cursor = _Reading(pa.table(empty)), _database(process).cursor()
+    return reading, cursor.from_arrow(reading).project(f"{sql} AS y").to_arrow_table
+
+
+# DuckDB complains of what is left at the end.
+atexit.register(_prepared.cache_clear)
 
 
 @cache

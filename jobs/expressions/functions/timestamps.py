@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import polars as pl
 
-from jobs.expressions.dtypes import FIRST_MOMENT, FOREVER, convert
+from jobs.expressions.dtypes import DTYPES, FIRST_MOMENT, FOREVER, FOREVER_DAY, convert
 from jobs.expressions.functions.doubles import by_vectors
 from jobs.expressions.functions.reference import guarded
 from optimizer.algebra.expression import Call, Expression, Literal
@@ -36,13 +36,23 @@ def in_ordinary_years(moments: pl.Series) -> bool:
     return first is None or bool(first >= _YEAR_1 and last < _YEAR_10000)  # type: ignore[operator]
 
 
+def in_ordinary_days(dates: pl.Series) -> bool:
+    """The same of dates."""
+    days = dates.to_physical()
+    first, last = days.min(), days.max()
+    return first is None or bool(first >= -719_162 and last <= 2_932_896)  # type: ignore[operator]
+
+
 def _part(
     name: str, method: Callable[[pl.Series], pl.Series]
 ) -> Callable[[Call, Sequence[pl.Expr]], pl.Expr]:
     def implement(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
-        moment = convert(arguments[0], call.arguments[0].type, T.TIMESTAMP)
         return guarded(
-            lambda column: method(column).cast(pl.Int64), in_ordinary_years, f"{name}(c0)", moment, T.BIGINT
+            lambda column: method(column.cast(DTYPES[T.TIMESTAMP])).cast(pl.Int64),
+            in_ordinary_days if call.arguments[0].type is T.DATE else in_ordinary_years,
+            f"{name}(c0)",
+            arguments[0],
+            T.BIGINT,
         )
 
     return implement
@@ -56,7 +66,10 @@ def _epoch(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
         # DuckDB counts the days between two moments apart.
         days = (ticks.abs() // _DAY) * ticks.sign()
         return (days * 86_400).cast(pl.Float64) + _seconds(ticks - days * _DAY)
-    ticks = convert(arguments[0], call.arguments[0].type, T.TIMESTAMP).to_physical()
+    if call.arguments[0].type is T.DATE:
+        day = arguments[0].to_physical().cast(pl.Int64)
+        return pl.when(day.abs() != FOREVER_DAY).then((day * 86_400).cast(pl.Float64))
+    ticks = arguments[0].to_physical()
     known = (ticks >= FIRST_MOMENT) & (ticks != FOREVER)
     return pl.when(known).then(_seconds(ticks))
 

@@ -57,9 +57,10 @@ class Counts:
 
 
 class Search:
-    """Draws batches from a seed and compares all that can be compared about them."""
+    """Draws batches, each from the next seed, and compares all that can be compared about them."""
 
     def __init__(self, seed: int, size: int = 120, rows: int = 40, depth: int = 4) -> None:
+        self.next_seed = seed
         self._random = Random(seed)
         self._size, self._rows, self._depth = size, rows, depth
         self._duckdb = DuckDB()
@@ -67,11 +68,12 @@ class Search:
 
     def batch(self) -> list[Difference]:
         """The differences that one more batch shows, shrunk."""
-        random = self._random
+        random = self._random = Random(self.next_seed)
+        self.next_seed += 1
         frame = table(self._rows, random)
         drawn = [
-            comparable_root(expression(random.choice(ROOTS), random.randint(1, self._depth), random))
-            for _ in range(self._size)
+            comparable_root(expression(random.choice(ROOTS), depth, random))
+            for depth in random.choices(range(1, self._depth + 1), range(self._depth, 0, -1), k=self._size)
         ]
         found = list(self._all(frame, drawn))
         self.counts.expressions += len(drawn)
@@ -87,9 +89,11 @@ class Search:
         yield from self._with_duckdb(frame, drawn, found)
         at = self._random.randrange(frame.height)
         row = frame.slice(at, 1)
-        yield from self._same(row, drawn, found.slice(at, 1), drawn, "many rows")
-        constant = [self._fixed(e, row) for e in drawn]
-        yield from self._same(frame, constant, found, drawn, "columns", at)
+        # Each a second time, half of them in one way and half in the other.
+        alone, fixed = range(0, len(drawn), 2), range(1, len(drawn), 2)
+        yield from self._same(row, [drawn[n] for n in alone], _of(found.slice(at, 1), alone), "many rows")
+        constant = [self._fixed(drawn[n], row) for n in fixed]
+        yield from self._same(frame, constant, _of(found, fixed), "columns", at)
         yield from self._logic(frame, drawn, found, at)
         yield from self._text(frame, drawn)
 
@@ -111,10 +115,8 @@ class Search:
     def _with_duckdb(
         self, frame: pl.DataFrame, drawn: Sequence[Expression], ours: pl.DataFrame
     ) -> Iterator[Difference]:
-        for part in self._decided(frame, drawn):
-            theirs = self._duckdb.values(frame, [drawn[n] for n in part])
-            mine = ours.select(pl.col(f"e{n}").alias(f"e{k}") for k, n in enumerate(part))
-            for k, _ in differing(mine, theirs):
+        for part, theirs in self._decided(frame, drawn):
+            for k, _ in differing(_of(ours, part), theirs):
                 yield self._shrunk_pair(
                     drawn[part[k]],
                     frame,
@@ -122,34 +124,29 @@ class Search:
                     "DuckDB",
                 )
 
-    def _decided(self, frame: pl.DataFrame, drawn: Sequence[Expression]) -> list[list[int]]:
-        """The expressions that DuckDB evaluates, by their numbers."""
-        numbers = list(range(len(drawn)))
-        try:
-            self._duckdb.values(frame, drawn)
-            return [numbers]
-        except Undecided:
-            pass
-        pending, decided = [numbers], []
+    def _decided(
+        self, frame: pl.DataFrame, drawn: Sequence[Expression]
+    ) -> Iterator[tuple[Sequence[int], pl.DataFrame]]:
+        """The expressions that DuckDB evaluates, by their numbers, and their values."""
+        pending: list[Sequence[int]] = [range(len(drawn))]
         while pending:
             part = pending.pop()
             try:
-                self._duckdb.values(frame, [drawn[n] for n in part])
-                decided.append(part)
+                theirs = self._duckdb.values(frame, [drawn[n] for n in part])
             except Undecided:
                 if len(part) == 1:
                     self.counts.undecided += 1
                 else:
                     half = len(part) // 2
                     pending += [part[:half], part[half:]]
-        return decided
+            else:
+                yield part, theirs
 
     def _same(
         self,
         frame: pl.DataFrame,
         expressions: Sequence[Expression],
         wanted: pl.DataFrame,
-        originals: Sequence[Expression],
         against: str,
         at: int | None = None,
     ) -> Iterator[Difference]:
@@ -167,7 +164,7 @@ class Search:
 
     def _fixed(self, e: Expression, row: pl.DataFrame) -> Expression:
         """The expression with some columns replaced by their value in a row."""
-        share = self._random.choice((0.0, 0.3, 0.7, 1.0))
+        share = self._random.choice((0.3, 0.5, 0.7, 1.0))
         return _replaced(
             e,
             {
@@ -187,7 +184,7 @@ class Search:
         numbered = frame.with_row_index("@")
         turned: list[Expression] = []
         for n, e in enumerate(drawn):
-            if e.type is not T.BOOLEAN or self._random.random() > 0.25:
+            if e.type is not T.BOOLEAN or self._random.random() > 0.1:
                 continue
             parts = (e, negation(e), call("is_null", e))
             kept = [numbered.filter(*staged([p]))["@"].to_list() for p in parts]
@@ -223,7 +220,7 @@ class Search:
             if read.type is not e.type:
                 yield Difference(read, frame.head(1), read.type, e.type, "the type of its text")
                 continue
-            yield from self._same(frame, [read], polars_values(frame, [e]), [e], "its text")
+            yield from self._same(frame, [read], polars_values(frame, [e]), "its text")
 
     def _shrunk_pair(
         self,
@@ -257,6 +254,15 @@ class Search:
     ) -> Difference:
         small, row = shrunk(e, frame, fails)
         return Difference(small, row, ours, expected, against)
+
+
+def _of(values: pl.DataFrame, numbers: Sequence[int]) -> pl.DataFrame:
+    """The values of some of the expressions, as if there were no others."""
+    if len(numbers) == values.width:
+        return values
+    some = values.select(f"e{n}" for n in numbers)
+    some.columns = [f"e{n}" for n in range(len(numbers))]
+    return some
 
 
 def _physical(row: pl.DataFrame, column: Column) -> Value:

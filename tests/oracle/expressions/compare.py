@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb
-import numpy as np
 import polars as pl
 
 from jobs.expressions import compile_expression
@@ -21,6 +22,9 @@ _SURE = frozenset(
     {"and", "or", "not", "is_null", "eq", "ne", "lt", "le", "gt", "ge", "in", "case", "coalesce"}
 )
 """Functions that never raise."""
+
+
+_NUMBERED = frozenset({T.INT, T.BIGINT, T.TIMESTAMP, T.DATE})
 
 
 class Undecided(Exception):
@@ -68,16 +72,23 @@ class DuckDB:
     def _connect(self) -> None:
         self._connection = duckdb.connect(config={"threads": 1})
         self._connection.execute("SET TimeZone = 'UTC'")
+        self._frame: pl.DataFrame | None = None
+        """The rows that the connection has as x."""
 
     def values(self, frame: pl.DataFrame, expressions: Sequence[Expression]) -> pl.DataFrame:
         """Columns e0, e1, ... Raises `Undecided`."""
-        naive = frame.rename({name: name[2:] for name in frame.columns}).with_columns(
-            pl.col(pl.Datetime).dt.replace_time_zone(None)
-        )
         listed = ", ".join(f"{to_duckdb_sql(e, tried)} AS e{n}" for n, e in enumerate(expressions))
         try:
-            self._connection.register("x", naive.to_arrow(compat_level=pl.CompatLevel.oldest()))
-            found = self._connection.sql(f"SELECT {listed} FROM x").to_arrow_table()
+            if frame is not self._frame:
+                naive = frame.rename({name: name[2:] for name in frame.columns}).with_columns(
+                    pl.col(pl.Datetime).dt.replace_time_zone(None)
+                )
+                self._connection.register("x", naive.to_arrow(compat_level=pl.CompatLevel.oldest()))
+                self._frame = frame
+            with warnings.catch_warnings():
+                # It advises `sql`, which binds twice; rows are few here, and expressions many.
+                warnings.simplefilter("ignore", UserWarning)
+                found = self._connection.execute(f"SELECT {listed} FROM x").to_arrow_table()
         except duckdb.Error as error:
             self._connect()
             raise Undecided(str(error)) from None
@@ -102,24 +113,13 @@ def polars_values(frame: pl.DataFrame, expressions: Sequence[Expression]) -> pl.
 
 
 def comparable(frame: pl.DataFrame, expressions: Sequence[Expression]) -> pl.DataFrame:
-    """Doubles as their bits, with one NaN; moments and dates as their numbers."""
-    return pl.DataFrame(
-        [
-            _bits(frame[f"e{n}"]) if e.type is T.DOUBLE else _numbers(frame[f"e{n}"])
-            for n, e in enumerate(expressions)
-        ]
+    """Doubles as their bits, with one NaN; moments, dates and integers as their numbers."""
+    doubles = [f"e{n}" for n, e in enumerate(expressions) if e.type is T.DOUBLE]
+    numbers = [f"e{n}" for n, e in enumerate(expressions) if e.type in _NUMBERED]
+    return frame.with_columns(
+        pl.col(doubles).fill_nan(math.nan).reinterpret(dtype=pl.Int64),
+        pl.col(numbers).to_physical().cast(pl.Int64),
     )
-
-
-def _bits(doubles: pl.Series) -> pl.Series:
-    plain = doubles.fill_null(0.0).to_numpy()
-    bits = np.where(np.isnan(plain), np.nan, plain).view(np.int64)
-    return pl.select(pl.when(doubles.is_not_null()).then(pl.Series(bits)).alias(doubles.name)).to_series()
-
-
-def _numbers(column: pl.Series) -> pl.Series:
-    physical = column.to_physical()
-    return physical.cast(pl.Int64) if physical.dtype.is_integer() else physical
 
 
 def comparable_root(expression: Expression) -> Expression:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from optimizer.algebra.expression import Call, Column, Expression, Literal
+from optimizer.algebra.expression import Call, Column, Expression, Literal, columns_of
 from optimizer.algebra.normalize import negation
 from optimizer.algebra.types import ColumnType
 from optimizer.algebra.typing import TRUNCATIONS, TypeMismatch, call, cast
@@ -38,10 +38,8 @@ def expression(kind: ColumnType, depth: int, random: Random) -> Expression:
             made = random.choice(_MAKERS[kind])(kind, depth - 1, random)
         except (TypeMismatch, ValueError):
             continue
-        # DuckDB negates the least constant as one of the next type.
-        constant = (
-            isinstance(made, Call) and made.function == "negate" and isinstance(made.arguments[0], Literal)
-        )
+        # DuckDB negates the least constant as one of the next type, also where ROUND stands around it.
+        constant = isinstance(made, Call) and made.function == "negate" and not columns_of(made)
         if made.type is kind and not constant:
             return made
 
@@ -163,9 +161,12 @@ def _concat(kind: ColumnType, depth: int, random: Random) -> Expression:
 
 
 def _days(kind: ColumnType, depth: int, random: Random) -> Expression:
-    """A date some days from another: intervals beyond 292,000 years are NULL here, but not in DuckDB."""
-    days = call("modulo", _below(T.INT, depth, random), Literal(40_000_000, T.INT))
-    return call(random.choice(("add", "subtract")), _below(T.DATE, depth, random), days)
+    name = random.choice(("add", "subtract"))
+    return call(name, _below(T.DATE, depth, random), _below(T.INT, depth, random))
+
+
+def _between(kind: ColumnType, depth: int, random: Random) -> Expression:
+    return call("subtract", _below(T.DATE, depth, random), _below(T.DATE, depth, random))
 
 
 def _epoch(kind: ColumnType, depth: int, random: Random) -> Expression:
@@ -215,7 +216,7 @@ _MAKERS: dict[ColumnType, list[Maker]] = {
     T.BIGINT: [
         *[_arithmetic] * 3,
         *(_of("integer_divide", (T.INT, T.BIGINT), T.BIGINT), _of("negate", T.BIGINT), _of("abs", T.BIGINT)),
-        *(_round, _cast, *_CHOICES, _of("length", T.STRING)),
+        *(_round, _cast, *_CHOICES, _of("length", T.STRING), _between),
         *(
             _of(name, _MOMENTS)
             for name in ("year", "month", "day", "hour", "minute", "second", "day_of_week")

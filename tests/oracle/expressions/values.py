@@ -6,6 +6,7 @@ import math
 import struct
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from random import Random
 
 import polars as pl
@@ -266,12 +267,14 @@ INTERVALS = [
     7,
     -500,
 ]
+SPECIALS = 0.6
+"""The share of special values among values."""
 BINARIES = [b"", b"a", b"abc", b"\x00", b"\xff\xfe", b"'\"\\", "é".encode(), bytes(range(256)), b"\\x41"]
 
 
-def value(kind: ColumnType, random: Random) -> Value:
+def value(kind: ColumnType, random: Random, specials: float = SPECIALS) -> Value:
     """A value of a type, often one of its special ones; never NULL."""
-    special = random.random() < 0.6
+    special = random.random() < specials
     match kind:
         case T.BOOLEAN:
             return random.random() < 0.5
@@ -334,12 +337,35 @@ def literal(kind: ColumnType, found: Value) -> Literal | None:
 
 
 def table(rows: int, random: Random) -> pl.DataFrame:
-    """Rows of `COLUMNS`, with values that repeat between columns of a type, and NULLs."""
+    """Rows of `COLUMNS`, with values that repeat between columns of a type, and NULLs.
+
+    Some tables have ordinary values only: one special value in a column, and all of the column is evaluated
+    in ways that know of it.
+    """
+    ordinary = random.random() < 0.5
     made = {}
     for name, kind in COLUMNS:
-        values = [None if random.random() < 0.08 else value(kind, random) for _ in range(rows)]
-        made[f"x.{name}"] = series(kind, values)
+        draw = partial(value, kind, random, 0.0 if ordinary else SPECIALS)
+        if ordinary and kind is T.STRING:
+            draw = partial(random.choice((_word, _numeral, _written_moment)), random)
+        made[f"x.{name}"] = series(kind, [None if random.random() < 0.08 else draw() for _ in range(rows)])
     return pl.DataFrame(made)
+
+
+def _word(random: Random) -> Value:
+    return value(T.STRING, random, 0.0)
+
+
+def _numeral(random: Random) -> Value:
+    whole = str(random.choice((random.randint(-3000, 3000), random.randint(-(10**18), 10**18))))
+    return whole if random.random() < 0.5 else f"{whole[:17]}.{random.randint(0, 10**9)}"
+
+
+def _written_moment(random: Random) -> Value:
+    micros = random.choice((0, 0, 500_000, random.randrange(10**6)))
+    seconds = random.randint(-62_135_596_800, 253_402_300_799)
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(0, seconds, micros)
+    return moment.replace(tzinfo=None).isoformat(random.choice(" T"))
 
 
 def series(kind: ColumnType, values: Sequence[Value]) -> pl.Series:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,15 +12,17 @@ from jobs.storage.partition import state_root
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.types import ColumnType
 from optimizer.physical.graph import PhysicalGraph
-from optimizer.sql import parse_query
-from tests.oracle.small.execution import Answered, Setup, answer, draw_setups, planned
+from tests.oracle.small.execution import Answered, Setup, answer, draw_setups, parsed, planned
 from tests.oracle.small.grammar import dice, reading
 from tests.oracle.small.judging import Bag, Reference, bag, difference
 from tests.oracle.small.partitioned import parted, partitions
-from tests.oracle.small.workload import SmallWorkload, generate
+from tests.oracle.small.workload import SmallWorkload, dealt_again, generate
 
 REFUSED = frozenset({"bad-constant", "never-true", "unconnected"})
 """What a query may be refused for: constants without a value, and conditions that come to be constants."""
+DEALS = 4
+"""Cases of a seed."""
+Graphs = dict[tuple[object, ...], PhysicalGraph]
 _FAST = Path("/dev/shm")
 
 
@@ -59,20 +62,34 @@ def case_of(seed: int, plain: bool = False) -> Case:
     return Case(seed, workload, draw_setups(chance, len(workload.arrivals)))
 
 
+def cases_of(seed: int, plain: bool = False) -> Iterator[Case]:
+    """The case of a seed, and the same queries and plans over other tuples, in other batches."""
+    case = case_of(seed, plain)
+    yield case
+    for number in range(1, DEALS):
+        workload = dealt_again(case.workload, f"deal {number} of {seed}", plain)
+        drawn = draw_setups(dice(f"setup {number} of {seed}", plain), len(workload.arrivals))
+        setups = (one.planned_as(other) for one, other in zip(drawn, case.setups, strict=True))
+        yield replace(case, workload=workload, setups=tuple(setups))
+
+
 def usable(case: Case) -> bool:
     """False if one of the queries is refused, for a reason for which it may be."""
     try:
-        for query in case.workload.queries:
-            parse_query(query.text(), query.name, case.workload.catalog)
+        parsed(case.workload.queries, case.workload.catalog)
     except InputError as error:
         return error.code not in REFUSED
     return True
 
 
-def judge(case: Case) -> Failure | Compared:
-    """Answer the workload in every one of the ways and compare with DuckDB."""
+def judge(case: Case, graphs: Graphs | None = None) -> Failure | Compared:
+    """Answer the workload in every one of the ways and compare with DuckDB.
+
+    Args:
+        graphs: plans of the workload's queries that were made before; those that are made are put there.
+    """
     results = runs = 0
-    graphs: dict[tuple[object, ...], PhysicalGraph] = {}
+    graphs = {} if graphs is None else graphs
     reference = Reference()
     for setup in case.setups:
         with TemporaryDirectory(dir=_FAST if _FAST.is_dir() else None) as folder:

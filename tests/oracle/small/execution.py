@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import polars as pl
@@ -13,13 +14,15 @@ import polars as pl
 from jobs.join import probe
 from jobs.storage import run_index as blocks
 from jobs.storage.partition import CompactionPolicy
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
 from optimizer.partitioning.slicing import slice_all
 from optimizer.physical.graph import PhysicalGraph, Slices
 from optimizer.planner.plan import plan
 from optimizer.search.problem import GridUse, Options
 from optimizer.sql import parse_query
 from tests.oracle.small.filed import FileForm, files_of
-from tests.oracle.small.workload import Arrival, SmallWorkload, table_of
+from tests.oracle.small.workload import Arrival, SmallQuery, SmallWorkload, table_of
 from tests.unit.runtime.driver import Topology
 
 METHODS = ("greedy", "flat", "individual", "tree", "left-deep", "ilp")
@@ -50,16 +53,19 @@ class Setup:
         """What the plan depends on."""
         return (self.method, self.tasks, self.grids, self.slices)
 
+    def planned_as(self, other: Setup) -> Setup:
+        """The same with the plan of another one."""
+        return replace(self, method=other.method, tasks=other.tasks, grids=other.grids, slices=other.slices)
+
     def describe(self) -> str:
         return f"-- {self}"
 
 
 def draw_setups(chance: random.Random, tuples: int) -> tuple[Setup, Setup]:
-    """Two ways; mostly with one plan, since planning takes as long as answering."""
+    """Two ways; mostly with one plan, since planning takes as long as answering both."""
     one, other = draw_setup(chance, tuples), draw_setup(chance, tuples)
     if chance.random() < 0.7:
-        plan_of_one = {name: getattr(one, name) for name in ("method", "tasks", "grids", "slices")}
-        other = replace(other, **plan_of_one)
+        other = other.planned_as(one)
     return one, other
 
 
@@ -95,11 +101,17 @@ class Answered:
     answers: Mapping[str, pl.DataFrame]
 
 
+@lru_cache(maxsize=2)
+def parsed(queries: Sequence[SmallQuery], catalog: Catalog) -> Sequence[Query]:
+    """The queries as Millrace reads them, read once for all setups."""
+    return [parse_query(query.text(), query.name, catalog) for query in queries]
+
+
 def planned(workload: SmallWorkload, setup: Setup) -> PhysicalGraph:
     """The plan of a workload's queries."""
     catalog = workload.catalog
-    parsed = [parse_query(query.text(), query.name, catalog) for query in workload.queries]
-    made = plan(parsed, catalog, method=setup.method, options=Options(grids=setup.grids), tasks=setup.tasks)
+    queries = parsed(workload.queries, catalog)
+    made = plan(queries, catalog, method=setup.method, options=Options(grids=setup.grids), tasks=setup.tasks)
     return slice_all(made.graph, Slices(setup.slices)) if setup.slices else made.graph
 
 

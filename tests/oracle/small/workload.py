@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pyarrow as pa
@@ -140,9 +140,31 @@ def generate(seed: int, plain: bool = False) -> SmallWorkload:
     write."""
     chance = dice(f"small {seed}", plain)
     streams = tuple(f"s{n}" for n in range(chance.choice((1, 2, 2, 3, 3, 4))))
-    pools = {kind: pool(chance, kind, chance.choice((2, 3, 4, 6))) for kind in VALUES}
-    times = _times(chance, plain)
+    pools, times = _values(chance, plain)
     lateness_us = None if chance.random() < 0.7 else chance.choice((0, 2 * SECOND_US, 10 * SECOND_US))
+    arrivals = _arrivals(chance, streams, pools, times, lateness_us)
+    queries = tuple(_query(chance, f"q{n}", streams) for n in range(chance.choice((1, 1, 2, 3))))
+    return SmallWorkload(streams, lateness_us, arrivals, queries)
+
+
+def dealt_again(workload: SmallWorkload, seed: str, plain: bool = False) -> SmallWorkload:
+    """The same queries over other tuples: a plan takes as long as two runs, and is the same one."""
+    chance = dice(seed, plain)
+    arrivals = _arrivals(chance, workload.streams, *_values(chance, plain), workload.lateness_us)
+    return replace(workload, arrivals=arrivals)
+
+
+Pools = dict[ColumnType, list[object]]
+
+
+def _values(chance: Dice, plain: bool) -> tuple[Pools, list[int]]:
+    pools = {kind: pool(chance, kind, chance.choice((2, 3, 4, 6))) for kind in VALUES}
+    return pools, _times(chance, plain)
+
+
+def _arrivals(
+    chance: Dice, streams: Sequence[str], pools: Pools, times: list[int], lateness_us: int | None
+) -> tuple[Arrival, ...]:
     arrivals: list[tuple[int, Arrival]] = []
     most = chance.choice((4, 8, 8, 12, 20))
     for stream in streams:
@@ -156,8 +178,7 @@ def generate(seed: int, plain: bool = False) -> SmallWorkload:
     arrivals.sort(key=lambda arrival: arrival[0])
     if lateness_us is None and chance.random() < 0.5:
         chance.shuffle(arrivals)
-    queries = tuple(_query(chance, f"q{n}", streams) for n in range(chance.choice((1, 1, 2, 3))))
-    return SmallWorkload(streams, lateness_us, tuple(a for _, a in arrivals), queries)
+    return tuple(arrival for _, arrival in arrivals)
 
 
 def _times(chance: Dice, plain: bool) -> list[int]:
@@ -172,7 +193,7 @@ def _times(chance: Dice, plain: bool) -> list[int]:
     return [end + s * SECOND_US for s in range(20)]
 
 
-def _row(chance: Dice, pools: dict[ColumnType, list[object]], times: list[int], number: int) -> Row:
+def _row(chance: Dice, pools: Pools, times: list[int], number: int) -> Row:
     row: Row = {}
     for name, kind in DECLARED:
         if name == "ts":

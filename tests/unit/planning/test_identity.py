@@ -84,7 +84,7 @@ def casts() -> Iterator[tuple[Expression, ...]]:
 
     yield eq(i, b), eq(to(i, T.BIGINT), b), eq(b, i), eq(b, to(i, T.BIGINT))
     yield eq(to(d, T.INT), i), eq(i, to(d, T.INT))
-    yield eq(i, d), eq(to(i, T.DOUBLE), d)
+    yield eq(i, d), eq(to(i, T.DOUBLE), d), eq(to(i, T.BIGINT), d), eq(to(to(i, T.BIGINT), T.DOUBLE), d)
     yield eq(c, b), eq(b, c)
     yield eq(to(c, T.DOUBLE), b), eq(c, to(b, T.DOUBLE)), eq(to(c, T.DOUBLE), to(b, T.DOUBLE))
     yield eq(to(d, T.BIGINT), c), eq(c, to(d, T.BIGINT))

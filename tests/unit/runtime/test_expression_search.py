@@ -21,7 +21,17 @@ from optimizer.sql import parse_query
 from tests.oracle.expressions.check import CATALOG, Search
 from tests.oracle.expressions.compare import DuckDB, compared, differing, polars_values
 from tests.oracle.expressions.generate import ROOTS, expression
-from tests.oracle.expressions.values import BINARIES, COLUMNS, DAYS, DOUBLES, MOMENTS, TEXTS, Value, series
+from tests.oracle.expressions.values import (
+    BINARIES,
+    COLUMNS,
+    DAYS,
+    DOUBLES,
+    INTS,
+    MOMENTS,
+    TEXTS,
+    Value,
+    series,
+)
 
 T = ColumnType
 
@@ -161,7 +171,6 @@ def test_constants_that_compare_equal_are_different_constants() -> None:
         ),
         ("CAST(string0 AS DATE)", {"string0": ["1970-01-01 23:00:00-05:00"]}, [0]),
         ("CAST(double0 AS STRING)", {"double0": [math.copysign(math.nan, -1)]}, ["nan"]),
-        ("date0 + int0", {"date0": [-(2**31) + 2], "int0": [2**31 - 1]}, [None]),
         ("(INTERVAL 1 DAY * int0) IS NULL", {"int0": [2**31 - 1, 2]}, [True, False]),
         (
             "CAST(string0 AS BIGINT)",
@@ -210,6 +219,26 @@ def test_functions_of_moments_hold_to_the_ends_of_time(column: str) -> None:
         call("concat", moment, Literal("", T.STRING)),
     ):
         assert compared(made, frame) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("date0 + int0", "date0 - int0", "DATE '1969-12-31' + int0", "date0 - 2147483647", "date0 - date1"),
+        *(f"{part}(date0 + int0)" for part in ("YEAR", "MONTH", "DAY", "HOUR", "DAYOFWEEK", "EPOCH")),
+    ],
+)
+def test_days_are_counted_to_the_ends_of_dates_which_timestamps_do_not_reach(text: str) -> None:
+    pairs = [
+        (day, days) for day in (*DAYS, None) for days in (*INTS, 106_751_992, 2_147_376_895, -(2**31), None)
+    ]
+    frame = rows(
+        date0=[day for day, _ in pairs],
+        date1=[DAYS[n % len(DAYS)] for n in range(len(pairs))],
+        int0=[days for _, days in pairs],
+    )
+
+    assert compared(read(text), frame) == []
 
 
 @pytest.mark.parametrize("ticks", [-(2**63), -(2**63) + 2, -9_223_372_022_400_000_001])

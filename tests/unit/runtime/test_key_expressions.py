@@ -39,7 +39,7 @@ CASTS = (
         "CAST(r.s AS TIMESTAMP) = t.at",
     ),
     *("CAST(r.d AS INT) = t.b", "CAST(CAST(r.d AS INT) AS DOUBLE) = t.d", "r.i = CAST(t.s AS BIGINT)"),
-    "r.d = CAST(t.i AS DOUBLE)",
+    *("r.d = CAST(t.i AS DOUBLE)", "CAST(r.i AS BIGINT) = t.d"),
 )
 NUMBERS = (
     "r.x / 10 = t.y",
