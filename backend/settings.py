@@ -217,16 +217,19 @@ INSTALLED_APPS = [
     "backend.catalog",
     "backend.topologies",
     "backend.live",
+    "backend.runs",
+    "backend.deployments",
     "backend.tokens",
-    "backend.letters",
+    "backend.dead_letters",
     "backend.alerts",
     "backend.oracle",
     "backend.forecasts",
+    "backend.demo",
 ]
 
 MIDDLEWARE = [
     # First: it says from which address a request comes.
-    "backend.proxies.TrustedProxies",
+    "backend.http.proxies.TrustedProxies",
     "backend.observation.requests.RequestMetrics",
     # Before a body is read.
     "backend.accounts.throttles.SignIn",
@@ -319,7 +322,7 @@ CONTENT_SECURITY_POLICY = {
 
 # A password can be guessed at this rate only, whichever process is asked: attempts are in the database.
 # By the same address as rates are.
-AXES_CLIENT_IP_CALLABLE = "backend.proxies.holder"
+AXES_CLIENT_IP_CALLABLE = "backend.http.proxies.holder"
 AXES_FAILURE_LIMIT = int(MILLRACE_LOGIN_FAILURES)
 AXES_COOLOFF_TIME = timedelta(seconds=MILLRACE_LOGIN_WAIT_SECONDS)
 # Both together: nobody is kept out by what somebody else does at another address.
@@ -366,9 +369,9 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_THROTTLE_RATES": MILLRACE_RATES,
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["backend.parsers.BoundedJSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["backend.http.parsers.BoundedJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "backend.answers.answer",
+    "EXCEPTION_HANDLER": "backend.http.error_responses.answer",
 }
 
 SPECTACULAR_SETTINGS = {

@@ -24,7 +24,7 @@ import psutil
 
 _RESERVED = 2_000_000_000
 """Bytes of address space that libraries take without using them: threads, arenas."""
-LOADED = "backend.bounded.loaded"
+LOADED = "backend.planning.preload"
 """Imported once, before there is a worker."""
 
 

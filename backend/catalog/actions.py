@@ -10,12 +10,12 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from backend.accounts.queries import may_edit, may_write, refuse_viewers
+from backend.accounts.quotas import Resource, claim, claim_version
 from backend.bounded.caller import calling
-from backend.bus import connection
 from backend.catalog.language import Draft, read_draft
 from backend.catalog.models import Query, QueryVersion, Tag, VersionInput, VersionOutput
 from backend.errors import Conflict, Forbidden, InputErrors
-from backend.quotas import Resource, claim, claim_version
+from backend.redis import connection
 from backend.streams.actions import team_to_give
 from backend.streams.models import Stream
 from backend.topologies.models import Topology

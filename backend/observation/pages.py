@@ -11,8 +11,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 
 from backend.accounts.queries import is_operator
 from backend.observation.registry import registry
+from backend.observation.single_flight import Recent
 from backend.observation.topologies import TopologyCollector
-from backend.recent import Recent
 
 
 def metrics(request: HttpRequest) -> HttpResponse:

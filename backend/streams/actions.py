@@ -14,8 +14,8 @@ from django.db import IntegrityError, transaction
 
 from backend.accounts.models import Team
 from backend.accounts.queries import is_operator, may_edit, refuse_viewers, teams_of
-from backend.bus import connection
 from backend.errors import Conflict, Forbidden, InputErrors
+from backend.redis import connection
 from backend.streams.models import DAY_MS, Stream, StreamColumn, StreamTopic
 from backend.streams.queries import to_domain
 from backend.streams.values import normalize, refuse_ahead
@@ -107,8 +107,8 @@ def refuse_others(account: User, record: Stream) -> None:
 
 def create_stream(owner: User, spec: StreamSpec) -> Stream:
     """Register a stream. Raises `InputErrors`, or `Conflict` when a stream or query has the name."""
+    from backend.accounts.quotas import Resource, claim  # counts what everything holds, streams among it
     from backend.catalog.models import Query  # catalog builds on streams; only names must differ
-    from backend.quotas import Resource, claim  # counts what everything holds, streams among it
 
     refuse_viewers(owner, "register streams")
     spec.check()

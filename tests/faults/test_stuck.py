@@ -17,7 +17,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from backend.alerts.watching import observe
-from backend.topologies import process
+from backend.runs import process
 from backend.topologies.models import RunState, Topology
 from backend.topologies.status import topology_error, topology_state
 from jobs.protocol import EVENTS, AnyEvent, events_key, results_key, stream_key

@@ -6,10 +6,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from backend.catalog.models import Query, QueryVersion
-from backend.catalog.queries import deployment_of
-from backend.documents import Document, Form
+from backend.http.documents import Document, Form
 from backend.oracle.api.serializers import CorrectnessSerializer, correctness
 from backend.streams.api.serializers import NamedColumnSerializer
+from backend.topologies.query_search import deployment_of
 from backend.topologies.status import STATUS_CHOICES, query_status, suspension_reason
 
 NAME_PATTERN = r"\A[a-z][a-z0-9_-]{0,62}\Z"

@@ -1,7 +1,7 @@
 """Server-sent events: a topology's event stream, from where the client stopped.
 
 The view runs in the request's thread and decides who is let in; what follows is a coroutine of the
-event loop without thread, database or Redis connection of its own (`backend.live.hub`).
+event loop without thread, database or Redis connection of its own (`backend.live.sse.hub`).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from backend.accounts.requests import AccountRequest
-from backend.bus import connection, entry_order
-from backend.live.admission import Admission, admission_of
-from backend.live.hub import hub
-from backend.live.places import PLACES, Place
+from backend.live.sse.admission import Admission, admission_of
+from backend.live.sse.connection_limits import PLACES, Place
+from backend.live.sse.hub import hub
+from backend.redis import connection, entry_order
 from backend.topologies.models import Topology
 
 _ADMISSIONS = threading.BoundedSemaphore(8)

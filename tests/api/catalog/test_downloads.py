@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from backend.catalog.downloads import as_text, to_csv, to_json
-from backend.catalog.queries import Results
+from backend.live.downloads import as_text, to_csv, to_json
+from backend.topologies.query_search import Results
 
 FORMULAS = (
     "=1+1",

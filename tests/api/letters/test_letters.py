@@ -11,8 +11,8 @@ import redis
 from django.contrib.auth.models import User
 from django.test import Client
 
+from backend.deployments.actions import create_topology
 from backend.streams.models import Stream
-from backend.topologies.actions import create_topology
 from backend.topologies.models import AuditEntry
 from jobs.protocol import DeadLetter, dead_letters_key, stream_key
 

@@ -23,17 +23,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rest_framework.throttling import AnonRateThrottle
 
-from backend.bus import entry_order
-from backend.live import hub as hubs
-from backend.live import listener as listeners
-from backend.live.admission import Admission
-from backend.live.frames import RESET, event_frame
-from backend.live.hub import Hub, hub
-from backend.live.listener import MOST_WAITING, Listener
-from backend.live.places import PLACES
 from backend.live.queries import folded, live_state
-from backend.live.recent import MOST_BEHIND
+from backend.live.sse import hub as hubs
+from backend.live.sse import listener as listeners
+from backend.live.sse.admission import Admission
+from backend.live.sse.connection_limits import PLACES
+from backend.live.sse.frames import RESET, event_frame
+from backend.live.sse.hub import Hub, hub
+from backend.live.sse.listener import MOST_WAITING, Listener
+from backend.live.sse.replay_buffer import MOST_BEHIND
 from backend.live.state import LiveState
+from backend.redis import entry_order
 from backend.tokens.actions import create_token, revoke_token
 from backend.tokens.models import Token
 from backend.topologies.models import Topology
@@ -386,7 +386,7 @@ def test_nothing_is_left_however_an_answer_ends(
     monkeypatch: pytest.MonkeyPatch,
     leave: Callable[[AsyncGenerator[bytes, None]], Awaitable[None]],
 ) -> None:
-    monkeypatch.setattr("backend.live.places.UNUSED_SECONDS", 0.2)
+    monkeypatch.setattr("backend.live.sse.connection_limits.UNUSED_SECONDS", 0.2)
 
     async def story() -> None:
         idle = asyncio.all_tasks()

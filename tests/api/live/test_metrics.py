@@ -17,8 +17,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
 from backend.catalog.models import Query
+from backend.deployments.actions import deploy_query
 from backend.observation.logs import JSONFormatter
-from backend.topologies.actions import deploy_query
 from jobs.protocol import (
     BatchCompleted,
     JobStarted,

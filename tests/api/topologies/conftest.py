@@ -13,8 +13,9 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from backend.catalog.models import Query
-from backend.topologies import planning, supervision
-from backend.topologies.actions import deploy_query
+from backend.deployments.actions import deploy_query
+from backend.planning import revisions
+from backend.runs import supervision
 from backend.topologies.models import Run, Topology
 from jobs.protocol import events_key
 
@@ -28,7 +29,7 @@ def topology(query: Query, owner: User) -> Topology:
     """A topology whose only query was deployed and planned; nothing runs."""
     deploy_query(owner, query, "flights")
     topology = Topology.objects.get(name="flights")
-    assert planning.plan_newest(topology.pk)
+    assert revisions.plan_newest(topology.pk)
     return Topology.objects.get(pk=topology.pk)
 
 

@@ -11,8 +11,8 @@ from django.test import Client
 
 from backend.catalog.actions import add_version, create_query
 from backend.catalog.models import Query
+from backend.planning import revisions
 from backend.streams.models import StreamColumn
-from backend.topologies import planning
 from backend.topologies.models import AuditEntry, Plan, Topology
 from optimizer.physical.graph import PhysicalGraph
 
@@ -28,7 +28,7 @@ def _deploy(client: Client, post: Post, query: Query, **options: object) -> Any:
 
 
 def _plan() -> bool:
-    return planning.plan_newest(Topology.objects.get(name="flights").pk)
+    return revisions.plan_newest(Topology.objects.get(name="flights").pk)
 
 
 def test_a_deployed_query_is_planned_once(as_owner: Client, post: Post, query: Query) -> None:

@@ -11,7 +11,8 @@ from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from backend.topologies import memory, supervision
+from backend.deployments import memory_limit
+from backend.runs import supervision
 from backend.topologies.models import AuditEntry, Topology
 from jobs.cli import options
 from jobs.storage import memory_budget as residence
@@ -47,14 +48,16 @@ def test_what_an_operator_sets_is_shown_and_audited_once(as_operator: Client, to
 
 
 @pytest.mark.parametrize(
-    "wrong", [0, -1, memory.SMALLEST_BYTES - 1, memory.LARGEST_BYTES + 1, 10**30], ids="{:.3g}".format
+    "wrong",
+    [0, -1, memory_limit.SMALLEST_BYTES - 1, memory_limit.LARGEST_BYTES + 1, 10**30],
+    ids="{:.3g}".format,
 )
 def test_what_no_job_could_heed_is_refused(as_operator: Client, topology: Topology, wrong: int) -> None:
     answer = limit(as_operator, wrong)
     (problem,) = answer.json()["errors"]
     assert (answer.status_code, problem["code"]) == (400, "bad-memory-limit")
     assert (problem["path"], problem["found"]) == ("memory_limit_bytes", str(wrong))
-    assert f"from {memory.SMALLEST_BYTES} to {memory.LARGEST_BYTES}" in problem["expected"]
+    assert f"from {memory_limit.SMALLEST_BYTES} to {memory_limit.LARGEST_BYTES}" in problem["expected"]
     assert shown(as_operator) == (None, None)
 
 
@@ -78,8 +81,8 @@ def test_only_operators_say_it(as_owner: Client, anonymous: Client, topology: To
 
 def test_a_job_can_be_started_with_every_limit_that_is_taken() -> None:
     most_partitions = options.tasks("256")
-    assert residence.share(memory.SMALLEST_BYTES, most_partitions) == residence.SMALLEST_SHARE_BYTES
-    for taken in (memory.SMALLEST_BYTES, memory.LARGEST_BYTES):
+    assert residence.share(memory_limit.SMALLEST_BYTES, most_partitions) == residence.SMALLEST_SHARE_BYTES
+    for taken in (memory_limit.SMALLEST_BYTES, memory_limit.LARGEST_BYTES):
         assert options.size(str(taken)) == taken
 
 

@@ -12,10 +12,11 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from backend.catalog.actions import create_query
-from backend.topologies import planning, process, supervision
-from backend.topologies.actions import deploy_query, stop_topology
+from backend.deployments.actions import deploy_query, stop_topology
+from backend.planning import revisions
+from backend.runs import process, supervision
+from backend.runs.launch_queue import look
 from backend.topologies.models import ENDED, Run, RunState, Topology
-from backend.topologies.places import look
 from tests.api.conftest import TWO_WAY
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +33,7 @@ class Site:
         query = create_query(account, f"on-{name}", TWO_WAY)
         deploy_query(account, query, name)
         topology = Topology.objects.get(name=name)
-        assert planning.plan_newest(topology.pk)
+        assert revisions.plan_newest(topology.pk)
         self.now += timedelta(seconds=1)
         Topology.objects.filter(pk=topology.pk).update(revised_at=self.now)
         return topology

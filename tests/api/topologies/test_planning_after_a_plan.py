@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 
 from backend.catalog.actions import create_query
 from backend.catalog.models import Query
-from backend.topologies import planning
-from backend.topologies.actions import deploy_query, replan, undeploy_query
+from backend.deployments.actions import deploy_query, replan, undeploy_query
+from backend.planning import revisions
 from backend.topologies.models import Plan as PlanRecord
 from backend.topologies.models import Topology
 from optimizer.planner.plan import Plan
@@ -27,13 +27,13 @@ WHERE d.origin = w.origin
 def starts(monkeypatch: pytest.MonkeyPatch) -> list[Running | None]:
     """What each planning began with, in order."""
     seen: list[Running | None] = []
-    plan_deployed = planning.plan_deployed
+    plan_deployed = revisions.plan_deployed
 
     def recorded(topology: Any, deployed: Any, known: Any, running: Running | None = None) -> Plan:
         seen.append(running)
         return plan_deployed(topology, deployed, known, running)
 
-    monkeypatch.setattr(planning, "plan_deployed", recorded)
+    monkeypatch.setattr(revisions, "plan_deployed", recorded)
     return seen
 
 
@@ -41,7 +41,7 @@ def test_another_query_is_planned_on_top_of_what_runs(
     topology: Topology, owner: User, starts: list[Running | None]
 ) -> None:
     deploy_query(owner, create_query(owner, "second", TWO_WAY), "flights")
-    assert planning.plan_newest(topology.pk)
+    assert revisions.plan_newest(topology.pk)
 
     (start,) = starts
     assert start is not None
@@ -53,9 +53,9 @@ def test_a_query_that_leaves_is_planned_on_top_of_what_runs(
     topology: Topology, owner: User, query: Query, starts: list[Running | None]
 ) -> None:
     deploy_query(owner, create_query(owner, "second", TWO_WAY), "flights")
-    assert planning.plan_newest(topology.pk)
+    assert revisions.plan_newest(topology.pk)
     undeploy_query(owner, query)
-    assert planning.plan_newest(topology.pk)
+    assert revisions.plan_newest(topology.pk)
 
     assert starts[1] is not None
     assert [[query.name for query in part.queries] for part in starts[1].parts] == [["second", "windy"]]
@@ -65,7 +65,7 @@ def test_who_asks_for_another_plan_gets_a_search_from_nothing(
     topology: Topology, operator: User, starts: list[Running | None]
 ) -> None:
     replan(operator, topology)
-    assert planning.plan_newest(topology.pk)
+    assert revisions.plan_newest(topology.pk)
 
     assert starts == [None]
 
@@ -75,6 +75,6 @@ def test_a_plan_of_a_release_that_kept_no_start_is_none(
 ) -> None:
     PlanRecord.objects.update(running="")
     deploy_query(owner, create_query(owner, "second", TWO_WAY), "flights")
-    assert planning.plan_newest(topology.pk)
+    assert revisions.plan_newest(topology.pk)
 
     assert starts == [None]

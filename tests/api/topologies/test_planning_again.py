@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from backend.catalog.models import Query
-from backend.topologies import planning
-from backend.topologies.actions import deploy_query
+from backend.deployments.actions import deploy_query
+from backend.planning import revisions
 from backend.topologies.models import Topology
 from backend.topologies.status import deployment_state
 
@@ -28,38 +28,38 @@ def failed(query: Query, owner: User, monkeypatch: pytest.MonkeyPatch) -> Topolo
     deploy_query(owner, query, "flights")
     topology = Topology.objects.get()
     with monkeypatch.context() as patch:
-        patch.setattr(planning, "plan", broken)
+        patch.setattr(revisions, "plan", broken)
         with pytest.raises(ZeroDivisionError):
-            planning.plan_newest(topology.pk)
+            revisions.plan_newest(topology.pk)
     topology.refresh_from_db()
     assert deployment_state(topology) == "failed"
-    assert not planning.plan_newest(topology.pk)
+    assert not revisions.plan_newest(topology.pk)
     return topology
 
 
 def test_a_worker_that_starts_plans_it_again(failed: Topology) -> None:
-    assert planning.forget_failures() == [failed.pk]
-    assert planning.plan_newest(failed.pk)
+    assert revisions.forget_failures() == [failed.pk]
+    assert revisions.plan_newest(failed.pk)
     failed.refresh_from_db()
     assert (deployment_state(failed), failed.deployment_error) == ("planned", "")
     # The next worker finds nothing to do.
-    assert planning.forget_failures() == []
+    assert revisions.forget_failures() == []
 
 
 def test_a_start_plans_it_again(failed: Topology, as_operator: Client, post: Callable[..., Any]) -> None:
     answer = post(as_operator, "/api/topologies/flights/start/")
     assert answer.json()["deployment"]["state"] == "planning"
-    assert planning.plan_newest(failed.pk)
+    assert revisions.plan_newest(failed.pk)
     failed.refresh_from_db()
     assert deployment_state(failed) == "planned"
 
 
 def test_what_is_planned_stays(failed: Topology) -> None:
-    planning.forget_failures()
-    planning.plan_newest(failed.pk)
+    revisions.forget_failures()
+    revisions.plan_newest(failed.pk)
     failed.refresh_from_db()
     before = failed.plan_id
-    assert planning.forget_failures() == []
-    assert not planning.plan_newest(failed.pk)
+    assert revisions.forget_failures() == []
+    assert not revisions.plan_newest(failed.pk)
     failed.refresh_from_db()
     assert failed.plan_id == before

@@ -13,10 +13,12 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from backend.catalog.models import Query
+from backend.deployments import actions
+from backend.planning import revisions
+from backend.planning.reoptimization import reoptimize
+from backend.runs import supervision
 from backend.streams.models import Stream
-from backend.topologies import actions, planning, supervision
 from backend.topologies.models import Desired, Plan, Run, RunState, Topology
-from backend.topologies.reoptimization import reoptimize
 from jobs.protocol import (
     CONTROL,
     EpochCompleted,
@@ -39,7 +41,7 @@ def topology(query: Query, owner: User) -> Topology:
     """A topology whose job runs the first plan."""
     actions.deploy_query(owner, query)
     topology = Topology.objects.get()
-    planning.plan_newest(topology.pk)
+    revisions.plan_newest(topology.pk)
     topology.refresh_from_db()
     topology.current_run = Run.objects.create(topology=topology, state=RunState.RUNNING, plan=topology.plan)
     topology.active_plan = topology.plan
@@ -49,7 +51,7 @@ def topology(query: Query, owner: User) -> Topology:
 
 def truth(topology: Topology, shares: dict[str, float]) -> Known:
     """Statistics of streams with 10 tuples/s each, and selectivities by SQL."""
-    queries = planning.parse_deployed(planning.deployed_queries(topology), planning.load_catalog())
+    queries = revisions.parse_deployed(revisions.deployed_queries(topology), revisions.load_catalog())
     base = learn(queries, FixedStatistics(dict.fromkeys(("departures", "arrivals", "weather"), 10.0)))
     predicates = {s.name: s.predicate for s in base.statistics}
     assert set(shares) <= set(predicates), sorted(predicates)
@@ -96,7 +98,7 @@ def test_a_plan_for_other_data_gives_way(bus: redis.Redis, topology: Topology) -
     assert topology.plan.cause.startswith("selectivity of ")
     assert topology.revision == topology.planned_revision == topology.plan.revision
     assert list(topology.plan.versions.all()) == list(before.versions.all() if before else ())
-    learnt = planning.read_known(topology.plan.known)
+    learnt = revisions.read_known(topology.plan.known)
     assert learnt is not None
     found = {s.name: s for s in learnt.statistics}
     for name, value in WINDY.items():
@@ -155,7 +157,7 @@ def test_what_was_learnt_serves_the_next_request(bus: redis.Redis, topology: Top
     adapted = topology.plan
     assert adapted is not None
     Topology.objects.update(revision=topology.revision + 1)
-    planning.plan_newest(topology.pk)
+    revisions.plan_newest(topology.pk)
     topology.refresh_from_db()
     assert topology.plan is not None
     assert topology.plan.graph == adapted.graph, "the request's plan forgot what was observed"
@@ -172,7 +174,7 @@ def test_tasks_follow_the_load_and_stay(bus: redis.Redis, topology: Topology, se
     settings.MILLRACE_PARALLELISM = 4.0
     Stream.objects.filter(name="weather").update(parallelism=3)
     Topology.objects.update(revision=topology.revision + 1)
-    planning.plan_newest(topology.pk)
+    revisions.plan_newest(topology.pk)
     topology.refresh_from_db()
     Topology.objects.update(active_plan=topology.plan)
     topology.refresh_from_db()
@@ -185,7 +187,7 @@ def test_tasks_follow_the_load_and_stay(bus: redis.Redis, topology: Topology, se
     assert topology.plan is not None
     assert "stores of arrivals get " in topology.plan.cause
     Topology.objects.update(revision=topology.revision + 1)
-    planning.plan_newest(topology.pk)
+    revisions.plan_newest(topology.pk)
     assert tasks_of(topology) == {"arrivals": 1, "departures": 1, "weather": 3}
 
 
@@ -213,7 +215,7 @@ def test_samples_tell_what_no_step_observed(bus: redis.Redis, topology: Topology
     report(bus, topology, truth(topology, {}), 1, edges={}, rules={}, held={})
     reoptimize(topology.pk)
     topology.refresh_from_db()
-    known = planning.read_known(topology.known)
+    known = revisions.read_known(topology.known)
     assert known is not None
     found = {s.name: s for s in known.statistics}
     joined = found["arrivals.tail = departures.tail"]
@@ -228,7 +230,7 @@ def test_samples_of_another_epoch_tell_nothing(bus: redis.Redis, topology: Topol
     bus.xadd(samples_key("other"), {"message": "{"})
     reoptimize(topology.pk)
     topology.refresh_from_db()
-    known = planning.read_known(topology.known)
+    known = revisions.read_known(topology.known)
     assert known is not None
     assert "sampled" not in {s.source for s in known.statistics}
 

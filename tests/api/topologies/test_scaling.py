@@ -9,9 +9,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from backend.catalog.models import Query
+from backend.deployments.actions import deploy_query
+from backend.planning import revisions
 from backend.streams.models import Stream
-from backend.topologies import planning
-from backend.topologies.actions import deploy_query
 from backend.topologies.models import Topology
 from optimizer.physical.graph import PhysicalGraph
 
@@ -22,7 +22,7 @@ URL = "/api/topologies/flights/tasks/"
 def topology(query: Query, owner: User) -> Topology:
     deploy_query(owner, query, "flights")
     made = Topology.objects.get(name="flights")
-    assert planning.plan_newest(made.pk)
+    assert revisions.plan_newest(made.pk)
     return made
 
 
@@ -49,7 +49,7 @@ def test_what_an_operator_sets_is_in_the_next_plan(as_operator: Client, topology
     answer = scale(as_operator, weather=5)
     assert answer.status_code == 202, answer.content
     assert by_stream(as_operator)["weather"] == (2, 5), "the plan in use stays until the next takes over"
-    assert planning.plan_newest(topology.pk)
+    assert revisions.plan_newest(topology.pk)
     topology.refresh_from_db()
     assert topology.plan is not None
     graph = PhysicalGraph.from_json(topology.plan.graph, "plan")

@@ -19,7 +19,9 @@ from django.test import Client
 
 from backend.catalog.actions import create_query
 from backend.catalog.models import Query
-from backend.topologies import actions, attention, planning, process, supervision
+from backend.deployments import actions
+from backend.planning import revisions
+from backend.runs import process, supervision, supervisor_heartbeat
 from backend.topologies.models import Run, RunState, Topology, TopologyQuery
 from backend.topologies.status import active_revision, deployment_state, query_status, topology_state
 from tests.api.topologies.conftest import PATIENCE_S
@@ -160,13 +162,13 @@ def test_a_job_is_not_ended_because_redis_was_stopped(
     limit = timedelta(seconds=0.4)
     while supervision.connection().info("server")["uptime_in_seconds"] <= 1:
         sleep(0.1)
-    attention.note(supervised.now, limit)
-    attention.note(supervised.now + limit / 2, limit)
+    supervisor_heartbeat.note(supervised.now, limit)
+    supervisor_heartbeat.note(supervised.now + limit / 2, limit)
     # Back after a minute: whoever looks first, jobs have had no time to be heard.
     assert topology_state(supervised.look(60)) == "running"
-    attention.note(supervised.now, limit)
+    supervisor_heartbeat.note(supervised.now, limit)
     assert topology_state(supervised.look(0.3)) == "running"
-    attention.note(supervised.now, limit)
+    supervisor_heartbeat.note(supervised.now, limit)
     assert topology_state(supervised.look(0.2)) == "failed"
     assert "no heartbeat for" in supervised.run.error
 
@@ -195,8 +197,8 @@ def test_a_silent_job_is_found_where_every_round_takes_long(redis_url: str, sett
     excused = []
     for _ in range(6):
         now += timedelta(seconds=11)
-        attention.note(now, limit)
-        excused.append(attention.was_away(now, limit))
+        supervisor_heartbeat.note(now, limit)
+        excused.append(supervisor_heartbeat.was_away(now, limit))
     assert excused == [True, False] * 3
 
 
@@ -237,7 +239,7 @@ def test_a_running_job_is_told_a_new_plan_once(
 ) -> None:
     run = _running(supervised)
     deployed = actions.deploy_query(owner, create_query(owner, "second", TWO_WAY), "flights")
-    assert planning.plan_newest(supervised.topology.pk)
+    assert revisions.plan_newest(supervised.topology.pk)
     topology = supervised.look(0.1)
     assert deployment_state(topology) == "planned"
     supervised.look(0.1)
@@ -280,7 +282,7 @@ def test_what_was_said_before_redis_was_emptied_is_said_again(
     assert run.started_at is not None
     assert run.pid is not None
     deployed = actions.deploy_query(owner, create_query(owner, "second", TWO_WAY), "flights")
-    assert planning.plan_newest(supervised.topology.pk)
+    assert revisions.plan_newest(supervised.topology.pk)
     with _asleep(run.pid, bus):
         supervised.look(0.1)
         bus.flushall()

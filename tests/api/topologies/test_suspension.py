@@ -19,11 +19,12 @@ from backend.alerts import watching
 from backend.alerts.models import Alert, AlertRule
 from backend.catalog.actions import create_query
 from backend.catalog.models import Query
-from backend.live.actions import consume
-from backend.topologies import planning, suspension
-from backend.topologies.actions import deploy_query
-from backend.topologies.excess import excess_of, shares
-from backend.topologies.limits import Limits
+from backend.deployments.actions import deploy_query
+from backend.limits import suspension
+from backend.limits.query_limits import Limits
+from backend.limits.quota_usage import excess_of, shares
+from backend.planning import revisions
+from backend.runs.recording import consume
 from backend.topologies.models import AuditEntry, Desired, Run, Topology, TopologyQuery
 from backend.topologies.status import query_status
 from jobs.protocol import (
@@ -100,7 +101,7 @@ class Board:
     def suspended(self) -> dict[str, str]:
         """One round of the supervisor; what is suspended then."""
         if suspension.suspend_excessive(self._pk, timezone.now()):
-            assert planning.plan_newest(self._pk)
+            assert revisions.plan_newest(self._pk)
         rows = TopologyQuery.objects.exclude(suspended_at=None)
         return dict(rows.values_list("query__name", "excess"))
 
@@ -150,7 +151,7 @@ def board(owner: User, query: Query, bus: redis.Redis, settings: Settings) -> Bo
         deploy_query(owner, create_query(owner, name, sql), "flights")
     deploy_query(owner, query, "flights")
     topology = Topology.objects.get(name="flights")
-    assert planning.plan_newest(topology.pk)
+    assert revisions.plan_newest(topology.pk)
     return Board(topology, bus)
 
 
@@ -218,7 +219,7 @@ def test_a_query_above_its_limit_for_some_batches_is_suspended_and_the_others_go
 
     # Deployed again it is answered again, and the alert closes.
     assert post(as_owner, f"/api/queries/{hour.pk}/deploy/").status_code == 202
-    assert planning.plan_newest(board.topology.pk)
+    assert revisions.plan_newest(board.topology.pk)
     assert {query.name for query in board.graph.queries} == {"hour", "minute", "windy"}
     assert query_status(TopologyQuery.objects.get(query=hour)) != "suspended"
     watching.watch(timezone.now())

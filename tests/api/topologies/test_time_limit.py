@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 
 from backend.catalog.models import Query
 from backend.celery import app
-from backend.topologies import planning
-from backend.topologies.actions import deploy_query
+from backend.deployments.actions import deploy_query
+from backend.planning import revisions
 from backend.topologies.models import Topology
 from backend.topologies.status import deployment_state
 
@@ -34,13 +34,13 @@ def test_a_planning_that_was_ended_is_failed_until_it_is_asked_for_again(
         raise SoftTimeLimitExceeded
 
     with monkeypatch.context() as patched:
-        patched.setattr(planning, "plan_deployed", for_ever)
+        patched.setattr(revisions, "plan_deployed", for_ever)
         with pytest.raises(SoftTimeLimitExceeded):
-            planning.plan_newest(topology.pk)
+            revisions.plan_newest(topology.pk)
     topology.refresh_from_db()
     assert deployment_state(topology) == "failed"
     assert topology.deployment_error.startswith("the optimizer failed: SoftTimeLimitExceeded")
     deploy_query(owner, query, "flights")
-    assert planning.plan_newest(topology.pk)
+    assert revisions.plan_newest(topology.pk)
     topology.refresh_from_db()
     assert deployment_state(topology) == "planned"

@@ -17,14 +17,14 @@ import django
 django.setup()
 
 from backend.accounts.actions import create_operator  # noqa: E402
-from backend.bus import connection  # noqa: E402
 from backend.catalog.actions import create_query  # noqa: E402
+from backend.deployments.actions import deploy_query  # noqa: E402
+from backend.redis import connection  # noqa: E402
+from backend.runs import process  # noqa: E402
+from backend.runs.tasks import supervise  # noqa: E402
 from backend.streams.actions import StreamSpec, create_stream  # noqa: E402
-from backend.topologies import process  # noqa: E402
-from backend.topologies.actions import deploy_query  # noqa: E402
 from backend.topologies.models import Run, Topology  # noqa: E402
 from backend.topologies.status import deployment_state  # noqa: E402
-from backend.topologies.tasks import supervise  # noqa: E402
 from jobs.protocol import events_key  # noqa: E402
 from optimizer.algebra.types import ColumnType  # noqa: E402
 
