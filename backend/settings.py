@@ -147,6 +147,8 @@ MILLRACE_PLAN_SECONDS = _number("MILLRACE_PLAN_SECONDS", 5.0)
 MILLRACE_WORK_PROCESSES = _number("MILLRACE_WORK_PROCESSES", 2.0)
 MILLRACE_WORK_SECONDS = _number("MILLRACE_WORK_SECONDS", 10.0)
 MILLRACE_WORK_BYTES = _number("MILLRACE_WORK_BYTES", 5e8)
+# What workers do is imported once, by the server that they are forked from.
+MILLRACE_WORK_PRELOAD = "backend.planning.preload"
 MILLRACE_WORK_PER_ACCOUNT = _number("MILLRACE_WORK_PER_ACCOUNT", 4.0)
 MILLRACE_HEARTBEAT_SECONDS = _number("MILLRACE_HEARTBEAT_SECONDS", 10.0)
 MILLRACE_START_SECONDS = _number("MILLRACE_START_SECONDS", 120.0)
@@ -371,7 +373,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["backend.http.parsers.BoundedJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "backend.http.error_responses.answer",
+    "EXCEPTION_HANDLER": "backend.http.error_responses.error_response",
 }
 
 SPECTACULAR_SETTINGS = {

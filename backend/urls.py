@@ -1,3 +1,5 @@
+"""The URLs of pages and of the API, each from the room that answers it."""
+
 from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path, register_converter
@@ -49,8 +51,10 @@ urlpatterns = [
     path("api/", include("backend.accounts.api.urls")),
     path("api/", include("backend.streams.api.urls")),
     path("api/", include("backend.catalog.api.urls")),
-    path("api/", include("backend.deployments.api.urls")),
     path("api/", include("backend.live.api.urls")),
+    path("api/", include("backend.planning.api.urls")),
+    path("api/", include("backend.runs.api.urls")),
+    path("api/", include("backend.deployments.api.urls")),
     path("api/", include("backend.dead_letters.api.urls")),
     path("api/", include("backend.tokens.api.urls")),
     path("api/", include("backend.alerts.api.urls")),

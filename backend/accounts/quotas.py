@@ -15,19 +15,12 @@ from typing import cast
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
-from django.db.models import Model, OuterRef, QuerySet, Subquery
+from django.db.models import Model, QuerySet
 
 from backend.accounts.models import Quota
 from backend.accounts.queries import is_operator, operators
-from backend.alerts.models import AlertRule
-from backend.catalog.models import Query, QueryVersion
 from backend.errors import Conflict
-from backend.streams.models import Stream
-from backend.tokens.models import Token
-from backend.topologies.models import AuditEntry, Topology
 
-EMPTIED = 10
-"""Topologies without a query that an account may leave behind, in multiples of those with one."""
 _NAMED = 3
 """Operators that a refusal names."""
 
@@ -59,84 +52,47 @@ class Use:
     """None for operators."""
 
 
-def uses(account: User) -> list[Use]:
-    """What the account has of everything that is counted by account."""
-    limits: Mapping[Resource, int | None]
-    limits = dict.fromkeys(Resource) if is_operator(account) else _limits(account.pk)
-    return [
-        Use(resource, counted(account.pk).count(), limits[resource]) for resource, counted in _COUNTED.items()
-    ]
-
-
-def claim(account: User, resource: Resource) -> None:
-    """Let the account have one more, to be made in the caller's transaction.
-
-    Of several requests at once each waits here for the one before it, so that all count what is there.
-    Raises `Conflict` if the account has as many as it may.
-    """
-    if is_operator(account):
-        return
-    _one_at_a_time(account.pk)
-    _refuse(account, resource, _COUNTED[resource](account.pk).count(), account.get_username())
-
-
-def claim_version(account: User, query: Query) -> None:
-    """As `claim`, for another version of a query."""
-    if is_operator(account):
-        return
-    _one_at_a_time(account.pk)
-    _refuse(account, Resource.VERSIONS, query.versions.count(), query.name)
-
-
-def claim_topology(account: User, query: Query, target: Topology, is_new: bool) -> None:
-    """As `claim`, for a query that `account` is about to deploy on `target`; counts for the query's maker.
-
-    A topology that answers something already runs anyway, whoever is answered by it.
-    """
-    if is_operator(account) or target.deployed.exists():
-        return
-    maker = maker_of(query)
-    claim(maker, Resource.TOPOLOGIES)
-    limit = _limits(account.pk)[Resource.TOPOLOGIES]
-    if is_new and _emptied_by(account.pk) >= EMPTIED * limit:
-        raise Conflict(
-            "too-many-topologies",
-            f"{account.get_username()} left {EMPTIED * limit} topologies without a query; "
-            "deploy to one of them",
-        )
-
-
-def maker_of(query: Query) -> User:
-    """Whose first version it is, whoever owns it now."""
-    first = QueryVersion.objects.select_related("created_by").filter(query=query).order_by("number").first()
-    return query.owner if first is None else first.created_by
-
-
-def queries_of(account_id: int) -> QuerySet[Query]:
-    """The queries that the account made."""
-    return Query.objects.filter(versions__number=1, versions__created_by=account_id)
-
-
-def topologies_of(account_id: int) -> QuerySet[Topology]:
-    """The topologies that answer one of them."""
-    return Topology.objects.filter(deployed__query__in=queries_of(account_id)).distinct()
-
-
-_COUNTED: dict[Resource, Callable[[int], QuerySet[Model]]] = {
-    Resource.TOPOLOGIES: topologies_of,
-    Resource.STREAMS: lambda account_id: Stream.objects.filter(owner_id=account_id),
-    Resource.QUERIES: queries_of,
-    Resource.ALERTS: lambda account_id: AlertRule.objects.filter(owner_id=account_id),
-    Resource.TOKENS: lambda account_id: Token.objects.filter(owner_id=account_id),
-}
+_COUNTED: dict[Resource, Callable[[int], QuerySet[Model]]] = {}
 """What counts by account; versions count by query."""
 
 
-def _emptied_by(account_id: int) -> int:
-    """How many topologies answer nothing whose first query the account deployed."""
-    first = AuditEntry.objects.filter(topology=OuterRef("pk"), action="deploy").order_by("pk")
-    emptied = Topology.objects.filter(deployed=None).annotate(by=Subquery(first.values("account_id")[:1]))
-    return emptied.filter(by=account_id).count()
+def count(resource: Resource, held: Callable[[int], QuerySet[Model]]) -> None:
+    """Count as an account's share of a resource what `held` finds; for the room that keeps it."""
+    _COUNTED[resource] = held
+
+
+def uses(account: User) -> list[Use]:
+    """What the account has of everything that is counted by account."""
+    limits: Mapping[Resource, int | None]
+    limits = dict.fromkeys(Resource) if is_operator(account) else quotas_of(account.pk)
+    return [
+        Use(resource, _COUNTED[resource](account.pk).count(), limits[resource])
+        for resource in Resource
+        if resource in _COUNTED
+    ]
+
+
+def claim(
+    account: User, resource: Resource, held: QuerySet[Model] | None = None, whose: str | None = None
+) -> None:
+    """Let the account have one more, to be made in the caller's transaction.
+
+    Of several requests at once each waits here for the one before it, so that all count what is there.
+
+    Args:
+        account: whose limit it is.
+        resource: of what there is to be one more.
+        held: what counts; all that the account has of the resource if it is None.
+        whose: who or what has them, for the refusal; the account if it is None.
+
+    Raises:
+        Conflict: there are as many as there may be.
+    """
+    if is_operator(account):
+        return
+    _one_at_a_time(account.pk)
+    used = (_COUNTED[resource](account.pk) if held is None else held).count()
+    _refuse(account, resource, used, account.get_username() if whose is None else whose)
 
 
 def _one_at_a_time(account_id: int) -> None:
@@ -145,7 +101,7 @@ def _one_at_a_time(account_id: int) -> None:
 
 
 def _refuse(account: User, resource: Resource, used: int, whose: str) -> None:
-    limit = _limits(account.pk)[resource]
+    limit = quotas_of(account.pk)[resource]
     if used >= limit:
         raise Conflict(
             f"too-many-{resource}",
@@ -154,7 +110,8 @@ def _refuse(account: User, resource: Resource, used: int, whose: str) -> None:
         )
 
 
-def _limits(account_id: int) -> dict[Resource, int]:
+def quotas_of(account_id: int) -> dict[Resource, int]:
+    """How much the account may have of each resource."""
     own = Quota.objects.filter(account=account_id).first()
     teams = list(Quota.objects.filter(team__members=account_id))
     found = {}

@@ -21,7 +21,7 @@ from backend.streams.models import Stream
 from backend.streams.queries import to_domain
 from backend.streams.values import normalize, refuse_ahead
 from backend.topologies.models import AuditEntry, Topology
-from jobs.protocol import dead_letters_key, stream_key
+from jobs.protocol import appended_key, dead_letters_key, stream_key
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.types import ColumnType
 from optimizer.logical import stream as domain
@@ -97,6 +97,15 @@ def discard(account: User, record: Stream, chosen: Sequence[Chosen]) -> int:
         gone = [one.topology for one, deleted in zip(chosen, pipeline.execute(), strict=True) if deleted]
         _note(account, "discard", record, gone)
     return len(gone)
+
+
+def forget_letters(stream: str) -> None:
+    """Delete every dead letter of a stream from Redis."""
+    letters = [
+        dead_letters_key(topology, stream) for topology in Topology.objects.values_list("name", flat=True)
+    ]
+    if letters:
+        connection().delete(*letters, *(appended_key(letter) for letter in letters))
 
 
 def _event(letter: Letter, stream: domain.Stream, source: str) -> object:

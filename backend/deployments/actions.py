@@ -11,10 +11,10 @@ from django.db.models import F
 from django.utils import timezone
 
 from backend.accounts.queries import is_operator, may_edit
-from backend.accounts.quotas import claim_topology
 from backend.bounded.caller import calling
 from backend.catalog.models import Query, QueryVersion
 from backend.deployments.placement import topology_of
+from backend.deployments.topology_quota import claim_topology
 from backend.errors import Conflict, Forbidden
 from backend.limits.query_limits import refuse_too_costly
 from backend.runs import tasks

@@ -42,9 +42,3 @@ def topology_of(query: Query, version: QueryVersion, wanted: str | None) -> str:
 def pinned_to(query: Query) -> str | None:
     """The topology to which an operator pinned the query."""
     return QueryPin.objects.filter(query=query).values_list("topology", flat=True).first()
-
-
-def pinned_topology(query: Query) -> str | None:
-    """The same of a query whose pin was loaded with it."""
-    pin: QueryPin | None = getattr(query, "pin", None)
-    return None if pin is None else pin.topology

@@ -11,7 +11,7 @@ from backend.errors import InputErrors, Later, MillraceError, problem
 from optimizer.algebra.errors import Infeasible, InputError
 
 
-def answer(error: Exception, context: dict[str, object]) -> Response | None:
+def error_response(error: Exception, context: dict[str, object]) -> Response | None:
     """DRF's exception handler, extended by the domain's errors."""
     if isinstance(error, InputError):
         return Response({"errors": [problem(error)]}, status=400)

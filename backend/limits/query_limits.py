@@ -14,7 +14,7 @@ from backend.catalog.language import texts_of
 from backend.catalog.models import Query, QueryVersion
 from backend.errors import Conflict
 from backend.planning import drafting
-from backend.planning.revisions import registered
+from backend.planning.explanation import registered
 from backend.streams.queries import load_catalog
 from backend.topologies.models import QueryAllowance
 from optimizer.estimate import Estimated

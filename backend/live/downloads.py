@@ -7,7 +7,7 @@ import io
 import json
 import re
 
-from backend.topologies.query_search import Results
+from backend.live.results import Results
 
 MOST_ROWS = 10_000
 """More than the job keeps of a query's results for the live tail."""

@@ -16,7 +16,7 @@ from django.db.utils import Error as DatabaseError
 from django.http import HttpRequest, JsonResponse
 
 from backend.errors import Unavailable
-from backend.observation.single_flight import Recent
+from backend.observation.single_flight import SingleFlight
 from backend.redis import connection
 
 KEPT_S = 1.0
@@ -81,5 +81,5 @@ def _about() -> str:
     return f"{settings.REDIS_URL} {database.settings_dict['NAME']}"
 
 
-_HEALTH = Recent(_health, KEPT_S, _about)
-_READINESS = Recent(_readiness, KEPT_S, _about)
+_HEALTH = SingleFlight(_health, KEPT_S, _about)
+_READINESS = SingleFlight(_readiness, KEPT_S, _about)

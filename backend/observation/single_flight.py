@@ -12,7 +12,7 @@ STALE_S = 10.0
 """What is older is not given to those who come while it is computed anew."""
 
 
-class Recent(Generic[T]):
+class SingleFlight(Generic[T]):
     """The result of a function, at most so many seconds old.
 
     While one thread computes it anew the others take the one before, if there is one: however many ask, the

@@ -7,7 +7,7 @@ from backend.bounded.caller import Caller
 from backend.live.queries import live_state
 from backend.planning import drafting
 from backend.planning.drafting import Outlook
-from backend.planning.revisions import compared_with, registered
+from backend.planning.explanation import compared_with, registered
 from backend.topologies.models import Topology
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query

@@ -7,7 +7,7 @@ from backend.bounded.caller import Caller
 from backend.catalog.language import texts_of
 from backend.planning import drafting
 from backend.planning.drafting import Alternative, Others
-from backend.planning.revisions import registered
+from backend.planning.explanation import registered
 from backend.streams.queries import load_catalog
 from backend.topologies.models import Plan as PlanRecord
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from pydantic import TypeAdapter
 
-from backend.catalog.reading import VersionText, parse_texts
+from backend.catalog.parsing import VersionText, parse_texts
 from backend.forecasts.intervals import kept_beyond, widened
 from optimizer.adaptation import Known
 from optimizer.algebra.errors import InputError

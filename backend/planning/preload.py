@@ -4,8 +4,8 @@ from contextlib import suppress
 
 import redis.client
 
+import backend.catalog.parsing
 import backend.catalog.preview
-import backend.catalog.reading
 import backend.planning.drafting
 
 # DuckDB and pyarrow import it with their first table if it is there, which takes a second.

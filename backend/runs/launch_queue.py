@@ -19,7 +19,7 @@ from backend.topologies.models import ENDED, Desired, Topology
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class LaunchQueue:
     total: int
     taken: int
     queue: tuple[int, ...]
@@ -37,7 +37,7 @@ class Places:
         return f"waiting for a place: {self.taken} of {self.total} jobs run{kept}{before}"
 
 
-def look(now: datetime) -> Places:
+def look(now: datetime) -> LaunchQueue:
     """The places now, and who is next.
 
     Whose makers have the fewest jobs goes first, then who has waited longest. The last place is nobody's
@@ -62,7 +62,7 @@ def look(now: datetime) -> Places:
             chosen.add(topology)
             free -= 1
             jobs.update(makers[topology])
-    return Places(total, len(running), tuple(queue), frozenset(chosen))
+    return LaunchQueue(total, len(running), tuple(queue), frozenset(chosen))
 
 
 def take(topology: Topology, now: datetime) -> bool:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from typing import cast
 
 from django.contrib.auth.models import User
 from django.db.models import Prefetch, Q, QuerySet
 
-from backend.catalog.models import Query, QueryVersion
-from backend.redis import connection, read_entries
+from backend.catalog.models import Query
 from backend.topologies.models import TopologyQuery
 from backend.topologies.status import query_status
-from jobs.protocol import results_key
 
 
 def deployment_of(record: Query) -> TopologyQuery | None:
@@ -81,32 +77,6 @@ def search(text: str, account: User) -> list[Query]:
     return records
 
 
-@dataclass(frozen=True, slots=True)
-class Results:
-    """The newest results of a query, newest first."""
-
-    columns: tuple[tuple[str, str], ...]
-    rows: tuple[dict[str, object], ...]
-    ids: tuple[str, ...]
-    batches: tuple[int, ...]
-
-
 def favourites(account_id: int) -> set[int]:
     """The ids of an account's favourite queries."""
     return set(Query.objects.filter(favourite_of=account_id).values_list("pk", flat=True))
-
-
-def newest_results(record: Query, limit: int) -> Results:
-    """The tail that the job keeps in Redis; empty for a query that is not deployed."""
-    deployment = deployment_of(record)
-    version = cast(QueryVersion, record.current if deployment is None else deployment.version)
-    columns = tuple((output.name, output.type) for output in version.outputs.all())
-    if deployment is None:
-        return Results(columns, (), (), ())
-    entries = connection().xrevrange(results_key(deployment.topology.name, record.name), count=limit)
-    rows, ids, batches = [], [], []
-    for entry, fields in read_entries(entries):
-        rows.append(json.loads(fields["json"], parse_constant=str))
-        ids.append(entry)
-        batches.append(int(fields["batch"]))
-    return Results(columns, tuple(rows), tuple(ids), tuple(batches))

@@ -31,7 +31,7 @@ from backend.streams.actions import StreamSpec, create_stream  # noqa: E402
 from backend.topologies.models import Plan, Run, Topology  # noqa: E402
 from backend.topologies.status import active_revision  # noqa: E402
 from optimizer.algebra.types import ColumnType  # noqa: E402
-from tests.api.topologies.worker_story import SECONDS, wait_until_active  # noqa: E402
+from tests.api.runs.worker_story import SECONDS, wait_until_active  # noqa: E402
 
 SQL = "SELECT x.a FROM r [RANGE 1 HOUR] AS x, r [RANGE 1 HOUR] AS y WHERE x.a = y.a"
 

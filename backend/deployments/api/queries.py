@@ -1,52 +1,29 @@
 from __future__ import annotations
 
-from datetime import timedelta
-
-from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from backend.accounts.queries import editable
 from backend.accounts.requests import AccountRequest
-from backend.bounded import pool
-from backend.bounded.caller import caller_of
-from backend.catalog import actions, language
-from backend.catalog.api.serializers import (
-    DownloadSerializer,
-    DraftSerializer,
-    ExplainRequestSerializer,
-    ProblemsSerializer,
+from backend.catalog import actions
+from backend.catalog.api.sql import BAD
+from backend.catalog.models import Query
+from backend.deployments import actions as topology_actions
+from backend.deployments.api.query_serializers import (
     QueryPatchSerializer,
-    QueryResultsSerializer,
     QuerySerializer,
     QueryVersionSerializer,
     QueryWriteSerializer,
     SearchSerializer,
-    SqlSerializer,
     TransferSerializer,
-    ValidationSerializer,
     VersionWriteSerializer,
 )
-from backend.catalog.models import Query
-from backend.catalog.reading import formatted
-from backend.deployments import actions as topology_actions
-from backend.deployments.api.serializers import (
-    DeployedSerializer,
-    DeployRequestSerializer,
-    ExplanationSerializer,
-)
-from backend.errors import InputErrors, problem
+from backend.deployments.api.serializers import DeployedSerializer, DeployRequestSerializer
 from backend.http.documents import checked
-from backend.live import downloads
-from backend.planning import revisions
-from backend.streams.api.serializers import SampleLimitSerializer
 from backend.topologies import query_search
-
-BAD = OpenApiResponse(ProblemsSerializer, "The text has no meaning.")
 
 
 def _shown(request: AccountRequest, records: Query | list[Query]) -> object:
@@ -129,42 +106,6 @@ class QueryUndeploy(APIView):
         )
 
 
-class QueryResults(APIView):
-    """The newest results of a deployed query."""
-
-    @extend_schema(parameters=[SampleLimitSerializer], responses=QueryResultsSerializer)
-    def get(self, request: Request, pk: int) -> Response:
-        form = checked(SampleLimitSerializer(data=request.query_params))
-        record = get_object_or_404(query_search.queries(), pk=pk)
-        found = query_search.newest_results(record, form.validated_data["limit"])
-        document = {
-            "columns": [{"name": name, "type": kind} for name, kind in found.columns],
-            "rows": found.rows,
-            "ids": found.ids,
-            "batches": found.batches,
-        }
-        return Response(QueryResultsSerializer(document).data)
-
-
-class QueryDownload(APIView):
-    """The newest results as a file: CSV, or JSON lines."""
-
-    @extend_schema(
-        parameters=[DownloadSerializer],
-        responses={(200, "text/csv"): OpenApiTypes.STR, (200, "application/x-ndjson"): OpenApiTypes.STR},
-    )
-    def get(self, request: Request, pk: int) -> HttpResponse:
-        form = checked(DownloadSerializer(data=request.query_params))
-        record = get_object_or_404(query_search.queries(), pk=pk)
-        found = query_search.newest_results(record, downloads.MOST_ROWS)
-        if form.validated_data["form"] == "csv":
-            text, kind, ending = downloads.to_csv(found), "text/csv; charset=utf-8", "csv"
-        else:
-            text, kind, ending = downloads.to_json(found), "application/x-ndjson", "jsonl"
-        named = {"Content-Disposition": f'attachment; filename="{record.name}.{ending}"'}
-        return HttpResponse(text, content_type=kind, headers=named)
-
-
 class QueryFavourite(APIView):
     """Keep a query among one's favourites (PUT), or no longer (DELETE)."""
 
@@ -191,54 +132,3 @@ class QueryTransfer(APIView):
         form = checked(TransferSerializer(data=request.data))
         actions.transfer_query(request.user, record, **form.validated_data)
         return Response(_shown(request, query_search.queries().get(pk=pk)))
-
-
-class SqlValidate(APIView):
-    """Everything that is wrong with a text, or what it reads and returns."""
-
-    @extend_schema(request=DraftSerializer, responses=ValidationSerializer)
-    def post(self, request: Request) -> Response:
-        form = checked(DraftSerializer(data=request.data))
-        draft = language.read_draft(
-            caller_of(request), form.validated_data["sql"], form.validated_data["name"] or "query"
-        )
-        inputs = draft.query.inputs if draft.query else ()
-        outputs = draft.query.outputs if draft.query else ()
-        document = {
-            "ok": draft.query is not None,
-            "errors": [problem(error) for error in draft.errors],
-            "inputs": [
-                {
-                    "alias": source.alias,
-                    "stream": source.stream,
-                    "window_ms": None if source.window is None else source.window / timedelta(milliseconds=1),
-                }
-                for source in inputs
-            ],
-            "outputs": [{"name": one.name, "type": one.expression.type.value} for one in outputs],
-        }
-        return Response(ValidationSerializer(document).data)
-
-
-class SqlFormat(APIView):
-    @extend_schema(request=SqlSerializer, responses={200: SqlSerializer, 400: BAD})
-    def post(self, request: Request) -> Response:
-        form = checked(SqlSerializer(data=request.data))
-        text = pool.reading().run(caller_of(request), formatted, form.validated_data["sql"])
-        return Response(SqlSerializer({"sql": text}).data)
-
-
-class SqlExplain(APIView):
-    """How a text would be answered: alone, and what it would add to a topology."""
-
-    @extend_schema(request=ExplainRequestSerializer, responses={200: ExplanationSerializer, 400: BAD})
-    def post(self, request: Request) -> Response:
-        form = checked(ExplainRequestSerializer(data=request.data))
-        values = form.validated_data
-        draft = language.read_draft(caller_of(request), values["sql"], values["name"] or "query")
-        if draft.query is None:
-            raise InputErrors(draft.errors)
-        explanation = revisions.explain(
-            caller_of(request), draft.query, values["sql"], draft.catalog, values["topology"]
-        )
-        return Response(ExplanationSerializer(explanation).data)

@@ -36,7 +36,7 @@ class AllowanceSerializer(Document):
     allowed = serializers.BooleanField()
 
 
-class _Word(APIView, ABC, Generic[V]):
+class _Override(APIView, ABC, Generic[V]):
     """One value that everybody reads and operators write."""
 
     document: type[Document]
@@ -67,7 +67,7 @@ class _Word(APIView, ABC, Generic[V]):
     get=extend_schema(operation_id="query_pin", responses=PinSerializer),
     put=extend_schema(operation_id="pin_query", request=PinSerializer, responses=PinSerializer),
 )
-class QueryPinned(_Word[str | None]):
+class QueryPinned(_Override[str | None]):
     """Which topology must answer the query, if an operator said so."""
 
     document = PinSerializer
@@ -83,7 +83,7 @@ class QueryPinned(_Word[str | None]):
     get=extend_schema(operation_id="query_allowance", responses=AllowanceSerializer),
     put=extend_schema(operation_id="allow_query", request=AllowanceSerializer, responses=AllowanceSerializer),
 )
-class QueryAllowed(_Word[bool]):
+class QueryAllowed(_Override[bool]):
     """An operator's word that the limits do not hold for the query."""
 
     document = AllowanceSerializer

@@ -7,120 +7,19 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from backend.deployments.actions import Deployment
-from backend.deployments.placement import pinned_topology
 from backend.http.documents import Document, Form
+from backend.live.api.answered import TopologyQuerySerializer, deployed_queries
 from backend.live.state import LIVE_STATE_CHOICES
-from backend.oracle.api.serializers import CorrectnessSerializer, correctness
 from backend.runs import launch_queue
-from backend.topologies.models import ENDED, Desired, Run, Topology
+from backend.runs.api.serializers import RunSerializer
+from backend.topologies.models import ENDED, Desired, Topology
 from backend.topologies.status import (
     DEPLOYMENT_CHOICES,
     active_revision,
     deployment_state,
-    suspension_reason,
     topology_error,
     topology_state,
 )
-
-
-class CostSerializer(Document):
-    """Cost by kind, in probe tuples per second."""
-
-    probe = serializers.FloatField()
-    storage = serializers.FloatField()
-    latency = serializers.FloatField()
-    total = serializers.FloatField()
-
-
-class SecondsSerializer(Document):
-    build = serializers.FloatField()
-    solve = serializers.FloatField()
-
-
-class PlanSerializer(Document):
-    plan_id = serializers.CharField()
-    graph = serializers.DictField(help_text="optimizer/physical_graph.schema.json")
-    cost = CostSerializer()
-    individual_cost = serializers.FloatField()
-    method = serializers.CharField()
-    status = serializers.CharField()
-    bound = serializers.FloatField(allow_null=True)
-    gap = serializers.FloatField(allow_null=True)
-    seconds = SecondsSerializer()
-    text = serializers.CharField()
-    created_at = serializers.DateTimeField()
-
-
-class MarginalSerializer(Document):
-    """What this query adds to a topology's plan."""
-
-    topology = serializers.CharField()
-    text = serializers.CharField(help_text="in one line")
-    reuse = serializers.CharField(help_text="the steps that it shares, and with which query")
-    cost = CostSerializer()
-    stores_new = serializers.IntegerField()
-    stores_shared = serializers.IntegerField()
-    probes_new = serializers.IntegerField()
-    probes_shared = serializers.IntegerField()
-    probe_percent = serializers.FloatField(allow_null=True)
-
-
-class ExplanationSerializer(Document):
-    text = serializers.CharField()
-    cost = CostSerializer()
-    individual_cost = serializers.FloatField()
-    method = serializers.CharField()
-    status = serializers.CharField()
-    bound = serializers.FloatField(allow_null=True)
-    gap = serializers.FloatField(allow_null=True)
-    graph = serializers.DictField(help_text="optimizer/physical_graph.schema.json")
-    marginal = MarginalSerializer(allow_null=True)
-
-
-class RunSerializer(serializers.ModelSerializer[Run]):
-    topology = serializers.CharField(source="topology.name")
-    plan_id = serializers.CharField(source="plan.plan_id", allow_null=True, default=None)
-    error = serializers.SerializerMethodField()
-    error_detail = serializers.SerializerMethodField()
-
-    class Meta:
-        model = Run
-        fields = (
-            "id",
-            "topology",
-            "state",
-            "attempt",
-            "pid",
-            "host",
-            "plan_id",
-            "memory_limit_bytes",
-            "created_at",
-            "started_at",
-            "heartbeat_at",
-            "ended_at",
-            "batch",
-            "error",
-            "error_detail",
-        )
-        # Only ever written by the supervisor; so the document says that every field is always there.
-        read_only_fields = fields
-
-    def get_error(self, record: Run) -> str | None:
-        return record.error or None
-
-    def get_error_detail(self, record: Run) -> str | None:
-        return record.error_detail or None
-
-
-class TopologyQuerySerializer(Document):
-    id = serializers.IntegerField()
-    name = serializers.CharField()
-    version = serializers.IntegerField()
-    suspended = serializers.CharField(allow_null=True, help_text="why it is not answered; null if it is")
-    correctness = CorrectnessSerializer(allow_null=True, help_text="null: not checked yet")
-    pinned = serializers.CharField(
-        allow_null=True, help_text="the topology to which an operator pinned it; null: wherever it is put"
-    )
 
 
 class DeploymentSerializer(Document):
@@ -189,7 +88,7 @@ class TopologySerializer(serializers.ModelSerializer[Topology]):
         # One look for all that are shown together.
         if "places" not in self.context:
             self.context["places"] = launch_queue.look(timezone.now())  # type: ignore[index]  # DRF's is a dict
-        found: launch_queue.Places = self.context["places"]
+        found: launch_queue.LaunchQueue = self.context["places"]
         return found.reason(record.pk)
 
     @extend_schema_field(serializers.DateTimeField(allow_null=True))
@@ -210,21 +109,6 @@ class TopologySerializer(serializers.ModelSerializer[Topology]):
         }
 
 
-def deployed_queries(record: Topology) -> list[dict[str, object]]:
-    """The queries of a topology, each in its deployed version."""
-    return [
-        {
-            "id": one.query_id,
-            "name": one.query.name,
-            "version": one.version.number,
-            "suspended": suspension_reason(one),
-            "correctness": correctness(one),
-            "pinned": pinned_topology(one.query),
-        }
-        for one in record.deployed.all()
-    ]
-
-
 class StopSerializer(Form):
     mode = serializers.ChoiceField(choices=["now", "drain"], default="now")
 
@@ -239,21 +123,3 @@ class DeployedSerializer(serializers.Serializer[Deployment]):
     revision = serializers.IntegerField()
     query = serializers.CharField()
     version = serializers.IntegerField()
-
-
-class RunsFilterSerializer(Form):
-    topology = serializers.CharField(default="", allow_blank=True, max_length=63)
-    limit = serializers.IntegerField(min_value=1, max_value=500, default=50)
-
-
-class TailSerializer(Form):
-    tail = serializers.IntegerField(min_value=1, max_value=5000, default=200)
-
-
-class RunLogSerializer(Document):
-    lines = serializers.ListField(child=serializers.CharField())
-    truncated = serializers.BooleanField()
-
-
-class PlanFilterSerializer(Form):
-    plan_id = serializers.CharField(default="", allow_blank=True, max_length=100)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from rest_framework import serializers
 
-from backend.deployments.api.serializers import TopologyQuerySerializer
 from backend.http.documents import Document, Form
+from backend.live.api.answered import TopologyQuerySerializer
 from backend.live.arrivals import Arrivals, Point
 from backend.live.provenance import Bound, Provenance, Step
 from backend.live.state import LIVE_STATE_CHOICES

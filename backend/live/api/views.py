@@ -8,8 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from backend.deployments.api.serializers import deployed_queries
 from backend.http.documents import checked
+from backend.live.api.answered import deployed_queries
 from backend.live.api.serializers import (
     ArrivalsRequestSerializer,
     ArrivalsSerializer,

@@ -12,7 +12,7 @@ from redis.typing import KeyT, StreamIdT
 from backend.live.sse.backlog import are_lost, between, newest
 from backend.live.sse.frames import RESET, event_frame, place_frame
 from backend.live.sse.listener import Listener
-from backend.live.sse.replay_buffer import Recent
+from backend.live.sse.replay_buffer import ReplayBuffer
 from backend.redis import Entry, async_connection, entry_order
 from jobs.protocol import events_key
 
@@ -36,7 +36,7 @@ class Channel:
         self._position: str | None = None
         """Everything up to here was offered; None until Redis said what its newest event is."""
         self._opened = asyncio.Event()
-        self._recent = Recent((0, 0))
+        self._recent = ReplayBuffer((0, 0))
         self._reaching_back = asyncio.Lock()
         self._reader = asyncio.create_task(self._read(), name=f"events of {topology}")
 
@@ -117,7 +117,7 @@ class Channel:
         if self._position is not None and not await are_lost(client, self._key, self._position):
             return
         self._position = await newest(client, self._key)
-        self._recent = Recent(entry_order(self._position))
+        self._recent = ReplayBuffer(entry_order(self._position))
         for listener in self.listeners:
             listener.reset()
         self._opened.set()

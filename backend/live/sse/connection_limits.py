@@ -10,39 +10,39 @@ from django.conf import settings
 from backend.errors import TooMany
 
 UNUSED_SECONDS = 10.0
-"""A place whose answer never began, because the client had gone, is given to somebody else."""
+"""A slot whose answer never began, because the client had gone, is given to somebody else."""
 _AGAIN_SECONDS = 10
 
 
-class Place:
+class Slot:
     """The right to one open stream."""
 
-    def __init__(self, places: Places, account: int) -> None:
-        self._places = places
+    def __init__(self, slots: Slots, account: int) -> None:
+        self._slots = slots
         self.account = account
         self.lapses_at: float | None = time.monotonic() + UNUSED_SECONDS
         """None while its stream is open."""
 
     def take_up(self) -> bool:
         """The answer begins; false if that took too long."""
-        return self._places._take_up(self)
+        return self._slots._take_up(self)
 
     def give_back(self) -> None:
-        self._places._give_back(self)
+        self._slots._give_back(self)
 
 
-class Places:
+class Slots:
     """Asked from the threads of requests, used in the event loop."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._held: set[Place] = set()
+        self._held: set[Slot] = set()
 
     def __len__(self) -> int:
         return len(self._held)
 
-    def take(self, account: int) -> Place:
-        """A place that must be taken up soon. Raises `TooMany`."""
+    def take(self, account: int) -> Slot:
+        """A slot that must be taken up soon. Raises `TooMany`."""
         with self._lock:
             now = time.monotonic()
             self._held = {one for one in self._held if one.lapses_at is None or one.lapses_at > now}
@@ -58,18 +58,18 @@ class Places:
                 raise TooMany(
                     "listeners-full", "this server has all the live connections that it may", _AGAIN_SECONDS
                 )
-            place = Place(self, account)
-            self._held.add(place)
-            return place
+            slot = Slot(self, account)
+            self._held.add(slot)
+            return slot
 
-    def _take_up(self, place: Place) -> bool:
+    def _take_up(self, slot: Slot) -> bool:
         with self._lock:
-            place.lapses_at = None
-            return place in self._held
+            slot.lapses_at = None
+            return slot in self._held
 
-    def _give_back(self, place: Place) -> None:
+    def _give_back(self, slot: Slot) -> None:
         with self._lock:
-            self._held.discard(place)
+            self._held.discard(slot)
 
 
-PLACES = Places()
+SLOTS = Slots()

@@ -14,7 +14,7 @@ MOST_BEHIND = 500
 MOST_BEHIND_BYTES = 4 << 20
 
 
-class Recent:
+class ReplayBuffer:
     """All frames after `start`, oldest first, of which only so many are kept."""
 
     def __init__(self, start: Order) -> None:

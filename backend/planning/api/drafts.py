@@ -1,55 +1,27 @@
-"""What may be asked of a text before it is a query."""
+"""What a text would cost before it is a query: its plan, and what it would add to a topology."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import timedelta
 
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from backend.bounded.caller import Caller, caller_of
-from backend.catalog import language
-from backend.catalog.api.serializers import (
-    DraftSerializer,
-    ExplainRequestSerializer,
-    OutlookSerializer,
-    PreviewRequestSerializer,
-    PreviewSerializer,
-    ProblemsSerializer,
-)
-from backend.catalog.previews import previewed
-from backend.errors import InputErrors
+from backend.bounded.caller import caller_of
+from backend.catalog.api.sql import BAD, draft_of
 from backend.http.documents import checked
 from backend.planning.advice import outlook
+from backend.planning.api.serializers import (
+    ExplainRequestSerializer,
+    ExplanationSerializer,
+    OutlookSerializer,
+)
 from backend.planning.drafting import ForecastStore
+from backend.planning.explanation import explain
 from optimizer.explain.advice import Advice
-
-BAD = OpenApiResponse(ProblemsSerializer, "The text has no meaning.")
-
-
-def _draft(caller: Caller, form: DraftSerializer) -> language.Draft:
-    """The text that was sent, which has a meaning. Raises `InputErrors` if it has none."""
-    draft = language.read_draft(caller, form.validated_data["sql"], form.validated_data["name"] or "query")
-    if draft.query is None:
-        raise InputErrors(draft.errors)
-    return draft
-
-
-class SqlPreview(APIView):
-    """A text's results over recent tuples that Redis still holds; nothing is deployed."""
-
-    @extend_schema(request=PreviewRequestSerializer, responses={200: PreviewSerializer, 400: BAD})
-    def post(self, request: Request) -> Response:
-        form = checked(PreviewRequestSerializer(data=request.data))
-        caller = caller_of(request)
-        draft = _draft(caller, form)
-        assert draft.query is not None  # `_draft` raised otherwise
-        document = asdict(previewed(caller, draft.query, draft.catalog, form.validated_data["limit"]))
-        document["columns"] = [{"name": name, "type": kind} for name, kind in document["columns"]]
-        return Response(PreviewSerializer(document).data)
 
 
 class SqlOutlook(APIView):
@@ -59,8 +31,8 @@ class SqlOutlook(APIView):
     def post(self, request: Request) -> Response:
         form = checked(ExplainRequestSerializer(data=request.data))
         caller = caller_of(request)
-        draft = _draft(caller, form)
-        assert draft.query is not None  # `_draft` raised otherwise
+        draft = draft_of(caller, form)
+        assert draft.query is not None  # `draft_of` raised otherwise
         values = form.validated_data
         found = outlook(caller, draft.query, values["sql"], draft.catalog, values["topology"])
         document = {
@@ -103,3 +75,17 @@ def _advice(one: Advice) -> dict[str, object]:
         "shared_before": one.before.reused_steps,
         "shared_after": one.after.reused_steps,
     }
+
+
+class SqlExplain(APIView):
+    """How a text would be answered: alone, and what it would add to a topology."""
+
+    @extend_schema(request=ExplainRequestSerializer, responses={200: ExplanationSerializer, 400: BAD})
+    def post(self, request: Request) -> Response:
+        form = checked(ExplainRequestSerializer(data=request.data))
+        caller = caller_of(request)
+        draft = draft_of(caller, form)
+        assert draft.query is not None  # `draft_of` raised otherwise
+        values = form.validated_data
+        explanation = explain(caller, draft.query, values["sql"], draft.catalog, values["topology"])
+        return Response(ExplanationSerializer(explanation).data)

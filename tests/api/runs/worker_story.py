@@ -91,5 +91,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    assert os.environ["DJANGO_SETTINGS_MODULE"] == "tests.api.topologies.worker_settings"
+    assert os.environ["DJANGO_SETTINGS_MODULE"] == "tests.api.runs.worker_settings"
     main()

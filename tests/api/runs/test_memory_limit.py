@@ -16,7 +16,7 @@ from backend.runs import supervision
 from backend.topologies.models import AuditEntry, Topology
 from jobs.cli import options
 from jobs.storage import memory_budget as residence
-from tests.api.topologies.conftest import PATIENCE_S, Supervised
+from tests.api.runs.conftest import PATIENCE_S, Supervised
 
 pytestmark = pytest.mark.django_db
 URL = "/api/topologies/flights/memory/"

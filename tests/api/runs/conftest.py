@@ -8,13 +8,9 @@ from time import monotonic
 
 import pytest
 import redis
-from django.contrib.auth.models import User
 from django.utils import timezone
 from pytest_django import Settings
 
-from backend.catalog.models import Query
-from backend.deployments.actions import deploy_query
-from backend.planning import revisions
 from backend.runs import supervision
 from backend.topologies.models import Run, Topology
 from jobs.protocol import events_key
@@ -22,15 +18,6 @@ from jobs.protocol import events_key
 PATIENCE_S = 600.0
 """For what real processes do on a busy machine."""
 JOB = Path(__file__).with_name("job_process.py")
-
-
-@pytest.fixture
-def topology(query: Query, owner: User) -> Topology:
-    """A topology whose only query was deployed and planned; nothing runs."""
-    deploy_query(owner, query, "flights")
-    topology = Topology.objects.get(name="flights")
-    assert revisions.plan_newest(topology.pk)
-    return Topology.objects.get(pk=topology.pk)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ def test_a_job_survives_the_worker_that_launched_it(redis_url: str, tmp_path: Pa
         "REDIS_URL": redis_url,
         "MILLRACE_HOME": str(tmp_path),
         "DATABASE_URL": f"sqlite:///{tmp_path / 'story.sqlite3'}",
-        "DJANGO_SETTINGS_MODULE": "tests.api.topologies.worker_settings",
+        "DJANGO_SETTINGS_MODULE": "tests.api.runs.worker_settings",
         "PYTHONPATH": str(product.BASE_DIR),
     }
 
@@ -36,7 +36,7 @@ def test_a_job_survives_the_worker_that_launched_it(redis_url: str, tmp_path: Pa
         return done.stdout
 
     run("manage.py", "migrate", "--verbosity", "0")
-    told = json.loads(run("-m", "tests.api.topologies.worker_story").splitlines()[-1])
+    told = json.loads(run("-m", "tests.api.runs.worker_story").splitlines()[-1])
     assert told == {
         "same_run": True,
         "alive_without_worker": True,

@@ -24,7 +24,7 @@ from backend.planning import revisions
 from backend.runs import process, supervision, supervisor_heartbeat
 from backend.topologies.models import Run, RunState, Topology, TopologyQuery
 from backend.topologies.status import active_revision, deployment_state, query_status, topology_state
-from tests.api.topologies.conftest import PATIENCE_S
+from tests.api.runs.conftest import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 Job = Callable[[str], None]

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from backend.live.downloads import as_text, to_csv, to_json
-from backend.topologies.query_search import Results
+from backend.live.results import Results
 
 FORMULAS = (
     "=1+1",

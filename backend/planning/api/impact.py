@@ -1,10 +1,7 @@
-"""Endpoints that say what would be: the blast radius of a change, and other methods' plans."""
+"""Endpoints that say what a change would reach, before it is made."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -12,11 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from backend.bounded.caller import caller_of
-from backend.deployments.api.serializers import CostSerializer, PlanFilterSerializer
-from backend.http.documents import checked
-from backend.planning import alternatives, impact
-from backend.planning.drafting import Alternative
+from backend.planning import impact
 from backend.streams.queries import streams
 from backend.topologies import queries
 from backend.topologies.query_search import queries as catalog_queries
@@ -49,18 +42,6 @@ class ImpactSerializer(serializers.Serializer[impact.Impact]):
     stores = ReachedStoreSerializer(many=True)
 
 
-class AlternativeSerializer(serializers.Serializer[Sequence[Alternative]]):
-    """The same queries, planned by another method."""
-
-    method = serializers.CharField()
-    cost = CostSerializer()
-    stores = serializers.IntegerField()
-    steps = serializers.IntegerField()
-    depth = serializers.IntegerField()
-    seconds = serializers.FloatField()
-    graph = serializers.DictField(help_text="optimizer/physical_graph.schema.json")
-
-
 class QueryImpact(APIView):
     """What undeploying, changing or deleting a query reaches."""
 
@@ -86,17 +67,3 @@ class TopologyImpact(APIView):
     def get(self, request: Request, name: str) -> Response:
         found = impact.of_topology(get_object_or_404(queries.topologies(), name=name))
         return Response(ImpactSerializer(found).data)
-
-
-class TopologyAlternatives(APIView):
-    """What other methods would make of a plan's queries."""
-
-    @extend_schema(parameters=[PlanFilterSerializer], responses=AlternativeSerializer(many=True))
-    def get(self, request: Request, name: str) -> Response:
-        form = checked(PlanFilterSerializer(data=request.query_params))
-        topology = get_object_or_404(queries.topologies(), name=name)
-        plan = queries.find_plan(topology, form.validated_data["plan_id"])
-        if plan is None:
-            raise Http404("no such plan")
-        found = alternatives.alternatives_of(caller_of(request), plan)
-        return Response(AlternativeSerializer(found, many=True).data)
