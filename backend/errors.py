@@ -1,7 +1,7 @@
 """What the backend refuses to do, as one hierarchy with one answer over HTTP.
 
 Bad input of the domain is `optimizer.algebra.errors.InputError`; everything here is about the
-state of the product. Both become answers in `backend.answers`, nowhere else.
+state of the product. Both become answers in `backend.http.error_responses`, nowhere else.
 """
 
 from __future__ import annotations

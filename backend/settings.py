@@ -147,6 +147,8 @@ MILLRACE_PLAN_SECONDS = _number("MILLRACE_PLAN_SECONDS", 5.0)
 MILLRACE_WORK_PROCESSES = _number("MILLRACE_WORK_PROCESSES", 2.0)
 MILLRACE_WORK_SECONDS = _number("MILLRACE_WORK_SECONDS", 10.0)
 MILLRACE_WORK_BYTES = _number("MILLRACE_WORK_BYTES", 5e8)
+# What workers do is imported once, by the server that they are forked from.
+MILLRACE_WORK_PRELOAD = "backend.planning.preload"
 MILLRACE_WORK_PER_ACCOUNT = _number("MILLRACE_WORK_PER_ACCOUNT", 4.0)
 MILLRACE_HEARTBEAT_SECONDS = _number("MILLRACE_HEARTBEAT_SECONDS", 10.0)
 MILLRACE_START_SECONDS = _number("MILLRACE_START_SECONDS", 120.0)
@@ -217,16 +219,19 @@ INSTALLED_APPS = [
     "backend.catalog",
     "backend.topologies",
     "backend.live",
+    "backend.runs",
+    "backend.deployments",
     "backend.tokens",
-    "backend.letters",
+    "backend.dead_letters",
     "backend.alerts",
     "backend.oracle",
     "backend.forecasts",
+    "backend.demo",
 ]
 
 MIDDLEWARE = [
     # First: it says from which address a request comes.
-    "backend.proxies.TrustedProxies",
+    "backend.http.proxies.TrustedProxies",
     "backend.observation.requests.RequestMetrics",
     # Before a body is read.
     "backend.accounts.throttles.SignIn",
@@ -319,7 +324,7 @@ CONTENT_SECURITY_POLICY = {
 
 # A password can be guessed at this rate only, whichever process is asked: attempts are in the database.
 # By the same address as rates are.
-AXES_CLIENT_IP_CALLABLE = "backend.proxies.holder"
+AXES_CLIENT_IP_CALLABLE = "backend.http.proxies.holder"
 AXES_FAILURE_LIMIT = int(MILLRACE_LOGIN_FAILURES)
 AXES_COOLOFF_TIME = timedelta(seconds=MILLRACE_LOGIN_WAIT_SECONDS)
 # Both together: nobody is kept out by what somebody else does at another address.
@@ -366,9 +371,9 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_THROTTLE_RATES": MILLRACE_RATES,
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["backend.parsers.BoundedJSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["backend.http.parsers.BoundedJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "backend.answers.answer",
+    "EXCEPTION_HANDLER": "backend.http.error_responses.error_response",
 }
 
 SPECTACULAR_SETTINGS = {

@@ -1,13 +1,15 @@
+"""The URLs of pages and of the API, each from the room that answers it."""
+
 from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path, register_converter
 from django.views.generic import RedirectView
 
-from backend import converters
 from backend.accounts.pages import Login
 from backend.alerts import pages as alert_pages
 from backend.catalog import pages as catalog_pages
-from backend.health import healthz, readyz
+from backend.http import converters
+from backend.observation.health import healthz, readyz
 from backend.observation.pages import metrics
 from backend.shell.icon import icon
 from backend.shell.schema import Docs, Schema
@@ -49,9 +51,11 @@ urlpatterns = [
     path("api/", include("backend.accounts.api.urls")),
     path("api/", include("backend.streams.api.urls")),
     path("api/", include("backend.catalog.api.urls")),
-    path("api/", include("backend.topologies.api.urls")),
     path("api/", include("backend.live.api.urls")),
-    path("api/", include("backend.letters.api.urls")),
+    path("api/", include("backend.planning.api.urls")),
+    path("api/", include("backend.runs.api.urls")),
+    path("api/", include("backend.deployments.api.urls")),
+    path("api/", include("backend.dead_letters.api.urls")),
     path("api/", include("backend.tokens.api.urls")),
     path("api/", include("backend.alerts.api.urls")),
     path("api/", include("backend.oracle.api.urls")),

@@ -33,6 +33,25 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("cli",),
         ("__main__",),
     ),
+    "backend": (
+        ("client", "celery", "errors", "privacy"),
+        ("bounded", "redis", "settings"),
+        ("asgi", "http", "run"),
+        ("accounts",),
+        ("shell",),
+        ("streams",),
+        ("catalog", "tokens"),
+        ("topologies",),
+        ("dead_letters", "oracle"),
+        ("live",),
+        ("alerts", "forecasts"),
+        ("planning",),
+        ("limits",),
+        ("runs",),
+        ("deployments", "observation"),
+        ("demo",),
+        ("urls",),
+    ),
 }
 """By package, its rooms from the lowest layer to the highest. A room imports from lower layers only, never
 from its neighbours in the same one."""

@@ -1,1 +1,1 @@
-"""Who may do what, sign-in and the demo's set-up."""
+"""Who may do what and have how much, and how often anybody may ask."""

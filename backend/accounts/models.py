@@ -32,7 +32,7 @@ class Team(models.Model):
 class Quota(models.Model):
     """How much one account, or each member of a team, may have; what is empty is as everywhere else.
 
-    The fields are `backend.quotas.Resource`'s.
+    The fields are `backend.accounts.quotas.Resource`'s.
     """
 
     account = models.OneToOneField(

@@ -15,7 +15,7 @@ from django.utils.decorators import sync_and_async_middleware
 from rest_framework.request import Request
 from rest_framework.throttling import AnonRateThrottle, SimpleRateThrottle, UserRateThrottle
 
-from backend.proxies import holder
+from backend.http.proxies import holder
 
 AT_ONCE = max(1, (os.cpu_count() or 1) // 2)
 """Passwords that one process looks at together: each takes a processor for a third of a second."""

@@ -11,10 +11,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from backend.accounts.queries import may_edit, refuse_viewers
+from backend.accounts.quotas import Resource, claim
 from backend.alerts import tasks, webhooks
 from backend.alerts.models import Alert, AlertRule, Channel, Delivery, Kind
 from backend.errors import Conflict, Forbidden, InputErrors
-from backend.quotas import Resource, claim
 from backend.streams.actions import team_to_give
 from backend.topologies.models import Topology
 from optimizer.algebra.errors import InputError, Place

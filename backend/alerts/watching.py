@@ -9,11 +9,11 @@ from django.db import IntegrityError, transaction
 
 from backend.alerts.conditions import Limits, Observed, conditions
 from backend.alerts.models import Alert, AlertRule, Delivery
+from backend.live.lag import waiting_since
 from backend.live.queries import live_state
 from backend.oracle.queries import differing
 from backend.topologies.models import Desired, Topology
 from backend.topologies.status import topology_error
-from backend.topologies.waiting import waiting_since
 
 OVERDUE = timedelta(seconds=30)
 """A message that is due for so long lost its task."""

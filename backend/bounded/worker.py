@@ -21,11 +21,10 @@ from multiprocessing.context import ForkServerContext
 from typing import Any
 
 import psutil
+from django.conf import settings
 
 _RESERVED = 2_000_000_000
 """Bytes of address space that libraries take without using them: threads, arenas."""
-LOADED = "backend.bounded.loaded"
-"""Imported once, before there is a worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,7 @@ _context_lock = threading.Lock()
 def _context() -> ForkServerContext:
     with _context_lock:
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([LOADED])
+        context.set_forkserver_preload([settings.MILLRACE_WORK_PRELOAD])
         return context
 
 

@@ -10,16 +10,13 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from backend.accounts.queries import may_edit, may_write, refuse_viewers
+from backend.accounts.quotas import Resource, claim
 from backend.bounded.caller import calling
-from backend.bus import connection
 from backend.catalog.language import Draft, read_draft
 from backend.catalog.models import Query, QueryVersion, Tag, VersionInput, VersionOutput
 from backend.errors import Conflict, Forbidden, InputErrors
-from backend.quotas import Resource, claim, claim_version
 from backend.streams.actions import team_to_give
 from backend.streams.models import Stream
-from backend.topologies.models import Topology
-from jobs.protocol import appended_key, results_key
 
 
 def create_query(owner: User, name: str, sql: str, description: str = "", tags: Sequence[str] = ()) -> Query:
@@ -55,7 +52,7 @@ def add_version(account: User, record: Query, sql: str) -> bool:
     draft = _checked(account, sql, record.name)
     try:
         with transaction.atomic():
-            claim_version(account, record)
+            claim(account, Resource.VERSIONS, record.versions.all(), record.name)
             _write_version(record, account, sql, draft, number=present.number + 1)
     except IntegrityError as error:
         raise Conflict(
@@ -120,17 +117,8 @@ def delete_query(account: User, record: Query) -> None:
         names = sorted(set(readers.values_list("query__name", flat=True)))
         if names:
             raise Conflict("query-in-use", f"{', '.join(names)} read {record.name}")
-        name = record.name
         Query.objects.filter(pk=record.pk).update(current=None)
         Query.objects.get(pk=record.pk).delete()
-        transaction.on_commit(lambda: _forget_results(name))
-
-
-def _forget_results(name: str) -> None:
-    """Delete what Redis keeps of a query's results for pages that watch."""
-    tails = [results_key(topology, name) for topology in Topology.objects.values_list("name", flat=True)]
-    if tails:
-        connection().delete(*tails, *(appended_key(tail) for tail in tails))
 
 
 def _checked(author: User, sql: str, name: str) -> Draft:

@@ -1,7 +1,7 @@
 from django.contrib import admin
 
 from backend.catalog.models import Query, QueryVersion
-from backend.topologies.admin import ReadOnly
+from backend.shell.read_only import ReadOnly
 
 
 @admin.register(Query)

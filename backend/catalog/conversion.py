@@ -8,7 +8,7 @@ from backend.bounded import pool
 from backend.bounded.caller import Caller
 from backend.catalog.language import words_of
 from backend.catalog.models import Query
-from backend.catalog.reading import convert_text, refuse_too_long
+from backend.catalog.parsing import convert_text, refuse_too_long
 from backend.streams.queries import load_catalog
 from optimizer.conversion import ConvertedQuery
 

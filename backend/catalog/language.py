@@ -14,7 +14,7 @@ from backend.bounded import pool
 from backend.bounded.caller import Caller
 from backend.catalog.models import Query as QueryRecord
 from backend.catalog.models import QueryVersion
-from backend.catalog.reading import MAX_CHARACTERS, Texts, VersionText, parse_texts, read_text
+from backend.catalog.parsing import MAX_CHARACTERS, Texts, VersionText, parse_texts, read_text
 from backend.streams.queries import load_catalog
 from optimizer.algebra.errors import InputError
 from optimizer.logical.catalog import Catalog

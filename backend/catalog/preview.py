@@ -11,9 +11,9 @@ import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from backend.bus import binary_connection_to
 from backend.catalog.sandbox import TooLarge, TooLong, sandbox
 from backend.errors import Conflict
+from backend.redis import binary_connection_to
 from backend.streams.retained import Retained, retained
 from backend.streams.values import shown
 from optimizer.algebra.render import quote

@@ -1,1 +1,1 @@
-"""What a topology does right now: the fold of its events, snapshots and server-sent events."""
+"""What a topology does now, read only: the fold of its events, results, snapshots, server-sent events."""

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from backend.bus import connection
+from backend.redis import connection
 from backend.topologies.models import Topology
 from jobs.protocol import StreamMetrics, events_key
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from backend.bus import connection, read_entries
 from backend.catalog.models import Query
-from backend.catalog.queries import deployment_of
 from backend.errors import Conflict
+from backend.redis import connection, read_entries
 from backend.topologies.models import Plan
+from backend.topologies.query_search import deployment_of
 from jobs.protocol import ResultTrace, results_key
 from optimizer.algebra.expression import Expression, inputs_of, rename_inputs
 from optimizer.algebra.render import to_sql

@@ -8,9 +8,9 @@ from typing import cast
 import redis.exceptions
 from pydantic import ValidationError
 
-from backend.bus import connection, entry_order, read_entries
 from backend.live.models import LiveRecord
 from backend.live.state import LiveState, fold
+from backend.redis import connection, entry_order, read_entries
 from backend.topologies.models import Topology
 from jobs.protocol import EVENTS, AnyEvent, EpochCompleted, events_key, statistics_key
 

@@ -11,8 +11,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 
 from backend.accounts.queries import is_operator
 from backend.observation.registry import registry
+from backend.observation.single_flight import SingleFlight
 from backend.observation.topologies import TopologyCollector
-from backend.recent import Recent
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
@@ -29,7 +29,7 @@ def _metrics() -> bytes:
 
 
 # However many ask, one thread reads all topologies' events; the next who asks reads them again.
-_METRICS = Recent(_metrics, 0.0, lambda: f"{settings.REDIS_URL} {database.settings_dict['NAME']}")
+_METRICS = SingleFlight(_metrics, 0.0, lambda: f"{settings.REDIS_URL} {database.settings_dict['NAME']}")
 
 
 def _has_token(request: HttpRequest) -> bool:

@@ -11,14 +11,14 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from backend.errors import Unavailable
+from backend.live.lag import waiting_since
 from backend.live.models import LiveRecord
 from backend.live.queries import live_state, stored_state
 from backend.live.state import STATES, LiveState
 from backend.oracle.models import Verdict
 from backend.oracle.queries import light_of
-from backend.topologies import process
+from backend.runs import process
 from backend.topologies.models import Topology
-from backend.topologies.waiting import waiting_since
 from jobs.protocol import BatchCompleted
 
 _TOPOLOGY = ["topology"]

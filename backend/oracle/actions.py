@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import transaction
 
-from backend.bus import connection
 from backend.catalog.language import parse_versions
 from backend.oracle.comparison import compare
 from backend.oracle.ledger import Ledger, told_batches
@@ -19,6 +18,7 @@ from backend.oracle.published import published
 from backend.oracle.queries import light_of
 from backend.oracle.reference import reference
 from backend.oracle.span import CannotCheck, choose_span
+from backend.redis import connection
 from backend.streams.queries import load_catalog
 from backend.topologies.models import Desired, Plan, Topology, TopologyQuery
 from jobs.protocol import check_key

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from backend.bus import connection, read_entries
+from backend.redis import connection, read_entries
 from jobs.protocol import events_key
 
 _PAGE = 200

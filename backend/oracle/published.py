@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from backend.bus import connection, read_entries
+from backend.redis import connection, read_entries
 from jobs.protocol import results_key
 
 MOST_ENTRIES = 1_000

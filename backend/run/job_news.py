@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pydantic
 import redis
 
-from backend.bus import read_entries
+from backend.redis import read_entries
 from jobs.protocol import EVENTS, JobFailed, JobStarted, events_key
 
 

@@ -43,8 +43,8 @@ def web_command(host: str, port: int) -> list[str]:
     command = [sys.executable, "-m", "uvicorn", "backend.asgi:application", "--host", host]
     # Live pages hold their connections for ever.
     options = ["--no-access-log", "--lifespan", "off", "--timeout-graceful-shutdown", "2"]
-    # Whose X-Forwarded-For is believed says MILLRACE_TRUSTED_PROXIES (backend.proxies), not uvicorn.
-    serving = ["--http", "backend.serving:Connection", "--no-proxy-headers"]
+    # Whose X-Forwarded-For is believed says MILLRACE_TRUSTED_PROXIES (backend.http.proxies), not uvicorn.
+    serving = ["--http", "backend.http.serving:Connection", "--no-proxy-headers"]
     return [*command, "--port", str(port), *serving, *options]
 
 

@@ -11,8 +11,8 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
+from backend.http.proxies import networks
 from backend.privacy import is_open
-from backend.proxies import networks
 from optimizer.algebra.errors import InputError
 from optimizer.udf.reader import SETTING, allowed_functions
 

@@ -14,12 +14,14 @@ from django.db import IntegrityError, transaction
 
 from backend.accounts.models import Team
 from backend.accounts.queries import is_operator, may_edit, refuse_viewers, teams_of
-from backend.bus import connection
+from backend.accounts.quotas import Resource, claim
 from backend.errors import Conflict, Forbidden, InputErrors
+from backend.redis import connection
 from backend.streams.models import DAY_MS, Stream, StreamColumn, StreamTopic
 from backend.streams.queries import to_domain
+from backend.streams.signals import name_wanted
 from backend.streams.values import normalize, refuse_ahead
-from jobs.protocol import appended_key, dead_letters_key, stream_key
+from jobs.protocol import stream_key
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.types import ColumnType
@@ -107,13 +109,9 @@ def refuse_others(account: User, record: Stream) -> None:
 
 def create_stream(owner: User, spec: StreamSpec) -> Stream:
     """Register a stream. Raises `InputErrors`, or `Conflict` when a stream or query has the name."""
-    from backend.catalog.models import Query  # catalog builds on streams; only names must differ
-    from backend.quotas import Resource, claim  # counts what everything holds, streams among it
-
     refuse_viewers(owner, "register streams")
     spec.check()
-    if Query.objects.filter(name=spec.name).exists():
-        raise Conflict("name-taken", f"a query is called {spec.name}; streams and queries share their names")
+    name_wanted.send(sender=Stream, name=spec.name)
     try:
         with transaction.atomic():
             claim(owner, Resource.STREAMS)
@@ -190,13 +188,8 @@ def delete_stream(account: User, record: Stream) -> None:
 
 
 def _forget(name: str) -> None:
-    """Delete a stream's tuples and dead letters from Redis."""
-    from backend.topologies.models import Topology  # topologies build on streams
-
-    letters = [
-        dead_letters_key(topology, name) for topology in Topology.objects.values_list("name", flat=True)
-    ]
-    connection().delete(stream_key(name), *letters, *(appended_key(letter) for letter in letters))
+    """Delete a stream's tuples from Redis."""
+    connection().delete(stream_key(name))
 
 
 def _refuse_if_used(record: Stream, consequence: str) -> None:

@@ -1,7 +1,7 @@
 from django.contrib import admin
 
+from backend.shell.read_only import ReadOnly
 from backend.streams.models import SelectivityEstimate, Stream
-from backend.topologies.admin import ReadOnly
 
 
 @admin.register(Stream)

@@ -11,8 +11,8 @@ import pyarrow as pa
 import redis.exceptions
 from django.db.models import Count, QuerySet
 
-from backend.bus import binary_connection, connection, read_binary_entries
 from backend.errors import Unavailable
+from backend.redis import binary_connection, connection, read_binary_entries
 from backend.streams.models import SelectivityEstimate, Stream
 from backend.streams.values import shown
 from jobs.protocol import stream_key

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import redis
 
-from backend.bus import binary_connection, entry_order, read_binary_entries
+from backend.redis import binary_connection, entry_order, read_binary_entries
 from backend.streams.values import latest, normalize, refuse_ahead
 from jobs.protocol import stream_key
 from optimizer.algebra.errors import InputError

@@ -1,7 +1,7 @@
 from django.contrib import admin
 
+from backend.shell.read_only import ReadOnly
 from backend.tokens.models import Token
-from backend.topologies.admin import ReadOnly
 
 
 @admin.register(Token)

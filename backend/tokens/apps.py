@@ -6,5 +6,10 @@ class TokensConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from backend.accounts.quotas import Resource, count
+        from backend.tokens.models import Token
+
+        count(Resource.TOKENS, lambda account_id: Token.objects.filter(owner_id=account_id))
+
         # Known to the OpenAPI document's generator by being loaded.
         from backend.tokens import openapi  # noqa: F401

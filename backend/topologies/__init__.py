@@ -1,1 +1,1 @@
-"""Topologies: plans, runs of the streaming job and their supervision."""
+"""Topologies as they are stored: queries, plans, runs, switches, the audit trail; and their states."""

@@ -1,19 +1,7 @@
 from django.contrib import admin
 
+from backend.shell.read_only import ReadOnly
 from backend.topologies.models import AuditEntry, Plan, PlanSwitch, QueryPin, Run, Topology
-
-
-class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
-    """What the product writes is looked at here, never edited: every change has its action."""
-
-    def has_add_permission(self, request: object) -> bool:
-        return False
-
-    def has_change_permission(self, request: object, obj: object | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: object, obj: object | None = None) -> bool:
-        return False
 
 
 @admin.register(Topology)

@@ -6,7 +6,8 @@ import json
 
 from django.db.models import Prefetch, QuerySet
 
-from backend.topologies.models import Plan, Run, Topology, TopologyQuery
+from backend.catalog.models import Query
+from backend.topologies.models import Plan, QueryPin, Run, Topology, TopologyQuery
 
 
 def topologies() -> QuerySet[Topology]:
@@ -54,3 +55,9 @@ def runs(topology: str, limit: int) -> list[Run]:
     if topology:
         found = found.filter(topology__name=topology)
     return list(found[:limit])
+
+
+def pinned_topology(query: Query) -> str | None:
+    """The same of a query whose pin was loaded with it."""
+    pin: QueryPin | None = getattr(query, "pin", None)
+    return None if pin is None else pin.topology

@@ -21,9 +21,12 @@ from backend.accounts.models import Team
 from backend.catalog.actions import create_query
 from backend.catalog.models import Query
 from backend.celery import app as celery_app
+from backend.deployments.actions import deploy_query
+from backend.planning import revisions
 from backend.run import redis_server
 from backend.streams.actions import StreamSpec, create_stream
 from backend.streams.models import Stream
+from backend.topologies.models import Topology
 from optimizer.algebra.types import ColumnType
 
 THREE_WAY = """SELECT d.flight, w.wind, a.delay
@@ -184,6 +187,15 @@ def streams(owner: User) -> dict[str, Stream]:
 @pytest.fixture
 def query(streams: dict[str, Stream], owner: User) -> Query:
     return create_query(owner, "windy", THREE_WAY, "Late in the wind", ["wind", "delay"])
+
+
+@pytest.fixture
+def topology(query: Query, owner: User) -> Topology:
+    """A topology whose only query was deployed and planned; nothing runs."""
+    deploy_query(owner, query, "flights")
+    topology = Topology.objects.get(name="flights")
+    assert revisions.plan_newest(topology.pk)
+    return Topology.objects.get(pk=topology.pk)
 
 
 @pytest.fixture

@@ -23,11 +23,11 @@ from backend.accounts.models import Team
 from backend.alerts.models import AlertRule
 from backend.catalog.actions import create_query
 from backend.catalog.models import Query
+from backend.deployments.actions import deploy_query
+from backend.planning import revisions
 from backend.streams.actions import StreamSpec, create_stream
 from backend.streams.models import Stream
 from backend.tokens.actions import create_token
-from backend.topologies import planning
-from backend.topologies.actions import deploy_query
 from backend.topologies.models import Plan, Run, Topology
 from jobs.protocol import (
     DeadLetter,
@@ -174,7 +174,7 @@ def world(
     Stream.objects.update(team=team)
     deploy_query(owner, query, "flights")
     topology = Topology.objects.get()
-    assert planning.plan_newest(topology.pk)
+    assert revisions.plan_newest(topology.pk)
     plan = Plan.objects.get()
     run = Run.objects.create(topology=topology, plan=plan)
     rule = AlertRule.objects.create(owner=owner, team=team, **RULE)

@@ -102,7 +102,7 @@ def test_the_web_service(home: Path, redis_url: str) -> None:  # noqa: F811
     environment["MILLRACE_TRUSTED_PROXIES"] = "127.0.0.1"
     log = home / "web.log"
     with _started(_command("web", port=str(port), host="127.0.0.1"), environment, log) as process:
-        probe = [sys.executable, "-m", "backend.probe", f"http://127.0.0.1:{port}/readyz"]
+        probe = [sys.executable, "-m", "backend.observation.probe", f"http://127.0.0.1:{port}/readyz"]
 
         def is_ready() -> bool:
             return subprocess.run(probe, cwd=ROOT, stderr=subprocess.DEVNULL, check=False).returncode == 0

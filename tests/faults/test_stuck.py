@@ -17,12 +17,12 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from backend.alerts.watching import observe
-from backend.topologies import process
+from backend.runs import process
 from backend.topologies.models import RunState, Topology
 from backend.topologies.status import topology_error, topology_state
 from jobs.protocol import EVENTS, AnyEvent, events_key, results_key, stream_key
-from tests.api.conftest import _product, bus, owner, query, redis_url, streams  # noqa: F401
-from tests.api.topologies.conftest import Supervised, topology  # noqa: F401
+from tests.api.conftest import _product, bus, owner, query, redis_url, streams, topology  # noqa: F401
+from tests.api.runs.conftest import Supervised
 
 pytestmark = pytest.mark.django_db
 PATIENCE_S = 240.0

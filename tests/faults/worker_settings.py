@@ -13,7 +13,7 @@ from typing import Any
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
-from tests.api.topologies.worker_settings import *  # noqa: F403
+from tests.api.runs.worker_settings import *  # noqa: F403
 
 _POINT = os.environ.get("MILLRACE_TEST_DIES_AT", "")
 

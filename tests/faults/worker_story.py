@@ -21,17 +21,17 @@ from django.contrib.auth.models import User  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from backend.accounts.actions import create_operator  # noqa: E402
-from backend.bus import connection  # noqa: E402
 from backend.catalog.actions import create_query  # noqa: E402
 from backend.catalog.models import Query  # noqa: E402
+from backend.deployments.actions import deploy_query  # noqa: E402
+from backend.redis import connection  # noqa: E402
+from backend.runs import process, tasks  # noqa: E402
+from backend.runs.supervision import LAUNCH_SECONDS  # noqa: E402
 from backend.streams.actions import StreamSpec, create_stream  # noqa: E402
-from backend.topologies import process, tasks  # noqa: E402
-from backend.topologies.actions import deploy_query  # noqa: E402
 from backend.topologies.models import Plan, Run, Topology  # noqa: E402
 from backend.topologies.status import active_revision  # noqa: E402
-from backend.topologies.supervision import LAUNCH_SECONDS  # noqa: E402
 from optimizer.algebra.types import ColumnType  # noqa: E402
-from tests.api.topologies.worker_story import SECONDS, wait_until_active  # noqa: E402
+from tests.api.runs.worker_story import SECONDS, wait_until_active  # noqa: E402
 
 SQL = "SELECT x.a FROM r [RANGE 1 HOUR] AS x, r [RANGE 1 HOUR] AS y WHERE x.a = y.a"
 

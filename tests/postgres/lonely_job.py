@@ -6,7 +6,7 @@ import fcntl
 import sys
 from pathlib import Path
 
-from tests.api.topologies.job_process import main
+from tests.api.runs.job_process import main
 
 if __name__ == "__main__":
     checkpoint = Path(sys.argv[sys.argv.index("--checkpoint") + 1])

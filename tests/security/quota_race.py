@@ -22,15 +22,16 @@ from django.db import connection  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from backend.accounts.models import Quota  # noqa: E402
+from backend.accounts.quotas import uses  # noqa: E402
 from backend.alerts.actions import RuleSpec, create_rule  # noqa: E402
 from backend.catalog.actions import add_version, create_query  # noqa: E402
 from backend.catalog.models import Query  # noqa: E402
+from backend.deployments.actions import deploy_query  # noqa: E402
 from backend.errors import Conflict  # noqa: E402
-from backend.quotas import uses  # noqa: E402
+from backend.planning import revisions  # noqa: E402
+from backend.runs import process, supervision  # noqa: E402
 from backend.streams.actions import StreamSpec, create_stream  # noqa: E402
 from backend.tokens.actions import create_token  # noqa: E402
-from backend.topologies import planning, process, supervision  # noqa: E402
-from backend.topologies.actions import deploy_query  # noqa: E402
 from backend.topologies.models import Run, Topology  # noqa: E402
 from optimizer.algebra.types import ColumnType  # noqa: E402
 
@@ -94,7 +95,7 @@ def main() -> None:
     Topology.objects.update(desired="stopped")
     for n in range(AT_ONCE):
         deploy_query(root, create_query(root, f"j{n}", SQL.format(n + 1)), f"job{n}")
-        assert planning.plan_newest(Topology.objects.get(name=f"job{n}").pk)
+        assert revisions.plan_newest(Topology.objects.get(name=f"job{n}").pk)
     launched = [Topology.objects.get(name=f"job{n}") for n in range(AT_ONCE)]
     try:
         at_once(lambda n: supervision.reconcile(launched[n].pk, timezone.now()))

@@ -22,8 +22,11 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from backend.catalog.actions import create_query
+from backend.deployments import actions
+from backend.limits import suspension
+from backend.planning import revisions
+from backend.runs import process, supervision
 from backend.streams.actions import StreamSpec, create_stream
-from backend.topologies import actions, planning, process, supervision, suspension
 from backend.topologies.models import ENDED, AuditEntry, Run, Topology, TopologyQuery
 from backend.topologies.status import query_status
 from jobs.protocol import EVENTS, events_key, stream_key
@@ -71,7 +74,7 @@ class Worker:
             assert monotonic() < deadline, (self.accepted, self.said[-5:], process.log_tail(self.run, 30))
             supervision.reconcile(self._topology.pk, timezone.now())
             if suspension.suspend_excessive(self._topology.pk, timezone.now()):
-                assert planning.plan_newest(self._topology.pk)
+                assert revisions.plan_newest(self._topology.pk)
             reply = self._bus.xread({events_key(self._topology.name): self._seen}, block=500, count=100)
             for self._seen, fields in (entry for _, entries in reply or () for entry in entries):
                 event = EVENTS.validate_json(fields["message"])
@@ -104,7 +107,7 @@ def test_the_others_go_on_and_miss_nothing(
     for name, sql in (("good", GOOD), ("crossed", CROSSED)):
         actions.deploy_query(owner, create_query(owner, name, sql), "shared")
     topology = Topology.objects.get(name="shared")
-    assert planning.plan_newest(topology.pk)
+    assert revisions.plan_newest(topology.pk)
     producer, worker = Producer(bus), Worker(topology, bus)
     producer.produce(20)
     worker.until(lambda: worker.accepted == {"r": 20, "s": 20})

@@ -16,7 +16,7 @@ from django.test import Client
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from backend.bus import connection
+from backend.redis import connection
 from backend.streams.actions import StreamSpec, create_stream
 from jobs.protocol import stream_key
 from jobs.sources.ahead import beyond, latest_times

@@ -11,10 +11,11 @@ from django.urls import get_resolver
 from pytest_django import Settings
 
 from backend.catalog.models import Query
+from backend.deployments.actions import deploy_query
+from backend.planning import revisions
+from backend.runs import supervision
 from backend.streams.models import Stream
 from backend.tokens.actions import create_token
-from backend.topologies import planning, supervision
-from backend.topologies.actions import deploy_query
 from backend.topologies.models import Topology
 from tests.security.test_endpoints import routes
 
@@ -51,7 +52,7 @@ def test_no_log_shows_a_secret(
     deploy_query(owner, query, "flights")
     topology = Topology.objects.get()
     with caplog.at_level(logging.DEBUG):
-        planning.plan_newest(topology.pk)
+        revisions.plan_newest(topology.pk)
         supervision.reconcile(topology.pk, timezone.now())
         _, secret = create_token(owner, "laptop")
         client = Client(headers={"Authorization": f"Bearer {secret}"})

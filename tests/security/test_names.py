@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.catalog.models import NAME as QUERY_NAME
+from backend.deployments.actions import create_topology
 from backend.streams.actions import StreamSpec, create_stream, delete_stream
 from backend.streams.models import NAME as STREAM_NAME
-from backend.topologies.actions import create_topology
 from backend.topologies.models import NAME as TOPOLOGY_NAME
 from jobs import protocol
 from jobs.protocol import appended_key, dead_letters_key, results_key, stream_key

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 
 from backend.accounts.throttles import AddressRate, SignInRate
-from backend.proxies import TrustedProxies, client_behind, holder, networks
+from backend.http.proxies import TrustedProxies, client_behind, holder, networks
 from backend.run.product import web_command
 from backend.run.setting import free_port
 

@@ -21,9 +21,10 @@ from pytest_django import Settings
 
 from backend.accounts.models import Quota, Team
 from backend.accounts.queries import OPERATORS
+from backend.accounts.quotas import Resource
 from backend.catalog.actions import create_query, transfer_query
 from backend.catalog.models import Query
-from backend.quotas import EMPTIED, Resource
+from backend.deployments.topology_quota import EMPTIED
 from backend.topologies.models import Topology
 from tests.api.conftest import TWO_WAY
 

@@ -164,6 +164,8 @@ def test_a_room_has_about_ten_modules_at_the_most(package: str) -> None:
         ("jobs.cli.run", "jobs.adaptation.controller.Controller"),
         ("jobs.storage.run", "django.conf.settings"),
         ("jobs.protocol", "jobs.storage.run.RunRef"),
+        ("backend.catalog.actions", "backend.topologies.models.Topology"),
+        ("backend.live.queries", "backend.runs.recording.consume"),
         ("backend.celery", "jobs.storage.run.RunRef"),
         ("backend.celery", "jobs"),
         ("backend.celery", "tests.conftest"),

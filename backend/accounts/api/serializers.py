@@ -5,8 +5,8 @@ from django.db.models import QuerySet
 from rest_framework import serializers
 
 from backend.accounts.queries import ROLES
-from backend.documents import Document
-from backend.quotas import Resource, Use
+from backend.accounts.quotas import Resource, Use
+from backend.http.documents import Document
 
 
 class UseSerializer(serializers.Serializer[Use]):

@@ -7,8 +7,8 @@ from rest_framework.views import APIView
 
 from backend.accounts.api.serializers import AccountSerializer, MeSerializer
 from backend.accounts.queries import is_operator, role_of, teams_of
+from backend.accounts.quotas import uses
 from backend.accounts.requests import AccountRequest
-from backend.quotas import uses
 
 
 class Me(APIView):

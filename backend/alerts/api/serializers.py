@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from backend.alerts.actions import RuleSpec
 from backend.alerts.models import AlertRule, Channel, Delivery, Kind
-from backend.documents import Form
+from backend.http.documents import Form
 
 SHORTEST_S = 5
 LONGEST_S = 7 * 24 * 3600

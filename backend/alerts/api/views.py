@@ -12,7 +12,7 @@ from backend.alerts.api.serializers import (
     AlertRuleWriteSerializer,
     DeliverySerializer,
 )
-from backend.documents import checked
+from backend.http.documents import checked
 from backend.streams.api.serializers import SampleLimitSerializer
 
 

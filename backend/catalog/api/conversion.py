@@ -14,8 +14,8 @@ from rest_framework.views import APIView
 from backend.bounded.caller import caller_of
 from backend.catalog.api.serializers import DraftSerializer, ProblemsSerializer
 from backend.catalog.conversion import converted
-from backend.documents import Document, checked
 from backend.errors import InputErrors
+from backend.http.documents import Document, checked
 from optimizer.algebra.errors import InputError
 from optimizer.conversion import Operator
 

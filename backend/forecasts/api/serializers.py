@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from backend.documents import Document, Form
 from backend.forecasts.models import Forecast
+from backend.http.documents import Document, Form
 
 
 class ForecastsRequestSerializer(Form):

@@ -7,9 +7,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from backend.documents import checked
 from backend.forecasts import queries
 from backend.forecasts.api.serializers import ForecastsRequestSerializer, ForecastsSerializer
+from backend.http.documents import checked
 
 
 class Forecasts(APIView):

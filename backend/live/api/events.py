@@ -1,7 +1,7 @@
 """Server-sent events: a topology's event stream, from where the client stopped.
 
 The view runs in the request's thread and decides who is let in; what follows is a coroutine of the
-event loop without thread, database or Redis connection of its own (`backend.live.hub`).
+event loop without thread, database or Redis connection of its own (`backend.live.sse.hub`).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from backend.accounts.requests import AccountRequest
-from backend.bus import connection, entry_order
-from backend.live.admission import Admission, admission_of
-from backend.live.hub import hub
-from backend.live.places import PLACES, Place
+from backend.live.sse.admission import Admission, admission_of
+from backend.live.sse.connection_limits import SLOTS, Slot
+from backend.live.sse.hub import hub
+from backend.redis import connection, entry_order
 from backend.topologies.models import Topology
 
 _ADMISSIONS = threading.BoundedSemaphore(8)
@@ -72,9 +72,9 @@ class Events(APIView):
         """Counted already."""
 
     def get(self, request: AccountRequest, name: str) -> StreamingHttpResponse:
-        last_id, place = self._let_in(request, name)
+        last_id, slot = self._let_in(request, name)
         return StreamingHttpResponse(
-            _Answer(place, name, last_id, admission_of(request)),
+            _Answer(slot, name, last_id, admission_of(request)),
             content_type="text/event-stream",
             headers={"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"},
         )
@@ -84,7 +84,7 @@ class Events(APIView):
         self._let_in(request, name)[1].give_back()
         return Response()
 
-    def _let_in(self, request: AccountRequest, name: str) -> tuple[str | None, Place]:
+    def _let_in(self, request: AccountRequest, name: str) -> tuple[str | None, Slot]:
         get_object_or_404(Topology, name=name)
         last_id = request.headers.get("Last-Event-ID") or request.GET.get("last_event_id") or None
         try:
@@ -94,14 +94,14 @@ class Events(APIView):
             raise ValidationError({"last_event_id": [str(error)]}) from error
         # Asked before the answer begins, so that an unreachable Redis is a status and not a broken stream.
         connection().ping()
-        return last_id, PLACES.take(request.user.pk)
+        return last_id, SLOTS.take(request.user.pk)
 
 
 class _Answer:
     """The frames of one response. Django calls `close` in the end, also if it never asked for a frame."""
 
-    def __init__(self, place: Place, name: str, last_id: str | None, admission: Admission) -> None:
-        self._place = place
+    def __init__(self, slot: Slot, name: str, last_id: str | None, admission: Admission) -> None:
+        self._slot = slot
         self._loop: asyncio.AbstractEventLoop | None = None
         self._frames = self._stream(name, last_id, admission)
 
@@ -110,12 +110,12 @@ class _Answer:
 
     def close(self) -> None:
         """From any thread. A generator that was left where it waits for its client ends only so."""
-        self._place.give_back()
+        self._slot.give_back()
         if self._loop is not None and not self._loop.is_closed():
             asyncio.run_coroutine_threadsafe(self._frames.aclose(), self._loop)
 
     async def _stream(self, name: str, last_id: str | None, admission: Admission) -> AsyncGenerator[bytes]:
-        if not self._place.take_up():
+        if not self._slot.take_up():
             return
         try:
             self._loop = asyncio.get_running_loop()
@@ -124,7 +124,7 @@ class _Answer:
                 async for frame in frames:
                     yield frame
         finally:
-            self._place.give_back()
+            self._slot.give_back()
 
 
 async def _release_thread() -> None:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from rest_framework import serializers
 
-from backend.documents import Document, Form
+from backend.http.documents import Document, Form
+from backend.live.api.answered import TopologyQuerySerializer
 from backend.live.arrivals import Arrivals, Point
 from backend.live.provenance import Bound, Provenance, Step
 from backend.live.state import LIVE_STATE_CHOICES
-from backend.topologies.api.serializers import TopologyQuerySerializer
 
 
 class HistoryPointSerializer(Document):

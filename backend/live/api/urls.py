@@ -1,6 +1,7 @@
 from django.urls import path
 
 from backend.live.api.events import Events
+from backend.live.api.results import QueryDownload, QueryResults
 from backend.live.api.views import PastEpoch, ResultProvenance, Snapshot, StreamArrivals
 
 urlpatterns = [
@@ -8,5 +9,7 @@ urlpatterns = [
     path("topologies/<name:name>/epochs/<key:epoch>/", PastEpoch.as_view()),
     path("topologies/<name:name>/events/", Events.as_view()),
     path("streams/<name:name>/arrivals/", StreamArrivals.as_view()),
+    path("queries/<key:pk>/results/", QueryResults.as_view()),
+    path("queries/<key:pk>/results/download/", QueryDownload.as_view()),
     path("queries/<key:pk>/results/provenance/", ResultProvenance.as_view()),
 ]

@@ -8,8 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from backend.catalog.queries import queries
-from backend.documents import checked
+from backend.http.documents import checked
+from backend.live.api.answered import deployed_queries
 from backend.live.api.serializers import (
     ArrivalsRequestSerializer,
     ArrivalsSerializer,
@@ -21,8 +21,8 @@ from backend.live.arrivals import arrivals_of
 from backend.live.provenance import provenance
 from backend.live.queries import live_state, past_epoch
 from backend.streams.queries import streams
-from backend.topologies.api.serializers import deployed_queries
 from backend.topologies.queries import topologies
+from backend.topologies.query_search import queries
 
 
 class ResultProvenance(APIView):

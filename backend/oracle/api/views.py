@@ -7,7 +7,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from backend.catalog.models import Query
-from backend.documents import checked
+from backend.http.documents import checked
 from backend.oracle.api.serializers import CheckSerializer
 from backend.oracle.queries import checks_of
 from backend.streams.api.serializers import SampleLimitSerializer

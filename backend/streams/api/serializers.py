@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from rest_framework import serializers
 
-from backend.documents import Document, Form
+from backend.http.documents import Document, Form
 from backend.streams.actions import StreamSpec
 from backend.streams.models import COLUMN_TYPE_CHOICES, DAY_MS, NAME, Stream
 from optimizer.algebra.types import ColumnType

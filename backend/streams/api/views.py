@@ -11,8 +11,8 @@ from rest_framework.views import APIView
 
 from backend.accounts.queries import editable
 from backend.accounts.requests import AccountRequest
-from backend.documents import checked
-from backend.parsers import BoundedJSONParser, NDJSONParser
+from backend.http.documents import checked
+from backend.http.parsers import BoundedJSONParser, NDJSONParser
 from backend.streams import actions, queries
 from backend.streams.api.serializers import (
     IngestedSerializer,

@@ -5,7 +5,7 @@ from datetime import datetime
 from django.utils import timezone
 from rest_framework import serializers
 
-from backend.documents import Form
+from backend.http.documents import Form
 from backend.tokens.models import Token
 
 

@@ -6,7 +6,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from backend.accounts.requests import AccountRequest
-from backend.documents import checked
+from backend.http.documents import checked
 from backend.streams.models import Stream
 from backend.tokens import actions, queries
 from backend.tokens.api.serializers import NewTokenSerializer, TokenSerializer, TokenWriteSerializer

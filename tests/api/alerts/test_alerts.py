@@ -21,8 +21,8 @@ from pytest_django import Settings
 from backend.accounts.models import Team
 from backend.alerts import delivery, tasks, watching
 from backend.alerts.models import Alert, AlertRule, Delivery
+from backend.deployments.actions import create_topology
 from backend.run.setting import free_port
-from backend.topologies.actions import create_topology
 from backend.topologies.models import Desired, Run, RunState, Topology
 from jobs.protocol import BatchCompleted, JobStarted, StreamMetrics, events_key, stream_key
 from tests.api.alerts.conftest import Receiver

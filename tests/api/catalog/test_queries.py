@@ -16,8 +16,8 @@ from django.test.utils import CaptureQueriesContext
 from backend.accounts.models import Team
 from backend.catalog.actions import add_version, create_query
 from backend.catalog.models import Query, QueryVersion
+from backend.deployments.actions import create_topology, deploy_query
 from backend.streams.models import Stream
-from backend.topologies.actions import create_topology, deploy_query
 from jobs.protocol import appended_key, results_key
 
 TWO_WAY = """SELECT d.flight, w.wind FROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w

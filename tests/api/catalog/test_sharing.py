@@ -15,8 +15,8 @@ from django.test import Client
 from backend.accounts.models import Team
 from backend.catalog.actions import add_version, create_query
 from backend.catalog.models import Query
-from backend.topologies import planning
-from backend.topologies.actions import deploy_query
+from backend.deployments.actions import deploy_query
+from backend.planning import revisions
 from backend.topologies.models import Topology
 from jobs.protocol import results_key
 from tests.api.conftest import TWO_WAY
@@ -63,7 +63,7 @@ def test_a_store_goes_only_with_its_last_query(as_owner: Client, owner: User, qu
     second = create_query(owner, "second", TWO_WAY)
     for one in (query, second):
         deploy_query(owner, one, "flights")
-    assert planning.plan_newest(Topology.objects.get(name="flights").pk)
+    assert revisions.plan_newest(Topology.objects.get(name="flights").pk)
     first = as_owner.get(f"/api/queries/{query.pk}/impact/").json()
     assert first["topologies"] == ["flights"]
     stores = {one["label"].split("[")[0]: one for one in first["stores"]}
@@ -84,7 +84,7 @@ def test_a_store_goes_only_with_its_last_query(as_owner: Client, owner: User, qu
 def test_other_methods_are_priced(as_owner: Client, owner: User, query: Query) -> None:
     deploy_query(owner, query, "flights")
     assert as_owner.get("/api/topologies/flights/alternatives/").status_code == 404
-    assert planning.plan_newest(Topology.objects.get(name="flights").pk)
+    assert revisions.plan_newest(Topology.objects.get(name="flights").pk)
     document = as_owner.get("/api/topologies/flights/alternatives/").json()
     assert [one["method"] for one in document] == ["greedy", "individual"]
     plan = as_owner.get("/api/topologies/flights/graph/").json()

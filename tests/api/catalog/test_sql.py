@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from backend.catalog.actions import create_query
 from backend.catalog.models import Query
+from backend.deployments.actions import deploy_query
 from backend.streams.models import Stream
-from backend.topologies.actions import deploy_query
 from optimizer.physical.graph import PhysicalGraph
 
 GOOD = (

@@ -16,10 +16,10 @@ from django.contrib.auth.models import User
 
 from backend.catalog.models import Query as QueryRecord
 from backend.client import ClientError, Millrace, Refused, Unreachable
+from backend.planning import revisions
 from backend.run.setting import free_port
 from backend.streams.models import Stream as StreamRecord
 from backend.tokens.actions import create_token
-from backend.topologies import planning
 from backend.topologies.models import Topology
 from jobs.protocol import results_key
 from tests.api.conftest import TWO_WAY
@@ -147,7 +147,7 @@ def test_only_operators_stop_topologies(run: Run, millrace: Millrace, query: Que
 def test_from_python(millrace: Millrace, query: QueryRecord, bus: redis.Redis) -> None:
     deployment = millrace.deploy("windy", topology="flights")
     assert not millrace.wait(deployment, 0)
-    planning.plan_newest(Topology.objects.get().pk)
+    revisions.plan_newest(Topology.objects.get().pk)
     Topology.objects.update(failed_revision=deployment.revision, deployment_error="no such store")
     with pytest.raises(ClientError, match="no such store"):
         millrace.wait(deployment, 5)

@@ -11,12 +11,12 @@ from django.test import Client
 
 from backend.catalog.actions import add_version, create_query
 from backend.catalog.models import Query
+from backend.deployments.actions import deploy_query
 from backend.forecasts.actions import AVERAGED, judge
 from backend.forecasts.intervals import kept_beyond
 from backend.forecasts.models import Forecast
+from backend.planning import revisions
 from backend.streams.models import Stream
-from backend.topologies import planning
-from backend.topologies.actions import deploy_query
 from backend.topologies.models import Plan, Topology
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
@@ -38,7 +38,7 @@ def pairs(streams: dict[str, Stream], owner: User) -> Query:
 def deploy(owner: User, query: Query) -> PhysicalGraph:
     """The plan in which the query is answered."""
     deploy_query(owner, Query.objects.get(pk=query.pk), "flights")
-    assert planning.plan_newest(Topology.objects.get().pk)
+    assert revisions.plan_newest(Topology.objects.get().pk)
     plan = Plan.objects.latest("pk")
     return PhysicalGraph.from_json(plan.graph, plan.plan_id)
 

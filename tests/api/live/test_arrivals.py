@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from backend.catalog.models import Query
-from backend.topologies.actions import deploy_query
+from backend.deployments.actions import deploy_query
 from jobs.protocol import BatchCompleted, Heartbeat, StreamMetrics, events_key
 from tests.api.live.events import BEGIN, RUNS
 

@@ -23,17 +23,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rest_framework.throttling import AnonRateThrottle
 
-from backend.bus import entry_order
-from backend.live import hub as hubs
-from backend.live import listener as listeners
-from backend.live.admission import Admission
-from backend.live.frames import RESET, event_frame
-from backend.live.hub import Hub, hub
-from backend.live.listener import MOST_WAITING, Listener
-from backend.live.places import PLACES
 from backend.live.queries import folded, live_state
-from backend.live.recent import MOST_BEHIND
+from backend.live.sse import hub as hubs
+from backend.live.sse import listener as listeners
+from backend.live.sse.admission import Admission
+from backend.live.sse.connection_limits import SLOTS
+from backend.live.sse.frames import RESET, event_frame
+from backend.live.sse.hub import Hub, hub
+from backend.live.sse.listener import MOST_WAITING, Listener
+from backend.live.sse.replay_buffer import MOST_BEHIND
 from backend.live.state import LiveState
+from backend.redis import entry_order
 from backend.tokens.actions import create_token, revoke_token
 from backend.tokens.models import Token
 from backend.topologies.models import Topology
@@ -56,7 +56,7 @@ def topology(db: None) -> Topology:
 @pytest.fixture(autouse=True)
 def _nobody_listens() -> Iterator[None]:
     """Before and behind every test: places of other tests' dropped answers lapse."""
-    PLACES._held.clear()
+    SLOTS._held.clear()
     yield
     assert not hubs._HUBS or all(one.is_idle for one in hubs._HUBS.values())
 
@@ -307,7 +307,7 @@ def test_one_reader_serves_all_listeners_and_nothing_is_left(
         opened = [await _open(clients[number % 2]) for number in range(30)]
         for one in opened:
             await _next(one)
-        assert len(PLACES) == 30
+        assert len(SLOTS) == 30
         await _until(lambda: _readers(bus) == 1)
         [entry] = _say(bus, 1)
         for one in opened:
@@ -320,7 +320,7 @@ def test_one_reader_serves_all_listeners_and_nothing_is_left(
         for one in opened:
             await one.aclose()
         await _until(lambda: asyncio.all_tasks() == idle)
-        assert len(PLACES) == 0
+        assert len(SLOTS) == 0
         assert hub().is_idle
 
     asyncio.run(story())
@@ -386,7 +386,7 @@ def test_nothing_is_left_however_an_answer_ends(
     monkeypatch: pytest.MonkeyPatch,
     leave: Callable[[AsyncGenerator[bytes, None]], Awaitable[None]],
 ) -> None:
-    monkeypatch.setattr("backend.live.places.UNUSED_SECONDS", 0.2)
+    monkeypatch.setattr("backend.live.sse.connection_limits.UNUSED_SECONDS", 0.2)
 
     async def story() -> None:
         idle = asyncio.all_tasks()
@@ -395,8 +395,8 @@ def test_nothing_is_left_however_an_answer_ends(
             await leave(await _open(client))
         await _until(lambda: asyncio.all_tasks() == idle and hub().is_idle)
         await asyncio.sleep(0.3)
-        PLACES.take(0).give_back()
-        assert len(PLACES) == 0
+        SLOTS.take(0).give_back()
+        assert len(SLOTS) == 0
 
     asyncio.run(story())
     assert _readers(bus) == 0
@@ -428,7 +428,7 @@ def test_an_account_has_so_many_streams_and_others_have_theirs(
             await _next(one)
         assert (await other.get(URL)).json()["code"] == "listeners-full"
         await opened[0].aclose()
-        await _until(lambda: len(PLACES) == 4)
+        await _until(lambda: len(SLOTS) == 4)
         assert (await client.head(URL)).status_code == 200
         opened[0] = await _open(client)
         await _next(opened[0])

@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from backend.catalog.models import Query
-from backend.topologies import planning
-from backend.topologies.actions import deploy_query
+from backend.deployments.actions import deploy_query
+from backend.planning import revisions
 from backend.topologies.models import Plan, Topology
 from jobs.protocol import ResultTrace, results_key
 from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule
@@ -22,7 +22,7 @@ from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule
 def plan(query: Query, owner: User) -> Plan:
     deploy_query(owner, query, "flights")
     topology = Topology.objects.get()
-    assert planning.plan_newest(topology.pk)
+    assert revisions.plan_newest(topology.pk)
     return Plan.objects.get()
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from backend.live.listener import BEAT_SECONDS
-from backend.serving import Connection
+from backend.http.serving import Connection
+from backend.live.sse.listener import BEAT_SECONDS
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
@@ -234,7 +234,7 @@ def test_a_peer_that_is_silent_is_probed() -> None:
         from uvicorn import Config
         from uvicorn.server import ServerState
 
-        config = Config("backend.asgi:application", http="backend.serving:Connection", lifespan="off")
+        config = Config("backend.asgi:application", http="backend.http.serving:Connection", lifespan="off")
         config.load_app = lambda: None  # type: ignore[method-assign]
         config.load()
         assert config.http_protocol_class is Connection

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backend.catalog.models import Query
-from backend.live.actions import consume
+from backend.deployments.actions import deploy_query
 from backend.live.models import LiveRecord
 from backend.live.queries import folded, live_state
 from backend.live.state import LiveState
-from backend.topologies.actions import deploy_query
+from backend.runs.recording import consume
 from backend.topologies.models import PlanSwitch, Topology
 from jobs.protocol import AnyEvent, ElementRate, EpochCompleted, events_key, statistics_key
 from tests.api.live.events import BEGIN, RUNS, event

@@ -16,11 +16,11 @@ from pytest_django import Settings
 from backend.alerts.watching import observe
 from backend.catalog.actions import add_version, create_query
 from backend.catalog.models import Query
+from backend.deployments.actions import deploy_query
 from backend.oracle import actions, reference, span
 from backend.oracle.models import Check, Light, Verdict
+from backend.planning import revisions
 from backend.streams.models import Stream
-from backend.topologies import planning
-from backend.topologies.actions import deploy_query
 from backend.topologies.models import Plan, Topology
 from jobs.protocol import events_key, results_key, stream_key
 from tests.api.conftest import TWO_WAY
@@ -39,7 +39,7 @@ def pairs(streams: dict[str, Stream], owner: User) -> Query:
 def topology(pairs: Query, owner: User) -> Topology:
     deploy_query(owner, pairs, "flights")
     topology = Topology.objects.get()
-    assert planning.plan_newest(topology.pk)
+    assert revisions.plan_newest(topology.pk)
     return topology
 
 
@@ -265,7 +265,7 @@ def test_a_new_version_begins_anew(
     add_version(owner, pairs, TWO_WAY.replace("1 HOUR", "2 HOURS"))
     deploy_query(owner, Query.objects.get(pk=pairs.pk), "flights")
     topology.refresh_from_db()
-    assert planning.plan_newest(topology.pk)
+    assert revisions.plan_newest(topology.pk)
     # The job still runs the plan of the version before.
     job.batch({"weather": [wind(1, 30)]}, [])
     assert checked() is None
@@ -313,7 +313,7 @@ def test_a_cross_product_does_not_sink_the_worker(
     )
     deploy_query(owner, create_query(owner, "product", sql), "flights")
     topology = Topology.objects.get()
-    assert planning.plan_newest(topology.pk)
+    assert revisions.plan_newest(topology.pk)
     monkeypatch.setattr(reference, "SECONDS", 0.2)
     ToldJob(bus, Plan.objects.get().plan_id, "product", ("weather",)).batch(
         {"weather": [wind(0, speed) for speed in range(1500)]}, []

@@ -13,10 +13,11 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from backend.catalog.models import Query
+from backend.deployments.actions import deploy_query
 from backend.oracle.actions import check_topology
 from backend.oracle.models import Check, Verdict
-from backend.topologies import planning, process, supervision
-from backend.topologies.actions import deploy_query
+from backend.planning import revisions
+from backend.runs import process, supervision
 from backend.topologies.models import Run, Topology
 from jobs.protocol import EVENTS, BatchCompleted, JobFailed, events_key, results_key, stream_key
 
@@ -67,7 +68,7 @@ class Producer:
 def topology(query: Query, owner: User) -> Topology:
     deploy_query(owner, query, "flights")
     topology = Topology.objects.get()
-    assert planning.plan_newest(topology.pk)
+    assert revisions.plan_newest(topology.pk)
     supervision.reconcile(topology.pk, timezone.now())
     return topology
 

@@ -13,11 +13,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from backend.accounts.models import Team
+from backend.deployments.actions import create_topology
 from backend.errors import Forbidden
 from backend.streams.actions import refuse_others
 from backend.streams.models import Stream
 from backend.tokens.actions import create_token
-from backend.topologies.actions import create_topology
 from jobs.protocol import DeadLetter, dead_letters_key, stream_key
 
 EVENT = {"at": "2013-01-01"}

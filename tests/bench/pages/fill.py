@@ -19,7 +19,7 @@ def main() -> None:
     from django.test import Client
 
     from backend.accounts.actions import create_operator
-    from backend.topologies.actions import create_topology
+    from backend.deployments.actions import create_topology
     from backend.topologies.models import Desired, Plan, Run, RunState, Topology
 
     name, run_id, accounts = sys.argv[1:]

@@ -1,0 +1,86 @@
+"""What may be asked of a text before it is a query: its meaning, its form, its results so far."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import timedelta
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from backend.bounded import pool
+from backend.bounded.caller import Caller, caller_of
+from backend.catalog import language
+from backend.catalog.api.serializers import (
+    DraftSerializer,
+    PreviewRequestSerializer,
+    PreviewSerializer,
+    ProblemsSerializer,
+    SqlSerializer,
+    ValidationSerializer,
+)
+from backend.catalog.parsing import formatted
+from backend.catalog.preview_requests import previewed
+from backend.errors import InputErrors, problem
+from backend.http.documents import checked
+
+BAD = OpenApiResponse(ProblemsSerializer, "The text has no meaning.")
+
+
+def draft_of(caller: Caller, form: DraftSerializer) -> language.Draft:
+    """The text that was sent, which has a meaning. Raises `InputErrors` if it has none."""
+    draft = language.read_draft(caller, form.validated_data["sql"], form.validated_data["name"] or "query")
+    if draft.query is None:
+        raise InputErrors(draft.errors)
+    return draft
+
+
+class SqlValidate(APIView):
+    """Everything that is wrong with a text, or what it reads and returns."""
+
+    @extend_schema(request=DraftSerializer, responses=ValidationSerializer)
+    def post(self, request: Request) -> Response:
+        form = checked(DraftSerializer(data=request.data))
+        draft = language.read_draft(
+            caller_of(request), form.validated_data["sql"], form.validated_data["name"] or "query"
+        )
+        inputs = draft.query.inputs if draft.query else ()
+        outputs = draft.query.outputs if draft.query else ()
+        document = {
+            "ok": draft.query is not None,
+            "errors": [problem(error) for error in draft.errors],
+            "inputs": [
+                {
+                    "alias": source.alias,
+                    "stream": source.stream,
+                    "window_ms": None if source.window is None else source.window / timedelta(milliseconds=1),
+                }
+                for source in inputs
+            ],
+            "outputs": [{"name": one.name, "type": one.expression.type.value} for one in outputs],
+        }
+        return Response(ValidationSerializer(document).data)
+
+
+class SqlFormat(APIView):
+    @extend_schema(request=SqlSerializer, responses={200: SqlSerializer, 400: BAD})
+    def post(self, request: Request) -> Response:
+        form = checked(SqlSerializer(data=request.data))
+        text = pool.reading().run(caller_of(request), formatted, form.validated_data["sql"])
+        return Response(SqlSerializer({"sql": text}).data)
+
+
+class SqlPreview(APIView):
+    """A text's results over recent tuples that Redis still holds; nothing is deployed."""
+
+    @extend_schema(request=PreviewRequestSerializer, responses={200: PreviewSerializer, 400: BAD})
+    def post(self, request: Request) -> Response:
+        form = checked(PreviewRequestSerializer(data=request.data))
+        caller = caller_of(request)
+        draft = draft_of(caller, form)
+        assert draft.query is not None  # `draft_of` raised otherwise
+        document = asdict(previewed(caller, draft.query, draft.catalog, form.validated_data["limit"]))
+        document["columns"] = [{"name": name, "type": kind} for name, kind in document["columns"]]
+        return Response(PreviewSerializer(document).data)

@@ -1,0 +1,1 @@
+"""What people want of queries and topologies: deployment, placement, tasks, memory."""

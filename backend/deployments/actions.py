@@ -1,0 +1,196 @@
+"""What people ask of topologies. Each action writes what is wanted and wakes the tasks on commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from backend.accounts.queries import is_operator, may_edit
+from backend.bounded.caller import calling
+from backend.catalog.models import Query, QueryVersion
+from backend.deployments.placement import topology_of
+from backend.deployments.topology_quota import claim_topology
+from backend.errors import Conflict, Forbidden
+from backend.limits.query_limits import refuse_too_costly
+from backend.runs import tasks
+from backend.topologies.models import ENDED, AuditEntry, Desired, Run, Topology, TopologyQuery
+from backend.topologies.status import deployment_state
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A change of a topology's queries that was accepted and is being planned."""
+
+    topology: str
+    revision: int
+    query: str
+    version: int
+
+
+def create_topology(name: str) -> Topology:
+    """The topology of this name, made if it is not there."""
+    return _found_or_made(name)[0]
+
+
+def _found_or_made(name: str) -> tuple[Topology, bool]:
+    return Topology.objects.get_or_create(
+        name=name,
+        defaults={"method": settings.MILLRACE_METHOD, "trigger_ms": int(settings.MILLRACE_TRIGGER_MS)},
+    )
+
+
+def deploy_query(
+    account: User, query: Query, topology: str | None = None, version: int | None = None
+) -> Deployment:
+    """Let a topology answer the query (its current version unless told) and start the topology.
+
+    Raises `Conflict` when another topology answers it already, when there is no such version, when it is
+    estimated to cost more than one query may, or when its maker has as many topologies as may be.
+    """
+    if not may_edit(account, query.owner_id, query.team_id):
+        raise Forbidden(
+            "not-yours", f"{query.owner} owns {query.name}; only its owner or an operator deploys it"
+        )
+    wanted = query.current
+    if version is not None:
+        wanted = query.versions.filter(number=version).first()
+    if wanted is None:
+        raise Conflict("no-such-version", f"{query.name} has no version {version}")
+    refuse_too_costly(calling(account), wanted)
+    with transaction.atomic():
+        target, is_new = _target(query, wanted, topology)
+        present = TopologyQuery.objects.filter(query=query).select_related("topology").first()
+        if present is not None and present.topology_id != target.pk:
+            raise Conflict(
+                "deployed-elsewhere",
+                f"{present.topology} answers {query.name} already; undeploy it there first",
+            )
+        if present is None:
+            claim_topology(account, query, target, is_new)
+        revision = _revise(target)
+        try:
+            TopologyQuery.objects.update_or_create(
+                query=query,
+                defaults={
+                    "topology": target,
+                    "version": wanted,
+                    "revision": revision,
+                    "excess_batches": 0,
+                    "excess": "",
+                    "suspended_at": None,
+                },
+            )
+        except IntegrityError as error:
+            raise Conflict(
+                "deployed-elsewhere", f"{query.name} is being deployed by somebody else"
+            ) from error
+        Topology.objects.filter(pk=target.pk).update(desired=Desired.RUNNING, restart_at=None, halted=False)
+        _note(target, account, "deploy", f"{query.name} v{wanted.number}")
+    return Deployment(target.name, revision, query.name, wanted.number)
+
+
+def undeploy_query(account: User, query: Query) -> Deployment:
+    """Take the query out of its topology; a topology without queries stops."""
+    if not may_edit(account, query.owner_id, query.team_id):
+        raise Forbidden(
+            "not-yours", f"{query.owner} owns {query.name}; only its owner or an operator undeploys it"
+        )
+    with transaction.atomic():
+        present = TopologyQuery.objects.filter(query=query).select_related("topology", "version").first()
+        if present is None:
+            raise Conflict("not-deployed", f"no topology answers {query.name}")
+        topology = present.topology
+        present.delete()
+        revision = _revise(topology)
+        # Less to answer may need less memory.
+        Topology.objects.filter(pk=topology.pk).update(halted=False)
+        _note(topology, account, "undeploy", f"{query.name} v{present.version.number}")
+        if not topology.answered.exists():
+            _stop(topology, "now")
+    return Deployment(topology.name, revision, query.name, present.version.number)
+
+
+def replan(account: User, topology: Topology) -> None:
+    """Plan the topology's queries again, with what is known now."""
+    _operators_only(account, topology)
+    with transaction.atomic():
+        if not topology.answered.exists():
+            raise Conflict("no-queries", f"{topology} has no queries; deploy one first")
+        _revise(topology)
+        _note(topology, account, "optimize")
+
+
+def start_topology(account: User, topology: Topology) -> None:
+    """Want the topology's job to run. Also tries a failed one again at once, and a failed planning."""
+    _operators_only(account, topology)
+    with transaction.atomic():
+        if not topology.answered.exists():
+            raise Conflict("no-queries", f"{topology} has no queries; deploy one first")
+        if deployment_state(topology) == "failed":
+            _revise(topology)
+        _start(topology)
+        _note(topology, account, "start")
+
+
+def stop_topology(account: User, topology: Topology, mode: str) -> None:
+    """Want the topology's job to end: after its running batch (`now`) or with nothing left (`drain`)."""
+    _operators_only(account, topology)
+    with transaction.atomic():
+        _stop(topology, mode)
+        _note(topology, account, "stop", mode)
+
+
+def restart_topology(account: User, topology: Topology) -> None:
+    """End the job after its running batch and launch it again, on the same checkpoint."""
+    _operators_only(account, topology)
+    with transaction.atomic():
+        if not topology.answered.exists():
+            raise Conflict("no-queries", f"{topology} has no queries; deploy one first")
+        _request_stop(topology, "now")
+        _start(topology)
+        _note(topology, account, "restart")
+
+
+def _operators_only(account: User, topology: Topology) -> None:
+    if not is_operator(account):
+        raise Forbidden("operators-only", f"only operators start, stop and plan {topology}")
+
+
+def _start(topology: Topology) -> None:
+    Topology.objects.filter(pk=topology.pk).update(
+        desired=Desired.RUNNING, restart_at=None, failures=0, halted=False
+    )
+    transaction.on_commit(lambda: tasks.reconcile.delay(topology.pk))
+
+
+def _stop(topology: Topology, mode: str) -> None:
+    Topology.objects.filter(pk=topology.pk).update(desired=Desired.STOPPED, restart_at=None)
+    _request_stop(topology, mode)
+
+
+def _request_stop(topology: Topology, mode: str) -> None:
+    runs = Run.objects.filter(topology=topology).exclude(state__in=ENDED)
+    runs.update(stop_requested_at=timezone.now(), stop_mode=mode)
+    ids = list(runs.values_list("pk", flat=True))
+    transaction.on_commit(lambda: [tasks.stop.delay(run_id) for run_id in ids])
+
+
+def _revise(topology: Topology) -> int:
+    Topology.objects.filter(pk=topology.pk).update(revision=F("revision") + 1, revised_at=timezone.now())
+    revision = Topology.objects.values_list("revision", flat=True).get(pk=topology.pk)
+    transaction.on_commit(lambda: tasks.optimize.delay(topology.pk))
+    return revision
+
+
+def _target(query: Query, version: QueryVersion, name: str | None) -> tuple[Topology, bool]:
+    """The topology that the query belongs to, made if it is not there; whether it was."""
+    return _found_or_made(topology_of(query, version, name))
+
+
+def _note(topology: Topology, account: User, action: str, detail: str = "") -> None:
+    AuditEntry.objects.create(topology=topology, account=account, action=action, detail=detail)

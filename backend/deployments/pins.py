@@ -1,0 +1,31 @@
+"""An operator's word on which topology answers a query."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from backend.accounts.queries import is_operator
+from backend.catalog.models import Query
+from backend.deployments import actions
+from backend.errors import Forbidden
+from backend.topologies.models import QueryPin, TopologyQuery
+
+
+def pin_query(account: User, query: Query, topology: str | None) -> None:
+    """Have a query answered by this topology only, or, with None, wherever it is put.
+
+    A query that another topology answers moves: its results there end, and the new topology's are
+    complete once its stores hold the streams' windows.
+    """
+    if not is_operator(account):
+        raise Forbidden("operators-only", f"only operators say which topology answers {query.name}")
+    with transaction.atomic():
+        present = TopologyQuery.objects.filter(query=query).select_related("topology", "version").first()
+        if topology is None:
+            QueryPin.objects.filter(query=query).delete()
+            return
+        QueryPin.objects.update_or_create(query=query, defaults={"topology": topology, "by": account})
+        if present is not None and present.topology.name != topology:
+            actions.undeploy_query(account, query)
+            actions.deploy_query(account, query, topology, present.version.number)

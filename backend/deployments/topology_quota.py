@@ -1,0 +1,50 @@
+"""How many topologies one account may have."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db.models import OuterRef, QuerySet, Subquery
+
+from backend.accounts.queries import is_operator
+from backend.accounts.quotas import Resource, claim, quotas_of
+from backend.catalog.makers import maker_of, queries_of
+from backend.catalog.models import Query
+from backend.errors import Conflict
+from backend.topologies.models import AuditEntry, Topology
+
+EMPTIED = 10
+"""Topologies without a query that an account may leave behind, in multiples of those with one."""
+
+
+def topologies_of(account_id: int) -> QuerySet[Topology]:
+    """The topologies that answer a query of the account's making."""
+    return Topology.objects.filter(deployed__query__in=queries_of(account_id)).distinct()
+
+
+def claim_topology(account: User, query: Query, target: Topology, is_new: bool) -> None:
+    """Let a query's maker have one more topology, for a query that `account` is about to deploy on `target`.
+
+    A topology that answers something already runs anyway, whoever is answered by it. To be followed by the
+    deployment in the same transaction, see `backend.accounts.quotas.claim`.
+
+    Raises:
+        Conflict: the maker has as many as it may, or the account left too many without a query.
+    """
+    if is_operator(account) or target.deployed.exists():
+        return
+    maker = maker_of(query)
+    claim(maker, Resource.TOPOLOGIES)
+    limit = quotas_of(account.pk)[Resource.TOPOLOGIES]
+    if is_new and _emptied_by(account.pk) >= EMPTIED * limit:
+        raise Conflict(
+            "too-many-topologies",
+            f"{account.get_username()} left {EMPTIED * limit} topologies without a query; "
+            "deploy to one of them",
+        )
+
+
+def _emptied_by(account_id: int) -> int:
+    """How many topologies answer nothing whose first query the account deployed."""
+    first = AuditEntry.objects.filter(topology=OuterRef("pk"), action="deploy").order_by("pk")
+    emptied = Topology.objects.filter(deployed=None).annotate(by=Subquery(first.values("account_id")[:1]))
+    return emptied.filter(by=account_id).count()

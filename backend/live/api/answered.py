@@ -1,0 +1,39 @@
+"""The queries that a topology answers, as documents."""
+
+from __future__ import annotations
+
+from rest_framework import serializers
+
+from backend.http.documents import Document
+from backend.oracle.api.serializers import CorrectnessSerializer, correctness
+from backend.topologies.models import Topology
+from backend.topologies.queries import pinned_topology
+from backend.topologies.status import (
+    suspension_reason,
+)
+
+
+class TopologyQuerySerializer(Document):
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+    version = serializers.IntegerField()
+    suspended = serializers.CharField(allow_null=True, help_text="why it is not answered; null if it is")
+    correctness = CorrectnessSerializer(allow_null=True, help_text="null: not checked yet")
+    pinned = serializers.CharField(
+        allow_null=True, help_text="the topology to which an operator pinned it; null: wherever it is put"
+    )
+
+
+def deployed_queries(record: Topology) -> list[dict[str, object]]:
+    """The queries of a topology, each in its deployed version."""
+    return [
+        {
+            "id": one.query_id,
+            "name": one.query.name,
+            "version": one.version.number,
+            "suspended": suspension_reason(one),
+            "correctness": correctness(one),
+            "pinned": pinned_topology(one.query),
+        }
+        for one in record.deployed.all()
+    ]

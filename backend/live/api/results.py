@@ -1,0 +1,67 @@
+"""The newest results of a query, as rows and as a file."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from backend.http.documents import Document, Form, checked
+from backend.live import downloads
+from backend.live.results import newest_results
+from backend.streams.api.serializers import NamedColumnSerializer, SampleLimitSerializer
+from backend.topologies import query_search
+
+
+class DownloadSerializer(Form):
+    form = serializers.ChoiceField(choices=["csv", "json"], default="csv")
+
+
+class QueryResultsSerializer(Document):
+    """The newest results, newest first; `ids` and `batches` go with `rows`."""
+
+    columns = NamedColumnSerializer(many=True)
+    rows = serializers.ListField(child=serializers.DictField(child=serializers.JSONField(allow_null=True)))
+    ids = serializers.ListField(child=serializers.CharField())
+    batches = serializers.ListField(child=serializers.IntegerField())
+
+
+class QueryResults(APIView):
+    """The newest results of a deployed query."""
+
+    @extend_schema(parameters=[SampleLimitSerializer], responses=QueryResultsSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        form = checked(SampleLimitSerializer(data=request.query_params))
+        record = get_object_or_404(query_search.queries(), pk=pk)
+        found = newest_results(record, form.validated_data["limit"])
+        document = {
+            "columns": [{"name": name, "type": kind} for name, kind in found.columns],
+            "rows": found.rows,
+            "ids": found.ids,
+            "batches": found.batches,
+        }
+        return Response(QueryResultsSerializer(document).data)
+
+
+class QueryDownload(APIView):
+    """The newest results as a file: CSV, or JSON lines."""
+
+    @extend_schema(
+        parameters=[DownloadSerializer],
+        responses={(200, "text/csv"): OpenApiTypes.STR, (200, "application/x-ndjson"): OpenApiTypes.STR},
+    )
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        form = checked(DownloadSerializer(data=request.query_params))
+        record = get_object_or_404(query_search.queries(), pk=pk)
+        found = newest_results(record, downloads.MOST_ROWS)
+        if form.validated_data["form"] == "csv":
+            text, kind, ending = downloads.to_csv(found), "text/csv; charset=utf-8", "csv"
+        else:
+            text, kind, ending = downloads.to_json(found), "application/x-ndjson", "jsonl"
+        named = {"Content-Disposition": f'attachment; filename="{record.name}.{ending}"'}
+        return HttpResponse(text, content_type=kind, headers=named)

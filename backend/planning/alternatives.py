@@ -1,0 +1,23 @@
+"""What other methods would make of a stored plan's queries: the receipt beside its cost."""
+
+from __future__ import annotations
+
+from backend.bounded import pool
+from backend.bounded.caller import Caller
+from backend.catalog.language import texts_of
+from backend.planning import drafting
+from backend.planning.drafting import Alternative, Others
+from backend.planning.explanation import registered
+from backend.streams.queries import load_catalog
+from backend.topologies.models import Plan as PlanRecord
+
+COMPARED = ("greedy", "individual")
+
+
+def alternatives_of(caller: Caller, record: PlanRecord) -> tuple[Alternative, ...]:
+    """The queries of a plan under each of `COMPARED`, with the measurements that the plan was made from."""
+    keys = tuple(record.versions.order_by("query__name").values_list("pk", flat=True))
+    others = Others(record.topology.name, keys, texts_of(keys))
+    return pool.plan(
+        caller, drafting.alternatives, others, registered(load_catalog()), record.known, COMPARED
+    )

@@ -1,0 +1,59 @@
+"""A topology's plan, and what other methods would make of its queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from backend.bounded.caller import caller_of
+from backend.http.documents import checked
+from backend.planning import alternatives
+from backend.planning.api.serializers import CostSerializer, PlanFilterSerializer, PlanSerializer
+from backend.planning.drafting import Alternative
+from backend.topologies import queries
+
+
+class TopologyGraph(APIView):
+    """The plan that runs, or the newest, or the one asked for."""
+
+    @extend_schema(parameters=[PlanFilterSerializer], responses=PlanSerializer)
+    def get(self, request: Request, name: str) -> Response:
+        form = checked(PlanFilterSerializer(data=request.query_params))
+        topology = get_object_or_404(queries.topologies(), name=name)
+        plan = queries.find_plan(topology, form.validated_data["plan_id"])
+        if plan is None:
+            raise Http404("no such plan")
+        return Response(PlanSerializer(queries.plan_document(plan)).data)
+
+
+class AlternativeSerializer(serializers.Serializer[Sequence[Alternative]]):
+    """The same queries, planned by another method."""
+
+    method = serializers.CharField()
+    cost = CostSerializer()
+    stores = serializers.IntegerField()
+    steps = serializers.IntegerField()
+    depth = serializers.IntegerField()
+    seconds = serializers.FloatField()
+    graph = serializers.DictField(help_text="optimizer/physical_graph.schema.json")
+
+
+class TopologyAlternatives(APIView):
+    """What other methods would make of a plan's queries."""
+
+    @extend_schema(parameters=[PlanFilterSerializer], responses=AlternativeSerializer(many=True))
+    def get(self, request: Request, name: str) -> Response:
+        form = checked(PlanFilterSerializer(data=request.query_params))
+        topology = get_object_or_404(queries.topologies(), name=name)
+        plan = queries.find_plan(topology, form.validated_data["plan_id"])
+        if plan is None:
+            raise Http404("no such plan")
+        found = alternatives.alternatives_of(caller_of(request), plan)
+        return Response(AlternativeSerializer(found, many=True).data)

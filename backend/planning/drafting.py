@@ -1,0 +1,296 @@
+"""What a draft would be in a topology, from texts and statistics alone: what worker processes work out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+
+from pydantic import TypeAdapter
+
+from backend.catalog.parsing import VersionText, parse_texts
+from backend.forecasts.intervals import kept_beyond, widened
+from optimizer.adaptation import Known
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.expression import Expression
+from optimizer.algebra.types import ColumnType
+from optimizer.estimate import Estimated, estimate
+from optimizer.explain import explain as explain_plan
+from optimizer.explain import marginal_cost, to_text
+from optimizer.explain.advice import Advice, advise
+from optimizer.explain.forecast import AddedStore, added_state
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
+from optimizer.logical.stream import Stream
+from optimizer.physical.graph import ProbeRule
+from optimizer.planner.plan import Plan, plan
+from optimizer.search.problem import Options
+from optimizer.sql import parse_predicate
+from optimizer.statistics import (
+    DefaultStatistics,
+    LayeredStatistics,
+    StatisticsProvider,
+    statistics_of_workload,
+)
+from optimizer.statistics.defaults import default_selectivity
+from optimizer.statistics.interval import Interval
+from optimizer.statistics.selectivity import SelectivityEstimate
+
+KNOWN: TypeAdapter[Known] = TypeAdapter(Known)
+DRAFT_METHOD = "greedy"
+"""Answers at once: an explanation is read while somebody types."""
+DRAFT_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """What plans are made from, besides queries."""
+
+    catalog: Catalog
+    estimates: tuple[tuple[str, float], ...]
+    """Known selectivities, by predicate over stream names."""
+    tasks: int
+    """Of streams that set none."""
+
+    @property
+    def statistics(self) -> StatisticsProvider:
+        return registered_statistics(self.catalog, self.estimates)
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """The queries that a topology answers besides a draft."""
+
+    topology: str
+    keys: tuple[int, ...]
+    """Of their versions, in the order in which they are planned."""
+    versions: Mapping[int, VersionText]
+    """Of these, and of all that they read."""
+
+
+def registered_statistics(catalog: Catalog, estimates: tuple[tuple[str, float], ...]) -> StatisticsProvider:
+    """Declared rates and selectivities; an estimate over a stream that is gone is left out."""
+    known = []
+    for predicate, value in estimates:
+        try:
+            known.append(SelectivityEstimate(parse_predicate(predicate, catalog), value))
+        except InputError:
+            continue
+    return statistics_of_workload(catalog, known)
+
+
+def read_known(document: str) -> Known | None:
+    """Statistics as `Topology.known` and `Plan.known` keep them; None if there are none."""
+    return KNOWN.validate_json(document) if document else None
+
+
+def plan_quickly(
+    queries: Sequence[Query],
+    catalog: Catalog,
+    statistics: StatisticsProvider,
+    texts: Mapping[str, str],
+    tasks: int,
+    method: str = DRAFT_METHOD,
+) -> Plan:
+    """A plan made in the time that a person waits; `texts` holds the queries' SQL by name."""
+    options = Options(time_limit_s=DRAFT_SECONDS)
+    return plan(queries, catalog, statistics, method, options, "everything", tasks=tasks, texts=texts)
+
+
+@lru_cache(maxsize=32)
+def _base(queries: tuple[Query, ...], registered: Registered) -> Plan:
+    """The plan that one more query is compared with; the same while somebody types."""
+    return plan_quickly(queries, registered.catalog, registered.statistics, {}, registered.tasks)
+
+
+def _compared(others: Others, registered: Registered) -> Plan:
+    parsed = parse_texts(others.versions, registered.catalog)
+    return _base(tuple(parsed[key] for key in others.keys), registered)
+
+
+def explain(query: Query, sql: str, registered: Registered, others: Others | None) -> dict[str, object]:
+    """How a query would be answered alone, and what it would add to a topology's plan.
+
+    The document is the API's (docs/design/frontend-contract.md). Raises `Infeasible`.
+    """
+    made = plan_quickly(
+        [query], registered.catalog, registered.statistics, {query.name: sql}, registered.tasks
+    )
+    explanation = explain_plan(made)
+    return {
+        "text": to_text(explanation),
+        "cost": asdict(explanation.cost),
+        "individual_cost": explanation.individual_cost,
+        "method": explanation.method,
+        "status": explanation.status,
+        "bound": explanation.bound,
+        "gap": explanation.gap,
+        "graph": json.loads(made.graph.to_json()),
+        "marginal": None if others is None else _marginal(query, others, registered),
+    }
+
+
+def _marginal(query: Query, others: Others, registered: Registered) -> dict[str, object]:
+    """What the query adds to the topology."""
+    added = marginal_cost(_compared(others, registered), query)
+    streams = {source.stream for source in query.inputs}
+    return {
+        "topology": others.topology,
+        "text": str(added),
+        "reuse": added.reuse,
+        "cost": {
+            "probe": added.probe,
+            "storage": added.storage,
+            "latency": 0.0,
+            "total": added.probe + added.storage,
+        },
+        "stores_new": len(added.new_stores),
+        "stores_shared": len(streams - set(added.new_stores)),
+        "probes_new": added.steps - added.reused_steps,
+        "probes_shared": added.reused_steps,
+        "probe_percent": None if added.probe_share is None else 100 * added.probe_share,
+    }
+
+
+_WIDTHS = {
+    ColumnType.BIGINT: 8,
+    ColumnType.INT: 4,
+    ColumnType.DOUBLE: 8,
+    ColumnType.STRING: 16,
+    ColumnType.BOOLEAN: 1,
+    ColumnType.TIMESTAMP: 8,
+    ColumnType.DATE: 4,
+    ColumnType.BINARY: 16,
+}
+"""Bytes of a value in an Arrow column; texts and binaries are taken to be short."""
+_ARRIVAL_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastStore:
+    added: AddedStore
+    tuples: Interval
+    """What lies in the windows, and at the high end what a store keeps beyond them."""
+    bytes_per_tuple: float
+    measured: bool
+    """True if `bytes_per_tuple` is what running stores take, False if it follows from the types."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    topology: str | None
+    """What the draft is compared with; None if no topology shares a stream with it."""
+    stores: tuple[ForecastStore, ...]
+    advice: tuple[Advice, ...]
+
+
+def outlook(
+    query: Query, sql: str, registered: Registered, others: Others | None, measured: Mapping[str, float]
+) -> Outlook:
+    """What the query would add to the state of a topology, and advice that would make it cheaper.
+
+    Args:
+        measured: bytes per stored tuple, by stream, where running stores tell them.
+
+    Raises `Infeasible`.
+    """
+    catalog = registered.catalog
+    alone = plan_quickly([query], catalog, registered.statistics, {query.name: sql}, registered.tasks)
+    compared = None if others is None else _compared(others, registered)
+    added = added_state(compared, alone)
+    beyond = {
+        tuple(source.stream for source in store.inputs): kept_beyond(store, catalog)
+        for store in alone.graph.stores
+    }
+    stores = tuple(
+        ForecastStore(
+            one,
+            widened(one.tuples, beyond.get(one.streams, 0.0)),
+            sum(measured.get(stream, _width(catalog[stream])) for stream in one.streams),
+            all(stream in measured for stream in one.streams),
+        )
+        for one in added
+    )
+    if compared is None or others is None:
+        return Outlook(None, stores, ())
+    return Outlook(others.topology, stores, advise(compared, query))
+
+
+def _width(stream: Stream) -> float:
+    return _ARRIVAL_BYTES + sum(_WIDTHS[kind] for _, kind in stream.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    method: str
+    cost: dict[str, float]
+    """By kind, as `optimizer.search.problem.Cost`."""
+    stores: int
+    steps: int
+    """Probes of one tuple of every stream."""
+    depth: int
+    """Levels, that is Spark stages."""
+    seconds: float
+    graph: dict[str, object]
+    """`optimizer/physical_graph.schema.json`."""
+
+
+def alternatives(
+    others: Others, registered: Registered, measured: str, methods: Sequence[str]
+) -> tuple[Alternative, ...]:
+    """A topology's queries under each of the methods; `measured` is what its plan was made from."""
+    parsed = parse_texts(others.versions, registered.catalog)
+    queries = tuple(parsed[key] for key in others.keys)
+    return tuple(_alternative(queries, registered, measured, method) for method in methods)
+
+
+@lru_cache(maxsize=32)
+def _alternative(
+    queries: tuple[Query, ...], registered: Registered, measured: str, method: str
+) -> Alternative:
+    known = read_known(measured)
+    below = registered.statistics
+    statistics = below if known is None else LayeredStatistics((known.measured, below))
+    made = plan_quickly(queries, registered.catalog, statistics, {}, registered.tasks, method)
+    cost = made.solution.cost
+    return Alternative(
+        method=method,
+        cost={**asdict(cost), "total": cost.total},
+        stores=len(made.graph.stores),
+        steps=sum(isinstance(rule, ProbeRule) for rule in made.graph.rules),
+        depth=made.graph.depth,
+        seconds=made.seconds,
+        graph=json.loads(made.graph.to_json()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LeastStatistics:
+    """The low end of every default: what nobody declared is held in the query's favour."""
+
+    def rate(self, stream: str) -> Interval:
+        return Interval.exactly(DefaultStatistics().rate(stream).low)
+
+    def selectivity(self, predicate: Expression) -> Interval:
+        return Interval.exactly(default_selectivity(predicate).low)
+
+
+def estimates(
+    keys: Sequence[int], versions: Mapping[int, VersionText], registered: Registered, known: str
+) -> list[Estimated]:
+    """What each of the queries alone is expected to do, in their order.
+
+    `known` is what a topology has measured (`Topology.known`); it goes before what is declared, and
+    that before the least that is plausible.
+    """
+    parsed = parse_texts(versions, registered.catalog)
+    measured = read_known(known)
+    below = (registered.statistics, LeastStatistics())
+    statistics = LayeredStatistics(below if measured is None else (measured.measured, *below))
+    return [_estimated(parsed[key], versions[key].sql, registered, statistics) for key in keys]
+
+
+def _estimated(query: Query, sql: str, registered: Registered, statistics: StatisticsProvider) -> Estimated:
+    made = plan_quickly([query], registered.catalog, statistics, {query.name: sql}, registered.tasks)
+    return estimate(made.graph, statistics)

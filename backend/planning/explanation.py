@@ -1,0 +1,57 @@
+"""What a draft would cost, alone and beside the queries of a topology."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from backend.bounded import pool
+from backend.bounded.caller import Caller
+from backend.catalog.language import texts_of
+from backend.planning import drafting
+from backend.planning.drafting import Others, Registered
+from backend.streams.queries import selectivities
+from backend.topologies.models import Topology, TopologyQuery
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
+
+
+def explain(
+    caller: Caller, query: Query, sql: str, catalog: Catalog, topology: str | None
+) -> dict[str, object]:
+    """How a query would be answered alone, and what it would add to a topology's plan.
+
+    The document is the API's (docs/design/frontend-contract.md). Raises `Infeasible`.
+    """
+    compared = compared_with(query, topology)
+    others = None if compared is None else compared[1]
+    return pool.plan(caller, drafting.explain, query, sql, registered(catalog), others)
+
+
+def registered(catalog: Catalog) -> Registered:
+    """What plans are made from, besides queries."""
+    return Registered(catalog, selectivities(), int(settings.MILLRACE_PARALLELISM))
+
+
+def compared_with(query: Query, name: str | None) -> tuple[Topology, Others] | None:
+    """The topology named, or else the one that shares most streams with the query, and its other queries;
+    None if there is no topology or nothing else in it."""
+    target = _comparable(query, name)
+    if target is None:
+        return None
+    answered = target.answered.exclude(query__name=query.name)
+    keys = tuple(answered.values_list("version_id", flat=True))
+    return (target, Others(target.name, keys, texts_of(keys))) if keys else None
+
+
+def _comparable(query: Query, name: str | None) -> Topology | None:
+    if name is not None:
+        return Topology.objects.filter(name=name).first()
+    streams = {source.stream for source in query.inputs}
+    sharing: dict[int, int] = {}
+    rows = TopologyQuery.objects.filter(version__inputs__stream__name__in=streams)
+    for topology_id, _ in rows.values_list("topology_id", "version__inputs__stream__name").distinct():
+        sharing[topology_id] = sharing.get(topology_id, 0) + 1
+    if not sharing:
+        return None
+    best = min(sharing, key=lambda pk: (-sharing[pk], pk))
+    return Topology.objects.get(pk=best)

@@ -1,0 +1,116 @@
+"""Blast radius: what a stop, an undeployment or an edit reaches, before anybody does it.
+
+An edit of a query reaches nobody: its readers keep the version that they read (`QueryVersion.reads`).
+They are listed all the same, with that version, because they answer what the old text means.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from backend.catalog.models import Query, QueryVersion
+from backend.live.queries import live_state
+from backend.topologies.models import Topology
+from backend.topologies.query_search import deployment_of, queries
+from backend.topologies.status import QueryStatus, query_status
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.usage import users_of
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedQuery:
+    id: int
+    name: str
+    owner: str
+    status: QueryStatus
+    pinned_version: int | None
+    """The version of the changed query that this one goes on reading; None if it is reached directly."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedStore:
+    topology: str
+    id: str
+    label: str
+    used_by: tuple[str, ...]
+    """The queries that its tuples serve, sorted."""
+    released: bool
+    """True if nothing else needs it, so that its tuples go."""
+    tuples: int | None
+    """None before the first batch of the present run."""
+    bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    queries: tuple[ReachedQuery, ...]
+    topologies: tuple[str, ...]
+    stores: tuple[ReachedStore, ...]
+
+
+def of_query(record: Query) -> Impact:
+    """What undeploying, changing or deleting a query reaches."""
+    readers = QueryVersion.objects.filter(reads__query=record).exclude(query=record)
+    pinned: dict[int, int] = {}
+    for pk, number in readers.order_by("number").values_list("query_id", "reads__number"):
+        pinned[pk] = number
+    reached = [_reached(one, pinned[one.pk]) for one in queries().filter(pk__in=pinned)]
+    deployment = deployment_of(record)
+    if deployment is None:
+        return Impact(tuple(reached), (), ())
+    stores = [
+        store for store in _stores(deployment.topology, leaving={record.name}) if record.name in store.used_by
+    ]
+    return Impact(tuple(reached), (deployment.topology.name,), tuple(stores))
+
+
+def of_topology(topology: Topology) -> Impact:
+    """What stopping a topology reaches. Its stores stay in its checkpoint, so none is released."""
+    reached = [_reached(one, None) for one in queries().filter(deployment__topology=topology)]
+    return Impact(tuple(reached), (topology.name,), tuple(_stores(topology, leaving=set())))
+
+
+def of_stream(name: str) -> Impact:
+    """What a change of a stream, or its silence, reaches."""
+    found = list(queries().filter(current__inputs__stream__name=name).distinct())
+    topologies = Topology.objects.filter(deployed__version__inputs__stream__name=name).distinct()
+    stores = [
+        store
+        for topology in topologies.select_related("active_plan", "plan")
+        for store in _stores(topology, leaving=set(), stream=name)
+    ]
+    names = tuple(topology.name for topology in topologies)
+    return Impact(tuple(_reached(one, None) for one in found), names, tuple(stores))
+
+
+def _reached(record: Query, pinned: int | None) -> ReachedQuery:
+    status = query_status(deployment_of(record))
+    return ReachedQuery(record.pk, record.name, record.owner.get_username(), status, pinned)
+
+
+def _stores(topology: Topology, leaving: set[str], stream: str | None = None) -> list[ReachedStore]:
+    """The stores of the plan that runs, or of the one that should."""
+    plan = topology.active_plan or topology.plan
+    if plan is None:
+        return []
+    graph = PhysicalGraph.from_json(plan.graph)
+    users = users_of(graph).stores
+    batch = live_state(topology).batch
+    found = []
+    for store in graph.stores:
+        if stream is not None and stream not in {source.stream for source in store.inputs}:
+            continue
+        metrics = None if batch is None else batch.stores.get(store.id)
+        used_by = users[store.id]
+        found.append(
+            ReachedStore(
+                topology=topology.name,
+                id=store.id,
+                label=store.label,
+                used_by=tuple(sorted(used_by)),
+                released=bool(leaving) and used_by <= leaving,
+                tuples=None if metrics is None else metrics.tuples,
+                bytes=None if metrics is None else metrics.bytes,
+            )
+        )
+    return found

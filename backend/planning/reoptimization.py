@@ -1,0 +1,157 @@
+"""Planning again with what the running job observed (dissertation section 7.2).
+
+The job publishes what each epoch did. While the next epoch runs, a task evaluates the newest one:
+what its probe orders tell about the streams is laid over what was registered, the queries are
+planned for it, and the new plan takes over at a batch boundary if it repays the switch.
+"""
+
+from __future__ import annotations
+
+import logging
+from io import BytesIO
+
+import polars as pl
+from django.conf import settings
+from django.db import transaction
+from pydantic import ValidationError
+
+from backend.planning import drafting, revisions
+from backend.redis import connection, read_entries
+from backend.streams.queries import load_catalog, selectivities
+from backend.topologies.models import Desired, Topology
+from jobs.protocol import EpochCompleted, StreamsSampled, samples_key, statistics_key
+from optimizer.adaptation import learn, loads, most_moved, resize, tasks_by_stream, weigh
+from optimizer.adaptation.weighing import same_plan
+from optimizer.algebra.errors import Infeasible, InputError
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.search.problem import Options
+from optimizer.statistics import Measured, SampleStatistics, observe
+
+log = logging.getLogger(__name__)
+
+LEAST_TUPLES = 1000
+"""An epoch with fewer new tuples tells too little to act on."""
+HORIZON_S = 3600.0
+"""Seconds over which a window without end is taken to hold tuples, as in planning."""
+
+
+def newest_epoch(topology: str) -> EpochCompleted | None:
+    """The last epoch that the topology's job reported; None if there is none that can be read."""
+    entries = read_entries(connection().xrevrange(statistics_key(topology), count=1))
+    if not entries:
+        return None
+    (_, fields) = entries[0]
+    try:
+        return EpochCompleted.model_validate_json(fields.get("message", ""))
+    except ValidationError as error:
+        log.warning("topology %s: an epoch that cannot be read: %s", topology, error.errors()[0]["msg"])
+        return None
+
+
+def epoch_samples(topology: str, epoch: EpochCompleted) -> SampleStatistics | None:
+    """What the epoch's samples tell; None if the newest ones are of another epoch, or unreadable."""
+    entries = read_entries(connection().xrevrange(samples_key(topology), count=1))
+    if not entries:
+        return None
+    (_, fields) = entries[0]
+    try:
+        found = StreamsSampled.model_validate_json(fields.get("message", ""))
+        if (found.run, found.epoch, found.plan_id) != (epoch.run, epoch.epoch, epoch.plan_id):
+            return None
+        frames = {name: pl.read_ipc_stream(BytesIO(body)) for name, body in found.streams.items()}
+    except (ValidationError, pl.exceptions.PolarsError, OSError) as error:
+        log.warning("topology %s: samples that cannot be read: %s", topology, error)
+        return None
+    return SampleStatistics(frames)
+
+
+def reoptimize(topology_id: int) -> bool:
+    """Evaluate the newest epoch of a topology, once; True if another plan is to take over.
+
+    Nothing happens while a request of a person is being planned or deployed: what people ask
+    for goes first, and the epoch was of another plan then.
+    """
+    topology = Topology.objects.select_related("plan", "current_run").filter(pk=topology_id).first()
+    if topology is None or not _settled(topology):
+        return False
+    epoch = newest_epoch(topology.name)
+    if epoch is None or not _claim(topology, epoch):
+        return False
+    if epoch.event_seconds <= 0 or sum(epoch.accepted.values()) < LEAST_TUPLES:
+        return False
+    try:
+        return _evaluate(topology, epoch)
+    except (InputError, Infeasible) as error:
+        # A stream or query has changed under the topology; its next revision says so to people.
+        log.info("topology %s: not planned again: %s", topology, error)
+        return False
+
+
+def _settled(topology: Topology) -> bool:
+    return (
+        topology.desired == Desired.RUNNING
+        and topology.plan is not None
+        and topology.active_plan_id == topology.plan_id
+        and topology.planned_revision == topology.revision
+    )
+
+
+def _claim(topology: Topology, epoch: EpochCompleted) -> bool:
+    """True for the one caller that is to evaluate the epoch, if it is one of the plan in use."""
+    run = topology.current_run
+    assert topology.plan is not None
+    if run is None or epoch.run != run.pk or epoch.plan_id != topology.plan.plan_id:
+        return False
+    mark = f"{epoch.run}:{epoch.epoch}"
+    unevaluated = Topology.objects.filter(pk=topology.pk, evaluated_epoch=topology.evaluated_epoch)
+    return topology.evaluated_epoch != mark and bool(unevaluated.update(evaluated_epoch=mark))
+
+
+def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
+    assert topology.plan is not None
+    running = PhysicalGraph.from_json(topology.plan.graph, f"plan {topology.plan.plan_id}")
+    catalog = load_catalog()
+    deployed = revisions.deployed_queries(topology)
+    registered = drafting.registered_statistics(catalog, selectivities())
+    queries = revisions.parse_deployed(deployed, catalog)
+    observed = observe(
+        running,
+        Measured(epoch.event_seconds, epoch.accepted, epoch.edges, epoch.held, {}, epoch.rules),
+    )
+    sample = epoch_samples(topology.name, epoch)
+    known = learn(queries, registered, observed, sample, drafting.read_known(topology.known))
+    document = drafting.KNOWN.dump_json(known).decode()
+    Topology.objects.filter(pk=topology.pk).update(known=document)
+    tasks = tasks_by_stream(running)
+    fixed = [stream.name for stream in catalog.streams if stream.parallelism is not None]
+    found = loads(running, epoch.edges, epoch.last_batch - epoch.first_batch + 1)
+    resized = resize(tasks, found, fixed, int(settings.MILLRACE_PARALLELISM))
+    tasks |= {one.stream: one.after for one in resized}
+    made = revisions.plan_deployed(topology, deployed, known, revisions.running_plan(topology.plan), tasks)
+    if same_plan(made.graph, running):
+        return False
+    cause = "; ".join(map(str, resized))
+    if not resized:
+        options = Options(time_limit_s=settings.MILLRACE_PLAN_SECONDS)
+        weighed = weigh(running, made.graph, known, options, epoch.event_seconds, HORIZON_S)
+        if not weighed.worthwhile:
+            return False
+        before = drafting.read_known(topology.plan.known) or learn(queries, registered)
+        moved = most_moved(before, known)
+        cause = str(moved) if moved is not None else "statistics became more exact"
+    with transaction.atomic():
+        record = revisions.record_plan(
+            topology,
+            f"{topology.name}.{topology.revision}.{epoch.run}.{epoch.epoch}",
+            topology.revision,
+            deployed,
+            made,
+            cause[:255],
+            document,
+        )
+        # A request of a person may have come meanwhile: then its plan is the one to come.
+        adopted = Topology.objects.filter(
+            pk=topology.pk, revision=topology.revision, plan=topology.plan
+        ).update(plan=record)
+    log.info("topology %s: plan %s: %s", topology, record.plan_id, cause)
+    return bool(adopted)

@@ -1,0 +1,1 @@
+"""Jobs as processes: launched, watched, ended, and their events recorded."""
