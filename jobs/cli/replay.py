@@ -19,28 +19,29 @@ from typing import NoReturn
 from jobs.adaptation.controller import Controller, Policy
 from jobs.adaptation.report import report_epochs
 from jobs.adaptation.schedule import Schedule, read_schedule
+from jobs.cli.given_up import given_up
 from jobs.cli.progress import Progress
 from jobs.driver.batch_totals import held, weighted_quantiles
-from jobs.driver.mending import Trouble
-from jobs.driver.topology import Committed, Excess, Settings, Topology
+from jobs.driver.coordinator import Committed, Excess, Trouble
+from jobs.driver.settings import Settings
+from jobs.driver.topology import Topology
 from jobs.failures.dead_letters import DEAD_LETTERS
-from jobs.join.probe import CHECKED
 from jobs.recovery.batch_history import BatchLine, History, working_seconds
-from jobs.recovery.checkpoint import Checkpoint, Identity
+from jobs.recovery.checkpoint import Change, Checkpoint, Identity
 from jobs.recovery.lock import hold
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, write_schemas
 from jobs.sources.ahead import latest_time
 from jobs.sources.files.inputs import find_inputs
 from jobs.sources.files.replay import ReplaySource
 from jobs.sources.files.stream_files import StreamFiles
+from jobs.sources.planner import PlannedBatch
 from jobs.sources.spark_source import read_source, write_source
-from jobs.spark.session import create_session, is_local, processors
+from jobs.spark.session import create_session, processors
 from jobs.storage.memory_budget import share
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.identifiers import nearest
 from optimizer.methods import METHODS
-from optimizer.physical.graph import PhysicalGraph, ProbeRule
-from optimizer.physical.usage import users_of
+from optimizer.physical.graph import PhysicalGraph
 from optimizer.search.problem import Options
 from optimizer.udf.reader import SETTING as FUNCTIONS
 from optimizer.workload import Workload, functions_file, load_workload
@@ -101,6 +102,8 @@ def replay(given: argparse.Namespace) -> None:
 
 
 class _Replay:
+    """A replay's run on Spark, and the coordinator of its batches."""
+
     def __init__(
         self,
         given: argparse.Namespace,
@@ -137,21 +140,10 @@ class _Replay:
         )
         settings = Settings(
             output=self._output.absolute(),
-            share_host=is_local(master),
             epoch_batches=self._given.epoch_batches,
             most=self._given.most_combinations,
-            memory_limit=self._given.memory_limit,
         )
-        topology = Topology(
-            spark,
-            self._checkpoint,
-            settings,
-            self._observe,
-            self._controller.prepare,
-            self._give_up,
-            shape=self._controller.shaped,
-            tell=self._tell,
-        )
+        topology = Topology(spark, self._checkpoint, settings, self, self._given.memory_limit)
         try:
             self._controller.resume(self._checkpoint.commits.last(), self._history.lines)
             topology.start(trigger_ms=0)
@@ -168,7 +160,13 @@ class _Replay:
     def _scratch(self) -> Path:
         return self._checkpoint.root / "scratch"
 
-    def _tell(self, trouble: Trouble) -> None:
+    def plan_of(self, planned: PlannedBatch) -> Change:
+        """The change that holds for the batch, once it is decided, in the shape for what the batch brings."""
+        self._controller.prepare(planned.batch)
+        return self._controller.shaped(planned, self._checkpoint.change_at(planned.batch))
+
+    def batch_failed(self, trouble: Trouble) -> None:
+        """Tell people that a batch fails, and later what of it was set aside."""
         self._progress.close()
         said = f"batch {trouble.batch} failed repeatedly: {trouble.error}"
         if trouble.set_aside:
@@ -179,9 +177,10 @@ class _Replay:
             said = f"{said}; searching for the tuples that it fails with"
         print(said, file=sys.stderr)
 
-    def _observe(self, committed: Committed) -> None:
+    def batch_committed(self, committed: Committed) -> None:
+        """Keep the batch's figures and show how far the replay is."""
         if committed.trouble is not None:
-            self._tell(committed.trouble)
+            self.batch_failed(committed.trouble)
         self._history.append(committed.manifest)
         self._controller.committed(committed.manifest, self._history.lines)
         done = sum(p["row"] for p in committed.manifest.position["streams"].values())
@@ -189,28 +188,10 @@ class _Replay:
         if all(state.ended for state in committed.manifest.streams.values()):
             self._done.set()
 
-    def _give_up(self, excess: Excess) -> NoReturn:
-        """End the replay before a step that makes too much fills the memory.
-
-        Raises `InputError` with the query and the step; the batch is not committed, so the same command goes
-        on with it under another bound. Batches keep the size with which a replay has begun.
-        """
+    def batch_given_up(self, excess: Excess) -> NoReturn:
+        """End the replay, before a step that makes too much fills the memory."""
         graph = self._checkpoint.graph(excess.change.plan)
-        step = min(excess.too_many, key=lambda rule: (-excess.too_many[rule], rule))
-        (rule,) = (r for r in graph.rules if isinstance(r, ProbeRule) and r.id == step)
-        (store,) = (s for s in graph.stores if s.id == rule.store)
-        first, *others = sorted(users_of(graph).of_rule(step))
-        beside = f", for {', '.join(others)} too" if others else ""
-        raise InputError(
-            "too-many-combinations",
-            Place(
-                str(self._given.workload / "queries" / f"{first}.sql"),
-                path=f"step {' * '.join(rule.bound)} with {store.label}",
-            ),
-            f"{excess.too_many[step]:,} combinations to make or check in batch {excess.batch}{beside}",
-            f"at most {excess.most:,} made and {excess.most * CHECKED:,} checked in a task: raise "
-            "--most-combinations, have fewer --batch-rows in another --out, or narrow a window or condition",
-        )
+        raise given_up(excess, graph, self._given.workload / "queries")
 
     def _write_metrics(self) -> None:
         last = self._checkpoint.commits.last()

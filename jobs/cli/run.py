@@ -29,8 +29,9 @@ from jobs.cli.last_words import one_line, tell
 from jobs.control_plane.channel import Incoming, Outgoing, connect
 from jobs.control_plane.epoch_reporter import EpochLog
 from jobs.control_plane.events import batch_completed
-from jobs.driver.mending import Trouble
-from jobs.driver.topology import Committed, Excess, Settings, Topology
+from jobs.driver.coordinator import Committed, Excess, Trouble
+from jobs.driver.settings import Settings
+from jobs.driver.topology import Topology
 from jobs.protocol import (
     BatchFailed,
     BatchGivenUp,
@@ -50,10 +51,11 @@ from jobs.recovery.lock import hold
 from jobs.recovery.manifest import write_durably
 from jobs.sinks.redis_tail import MOST_ENTRIES, ResultTail
 from jobs.sources.kafka.cluster import Away, required
+from jobs.sources.planner import PlannedBatch
 from jobs.sources.redis import START, Generated, LiveSource, entry_order
 from jobs.sources.spark_source import read_source, write_source
 from jobs.spark.oom_guard import OutOfMemory
-from jobs.spark.session import create_session, is_local, processors
+from jobs.spark.session import create_session, processors
 from jobs.storage.remote import below
 from optimizer.algebra.errors import InputError, Place
 from optimizer.physical.graph import PhysicalGraph
@@ -89,6 +91,8 @@ def run(given: argparse.Namespace) -> int:
 
 
 class _Job:
+    """The process of a topology, and the coordinator of its batches."""
+
     def __init__(
         self, given: argparse.Namespace, checkpoint: Checkpoint, graph: PhysicalGraph | None
     ) -> None:
@@ -168,16 +172,12 @@ class _Job:
         topics = self._topics_of_results()
         settings = Settings(
             output=topics.output if topics is not None else self._out(),
-            share_host=is_local(master),
             redis_url=given.redis,
             idle_timeout_us=given.idle_timeout,
             tail=MOST_ENTRIES,
             most=given.most_combinations,
-            memory_limit=given.memory_limit,
         )
-        topology = self._topology = Topology(
-            spark, self._checkpoint, settings, self._observe, relieve=self._relieve, tell=self._tell
-        )
+        topology = self._topology = Topology(spark, self._checkpoint, settings, self, given.memory_limit)
         try:
             self._epochs = EpochLog(given.run, settings.epoch_batches, topology.last)
             topology.start(given.trigger_ms)
@@ -256,7 +256,12 @@ class _Job:
         generated = tuple(known.get(made.stream, made) for made in asked)
         write_source(self._checkpoint.root, LiveSource(self._given.batch_rows, generated))
 
-    def _observe(self, committed: Committed) -> None:
+    def plan_of(self, planned: PlannedBatch) -> Change:
+        """The change that the source found in the checkpoint when it planned the batch."""
+        return self._checkpoint.change(int(planned.end["change"]))
+
+    def batch_committed(self, committed: Committed) -> None:
+        """Say what the batch did, and forget plans under which no batch will run again."""
         run, batch = self._given.run, committed.manifest.batch
         if committed.change.plan_id != self._announced:
             self._announced = committed.change.plan_id
@@ -273,7 +278,7 @@ class _Job:
         gathered = committed.gathered
         self._outgoing.send_results(batch, committed.change.plan_id, gathered.tails, gathered.dead)
         if committed.trouble is not None:
-            self._tell(committed.trouble)
+            self.batch_failed(committed.trouble)
         limited = self._given.memory_limit is not None
         self._outgoing.send(batch_completed(committed, run, limited=limited))
         if self._epochs is not None and (epoch := self._epochs.add(committed)) is not None:
@@ -290,7 +295,7 @@ class _Job:
         if self._topics is not None:
             self._topics.wait_for_room()
 
-    def _tell(self, trouble: Trouble) -> None:
+    def batch_failed(self, trouble: Trouble) -> None:
         """Say that a batch fails, and later what of it was set aside."""
         self._outgoing.send(
             BatchFailed(
@@ -303,7 +308,7 @@ class _Job:
             )
         )
 
-    def _relieve(self, excess: Excess) -> Change | None:
+    def batch_given_up(self, excess: Excess) -> Change | None:
         """Say that a batch makes too much, and wait for another plan; None if told to stop instead."""
         change = excess.change
         self._outgoing.send(

@@ -10,7 +10,7 @@ from io import BytesIO
 import polars as pl
 
 from jobs.control_plane.stream_samples import predicate_columns, sample_streams
-from jobs.driver.topology import Committed
+from jobs.driver.coordinator import Committed
 from jobs.protocol import ElementRate, EpochCompleted, QErrorMetrics, StreamsSampled
 from jobs.recovery.epochs import q_error, sent, sum_counts
 from jobs.recovery.manifest import BatchCounts, Manifest, newest

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from jobs.driver.batch_totals import held
-from jobs.driver.topology import Committed
+from jobs.driver.coordinator import Committed
 from jobs.plan.event_time import earlier, moment
 from jobs.protocol import BatchCompleted, EdgeMetrics, QueryMetrics, StoreMetrics, StreamMetrics
 from jobs.recovery.manifest import Manifest

@@ -9,14 +9,16 @@ has the same ones.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from jobs.partitioning.at_random import AtRandom
+from jobs.partitioning.by_key import ByKey
+from jobs.partitioning.in_grids import InGrids
+from jobs.partitioning.in_slices import InSlices
 from jobs.partitioning.rescaling import Spread
 from jobs.partitioning.slices import Layout, first_layout
-from optimizer.physical.graph import GraphStore
-
-if TYPE_CHECKING:
-    pass
+from jobs.partitioning.strategy import Partitioning
+from optimizer.physical.graph import GraphStore, Grid, Grids, Slices
 
 StoreLayout: TypeAlias = Layout | Spread
 Layouts: TypeAlias = Mapping[str, StoreLayout]
@@ -24,10 +26,18 @@ Layouts: TypeAlias = Mapping[str, StoreLayout]
 NO_LAYOUTS: Layouts = {}
 
 
-def slices_of(store: GraphStore, layouts: Layouts) -> Layout:
-    """The slices of a sliced store."""
-    known = layouts.get(store.id)
-    return known if isinstance(known, Layout) else first_layout(store)
+def partitioning_of(store: GraphStore, layout: StoreLayout | None) -> Partitioning:
+    """How a store's tuples lie under a layout; None for that of its plan."""
+    counts = (layout if isinstance(layout, Spread) else Spread()).counts(store)
+    match store.partitioning:
+        case Grid() | Grids():
+            return InGrids(store.grids)
+        case Slices():
+            return InSlices(layout if isinstance(layout, Layout) else first_layout(store), store.tasks)
+        case None:
+            return AtRandom(counts)
+        case _:
+            return ByKey(counts)
 
 
 def spread_of(store: GraphStore, layouts: Layouts) -> Spread:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TypeAlias
 
+import numpy as np
 import polars as pl
 
-from jobs.partitioning.hashing import grid_parts, split, spread_tasks
-from jobs.partitioning.layout import NO_LAYOUTS, Layouts, spread_of, spread_stores
-from jobs.partitioning.rescaling import asked_tasks
-from jobs.partitioning.slice_routing import send_to_slices
+from jobs.partitioning.layout import NO_LAYOUTS, Layouts, partitioning_of, spread_stores
+from jobs.partitioning.slices import Numbers
+from jobs.partitioning.strategy import Arriving, Partitioning, Parts, Reach
+from jobs.plan.event_time import all_earlier, all_later
 from jobs.plan.index import RuleIndex, edge_columns
-from jobs.plan.tuples import ARRIVAL, EVERY_TASK, LATE, Message, column_name
-from jobs.storage.key_hash import hash_tasks
-from optimizer.algebra.expression import Column
-from optimizer.physical.graph import Edge
-from optimizer.physical.task_grid import TaskGrid
+from jobs.plan.per_plan import PerPlan
+from jobs.plan.tuples import ARRIVAL, LATE, Message, column_name
+from optimizer.physical.graph import Edge, ProbeRule
 
-_Grids = tuple[tuple[TaskGrid, ...], bool]
-"""A store's grids, and whether they are probed."""
-_Way: TypeAlias = tuple[str, Column | None, tuple[int, ...], _Grids | None, bool, bool]
-"""What edges that place tuples alike have in common: kind, key, numbers of tasks, grids, whether NULL
-is left out, whether tuples stay in their task."""
+_Route: TypeAlias = tuple[Partitioning, bool, str | None, bool, bool, str | None]
+"""What edges that place tuples alike have in common: the partitioning, whether they probe where nothing is
+placed, the key, whether NULL is left out, whether tuples stay, the edge if its windows say where to look."""
 
 
 def send(
@@ -36,9 +34,7 @@ def send(
 
     `task` is the task that sends, of the stores; None for a source. `layouts` are the batch's. Where
     an edge's key is equal to the one by which the tuples came here, they stay in the task, and nothing is
-    hashed or moved. A probe of a store whose number of tasks has changed is sent to the task of its key
-    under each number of which tuples are left, once to each task; what all tasks are to have, to all tasks
-    under the largest.
+    hashed or moved.
 
     `frame` has the columns of all the edges, named `input.column`, and the position columns.
     Edges that place tuples alike share one split and its bodies, which have the columns of all of them:
@@ -46,59 +42,78 @@ def send(
     probes a NULL key is not sent, because it equals nothing.
     """
     messages: list[Message] = []
-    splits: dict[_Way, list[Edge]] = {}
+    routes: dict[_Route, list[Edge]] = {}
     staying = index.staying_under(spread_stores(layouts))
     for edge_id in edge_ids:
         edge = index.edges[edge_id]
-        if edge.kind == "slices":
-            wanted = sent_columns(index, edge)
-            for to, part in send_to_slices(index, edge, frame, layouts):
-                messages.append(Message(edge.id, to, part[wanted]))
-            continue
-        store = index.stores[edge.target]
-        only_probes = edge.id not in index.store_edges
-        counts = spread_of(store, layouts).counts(store) if only_probes else (store.tasks,)
-        key = edge.key if edge.kind == "group_by" else None
+        partitioning = partitioning_under(index, edge.target, layouts)
+        probing = edge_id not in index.store_edges
+        key = _key(edge)
         # Only where there are NULLs do such edges carry other tuples than the rest.
-        drop_nulls = only_probes and key is not None and frame[column_name(key)].null_count() > 0
-        stays = edge_id in staying
-        # In grids, tuples that probe go elsewhere than those to keep.
-        grids = (store.grids, only_probes) if edge.kind == "grid" else None
-        splits.setdefault((edge.kind, key, counts, grids, drop_nulls, stays), []).append(edge)
-    for (kind, key, counts, grids, drop_nulls, stays), edges in splits.items():
-        tasks = counts[0]
+        drop_nulls = probing and key is not None and frame[key].null_count() > 0
+        stays = edge_id in staying and edge.kind in ("group_by", "shuffle")
+        if probing:
+            partitioning = partitioning.probed_by(key)
+            probing = partitioning.probes_apart()
+        route = (partitioning, probing, key, drop_nulls, stays, edge_id if edge.kind == "slices" else None)
+        routes.setdefault(route, []).append(edge)
+    for (partitioning, probing, key, drop_nulls, stays, _), edges in routes.items():
         wanted = list(dict.fromkeys(name for edge in edges for name in sent_columns(index, edge)))
-        rows = frame
-        if key is not None and drop_nulls:
-            rows = rows.filter(pl.col(column_name(key)).is_not_null())
-        if grids is not None:
-            for targets, part in grid_parts(rows[wanted], rows[ARRIVAL], grids[0], probing=grids[1]):
-                messages.extend(Message(edge.id, target, part) for edge in edges for target in targets)
-            continue
-        if kind == "all":
-            if rows.height:
-                body = rows[wanted]
-                everyone = (EVERY_TASK,) if len(counts) == 1 else range(max(counts))
-                messages.extend(Message(edge.id, target, body) for edge in edges for target in everyone)
-            continue
-        if len(counts) > 1 and key is not None:
-            asking, placed = asked_tasks(rows[column_name(key)], counts)
-            parts = split(rows[wanted][asking], placed, max(counts))
-        elif tasks == 1:
-            parts = [(0, rows)] if rows.height else []
-        elif stays and task is not None:
-            parts = [(task, rows)] if rows.height else []
-        else:
-            placed = (
-                hash_tasks(rows[column_name(key)], tasks)
-                if key is not None
-                else spread_tasks(rows[ARRIVAL], tasks)
-            )
-            parts = split(rows[wanted], placed, tasks)
-        for target, part in parts:
-            body = part[wanted]
-            messages.extend(Message(edge.id, target, body) for edge in edges)
+        rows = frame.filter(pl.col(key).is_not_null()) if drop_nulls and key is not None else frame
+        sent = rows[wanted]
+        parts: Parts = [((task,), sent)] if task is not None and sent.height else []
+        if not stays or task is None:
+            tuples = arriving(index, edges[0], rows, sent)
+            parts = partitioning.targets(tuples) if probing else partitioning.place(tuples)
+        for targets, body in parts:
+            messages.extend(Message(edge.id, target, body) for edge in edges for target in targets)
     return messages
+
+
+def arriving(index: RuleIndex, edge: Edge, rows: pl.DataFrame, sent: pl.DataFrame) -> Arriving:
+    """Tuples on an edge; `sent` has the columns of `rows` that travel."""
+    time = None
+    if edge.id in index.store_edges:
+        time = index.stored_times(index.stores[edge.target])[0]
+    return Arriving(rows, sent, _key(edge), time, partial(_reach, index, edge, rows))
+
+
+def partitioning_under(index: RuleIndex, store: str, layouts: Layouts) -> Partitioning:
+    """The partitioning of a store in a batch."""
+    if store in layouts:
+        return partitioning_of(index.stores[store], layouts[store])
+    known = _PLANNED[index]
+    if store not in known:
+        known[store] = partitioning_of(index.stores[store], None)
+    return known[store]
+
+
+_PLANNED: PerPlan[dict[str, Partitioning]] = PerPlan(dict)
+
+
+def _key(edge: Edge) -> str | None:
+    return column_name(edge.key) if edge.kind == "group_by" and edge.key is not None else None
+
+
+def _reach(index: RuleIndex, edge: Edge, rows: pl.DataFrame) -> Reach:
+    """Where the windows of the probe behind `edge` reach, by row.
+
+    A partner is not older than any arriving tuple by more than its own window, and not newer than an
+    arriving tuple by more than that one's window.
+    """
+    rule = index.receivers[edge.id]
+    assert isinstance(rule, ProbeRule)
+    windows = {bound.input: bound.window_us for bound in rule.windows}
+    window = windows[rule.renames[0][1]]
+    assert window is not None, "a sliced store has a retention, and no probe a wider window"
+    times = {name: _microseconds(rows[column_name(index.time_column(name))]) for name in rule.bound}
+    oldest = all_earlier(np.max(np.stack(list(times.values())), axis=0), window)
+    limits = [all_later(times[name], after) for name in rule.bound if (after := windows[name]) is not None]
+    return oldest, np.min(np.stack(limits), axis=0) if limits else None
+
+
+def _microseconds(times: pl.Series) -> Numbers:
+    return times.cast(pl.Int64).to_numpy()
 
 
 def sent_columns(index: RuleIndex, edge: Edge) -> list[str]:

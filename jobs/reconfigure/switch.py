@@ -21,26 +21,23 @@ import polars as pl
 
 from jobs.join.index_columns import limit_of
 from jobs.partitioning.grid import can_migrate, migrate
-from jobs.partitioning.hashing import column_tasks, grid_columns, split, spread_tasks
-from jobs.partitioning.layout import Layouts, StoreLayout, spread_of
+from jobs.partitioning.layout import Layouts, StoreLayout, partitioning_of, spread_of
 from jobs.partitioning.rescaling import in_first_copy, taken_over
-from jobs.partitioning.slices import first_layout, slice_numbers
+from jobs.partitioning.slices import first_layout
+from jobs.partitioning.strategy import Arriving
 from jobs.plan.columns import store_filters, stored_columns
 from jobs.plan.event_time import earlier
 from jobs.plan.index import index_of
-from jobs.plan.tuples import ARRIVAL, LATE
+from jobs.plan.tuples import ARRIVAL, LATE, column_name
 from jobs.reconfigure.backfill import rebuild
 from jobs.recovery.checkpoint import Change, Checkpoint
 from jobs.recovery.manifest import Manifest, QueryState, StoreState, StreamState, newest, write_manifest
-from jobs.storage.key_hash import Tasks, hash_tasks
 from jobs.storage.memory_budget import Limit
 from jobs.storage.partition import run_figures, state_root
 from jobs.storage.run import RunRef, new_attempt, run_path
 from optimizer.algebra.expression import Column
 from optimizer.physical.graph import (
     GraphStore,
-    Grid,
-    Grids,
     PhysicalGraph,
     ProbeRule,
     Slices,
@@ -293,35 +290,23 @@ def _replaced(
     root = state_root(checkpoint.state)
     (times,) = _times(graph, store)
     written: list[RunRef] = []
+    partitioning = partitioning_of(store, None)
+    key = column_name(store.partitioning) if isinstance(store.partitioning, Column) else None
     names = [f"{stored.input}.{name}" for stored in store.inputs for name in stored.columns]
     attempt = new_attempt()
     most_bytes = None if limit is None else limit.part_bytes
     frames = (root.read(run, keep=limit is None) for run in runs)
     for number, frame in enumerate(_bounded(frames, most_bytes)):
         kept = frame.select([c for c in (*names, ARRIVAL, LATE) if c in frame.columns])
-        columns = column_tasks(store.grids)
-        for column, part in split(kept, _placed(store, times, kept), len(columns)):
+        for tasks, part in partitioning.place(Arriving(kept, kept, key, times)):
             arranged, index = part, dict[bytes, bytes]()
             if limit is not None:
                 arranged, index = limit.arranged(store.id, part)
-            for task in columns[column]:
+            for task in tasks:
                 path = run_path(store.id, task, batch, 0, attempt, f"filled{number:05d}")
                 figures = run_figures(store, (times,), task, path, part)
                 written.append(root.write(figures, arranged, index))
     return tuple(written)
-
-
-def _placed(store: GraphStore, time: str, kept: pl.DataFrame) -> Tasks:
-    """The task of each tuple, in grids the column; a store that begins with slices has those of its plan."""
-    match store.partitioning:
-        case Grid() | Grids():
-            return grid_columns(kept[ARRIVAL], store.grids)
-        case None:
-            return spread_tasks(kept[ARRIVAL], store.tasks)
-        case Slices():
-            return slice_numbers(first_layout(store), kept[time].cast(pl.Int64).to_numpy()) % store.tasks
-        case Column() as column:
-            return hash_tasks(kept[f"{column.input}.{column.name}"], store.tasks)
 
 
 _ROWS_AT_ONCE = 500_000

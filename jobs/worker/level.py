@@ -17,13 +17,10 @@ from jobs.join.probe import Tables, TooMany, probe
 from jobs.join.probe_plan import is_prepared, plan_of
 from jobs.metrics.reports import EdgeWork, StoreWork
 from jobs.partitioning.layout import NO_LAYOUTS, Layouts
-from jobs.partitioning.rescaling import Spread
-from jobs.partitioning.router import send, sent_columns
-from jobs.partitioning.slice_routing import touched_by
+from jobs.partitioning.router import arriving, partitioning_under, send, sent_columns
 from jobs.plan.index import RuleIndex, index_of
 from jobs.plan.stage_fusion import Stages
-from jobs.plan.tuples import ARRIVAL, EVERY_TASK, LATE, ORDINAL, Message, Result, column_name, ordinal
-from jobs.storage.key_hash import hash_tasks
+from jobs.plan.tuples import ARRIVAL, EVERY_TASK, LATE, ORDINAL, Message, Result, ordinal
 from jobs.storage.partition import PartitionState
 from jobs.storage.run import RunRef
 from optimizer.physical.graph import Edge, GraphStore, PhysicalGraph, ProbeRule
@@ -115,9 +112,7 @@ def work(
             inputs = tuple(bound.input for bound in rule.windows)
             results.extend(emit(index, rule.id, rule.emits, inputs, found, failed))
     edges = {
-        edge: _edge_work(
-            index, index.edges[edge], parts, _counted(index, index.edges[edge], frames[edge], state, layouts)
-        )
+        edge: _edge_work(index, index.edges[edge], parts, frames[edge], state.partition, layouts)
         for edge, parts in arrived.items()
     }
     return Worked(
@@ -260,27 +255,17 @@ def _stored(index: RuleIndex, edge: Edge, frame: pl.DataFrame) -> pl.DataFrame:
     return kept.with_columns(pl.lit(start, dtype=pl.Int8).alias(ORDINAL))
 
 
-def _counted(
-    index: RuleIndex, edge: Edge, frame: pl.DataFrame, state: PartitionState, layouts: Layouts
-) -> int:
-    """How many of the tuples that arrived here count here; of the copies of one that slices, grids or older
-    numbers of tasks send to several tasks, only one does."""
-    if edge.kind == "grid":
-        store = index.stores[edge.target]
-        first = store.first_copy if edge.id in index.store_edges else store.grids[0].column(0)
-        return frame.height if state.partition in first else 0
-    if edge.id not in index.probe_edges:
-        return frame.height
-    if edge.kind == "slices":
-        return touched_by(index, edge, frame, layouts).counted_in(state.partition)
-    if edge.kind == "group_by" and isinstance(layouts.get(edge.target), Spread):
-        assert edge.key is not None
-        placed = hash_tasks(frame[column_name(edge.key)], index.stores[edge.target].tasks)
-        return int((placed == state.partition).sum())
-    return frame.height
-
-
-def _edge_work(index: RuleIndex, edge: Edge, messages: Sequence[Message], counted: int) -> EdgeWork:
+def _edge_work(
+    index: RuleIndex,
+    edge: Edge,
+    messages: Sequence[Message],
+    frame: pl.DataFrame,
+    task: int,
+    layouts: Layouts,
+) -> EdgeWork:
+    """What arrived on an edge; of the copies of one tuple only one counts."""
+    arrived, probing = arriving(index, edge, frame, frame), edge.id not in index.store_edges
+    counted = partitioning_under(index, edge.target, layouts).counted_in(task, arrived, probing=probing)
     assert edge.kind in ("all", "slices") or all(message.partition != EVERY_TASK for message in messages)
     columns = sent_columns(index, edge)
     counts = counted or edge.kind != "grid"

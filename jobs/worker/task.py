@@ -1,4 +1,4 @@
-"""What Spark's tasks execute: ingestion and the stages of one batch.
+"""What a batch's tasks execute: ingestion and the stages behind it.
 
 These classes are pickled into every stage, so they hold names only; the graph and the last
 manifest are read from the checkpoint once per worker process and kept.
@@ -17,7 +17,6 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark import TaskContext
 
 from jobs.failures.task_failure import leaving_trail, telling
 from jobs.join.index_columns import limit_of
@@ -34,6 +33,7 @@ from jobs.sources.descriptor import Descriptor
 from jobs.sources.read import Raw, read
 from jobs.storage.partition import PartitionState, state_root
 from jobs.storage.remote import read_bytes
+from jobs.storage.run import new_attempt
 from jobs.worker.exchange import Outbox, Row, sort_rows
 from jobs.worker.ingest import Ingested, ingest
 from jobs.worker.level import work_stage
@@ -240,9 +240,7 @@ class JoinStage:
 def _outbox(
     context: BatchContext, graph: PhysicalGraph, level: int, task: int, near: Collection[int]
 ) -> Outbox:
-    attempt = TaskContext.get()
-    suffix = attempt.taskAttemptId() if attempt is not None else 0
-    return Outbox(graph, context.partitions, context.exchange, f"{level}-{task}-{suffix}", near)
+    return Outbox(graph, context.partitions, context.exchange, f"{level}-{task}-{new_attempt()}", near)
 
 
 def _ingest_one(

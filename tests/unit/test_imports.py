@@ -142,6 +142,17 @@ def test_no_module_imports_itself_through_others(package: str) -> None:
         pytest.fail(" imports ".join(reversed(error.args[1])))
 
 
+def test_the_batch_protocol_knows_no_spark() -> None:
+    """Neither it nor anything that it imports, so that its tests drive it as it is."""
+    seen, todo = set(), ["jobs.driver.batch_protocol"]
+    while todo:
+        module = todo.pop()
+        seen.add(module)
+        names = [name for _, name in imports(modules()[module])]
+        assert not [name for name in names if name.partition(".")[0] in ("pyspark", "py4j")], module
+        todo += {target for name in names if (target := imported_module(name)) and target not in seen}
+
+
 @pytest.mark.parametrize("package", LAYERS)
 def test_a_room_has_about_ten_modules_at_the_most(package: str) -> None:
     most = 12

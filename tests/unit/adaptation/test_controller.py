@@ -13,7 +13,7 @@ from jobs.adaptation.report import report_epochs
 from jobs.adaptation.schedule import Schedule
 from jobs.control_plane.epoch_reporter import EpochLog
 from jobs.driver.batch_totals import Gathered
-from jobs.driver.topology import Committed
+from jobs.driver.coordinator import Committed
 from jobs.recovery.batch_history import BatchLine
 from jobs.recovery.checkpoint import Checkpoint, Identity
 from jobs.recovery.manifest import BatchCounts, BatchFigures, Manifest

@@ -45,7 +45,7 @@ from tests.oracle.small.workload import (
     SmallWorkload,
     table_of,
 )
-from tests.unit.runtime.driver import Topology
+from tests.unit.runtime.in_process import Topology
 
 ENDS = st.one_of(
     st.integers(FIRST_US, FIRST_US + 3),

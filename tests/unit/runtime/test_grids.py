@@ -29,7 +29,7 @@ from optimizer.planner.plan import plan
 from optimizer.search.problem import Options
 from optimizer.sql import parse_query
 from tests.reference.interpret import interpret
-from tests.unit.runtime.driver import Topology
+from tests.unit.runtime.in_process import Topology
 
 Rows = tuple[int, ...]
 
@@ -215,17 +215,17 @@ def test_a_topology_of_grids_finds_and_counts_everything_once(tasks: int, rows: 
         for number in range(3)
     ]
     topology = Topology(graph, str(tmp_path))
-    works = [worked for batch in batches for worked in topology.feed(batch)]
+    works = [topology.feed(batch).gathered for batch in batches]
     expected = Counter(interpret(graph, batches)["q"])
     assert len(expected) > 10
     assert Counter(topology.answers("q").rows()) == expected
     fed = {name: 3 * (11 + stream) for stream, name in enumerate("rst")}
-    made = Counter({rule.id: fed[rule.stream] for rule in graph.rules if rule.kind == "source"})
+    made: Counter[str] = Counter()
     told: Counter[str] = Counter()
     for worked in works:
-        made.update(worked.rule_tuples)
+        made.update(worked.rules)
         told.update({edge: work.tuples for edge, work in worked.edges.items()})
     assert {edge.id: told[edge.id] for edge in graph.edges} == {e.id: made[e.origin] for e in graph.edges}
-    runs = [run for held in topology.runs.values() for run in held]
-    found = counts(graph, gather(graph, []), runs, {})
+    assert all(made[rule.id] == fed[rule.stream] for rule in graph.rules if rule.kind == "source")
+    found = counts(graph, gather(graph, []), topology.runs, {})
     assert found.held == {store.id: fed[store.inputs[0].stream] for store in graph.stores}

@@ -16,7 +16,7 @@ from optimizer.logical.stream import Stream
 from optimizer.physical.validate import validate
 from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
-from tests.unit.runtime.driver import Topology
+from tests.unit.runtime.in_process import Topology
 
 T = ColumnType
 COLUMNS = (

@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from jobs.cli.given_up import given_up
 from jobs.cli.last_words import DEBUG, one_line, tell
+from jobs.driver.coordinator import Excess
 from jobs.failures.task_failure import Failure, TaskFailed, Told
+from jobs.recovery.checkpoint import Change
 from optimizer.algebra.errors import InputError, Place
+from optimizer.physical.graph import PhysicalGraph
 
 TOLD = Told(Failure("taking in r", "PanicException: out-of-range date", ("q",)))
 SPARK = """An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.
@@ -65,3 +69,10 @@ def test_a_batch_that_fails_without_a_tuple_and_bad_input_are_as_short() -> None
         "failing-query", Place("query q"), "KeyError: 'f', probing s", "a query that can be evaluated"
     )
     assert one_line(bad) == str(bad)
+
+
+def test_a_replay_names_the_query_for_which_its_batch_is_given_up() -> None:
+    change = Change(0, "p", "p", ("r",), "start")
+    excess = Excess(3, change, {}, 0, {"q": "KeyError: 'f', probing s"})
+    told = str(given_up(excess, PhysicalGraph((), (), (), (), ()), Path("w/queries")))
+    assert told.startswith("w/queries/q.sql: found KeyError: 'f', probing s, expected ")

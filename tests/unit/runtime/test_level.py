@@ -21,7 +21,7 @@ from optimizer.logical.stream import LatePolicy, Stream
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
-from tests.unit.runtime.driver import Topology
+from tests.unit.runtime.in_process import Topology
 
 COLUMNS = (("at", ColumnType.TIMESTAMP), ("k", ColumnType.BIGINT), ("raw", ColumnType.BINARY))
 SECOND = 1_000_000
@@ -147,14 +147,14 @@ def test_constant_outputs_have_a_row_per_result(tmp_path: Path) -> None:
 def test_metrics_count_what_happened(tmp_path: Path) -> None:
     topology = Topology(graph(JOIN, tasks=1), str(tmp_path))
     topology.feed({"r": rows((1, 1), (2, 2)), "s": rows((1, 1))})
-    (done,) = topology.feed({"r": rows((30, 1)), "s": rows((30, 1), (30, 3))})
+    done = topology.feed({"r": rows((30, 1)), "s": rows((30, 1), (30, 3))}).gathered
     labels = {store.id: store.label.split("[")[0] for store in topology.graph.stores}
     figures = {
         labels[store]: (w.inserted, w.evicted, w.probes, w.matches) for store, w in done.stores.items()
     }
     # Tuples of s arrive behind those of r here, so they find the pair.
     assert figures == {"r": (1, 0, 2, 1), "s": (2, 0, 1, 0)}
-    (last,) = topology.feed({"r": rows((60, 1)), "s": rows((60, 9))})
+    last = topology.feed({"r": rows((60, 1)), "s": rows((60, 9))}).gathered
     assert {labels[store]: w.evicted for store, w in last.stores.items()} == {"r": 2, "s": 1}
 
 

@@ -24,7 +24,7 @@ from optimizer.partitioning.slicing import slice_all
 from optimizer.physical.graph import Slices
 from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
-from tests.unit.runtime.driver import Topology
+from tests.unit.runtime.in_process import Topology
 
 COLUMNS = (
     ("at", ColumnType.TIMESTAMP),
@@ -173,7 +173,7 @@ def compare(seed: int, equalities: Sequence[str], tmp_path: Path, monkeypatch: p
     used = [stream.name for stream in made.graph.streams]
     accepted: dict[str, list[pl.DataFrame]] = {name: [] for name in NAMES}
     for batch in range(10):
-        watermarks, _ = topology.watermarks()
+        watermarks = topology.late_below_us()
         tables = {name: tuples(rng, rng.choice((0, 3, 9)), batch) for name in used}
         for name, frame in tables.items():
             kept = frame
@@ -181,8 +181,7 @@ def compare(seed: int, equalities: Sequence[str], tmp_path: Path, monkeypatch: p
                 kept = frame.filter(pl.col("at").to_physical() >= watermarks[name])
             accepted[name].append(kept)
         if rng.random() < 0.3:
-            topology.feed({name: frame.to_arrow() for name, frame in tables.items()}, commit=False)
-            topology.recover()
+            topology.die_in({name: frame.to_arrow() for name, frame in tables.items()})
         topology.feed({name: frame.to_arrow() for name, frame in tables.items()})
     con = duckdb.connect()
     con.execute("SET TimeZone = 'UTC'")

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from jobs.driver.batch_totals import Gathered
 from jobs.partitioning.layout import spread_stores
 from jobs.partitioning.rescaling import MOST_OLDER, Older, Spread, asked_tasks, taken_over
 from jobs.partitioning.router import send
 from jobs.plan.index import index_of
 from jobs.plan.tuples import ARRIVAL, column_name
+from jobs.recovery.manifest import Manifest
 from jobs.storage.key_hash import hash_tasks
 from jobs.storage.run import RunRef
 from optimizer.algebra.expression import Column
@@ -26,8 +26,9 @@ from optimizer.physical.graph import GraphStore, Grid, PhysicalGraph, Slices, So
 from optimizer.planner.plan import plan
 from optimizer.search.problem import Options
 from optimizer.sql import parse_query
+from tests.unit.runtime.killed_job import PARTITIONS
 from tests.unit.runtime.test_topology_machine import CATALOG as MACHINES_CATALOG
-from tests.unit.runtime.test_topology_machine import PARTITIONS, QUERIES, Begun, TopologyMachine
+from tests.unit.runtime.test_topology_machine import QUERIES, TopologyMachine, layouts_under
 
 COLUMNS = (("at", ColumnType.TIMESTAMP), ("k", ColumnType.BIGINT), ("j", ColumnType.BIGINT))
 CATALOG = Catalog(tuple(Stream(name, COLUMNS, "at", lateness=timedelta(0)) for name in "rst"))
@@ -188,48 +189,36 @@ def test_a_number_is_forgotten_with_its_last_tuple() -> None:
 class ResizedMachine(TopologyMachine):
     """Plans of one method, which differ in the queries that come and go and in their numbers of tasks."""
 
-    def switch_plans(self, names: frozenset[str] | None, seed: int) -> None:
-        if names is None:
-            newest = self.checkpoint.newest_change()
-            assert newest is not None
-            names = frozenset(query.name for query in self.checkpoint.graph(newest.plan).queries)
-        made = plan(
+    def plan_of(self, names: frozenset[str], seed: int) -> PhysicalGraph:
+        return plan(
             [QUERIES[name] for name in sorted(names)],
             MACHINES_CATALOG,
             method="flat",
             options=Options(grids="off"),
             retain="everything",
             tasks=1 + seed % PARTITIONS,
-        )
-        self.checkpoint.record_change(made.graph, None, "test")
+        ).graph
 
-    def before_tasks(self, arriving: dict[str, pl.DataFrame]) -> Begun:
-        begun = super().before_tasks(arriving)
-        if begun.base is not None and self.last is not None:
-            old = self.checkpoint.graph(self.last.plan)
+    def check_plan(self, graph: PhysicalGraph, last: Manifest) -> None:
+        super().check_plan(graph, last)
+        if self.before is not None and self.before.plan != last.plan:
+            old = self.job.checkpoint.graph(self.before.plan)
             before = {(s.inputs, s.partitioning): s.tasks for s in old.stores}
-            now = {(s.inputs, s.partitioning): s.tasks for s in begun.graph.stores}
-            forgets = all(s.retention_us != (None,) for s in begun.graph.stores)
+            now = {(s.inputs, s.partitioning): s.tasks for s in graph.stores}
+            forgets = all(s.retention_us != (None,) for s in graph.stores)
             if forgets and now.keys() <= before.keys() and not any(isinstance(by, Slices) for _, by in now):
-                assert begun.base.moved == 0
-                if self.last.runs and any(tasks != before[store] for store, tasks in now.items()):
+                assert last.figures.moved == 0
+                if self.before.runs and any(tasks != before[store] for store, tasks in now.items()):
                     event("other numbers of tasks, and every tuple where it was")
-        return begun
-
-    def check(self, begun: Begun, done: Gathered, arriving: dict[str, pl.DataFrame]) -> None:
-        super().check(begun, done, arriving)
-        index = index_of(begun.graph)
-        for edge in begun.graph.edges:
+        index = index_of(graph)
+        for edge in graph.edges:
             rule = index.rules[edge.origin]
             if isinstance(rule, SourceRule) and edge.id in index.probe_edges:
                 # What is sent counts once, however many tasks it asks.
-                oldest = dict(begun.watermarks.late_below_us).get(rule.stream)
-                rows = arriving[rule.stream]
-                if oldest is not None:
-                    rows = rows.filter(pl.col("at").to_physical() >= oldest)
+                rows = self.kept[rule.stream]
                 sent = rows.height if edge.key is None else rows[edge.key.name].drop_nulls().len()
-                assert rule.filter is not None or done.edges[edge.id].tuples == sent
-                if sent and edge.target in spread_stores(begun.layouts):
+                assert rule.filter is not None or last.figures.counts.edges[edge.id] == sent
+                if sent and edge.target in spread_stores(layouts_under(last)):
                     event("a probe under several numbers of tasks")
 
 

@@ -1,16 +1,12 @@
-"""A whole topology without Spark against DuckDB: insert, probe, switch plans, evict, compact, die, recover.
-
-Everything that a batch consists of is the product's own: ingestion and level stages, messages, switch,
-successor manifest, commits. Only Spark's part, moving rows from stage to stage, is a loop here.
+"""The batch protocol against DuckDB, without Spark: insert, probe, switch plans, evict, compact, fail, be
+given up, die at any change of the disk, recover. Only what executes the tasks is another than a job's.
 """
 
 from __future__ import annotations
 
-import gc
 import shutil
 import tempfile
 from collections import Counter
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from pathlib import Path
@@ -24,21 +20,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 import jobs.worker.task
-from jobs.driver.background_compaction import Merging
-from jobs.driver.batch_totals import Gathered, gather
-from jobs.driver.layouts import layouts_of
-from jobs.driver.next_manifest import successor
-from jobs.driver.watermarks import Watermarks
 from jobs.partitioning.layout import Layouts, spread_stores
 from jobs.partitioning.slices import Layout
-from jobs.reconfigure.switch import Switched, switch
-from jobs.recovery.checkpoint import Change, Checkpoint, Identity
 from jobs.recovery.manifest import Manifest
-from jobs.sources.descriptor import FileRange
-from jobs.sources.planner import PlannedBatch
 from jobs.storage.partition import CompactionPolicy, PartitionState, state_root
-from jobs.worker.exchange import REPORT, Row, open_reports
-from jobs.worker.task import BatchContext, IngestStage, JoinStage
 from optimizer.adaptation import variation
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
@@ -47,10 +32,8 @@ from optimizer.logical.stream import Stream
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.planner.plan import plan
 from optimizer.sql import parse_query, to_duckdb
-from tests.unit.runtime.stepwise import Stepwise
+from tests.unit.runtime.killed_job import FAST, PARTITIONS, Faults, Job, planned_batch
 
-PARTITIONS = 3
-EPOCH = 2
 START = datetime(2026, 1, 1, tzinfo=UTC)
 COLUMNS = (
     ("at", ColumnType.TIMESTAMP),
@@ -105,26 +88,20 @@ def rows_of(tuples: list[Tuple], now: int, number: int) -> pl.DataFrame:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """A batch before its tasks start."""
-
-    change: Change
-    graph: PhysicalGraph
-    base: Switched | None
-    previous: Manifest | None
-    watermarks: Watermarks
-    layouts: Layouts
-    context: BatchContext
-    planned: PlannedBatch
-
-
 KEYS = st.one_of(st.none(), st.integers(0, 2))
 TUPLES = st.lists(st.tuples(st.integers(-5, 2), KEYS, KEYS), max_size=4)
 SETS = st.sets(st.sampled_from(sorted(TEXTS)), min_size=1, max_size=4).map(frozenset)
 SEEDS = st.integers(0, 11)
 CHANGES = st.one_of(st.none(), st.tuples(st.one_of(st.none(), SETS), SEEDS))
-FATES = ("ends", "ends", "ends", "dies", "is given up and done again", "dies behind its commit")
+POISON = st.frozensets(st.tuples(st.sampled_from("rstu"), st.integers(0, 3)), max_size=2)
+FAULTS = st.builds(
+    Faults,
+    poison=st.one_of(st.just(frozenset()), st.just(frozenset()), POISON),
+    repeated=st.sampled_from((False, False, True)),
+    too_many=st.sampled_from((0, 0, 0, 1)),
+    merged=st.tuples(st.integers(0, 6), st.integers(0, 6)),
+)
+KILLS = st.one_of(st.just([]), st.lists(st.integers(0, 60), min_size=1, max_size=3))
 
 
 class TopologyMachine(RuleBasedStateMachine):
@@ -139,192 +116,74 @@ class TopologyMachine(RuleBasedStateMachine):
     def begin(
         self, names: frozenset[str], seed: int, fan: int, spans: int, share_bytes: int | None, beside: bool
     ) -> None:
-        self.share_bytes = share_bytes
-        self.merges_beside = beside
-        self.folder = Path(tempfile.mkdtemp())
-        self.policy = CompactionPolicy(fan=fan, smallest_rows=4, most_rows=60, spans_per_retention=spans)
-        small = partial(PartitionState, policy=self.policy)
+        self.folder = Path(tempfile.mkdtemp(dir=FAST))
+        policy = CompactionPolicy(fan=fan, smallest_rows=4, most_rows=60, spans_per_retention=spans)
+        small = partial(PartitionState, policy=policy)
         self.small_runs = patch.object(jobs.worker.task, "PartitionState", small)
         self.small_runs.start()
-        self.checkpoint = Checkpoint(self.folder / "checkpoint", Identity("run", "t", PARTITIONS))
-        self.start_merging()
-        self.last: Manifest | None = None
-        self.now, self.number = 0, 0
+        self.job = Job(self.folder, self.plan_of, share_bytes, beside, policy)
+        self.beside = beside
+        self.batch, self.now, self.number = 0, 0, 0
         self.accepted = {stream.name: pl.DataFrame(schema=SCHEMA) for stream in CATALOG}
         self.answers: dict[str, Answer] = {name: Counter() for name in TEXTS}
-        self.switch_plans(names, seed)
+        self.job.deploy(names, seed)
+
+    def plan_of(self, names: frozenset[str], seed: int) -> PhysicalGraph:
+        return graph_of(names, seed)
 
     def teardown(self) -> None:
         if hasattr(self, "folder"):
             self.small_runs.stop()
             shutil.rmtree(self.folder, ignore_errors=True)
-        gc.unfreeze()  # workers freeze what they have loaded; they do not live as long as this process
 
     @rule(
         tuples=st.tuples(TUPLES, TUPLES, TUPLES, TUPLES),
-        fate=st.sampled_from(FATES),
         change=CHANGES,
-        merged=st.tuples(st.integers(0, 6), st.integers(0, 6)),
+        faults=FAULTS,
+        kills=KILLS,
         gap_s=st.one_of(st.just(1), st.integers(1, 9)),
     )
     def work_on_a_batch(
         self,
         tuples: tuple[list[Tuple], ...],
-        fate: str,
         change: tuple[frozenset[str] | None, int] | None,
+        faults: Faults,
+        kills: list[int],
         gap_s: int,
-        merged: tuple[int, int],
     ) -> None:
-        event(f"a batch that {fate}")
         if change is not None:
-            self.switch_plans(*change)
+            self.job.deploy(*change)
         arriving = {}
         for stream, given in zip("rstu", tuples, strict=True):
             arriving[stream] = rows_of(given, self.now, self.number)
             self.number += len(given)
-        begun = self.before_tasks(arriving)
-        self.stepwise.step(merged[0])
-        done = self.tasks(begun)
-        if fate == "is given up and done again":
-            done = self.tasks(begun)
-        self.stepwise.step(merged[1])
-        if fate == "dies":
-            self.recover()
-            return
-        self.commit(begun, done, tidy=fate != "dies behind its commit")
-        if fate != "ends":
-            self.recover()
-        self.check(begun, done, arriving)
+        self.before = self.job.protocol.last
+        self.job.work(planned_batch(self.folder, self.batch, arriving), faults, kills)
+        self.check(arriving, faults.poison)
+        self.batch += 1
         self.now += gap_s
 
-    def switch_plans(self, names: frozenset[str] | None, seed: int) -> None:
-        """Have the next batch run under some plan of these queries, or of those that run."""
-        if names is None:
-            newest = self.checkpoint.newest_change()
-            assert newest is not None
-            names = frozenset(query.name for query in self.checkpoint.graph(newest.plan).queries)
-        self.checkpoint.record_change(graph_of(names, seed), None, "test")
-
-    def before_tasks(self, arriving: dict[str, pl.DataFrame]) -> Begun:
-        """What `Topology._work` does before it starts a Spark job."""
-        before, batch = self.last, 0 if self.last is None else self.last.batch + 1
-        change = self.checkpoint.change_at(batch)
-        graph = self.checkpoint.graph(change.plan)
-        base = None
-        if before is not None and before.change != change.number:
-            event("a switch of plans")
-            old = self.checkpoint.graph(before.plan)
-            base = switch(self.checkpoint, before, old, graph, change, batch, self.share_bytes)
-        previous = before if base is None else base.manifest
-        watermarks = Watermarks.of(graph, previous, batch, None, 0)
-        layouts = layouts_of(graph, previous, batch, EPOCH)
-        slices = [layout for layout in layouts.values() if isinstance(layout, Layout)]
-        if slices:
-            event("slices of event time")
-        if any(len(layout.segments) > 1 for layout in slices):
-            event("slices whose boundaries moved")
-        if spread_stores(layouts):
-            event("tuples under older numbers of tasks")
-        descriptors = []
-        for stream in graph.streams:
-            if rows := arriving[stream.name].height:
-                file = self.folder / f"{stream.name}-{self.number}.parquet"
-                arriving[stream.name].write_parquet(file)
-                descriptors.append(FileRange(stream.name, str(file), 0, rows))
-        path = base.path if base is not None else None
-        if path is None and before is not None:
-            path = str(self.checkpoint.commits.path(before.batch))
-        context = BatchContext(
-            batch=batch,
-            plan=str(self.checkpoint.plan_path(change.plan)),
-            state=self.checkpoint.state,
-            previous=path,
-            output=None,
-            exchange=None,
-            partitions=PARTITIONS,
-            watermark_us=watermarks.topology_us,
-            late_below_us=watermarks.late_below_us,
-            redis_url=None,
-            tail=1_000_000,
-            share_bytes=self.share_bytes,
-            merges=self.merging is None,
-            layouts=tuple(layouts.items()),
-        )  # fmt: skip
-        planned = PlannedBatch(batch, {"batch": batch + 1}, tuple(descriptors), (), None)
-        return Begun(change, graph, base, previous, watermarks, layouts, context, planned)
-
-    def tasks(self, begun: Begun) -> Gathered:
-        """What Spark has its tasks do, one after the other."""
-        rows: list[Row] = []
-        for number, descriptor in enumerate(begun.planned.descriptors):
-            rows.extend(IngestStage(begun.context)(number, [(descriptor,)]))
-        for number in range(1, begun.context.stages(begun.graph).count + 1):
-            stage = JoinStage(begun.context, number)
-            reports = [row for row in rows if row[1][0] == REPORT]
-            moving = [row for row in rows if row[1][0] != REPORT]
-            rows = reports + [
-                row
-                for partition in range(PARTITIONS)
-                for row in stage(partition, [row for row in moving if row[0] == partition])
-            ]
-        assert all(row[1][0] == REPORT for row in rows)
-        return gather(begun.graph, open_reports(rows))
-
-    def commit(self, begun: Begun, done: Gathered, *, tidy: bool) -> None:
-        """What `Topology._work` does with the tasks' reports; not `tidy`: as far as the manifest."""
-        unused = begun.base.removed if begun.base is not None else ()
-        if self.merging is not None:
-            known = done.added
-            done = self.merging.adopted(done, begun.previous)
-            event("runs merged beside a batch" if done.added != known else "nothing merged beside a batch")
-        self.last = successor(
-            begun.previous, unused, begun.graph, begun.change, 0, begun.planned, begun.watermarks,
-            begun.layouts, done, 1, 2,
-        )  # fmt: skip
-        self.checkpoint.commits.write(self.last)
-        state_root(self.checkpoint.state).verify(self.last.runs)
-        if tidy:
-            state_root(self.checkpoint.state).delete(self.last.removed)
-            if begun.base is not None:
-                Path(begun.base.path).unlink()
-        if self.merging is not None:
-            self.merging.begin(self.last, begun.graph)
-
-    def recover(self) -> None:
-        """What a process does that starts behind another one."""
-        self.last = self.checkpoint.commits.last()
-        root = state_root(self.checkpoint.state)
-        root.delete_others(self.last.runs if self.last is not None else ())
-        self.checkpoint.remove_unfinished()
-        self.checkpoint.verify()
-        self.start_merging()
-
-    def start_merging(self) -> None:
-        """What merges runs behind commits, unless tasks do inside their batches."""
-        self.stepwise = Stepwise()
-        self.merging = (
-            Merging(self.checkpoint.state, self.share_bytes, self.policy, self.stepwise)
-            if self.merges_beside
-            else None
-        )
-
-    def check(self, begun: Begun, done: Gathered, arriving: dict[str, pl.DataFrame]) -> None:
+    def check(self, arriving: dict[str, pl.DataFrame], poison: frozenset[tuple[str, int]]) -> None:
         """The batch's results are those that its tuples complete, as far as the manifest promises them."""
-        assert self.last is not None
-        late_below = dict(begun.watermarks.late_below_us)
-        for stream in begun.graph.streams:
+        last = self.job.last
+        graph = self.job.checkpoint.graph(last.plan)
+        late_below = dict(self.job.executor.context.late_below_us)
+        aside = late = 0
+        self.kept: dict[str, pl.DataFrame] = {}
+        for stream in graph.streams:
+            bad = [row for name, row in poison if name == stream.name]
+            rows = arriving[stream.name].with_row_index("row")
+            read = rows.filter(~pl.col("row").is_in(bad)).drop("row")
             oldest = late_below.get(stream.name)
-            kept = arriving[stream.name]
-            if oldest is not None:
-                kept = kept.filter(pl.col("at").to_physical() >= oldest)
-            assert done.streams[stream.name].accepted == kept.height
+            kept = read if oldest is None else read.filter(pl.col("at").to_physical() >= oldest)
+            self.kept[stream.name] = kept
+            aside, late = aside + rows.height - read.height, late + read.height - kept.height
             self.accepted[stream.name] = self.accepted[stream.name].vstack(kept)
-        listed = {run.path for run in self.last.runs}
-        state = Path(self.checkpoint.state)
-        files = {str(path.relative_to(state)) for path in state.rglob("*.arrow")}
-        assert listed <= files
-        if any(not store.is_base for store in begun.graph.stores):
-            event("an intermediate result")
+            assert last.streams[stream.name].accepted == self.accepted[stream.name].height
+        reasons = Counter(str(letter["reason"]) for letter in self.job.letters(last.batch))
+        assert reasons == +Counter({"late": late, "set aside: ValueError: poison": aside})
+        self.check_files(last)
+        self.check_plan(graph, last)
         with duckdb.connect() as connection:
             connection.execute("SET TimeZone = 'UTC'; SET threads = 1")
             for name, frame in self.accepted.items():
@@ -332,14 +191,35 @@ class TopologyMachine(RuleBasedStateMachine):
             for name, query in QUERIES.items():
                 now = Counter(connection.execute(to_duckdb(query, CATALOG)).fetchall())
                 new, self.answers[name] = now - self.answers[name], now
-                if name in self.last.queries:
-                    self.compare(name, new, done)
+                if name in last.queries:
+                    self.compare(name, new)
 
-    def compare(self, name: str, new: Answer, done: Gathered) -> None:
-        assert self.last is not None
-        tables = [tail.table for tail in done.tails.get(name, ())]
-        found = Counter(row for table in tables for row in pl.DataFrame(pl.from_arrow(table)).rows())
-        since = self.last.queries[name].complete_since_us
+    def check_files(self, last: Manifest) -> None:
+        """Everything that the manifest lists is there as it was written, and nothing else is."""
+        state = Path(self.job.checkpoint.state)
+        state_root(str(state)).verify(last.runs)
+        listed = {run.path for run in last.runs}
+        files = {str(path.relative_to(state)) for path in state.rglob("*.arrow")}
+        assert files == listed or (self.beside and all("-merged-" in path for path in files - listed))
+        assert not list(self.job.output.rglob(".*.pending*"))
+        assert not list((self.job.checkpoint.root / "commits").glob("switch-*"))
+
+    def check_plan(self, graph: PhysicalGraph, last: Manifest) -> None:
+        """Tell what the batch's plan has."""
+        layouts = layouts_under(last)
+        slices = [layout for layout in layouts.values() if isinstance(layout, Layout)]
+        if slices:
+            event("slices of event time")
+        if any(len(layout.segments) > 1 for layout in slices):
+            event("slices whose boundaries moved")
+        if spread_stores(layouts):
+            event("tuples under older numbers of tasks")
+        if any(not store.is_base for store in graph.stores):
+            event("an intermediate result")
+
+    def compare(self, name: str, new: Answer) -> None:
+        found = self.job.rows(name, self.batch)
+        since = self.job.last.queries[name].complete_since_us
         # Every other output is an event time.
         needed = Counter(
             {
@@ -352,6 +232,11 @@ class TopologyMachine(RuleBasedStateMachine):
             event("complete results")
         assert not found - new, f"{name}: not results {found - new}"
         assert not needed - found, f"{name}, complete since {since}: missing {needed - found}"
+
+
+def layouts_under(manifest: Manifest) -> Layouts:
+    """The layouts under which a batch was worked on."""
+    return {store: state.layout for store, state in manifest.stores.items() if state.layout is not None}
 
 
 def _microseconds(moment: object) -> int:

@@ -22,7 +22,7 @@ from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
 from optimizer.statistics import FixedStatistics
 from optimizer.udf.reader import SETTING, allowed_functions
-from tests.unit.runtime.driver import Topology
+from tests.unit.runtime.in_process import Topology
 
 T = ColumnType
 DECLARED = """
@@ -78,8 +78,7 @@ def test_a_pair_or_a_result_without_an_answer_counts_for_its_query(allowed: Cata
         tables = {name: table(chance, first, 20) for name in "rs"}
         for name, rows in tables.items():
             seen[name].append(pl.DataFrame(pl.from_arrow(rows)))
-        for done in topology.feed(tables):
-            counted.update(done.failed_calls)
+        counted.update(topology.feed(tables).gathered.failed_calls)
     pairs = pl.concat(seen["r"]).join(pl.concat(seen["s"]), on="k")
     without_pair = pairs.filter(pl.col("x") == pl.col("x_right")).height
     without_output = pairs.filter(pl.col("x") == 0.0).height

@@ -1,0 +1,216 @@
+"""Attempts at a batch until one can be committed: on all its tuples, on halves, under another plan.
+
+These are steps 3 to 7 of `jobs.driver.batch_protocol`. Nothing here makes a batch final.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from jobs.driver.batch_totals import Gathered, gather
+from jobs.driver.coordinator import Coordinator, Excess, Stopping, Trouble
+from jobs.driver.layouts import layouts_of
+from jobs.driver.settings import Settings
+from jobs.driver.split_assignment import assign
+from jobs.driver.watermarks import Watermarks
+from jobs.failures.bisection import Bisected, QueriesFail, bisect
+from jobs.failures.dead_letters import DEAD_LETTERS
+from jobs.failures.task_failure import Failure, TaskFailed
+from jobs.partitioning.layout import Layouts
+from jobs.reconfigure.switch import Switched, switch
+from jobs.recovery.checkpoint import Change, Checkpoint
+from jobs.recovery.manifest import Manifest
+from jobs.sinks.parquet import DEAD_LETTER_FOLDER, write_hidden, write_schemas
+from jobs.sources.descriptor import Descriptor
+from jobs.sources.halves import RedisEntries, halves
+from jobs.sources.planner import PlannedBatch
+from jobs.worker.executor import Executor
+from jobs.worker.set_aside import Aside, Describe
+from jobs.worker.task import BatchContext
+from optimizer.physical.graph import PhysicalGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A batch under one plan, before its tasks start."""
+
+    change: Change
+    graph: PhysicalGraph
+    base: Switched | None
+    """The interim manifest behind a switch of plans; None if the plan is the last commit's."""
+    previous: Manifest | None
+    """What it starts from: the last commit, or the interim manifest."""
+    watermarks: Watermarks
+    layouts: Layouts
+    context: BatchContext
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """A batch that can be committed."""
+
+    begun: Begun
+    gathered: Gathered
+    trouble: Trouble | None
+    """What was set aside of it; None if nothing was."""
+
+
+class Attempts:
+    """Works on batches.
+
+    Arguments: as for `BatchProtocol`; whether tasks merge runs.
+    """
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        executor: Executor,
+        coordinator: Coordinator,
+        settings: Settings,
+        share_bytes: int | None,
+        merges: bool,
+    ) -> None:
+        self._checkpoint = checkpoint
+        self._executor = executor
+        self._coordinator = coordinator
+        self._settings = settings
+        self._share_bytes = share_bytes
+        self._merges = merges
+        self._entries = RedisEntries(settings.redis_url)
+        self.given_up = False
+        """True once tasks were given up: they may have left files that nothing lists."""
+
+    def work_on(self, planned: PlannedBatch, last: Manifest | None, started_us: int) -> Worked:
+        """Work on a batch until it can be committed.
+
+        Args:
+            planned: the batch.
+            last: the manifest of the last commit; None before the first.
+            started_us: wall clock, microseconds since 1970.
+        Raises:
+            Stopping: the coordinator has no plan under which the batch could be worked on.
+        """
+        change = self._coordinator.plan_of(planned)
+        aside: tuple[Aside, ...] = ()
+        descriptors: Sequence[Descriptor] = planned.descriptors
+        while True:
+            begun = self._begin(planned, last, change, started_us)
+            # A plan that relieves a batch may read fewer streams than the one it was planned under.
+            read = {stream.name for stream in begun.graph.streams}
+            try:
+                done = self._mended(begun, [one for one in descriptors if one.stream in read])
+            except QueriesFail as error:
+                change = self._relieved(begun, {}, error.failure)
+                continue
+            if done.aside:
+                aside, descriptors = (*aside, *done.aside), done.accepted
+            if not done.done.too_many:
+                return self._letters_written(begun, done.done, aside)
+            change = self._relieved(begun, done.done.too_many, None)
+
+    def _begin(
+        self, planned: PlannedBatch, before: Manifest | None, change: Change, started_us: int
+    ) -> Begun:
+        batch, settings = planned.batch, self._settings
+        graph = self._checkpoint.graph(change.plan)
+        base = self._switch(before, graph, change, batch) if switches(before, change) else None
+        previous = base.manifest if base is not None else before
+        watermarks = Watermarks.of(
+            graph, previous, started_us, settings.idle_timeout_us, planned.reachable_since_us
+        )
+        layouts = layouts_of(graph, previous, batch, settings.epoch_batches)
+        context = BatchContext(
+            batch=batch,
+            plan=self._checkpoint.shown(self._checkpoint.plan_path(change.plan)),
+            state=self._checkpoint.state,
+            previous=self._path(before, base),
+            output=str(settings.output) if settings.output is not None else None,
+            exchange=None,
+            partitions=self._checkpoint.identity.partitions,
+            watermark_us=watermarks.topology_us,
+            late_below_us=watermarks.late_below_us,
+            redis_url=settings.redis_url,
+            tail=settings.tail,
+            most=settings.most,
+            share_bytes=self._share_bytes,
+            merges=self._merges,
+            layouts=tuple(layouts.items()),
+            arrived_by_ms=planned.arrived_by_ms,
+        )
+        return Begun(change, graph, base, previous, watermarks, layouts, context)
+
+    def _switch(
+        self, before: Manifest | None, graph: PhysicalGraph, change: Change, batch: int
+    ) -> Switched | None:
+        if self._settings.output is not None:
+            write_schemas(self._settings.output, graph.queries, DEAD_LETTERS)
+        if before is None:
+            return None
+        old = self._checkpoint.graph(before.plan)
+        return switch(self._checkpoint, before, old, graph, change, batch, self._share_bytes)
+
+    def _path(self, before: Manifest | None, base: Switched | None) -> str | None:
+        """Where tasks find the manifest that they start from."""
+        if base is not None:
+            return self._checkpoint.shown(Path(base.path))
+        return None if before is None else self._checkpoint.shown(self._checkpoint.commits.path(before.batch))
+
+    def _mended(self, begun: Begun, descriptors: Sequence[Descriptor]) -> Bisected[Descriptor, Gathered]:
+        """Work on tuples, without those that the batch fails with. Raises as `bisect` does."""
+        try:
+            return Bisected(self._attempt(begun, descriptors, once=False), tuple(descriptors), (), 1)
+        except TaskFailed as error:
+            failure = error.failure
+        self.given_up = True
+        self._coordinator.batch_failed(Trouble(begun.context.batch, begun.change, str(failure), {}))
+        attempt = partial(self._attempt, begun, once=True)
+        return bisect(descriptors, attempt, partial(halves, known=self._entries), failure)
+
+    def _attempt(self, begun: Begun, descriptors: Sequence[Descriptor], *, once: bool) -> Gathered:
+        """Work on tuples under a plan; nothing is committed.
+
+        Raises `TaskFailed` if tasks fail; unless `once`, if they fail again on the same tuples.
+        """
+        groups = assign(descriptors, begun.context.partitions)
+        done = self._executor.execute(begun.graph, begun.context, groups, once=once)
+        self.given_up |= done.given_up
+        return gather(begun.graph, done.reports)
+
+    def _relieved(self, begun: Begun, too_many: Mapping[str, int], failure: Failure | None) -> Change:
+        """The change under which to work on a batch again that made too much, or whose queries fail."""
+        self.given_up = True
+        change = begun.change
+        if begun.base is not None:
+            Path(begun.base.path).unlink(missing_ok=True)
+        failed = {} if failure is None else dict.fromkeys(failure.queries, str(failure))
+        excess = Excess(begun.context.batch, change, too_many, self._settings.most or 0, failed)
+        instead = self._coordinator.batch_given_up(excess)
+        if instead is None:
+            raise Stopping
+        assert instead.number > change.number, "a batch is worked on again under a newer plan only"
+        return instead
+
+    def _letters_written(self, begun: Begun, gathered: Gathered, aside: Sequence[Aside]) -> Worked:
+        """What came of a batch, with the dead letters of what was set aside."""
+        if not aside:
+            return Worked(begun, gathered, None)
+        batch, output, tail = begun.context.batch, self._settings.output, self._settings.tail
+        letters = self._executor.letters(Describe(begun.context.plan, self._settings.redis_url), aside)
+        counted: Counter[str] = Counter(letters.column("stream").to_pylist())
+        files = gathered.files
+        if output is not None:
+            behind = begun.graph.depth + 1
+            files = (*files, write_hidden(str(output), DEAD_LETTER_FOLDER, batch, behind, 0, letters))
+        newest = letters.slice(max(0, letters.num_rows - tail))
+        dead = (*gathered.dead, newest) if tail else gathered.dead
+        told = Trouble(batch, begun.change, str(aside[0][1]), dict(sorted(counted.items())))
+        return Worked(begun, gathered.without(counted, files, dead), told)
+
+
+def switches(before: Manifest | None, change: Change) -> bool:
+    """True if a change is not the one, or its plan not arranged as the one, of the last commit."""
+    return before is None or (before.change, before.plan) != (change.number, change.plan)

@@ -1,0 +1,20 @@
+"""How a topology's batches are worked on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    output: Path | None = None
+    """Where results and dead letters go as files; None for no files."""
+    redis_url: str | None = None
+    idle_timeout_us: int | None = None
+    """A stream that is silent for so long stops holding the watermark back; None never."""
+    epoch_batches: int = 16
+    tail: int = 0
+    """Newest results per query and task that come to the driver."""
+    most: int | None = None
+    """How many combinations a step may make in one batch and task; None for any number."""

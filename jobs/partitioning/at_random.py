@@ -1,0 +1,36 @@
+"""Tuples placed evenly by their arrival numbers, so that probes ask every task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jobs.partitioning.hashing import split, spread_tasks
+from jobs.partitioning.strategy import Arriving, Partitioning, Parts
+from jobs.plan.tuples import ARRIVAL, EVERY_TASK
+
+
+@dataclass(frozen=True, slots=True)
+class AtRandom(Partitioning):
+    counts: tuple[int, ...]
+    """As in `ByKey`."""
+
+    def place(self, tuples: Arriving) -> Parts:
+        tasks = self.counts[0]
+        if tasks == 1:
+            return [((0,), tuples.sent)] if tuples.sent.height else []
+        placed = spread_tasks(tuples.rows[ARRIVAL], tasks)
+        return [((task,), part) for task, part in split(tuples.sent, placed, tasks)]
+
+    def targets(self, probes: Arriving) -> Parts:
+        """Every task, under the largest of several numbers of tasks.
+
+        >>> import polars as pl
+        >>> found = AtRandom((2, 3)).targets(Arriving(pl.DataFrame({"a": [1]}), pl.DataFrame({"a": [1]})))
+        >>> [list(tasks) for tasks, _ in found]
+        [[0, 1, 2]]
+        """
+        everyone = (EVERY_TASK,) if len(self.counts) == 1 else range(max(self.counts))
+        return [(everyone, probes.sent)] if probes.sent.height else []
+
+    def counted_in(self, task: int, arrived: Arriving, *, probing: bool) -> int:
+        return arrived.rows.height

@@ -1,0 +1,158 @@
+"""A topology without Spark: the batch protocol itself, with a batch's tasks executed in this process."""
+
+from __future__ import annotations
+
+import gc
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from unittest.mock import patch
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import jobs.worker.task
+from jobs.driver.batch_protocol import BatchProtocol
+from jobs.driver.coordinator import Committed, Excess, Trouble
+from jobs.driver.settings import Settings
+from jobs.driver.watermarks import Watermarks
+from jobs.failures.task_failure import TaskFailed, Told, told_by
+from jobs.metrics.reports import TaskReport
+from jobs.recovery.checkpoint import Change, Checkpoint, Identity
+from jobs.recovery.manifest import Manifest
+from jobs.sources.descriptor import FileRange
+from jobs.sources.planner import PlannedBatch
+from jobs.storage.partition import CompactionPolicy, PartitionState
+from jobs.storage.run import RunRef
+from jobs.worker.exchange import REPORT, Row, open_reports
+from jobs.worker.executor import Executed, Groups
+from jobs.worker.set_aside import Aside, Describe
+from jobs.worker.task import BatchContext, IngestStage, JoinStage
+from optimizer.physical.graph import PhysicalGraph
+from tests.unit.runtime.crashes import Killed
+
+
+class InProcess:
+    """Executes a batch's tasks one after the other, as chained stages of Spark do side by side."""
+
+    def __init__(self) -> None:
+        self.context: BatchContext
+        """What the last batch's tasks knew."""
+        self.sent: list[Row] = []
+        """What they sent to each other."""
+        self.reports: list[TaskReport] = []
+        """What they told the driver."""
+
+    def execute(self, graph: PhysicalGraph, context: BatchContext, groups: Groups, *, once: bool) -> Executed:
+        self.context, self.sent = context, []
+        try:
+            rows = [row for task, group in enumerate(groups) for row in IngestStage(context)(task, (group,))]
+            for stage in range(1, context.stages(graph).count + 1):
+                received: dict[int, list[Row]] = defaultdict(list)
+                for row in rows:
+                    received[row[0]].append(row)
+                self.sent += [row for row in rows if row[1][0] != REPORT]
+                task = JoinStage(context, stage)
+                rows = [row for p in range(context.partitions) for row in task(p, received[p])]
+        except Told as error:
+            failure = told_by(str(error))
+            assert failure is not None
+            raise TaskFailed(failure) from error
+        finally:
+            gc.unfreeze()  # workers freeze what they have loaded; they do not live as long as this process
+        self.reports = open_reports(rows)
+        return Executed(self.reports)
+
+    def letters(self, describe: Describe, aside: Sequence[Aside]) -> pa.Table:
+        return pa.concat_tables(describe(0, [aside]))
+
+    def close(self) -> None:
+        """Nothing is left."""
+
+
+class Topology:
+    """Feeds batches of tables to a plan.
+
+    Arguments: the plan; a folder for its checkpoint; when runs are merged; what each partition may have of
+    the stores in memory.
+    """
+
+    def __init__(
+        self,
+        graph: PhysicalGraph,
+        folder: str | Path,
+        policy: CompactionPolicy | None = None,
+        share_bytes: int | None = None,
+    ) -> None:
+        self.graph = graph
+        self.executor = InProcess()
+        self.dead: list[pa.Table] = []
+        self._folder = Path(folder)
+        self._policy = policy
+        self._share_bytes = share_bytes
+        self._results: dict[str, list[pl.DataFrame]] = defaultdict(list)
+        self._committed: list[Committed] = []
+        partitions = max((store.tasks for store in graph.stores), default=1)
+        self.checkpoint = Checkpoint(self._folder / "checkpoint", Identity("run", "t", partitions))
+        self.checkpoint.record_change(graph, None, "test")
+        self._protocol = self._new_protocol()
+
+    def _new_protocol(self) -> BatchProtocol:
+        settings = Settings(tail=10_000_000)
+        return BatchProtocol(self.checkpoint, self.executor, self, settings, share_bytes=self._share_bytes)
+
+    @property
+    def last(self) -> Manifest | None:
+        return self._protocol.last
+
+    @property
+    def runs(self) -> tuple[RunRef, ...]:
+        return self.last.runs if self.last is not None else ()
+
+    def late_below_us(self) -> dict[str, int]:
+        """Per stream that has tuples: older ones are late in the next batch."""
+        return dict(Watermarks.of(self.graph, self.last, 0, None, 0).late_below_us)
+
+    def feed(self, tables: Mapping[str, pa.Table]) -> Committed:
+        """Work on one batch."""
+        batch = 0 if self.last is None else self.last.batch + 1
+        ranges = []
+        for stream, table in sorted(tables.items()):
+            file = self._folder / f"{stream}-{batch}.parquet"
+            if table.num_rows:
+                pq.write_table(table, file)
+                ranges.append(FileRange(stream, str(file), 0, table.num_rows))
+        start = {} if self.last is None else self.last.position
+        with patch.object(jobs.worker.task, "PartitionState", partial(PartitionState, policy=self._policy)):
+            self._protocol.work(
+                batch, PlannedBatch(batch, {"batch": batch + 1}, tuple(ranges), (), None, start)
+            )
+        return self._committed[-1]
+
+    def die_in(self, tables: Mapping[str, pa.Table]) -> None:
+        """Work on a batch, die just before its commit, and start again."""
+        with patch.object(self.checkpoint.commits, "write", side_effect=Killed), suppress(Killed):
+            self.feed(tables)
+        self._protocol = self._new_protocol()
+        self._protocol.recover()
+
+    def answers(self, query: str) -> pl.DataFrame:
+        return pl.concat(self._results[query]) if self._results[query] else pl.DataFrame()
+
+    def plan_of(self, planned: PlannedBatch) -> Change:
+        return self.checkpoint.change_at(planned.batch)
+
+    def batch_failed(self, trouble: Trouble) -> None:
+        raise AssertionError(trouble)
+
+    def batch_given_up(self, excess: Excess) -> Change | None:
+        raise AssertionError(excess)
+
+    def batch_committed(self, committed: Committed) -> None:
+        self._committed.append(committed)
+        self.dead.extend(committed.gathered.dead)
+        for query, tails in committed.gathered.tails.items():
+            self._results[query].extend(pl.DataFrame(pl.from_arrow(tail.table)) for tail in tails)
