@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from itertools import combinations
+from math import inf
 
 from optimizer.algebra.digest import digest
 from optimizer.algebra.expression import inputs_of
@@ -93,7 +94,7 @@ def covering(query: QueryTerms, running: Sequence[QueryTerms]) -> tuple[Widening
         }
         if widening:
             identity = digest("C", sorted((own.id, served.id) for own, served in widening.items()))
-            held = sum(float("inf") if o.window_us is None else o.window_us for o in widening.values())
+            held = sum(inf if o.window.reach_us is None else o.window.reach_us for o in widening.values())
             found.setdefault(identity, ((-len(common), held, identity), widening))
     ordered = sorted(found.values(), key=lambda entry: entry[0])
     return tuple(widening for _, widening in ordered[:MOST_COVERS])

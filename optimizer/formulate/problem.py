@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from functools import lru_cache
 from math import prod
 
@@ -23,7 +22,6 @@ from optimizer.statistics import DefaultStatistics, LayeredStatistics, Statistic
 from optimizer.udf.measure import costs_us
 from optimizer.udf.pair_cost import pair_cost
 
-_MICROSECOND = timedelta(microseconds=1)
 Widening = Mapping[Occurrence, Occurrence]
 """A relation of a query -> the wider relation that serves it."""
 
@@ -115,8 +113,7 @@ def occurrences_of(query: Query, names: Mapping[str, str]) -> dict[str, Occurren
     found = {}
     for item in query.inputs:
         own: Conjunction = frozenset(over(p, names) for p in query.filters(item.alias))
-        window_us = None if item.window is None else item.window // _MICROSECOND
-        found[item.alias] = Occurrence(names[item.alias], item.stream, frozenset({own}), window_us)
+        found[item.alias] = Occurrence(names[item.alias], item.stream, frozenset({own}), item.window)
     return found
 
 
@@ -131,7 +128,7 @@ def _terms(query: Query, names: Mapping[str, str], widening: Widening) -> QueryT
     served = {variant.own.input: variant.served_by for variant in variants}
     predicates = {over(p, names) for p in query.join_predicates()}
     identified = sorted((_predicate_id(p, served), p) for p in predicates)
-    wider = any(v.served_by.window_us != v.own.window_us for v in variants)
+    wider = any(v.served_by.window != v.own.window for v in variants)
     residuals = {
         expression
         for v in variants
@@ -144,7 +141,7 @@ def _terms(query: Query, names: Mapping[str, str], widening: Widening) -> QueryT
         variants=variants,
         predicates=tuple(identified),
         residuals=tuple(sorted(residuals, key=lambda r: digest("r", r))),
-        windows=tuple(WindowBound(v.own.input, v.own.window_us) for v in variants) if wider else (),
+        windows=tuple(WindowBound(v.own.input, v.own.window) for v in variants) if wider else (),
         outputs=tuple((o.name, rename_inputs(o.expression, names)) for o in query.outputs),
     )
 
@@ -168,7 +165,7 @@ def _relation(occurrence: Occurrence, known: LayeredStatistics, tasks: int) -> R
         id=occurrence.id,
         stream=occurrence.stream,
         tuples_per_second=_rate(occurrence.stream, known) * filter_selectivity(occurrence, known),
-        window_s=None if occurrence.window_us is None else occurrence.window_us / 1e6,
+        window_s=occurrence.window.seconds,
         tasks=tasks,
     )
 

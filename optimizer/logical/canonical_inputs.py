@@ -248,10 +248,7 @@ def _colors(query: Query) -> Mapping[str, str]:
 
     Colour refinement (Weisfeiler and Leman): aliases of different colour are structurally different.
     """
-    colors = {
-        i.alias: digest("c", i.stream, None if i.window is None else i.window.total_seconds())
-        for i in query.inputs
-    }
+    colors = {i.alias: digest("c", i.stream, i.window.seconds) for i in query.inputs}
     for _ in query.inputs:
         colors = {alias: digest("c", colors[alias], _seen_from(alias, query, colors)) for alias in colors}
     return colors

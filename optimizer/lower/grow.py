@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from optimizer.algebra.expression import Expression
 from optimizer.formulate.model import Occurrence, Translation
+from optimizer.logical.window import Window
 from optimizer.lower.narrow import narrow
 from optimizer.lower.probe_forest import Forest, Node, StoreKey
 from optimizer.search.problem import ProbeOrder, Solution, Store
@@ -74,7 +75,7 @@ def _plant(
     start = forest.occurrences[order.start]
     node = forest.root(start)
     covered = frozenset({order.start})
-    windows: dict[str, int | None] = {start.input: start.window_us}
+    windows = {start.input: start.window}
     held: frozenset[str] = frozenset()
     for step in order.steps:
         if not step.store.predicates <= predicates:
@@ -82,7 +83,7 @@ def _plant(
         covered |= step.store.relations
         now = frozenset(p for p in predicates if forest.relations_of[p] <= covered)
         for relation in step.store.relations:
-            windows[forest.occurrences[relation].input] = forest.occurrences[relation].window_us
+            windows[forest.occurrences[relation].input] = forest.occurrences[relation].window
         node = _step(
             forest,
             node,
@@ -108,7 +109,7 @@ def _step(
     fresh: frozenset[str],
     now: frozenset[str],
     reached: frozenset[str],
-    windows: Mapping[str, int | None],
+    windows: Mapping[str, Window],
 ) -> Node:
     key = store_key(store, forest.occurrences, forest.undecided)
     held = sorted((forest.occurrences[r] for r in store.relations), key=lambda o: o.input)

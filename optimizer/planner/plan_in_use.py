@@ -64,7 +64,7 @@ class Running:
             )
             for part in self.parts
         )
-        return _adapter().dump_json(_Document(self.frame, parts, dict(self.copies))).decode()
+        return _adapter().dump_json(_Document(self.frame, parts, dict(self.copies)), by_alias=True).decode()
 
     @classmethod
     def from_json(cls, text: str, queries: Iterable[Query]) -> Running:

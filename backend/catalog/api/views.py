@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from datetime import timedelta
-
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
@@ -209,7 +207,7 @@ class SqlValidate(APIView):
                 {
                     "alias": source.alias,
                     "stream": source.stream,
-                    "window_ms": None if source.window is None else source.window / timedelta(milliseconds=1),
+                    "window_ms": source.window.milliseconds,
                 }
                 for source in inputs
             ],
