@@ -42,7 +42,7 @@ def held_by_store(plan: Plan) -> dict[str, Interval]:
     """Tuples that every store of a plan holds once its windows are full, by its id."""
     known = LayeredStatistics((plan.statistics, DefaultStatistics()))
     low, expected, high = (
-        estimate(plan.graph, AtEnd(known, end), plan.setting.horizon_s).stores
+        estimate(plan.graph, AtEnd(known, end), plan.context.horizon_s).stores
         for end in ("low", "expected", "high")
     )
     return {

@@ -17,7 +17,7 @@ from optimizer.lower.probe_forest import Forest, Node, StoreKey
 from optimizer.search.problem import ProbeOrder, Solution, Store
 
 UNDECIDED = "*"
-"""Column of base stores whose partitioning `store_layouts.settle` chooses."""
+"""Column of base stores whose partitioning `store_layouts.choose_store_copies` chooses."""
 
 
 def grow(solution: Solution, translation: Translation, *, decided: frozenset[str] = frozenset()) -> Forest:
@@ -140,7 +140,7 @@ def _shared_streams(translation: Translation) -> frozenset[str]:
     """Streams whose store serves several relations of the problem, or lies in one task.
 
     A problem chooses partitionings by relation, as if each had its own store. Where they share
-    one, or where nothing depends on it, `store_layouts.settle` chooses for all users together.
+    one, or where nothing depends on it, `store_layouts.choose_store_copies` chooses for all users together.
     """
     relations = translation.problem.relations
     users = Counter(relation.stream for relation in relations)

@@ -49,7 +49,7 @@ def to_graph(
     """The physical graph of probe trees (dissertation sections 4.2, 7.1.2 and 8.3.1).
 
     Args:
-        forest: of a solution, with all partitionings decided (`store_layouts.settle`).
+        forest: of a solution, with all partitionings decided (`store_layouts.choose_store_copies`).
         method: the name of the method that found the solution.
         texts: SQL by query name, as a person wrote it; missing ones are rendered.
         salt: makes identities differ from those of an equal graph, so that two can run side by

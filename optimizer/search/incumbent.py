@@ -19,7 +19,7 @@ class NamedArc:
     """Predicates that the step itself applies: between the sender and the store."""
 
 
-class InUse:
+class Incumbent:
     """What a running plan has, by names, so that it can be found again in another problem."""
 
     def __init__(self, solution: Solution) -> None:

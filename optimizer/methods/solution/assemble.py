@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optimizer.algebra.errors import Infeasible
 from optimizer.methods.solution.check import cost_of, task_loads
-from optimizer.methods.solution.partial_plan import Draft, Key
+from optimizer.methods.solution.partial_plan import Key, PartialPlan
 from optimizer.search.cost_model import CostModel
 from optimizer.search.problem import (
     Cost,
@@ -19,7 +19,7 @@ from optimizer.search.problem import (
 from optimizer.search.state_graph import StateGraph
 
 
-def tidy(draft: Draft) -> None:
+def tidy(draft: PartialPlan) -> None:
     """Make every start's paths one tree and drop what nobody uses; the cost never rises.
 
     Two paths of one start may reach the same state in different ways. Only one of them is
@@ -46,12 +46,12 @@ def tidy(draft: Draft) -> None:
             if path != draft.paths[key]:
                 draft.set_path(key, path)
                 changed = True
-        draft.settle()
+        draft.choose_copies()
         if not changed and _needed(draft) == draft.mirs:
             return
 
 
-def sending_cost(draft: Draft, arc: int) -> float:
+def sending_cost(draft: PartialPlan, arc: int) -> float:
     """What an arc costs under the installed copies: once where the sender knows one, else N times."""
     graph = draft.graph
     known = graph.known[arc] & draft.copies.get(graph.store[arc], 0)
@@ -67,7 +67,7 @@ def _walk_back(graph: StateGraph, into: dict[int, int], key: Key) -> tuple[int, 
     return tuple(reversed(path))
 
 
-def _needed(draft: Draft) -> set[int]:
+def _needed(draft: PartialPlan) -> set[int]:
     """MIRs that queries use, directly or through other MIRs."""
     graph = draft.graph
     needed: set[int] = set()
@@ -84,7 +84,7 @@ def _needed(draft: Draft) -> set[int]:
 
 
 def assemble(
-    draft: Draft,
+    draft: PartialPlan,
     method: str,
     build_seconds: float,
     solve_seconds: float,
@@ -110,7 +110,7 @@ def assemble(
     )
 
 
-def parts(draft: Draft) -> tuple[tuple[ProbeOrder, ...], tuple[Store, ...]]:
+def parts(draft: PartialPlan) -> tuple[tuple[ProbeOrder, ...], tuple[Store, ...]]:
     """Probe orders and stores of a tidy draft, sorted by name."""
     graph = draft.graph
     copies: dict[int, list[tuple[int, Store]]] = {}

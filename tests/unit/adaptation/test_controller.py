@@ -173,7 +173,7 @@ def test_planning_again_starts_from_what_runs(replays: list[Replay], tmp_path: P
     for decision in replay.controller.decisions.all:
         assert (decision.plan is None) == (decision.running == "")
         if decision.running:
-            parts = Running.from_json(decision.running, WORKLOAD.queries).parts
+            parts = Running.from_json(decision.running, WORKLOAD.queries).components
             assert [query.name for part in parts for query in part.queries] == ["q1", "q2"]
     again = replay.killed()
     replays.append(again)
