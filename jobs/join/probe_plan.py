@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from jobs.expressions import compile_expression
-from jobs.expressions.dtypes import common_type, convert
+from jobs.expressions.dtypes import convert
 from jobs.join.emit import emit_columns
 from jobs.join.index_columns import lookups
 from jobs.join.range_join import Bound, Range
@@ -18,7 +18,7 @@ from jobs.plan.index import RuleIndex
 from jobs.plan.per_plan import PerPlan
 from jobs.plan.tuples import ARRIVAL, LATE, column_name, ordinal
 from optimizer.algebra.expression import Column, Expression, columns_of, inputs_of, rename_inputs
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.types import ColumnType, common_type
 from optimizer.algebra.udf_names import calls_user_function
 from optimizer.physical.graph import ProbeRule
 

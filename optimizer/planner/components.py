@@ -23,6 +23,7 @@ from optimizer.methods.solution.assemble import assemble
 from optimizer.methods.solution.warm_start import partial_plan_of
 from optimizer.planner.context import PlanningContext
 from optimizer.planner.subsumption import share
+from optimizer.search.incumbent import mostly_changed
 from optimizer.search.problem import Cost, Problem, Solution, Status
 from optimizer.search.state_graph import StateGraph
 
@@ -72,7 +73,7 @@ def answers(
     The time limit is shared out by size, and what a part leaves goes to those behind it. With a
     `stage` of solving each answer is what its queries have after that phase.
     """
-    if mostly_changed(queries, [query for part in running for query in part.queries]):
+    if mostly_changed(set(queries), {query for part in running for query in part.queries}):
         running = ()
     # A budget is one decision for all: what one part stores the others cannot.
     joint = context.options.storage_budget is not None and len(queries) > 0
@@ -124,12 +125,6 @@ def _budgets(context: PlanningContext, queries: Sequence[Query]) -> dict[str, fl
     if needed > budget * (1 + 1e-9):
         raise Infeasible("storage_budget", budget, needed)
     return {name: one * budget / needed if needed else budget for name, one in least.items()}
-
-
-def mostly_changed(queries: Sequence[Query], running: Sequence[Query]) -> bool:
-    """True if more than half of the queries, old and new, are in only one of the two lists."""
-    now, before = set(queries), set(running)
-    return 2 * len(now ^ before) > len(now | before)
 
 
 def _answer(

@@ -51,8 +51,7 @@ def share(
     new: frozenset[str] = frozenset()
     if running is not None:
         in_use.append(_joined(context, queries, running, in_use[0]))
-        answered = {name for order in running.orders for name in order.queries}
-        new = frozenset(t.query.name for t in terms if len(t.variants) > 1) - answered
+        new = frozenset(t.query.name for t in terms if len(t.variants) > 1) - running.answered
     # Groups are kept and grow by what is new (AJoin, section 4), as trying all pairs again takes seconds
     # for tens of queries. Without new queries something else has changed, such as rates, and all are in
     # question.
@@ -91,7 +90,7 @@ def _joined(
 
     Nothing that runs changes by it.
     """
-    answered = {name for order in running.orders for name in order.queries}
+    answered = running.answered
     terms = [t for t in context.translate(queries, before).queries if len(t.variants) > 1]
     there = [t for t in terms if t.query.name in answered]
     kept, left = before, _TRIED_QUERIES

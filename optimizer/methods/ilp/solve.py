@@ -26,6 +26,7 @@ from optimizer.methods.solution.assemble import assemble, check_limits, empty, t
 from optimizer.methods.solution.partial_plan import PartialPlan
 from optimizer.methods.solution.store_copies import free_copies
 from optimizer.methods.solution.warm_start import partial_plan_of
+from optimizer.search.incumbent import mostly_changed
 from optimizer.search.join_graph import bits
 from optimizer.search.problem import Options, Problem, Solution, Status
 from optimizer.search.state_graph import StateGraph
@@ -83,7 +84,8 @@ class Ilp:
         more than half of the queries changed: then everything is optimized afresh.
         """
         begun = perf_counter()
-        if running is not None and mostly_changed(problem, running):
+        joins = {query.id for query in problem.queries if len(query.relations) > 1}
+        if running is not None and mostly_changed(joins, running.answered):
             running = None
         graph = StateGraph(problem, options, running=running)
         built = perf_counter()
@@ -118,13 +120,6 @@ class Ilp:
                 self._memory.keep(graph, group, part)
             parts.append(part)
         return parts
-
-
-def mostly_changed(problem: Problem, running: Solution) -> bool:
-    """True if more than half of the queries, old and new, are in only one of the two plans."""
-    now = {query.id for query in problem.queries if len(query.relations) > 1}
-    before = {query for order in running.orders for query in order.queries}
-    return len(now ^ before) > len(now | before) / 2
 
 
 def _proven(solution: Solution, bound: float, searched: float, parts: Sequence[SolvedComponent]) -> Solution:

@@ -138,18 +138,18 @@ def parts(draft: PartialPlan) -> tuple[tuple[ProbeOrder, ...], tuple[Store, ...]
         name = graph.relations[start].id
         orders.append(ProbeOrder(name, tuple(steps), graph.targets[target].queries, feeds))
     stores = [store for found in copies.values() for _, store in found]
-    return tuple(sorted(orders, key=_order_key)), tuple(sorted(stores, key=store_key))
+    return tuple(sorted(orders, key=_order_key)), tuple(sorted(stores, key=store_order))
 
 
-def store_key(store: Store) -> tuple[object, ...]:
+def store_order(store: Store) -> tuple[object, ...]:
     """Sorts stores by size, relations, predicates and partitioning."""
     partitioning = (store.partitioning.relation, store.partitioning.name) if store.partitioning else ()
     return len(store.relations), sorted(store.relations), sorted(store.predicates), partitioning
 
 
 def _order_key(order: ProbeOrder) -> tuple[object, ...]:
-    feeds = [store_key(store) for store in order.feeds]
-    return order.start, order.queries, feeds, [store_key(step.store) for step in order.steps]
+    feeds = [store_order(store) for store in order.feeds]
+    return order.start, order.queries, feeds, [store_order(step.store) for step in order.steps]
 
 
 def check_limits(problem: Problem, options: Options, solution: Solution) -> Solution:

@@ -13,10 +13,11 @@ from optimizer.logical.query import Query
 from optimizer.methods import METHODS
 from optimizer.physical.graph import PhysicalGraph, ProbeRule
 from optimizer.planner import subsumption
-from optimizer.planner.components import connected, mostly_changed
+from optimizer.planner.components import connected
 from optimizer.planner.context import PlanningContext
 from optimizer.planner.plan import Plan, plan
 from optimizer.planner.plan_in_use import Running
+from optimizer.search.incumbent import mostly_changed
 from optimizer.search.problem import Options
 from optimizer.sql import parse_predicate, parse_query
 from optimizer.statistics import FixedStatistics
@@ -187,10 +188,10 @@ def test_costs_of_what_stays_are_todays() -> None:
 def test_more_than_half_changed_is_planned_afresh() -> None:
     one, two, three = _queries(one=CHAIN, two=PAIR, three=MORE)
 
-    assert not mostly_changed([one, two], [one])
-    assert not mostly_changed([one, two, three], [one, two])
-    assert mostly_changed([one, two, three], [one])
-    assert mostly_changed([one], [])
+    assert not mostly_changed({one, two}, {one})
+    assert not mostly_changed({one, two, three}, {one, two})
+    assert mostly_changed({one, two, three}, {one})
+    assert mostly_changed({one}, set())
 
 
 def _steps(graph: PhysicalGraph) -> set[tuple[object, ...]]:
