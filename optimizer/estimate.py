@@ -24,9 +24,8 @@ from optimizer.physical.graph import (
     Rule,
     SourceRule,
     StoreRule,
-    WindowBound,
 )
-from optimizer.search.cost_model import SHORTEST_WINDOW_S, mean_life_s
+from optimizer.search.cost_model import lasting_s, mean_life_s
 from optimizer.statistics.defaults import default_selectivity
 from optimizer.statistics.provider import StatisticsProvider
 from optimizer.statistics.skew import hash_skew
@@ -148,7 +147,8 @@ class _Estimator:
         filters = {condition for condition in checked if inputs_of(condition) == {name}}
         if filters:
             held = min(held, self._rate(store.inputs[0].stream) * self._shares(filters))
-        return held * self._window_s(rule.windows, name) * self._shares(checked - filters)
+        window_s = lasting_s(rule.window_of[name].seconds, self.horizon_s)
+        return held * window_s * self._shares(checked - filters)
 
     def _shares(self, conditions: Iterable[Expression]) -> float:
         return prod(self._share(condition) for condition in sorted(conditions, key=sort_key))
@@ -174,7 +174,7 @@ class _Estimator:
     def _windows(self, store: str) -> dict[str, float]:
         sender = self.rules[self.origins[self.feeds[store][0].edge]]
         assert isinstance(sender, ProbeRule)
-        return {bound.input: self._window_s(sender.windows, bound.input) for bound in sender.windows}
+        return {name: lasting_s(window.seconds, self.horizon_s) for name, window in sender.window_of.items()}
 
     def _held(self, store: str) -> float:
         return self.stores[store].copies * self._in_one_copy(store)
@@ -182,18 +182,13 @@ class _Estimator:
     def _in_one_copy(self, store: str) -> float:
         held = self.stores[store]
         if held.is_base:
-            retention = held.retention_us[0]
-            seconds = self.horizon_s if retention is None else max(retention / 1e6, SHORTEST_WINDOW_S)
+            seconds = lasting_s(held.retention[0].seconds, self.horizon_s)
             return self._stored_rate(store) * seconds
         windows = self._windows(store)
         return sum(
             rate * mean_life_s(windows[start], [w for other, w in windows.items() if other != start])
             for start, rate in self._feeding(store).items()
         )
-
-    def _window_s(self, windows: Iterable[WindowBound], name: str) -> float:
-        window = next(bound.window_us for bound in windows if bound.input == name)
-        return self.horizon_s if window is None else max(window / 1e6, SHORTEST_WINDOW_S)
 
     def _rate(self, stream: str) -> float:
         known = self.statistics.rate(stream)

@@ -15,11 +15,11 @@ from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.types import COLUMN_TYPES, ColumnType
 from optimizer.logical.catalog import Catalog
+from optimizer.logical.durations import parse_duration_us
 from optimizer.logical.query import Query
 from optimizer.logical.stream import LatePolicy, Stream
 from optimizer.logical.topic import TOPIC_KEYS, KafkaTopic, read_topic
 from optimizer.sql import parse_predicate, parse_query, streams_read
-from optimizer.sql.binding.windows import parse_duration_us
 from optimizer.statistics.selectivity import SelectivityEstimate
 from optimizer.udf.reader import FILE_NAME, allowed_functions, read_functions
 from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
@@ -150,7 +149,7 @@ def _write_version(record: Query, author: User, sql: str, draft: Draft, number: 
             version=version,
             alias=source.alias,
             stream=streams[source.stream],
-            window_ms=None if source.window is None else source.window / timedelta(milliseconds=1),
+            window_ms=source.window.milliseconds,
         )
         for source in query.inputs
     )

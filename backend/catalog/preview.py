@@ -123,10 +123,10 @@ def _complete_from(query: Query, found: dict[str, Retained]) -> datetime | None:
         one = found[source.stream]
         if one.whole or one.oldest is None:
             continue
-        if source.window is None:
+        if source.window.reach_us is None:
             return None
         try:
-            reached.append(one.oldest + source.window)
+            reached.append(one.oldest + timedelta(microseconds=source.window.reach_us))
         except OverflowError:
             return None
     return max(reached, default=None)

@@ -66,10 +66,10 @@ def _full_after(needed: Sequence[str], stores: dict[str, GraphStore], catalog: C
     """Event time that passes until the stores evict as fast as they are filled; None if they never do."""
     longest: timedelta | None = None
     for store in needed:
-        for source, retention in zip(stores[store].inputs, stores[store].retention_us, strict=True):
-            if retention is None:
+        for source, retention in zip(stores[store].inputs, stores[store].retention, strict=True):
+            if retention.reach_us is None:
                 return None
-            needs = timedelta(microseconds=retention) + catalog[source.stream].lateness
+            needs = timedelta(microseconds=retention.reach_us) + catalog[source.stream].lateness
             longest = needs if longest is None else max(longest, needs)
     return longest
 

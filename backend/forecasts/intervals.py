@@ -25,7 +25,7 @@ def kept_beyond(store: GraphStore, catalog: Catalog) -> float:
     part of it is needed: 15 s of lateness and windows of 60 s make 15 / 60 + 1 / 8 = 0.375. A result of two
     such inputs lives for 30 s on average, which makes 15 / 30 + 1 / 3 = 0.833.
     """
-    retentions = [retention for retention in store.retention_us if retention is not None]
+    retentions = [window.reach_us for window in store.retention if window.reach_us is not None]
     if not retentions or min(retentions) <= 0:
         return 0.0
     latest = max(catalog[one.stream].lateness for one in store.inputs) / timedelta(microseconds=1)
@@ -42,7 +42,7 @@ def held_by_store(plan: Plan) -> dict[str, Interval]:
     """Tuples that every store of a plan holds once its windows are full, by its id."""
     known = LayeredStatistics((plan.statistics, DefaultStatistics()))
     low, expected, high = (
-        estimate(plan.graph, AtEnd(known, end), plan.setting.horizon_s).stores
+        estimate(plan.graph, AtEnd(known, end), plan.context.horizon_s).stores
         for end in ("low", "expected", "high")
     )
     return {

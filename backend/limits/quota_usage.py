@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from backend.limits.query_limits import Limits
 from jobs.protocol import BatchCompleted
+from optimizer.logical.window import union
 from optimizer.physical.graph import GraphQuery, GraphStore, PhysicalGraph
 from optimizer.physical.usage import users_of
 
@@ -32,11 +33,11 @@ def shares(graph: PhysicalGraph) -> Shares:
 def _share(query: GraphQuery, store: GraphStore) -> float:
     """A combination is kept until its first tuple leaves its window: the shortest of them decides."""
     parts = [1.0]
-    for stored, retention_us in zip(store.inputs, store.retention_us, strict=True):
-        windows = [one.window_us for one in query.inputs if one.stream == stored.stream]
-        bounded = [window for window in windows if window is not None]
-        if retention_us and windows and len(bounded) == len(windows):
-            parts.append(max(bounded) / retention_us)
+    for stored, retention in zip(store.inputs, store.retention, strict=True):
+        windows = [one.window for one in query.inputs if one.stream == stored.stream]
+        needed = union(windows).reach_us if windows else None
+        if retention.reach_us and needed is not None:
+            parts.append(needed / retention.reach_us)
     return min(parts)
 
 

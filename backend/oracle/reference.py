@@ -21,6 +21,7 @@ from optimizer.algebra.render import quote
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.logical.stream import Stream
+from optimizer.logical.window import union
 from optimizer.sql import null_where_it_errs, to_duckdb
 
 SECONDS = 5.0
@@ -83,14 +84,11 @@ def reference(query: Query, catalog: Catalog, ledger: Ledger, span: Span) -> Ref
 
 def _oldest(query: Query, stream: str, least_us: int) -> datetime | None:
     """The oldest event time that may meet a tuple of `least_us` or later; None if any may."""
-    windows = [source.window for source in query.inputs if source.stream == stream]
-    longest = timedelta(0)
-    for window in windows:
-        if window is None:
-            return None
-        longest = max(longest, window)
+    longest_us = union(source.window for source in query.inputs if source.stream == stream).reach_us
+    if longest_us is None:
+        return None
     try:
-        return _moment(least_us) - longest
+        return _moment(least_us) - timedelta(microseconds=longest_us)
     except OverflowError:
         return None
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from jobs.plan.event_time import oldest_inside
 from jobs.recovery.batch_history import BatchLine
 from jobs.recovery.manifest import newest
 from optimizer.partitioning.matrix.groups import Cardinality, grids_by_stream
@@ -61,7 +62,7 @@ class Cardinalities:
             steps = [*self._counting(stream, store), _Step(latest, now)]
             found[stream] = _total(steps)
             # What never leaves needs no steps to leave by.
-            forever = store.retention_us[0] is None
+            forever = not store.retention[0].is_bounded
             self._steps[stream] = [_Step(latest, found[stream])] if forever else steps
         for edge, start in _starts(graph).items():
             if counts.accepted.get(start, 0) > 0:
@@ -96,10 +97,7 @@ class Cardinalities:
 
     def _counting(self, stream: str, store: GraphStore) -> list[_Step]:
         """The steps whose tuples still count in a batch that begins now."""
-        steps, retention = self._steps.get(stream, []), store.retention_us[0]
-        if retention is None or self._newest_us is None:
-            return steps
-        since = self._newest_us - retention
+        steps, since = self._steps.get(stream, []), oldest_inside(store.retention[0], self._newest_us)
         return [step for step in steps if step.newest_us is None or step.newest_us >= since]
 
 

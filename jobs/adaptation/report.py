@@ -11,6 +11,7 @@ from jobs.adaptation.decision import Decision
 from jobs.recovery.batch_history import BatchLine
 from jobs.recovery.epochs import q_error, sent
 from optimizer.estimate import estimate
+from optimizer.logical.window import union
 from optimizer.partitioning.matrix import keep_groups
 from optimizer.partitioning.matrix.groups import grids_by_stream
 from optimizer.physical.graph import PhysicalGraph
@@ -132,10 +133,10 @@ def _saving(
     if decision.weighed is None or decision.plan is None or decision.before is None or decision.epoch is None:
         return None, None
     graph = graph_of(decision.plan)
-    windows = [retention for store in graph.stores for retention in store.retention_us]
-    if None in windows:
+    windows = [retention for store in graph.stores for retention in store.retention]
+    widest = union(windows).reach_us if windows else 0
+    if widest is None:
         return None, None
-    widest = max((w for w in windows if w is not None), default=0)
     learnt = [line.figures.counts.newest_us for line in lines if line.epoch <= decision.epoch]
     moment = max((newest for newest in learnt if newest is not None), default=None)
     following = next((d.batch for d in decisions if d.plan is not None and d.batch > decision.batch), None)

@@ -112,7 +112,7 @@ def _without_expired(
     Tuples leave in whole runs, late ones may be joined with whatever is still there: twice the retention is
     kept.
     """
-    retention = store.retention_us[0]
+    retention = store.retention[0].reach_us
     if watermark_us is None or retention is None:
         return segments
     ended = sum(later.since_us <= watermark_us - 2 * retention for later in segments[1:])

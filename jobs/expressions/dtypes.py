@@ -29,21 +29,6 @@ LAST_MIDNIGHT = 106_751_991
 FOREVER_DAY = 2**31 - 1
 """The day number of the date `infinity`; that of `-infinity` is its negative."""
 
-_WIDTH = (ColumnType.INT, ColumnType.BIGINT, ColumnType.DOUBLE)
-
-
-def common_type(first: ColumnType, second: ColumnType) -> ColumnType:
-    """The type in which values of two comparable types are compared.
-
-    >>> common_type(ColumnType.INT, ColumnType.DOUBLE).value
-    'double'
-    """
-    if first is second:
-        return first
-    if first.is_numeric and second.is_numeric:
-        return max(first, second, key=_WIDTH.index)
-    return ColumnType.TIMESTAMP
-
 
 def convert(expression: pl.Expr, source: ColumnType, target: ColumnType) -> pl.Expr:
     """A lossless or numeric conversion of an expression; a date becomes its midnight in UTC."""

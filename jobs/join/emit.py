@@ -13,7 +13,7 @@ from jobs.expressions.guarded import guarded_emit, raised_by_a_row
 from jobs.expressions.predicate_order import staged
 from jobs.failures.evaluation_errors import FailedCalls
 from jobs.failures.task_failure import telling
-from jobs.plan.event_time import within
+from jobs.plan.event_time import admits
 from jobs.plan.index import RuleIndex
 from jobs.plan.per_plan import PerPlan
 from jobs.plan.tuples import ARRIVAL, LATE, Result, column_name
@@ -104,9 +104,9 @@ def _first_prepared(index: RuleIndex, leaf: Emit, inputs: Sequence[str]) -> Leaf
 def _prepare(index: RuleIndex, leaf: Emit, inputs: Sequence[str]) -> LeafPlan:
     query = index.queries[leaf.query]
     windows = [
-        within(_time(index, newer), _time(index, bound.input), bound.window_us)
+        admits(bound.window, _time(index, newer), _time(index, bound.input))
         for bound in leaf.windows
-        if bound.window_us is not None
+        if bound.window.is_bounded
         for newer in inputs
         if newer != bound.input
     ]
@@ -140,7 +140,7 @@ def emit_columns(index: RuleIndex, emits: Iterable[Emit], inputs: Iterable[str])
     for leaf in emits:
         for expression in (*leaf.residuals, *(expression for _, expression in leaf.outputs)):
             columns.update(columns_of(expression))
-        if any(bound.window_us is not None for bound in leaf.windows):
+        if any(bound.window.is_bounded for bound in leaf.windows):
             columns.update(index.time_column(name) for name in inputs)
     return columns
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from jobs.expressions.dtypes import common_type
 from jobs.plan.index import RuleIndex
 from jobs.plan.per_plan import PerPlan
 from jobs.plan.tuples import column_name
 from jobs.storage.memory_budget import Limit
 from optimizer.algebra.expression import Column, Expression
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.types import ColumnType, common_type
 from optimizer.physical.graph import GraphStore, ProbeRule
 
 

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 import polars as pl
 
 from jobs.expressions import compile_expression
-from jobs.expressions.dtypes import common_type, convert
+from jobs.expressions.dtypes import convert
 from jobs.join.emit import emit_columns
 from jobs.join.index_columns import lookups
 from jobs.join.range_join import Bound, Range
 from jobs.join.range_predicates import ranges_of
-from jobs.plan.event_time import FIRST_US, LAST_US, earlier_than, later_than, within
+from jobs.plan.event_time import FIRST_US, LAST_US, admits, earlier_than, later_than
 from jobs.plan.index import RuleIndex
 from jobs.plan.per_plan import PerPlan
 from jobs.plan.tuples import ARRIVAL, LATE, column_name, ordinal
 from optimizer.algebra.expression import Column, Expression, columns_of, inputs_of, rename_inputs
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.types import ColumnType, common_type
 from optimizer.algebra.udf_names import calls_user_function
 from optimizer.physical.graph import ProbeRule
 
@@ -144,8 +144,15 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
     read = {column for expression in expressions for column in columns_of(expression)}
     read |= {index.time_column(name) for newer, older, _ in windows for name in (newer, older)}
     needed = {column_name(column): column for column in (*kept, *read)}
-    between = tuple((times[newer], times[older], window) for newer, older, window in windows)
-    conditions = [within(pl.col(newer), pl.col(older), window) for newer, older, window in between]
+    between = tuple(
+        (times[newer], times[older], window.reach_us)
+        for newer, older, window in windows
+        if window.reach_us is not None
+    )
+    arriving = {times[name] for name in bound}
+    conditions = [
+        admits(window, pl.col(times[newer]), pl.col(times[older])) for newer, older, window in windows
+    ]
     conditions.extend(equal)
     costly = tuple(predicate for predicate in rule.predicates if calls_user_function(predicate))
     conditions.extend(compile_expression(p) for p in rule.predicates if p not in costly)
@@ -153,12 +160,8 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
         Reach(
             times[tree],
             position,
-            tuple(
-                (times[newer], window) for newer, older, window in windows if older == tree and newer in bound
-            ),
-            tuple(
-                (times[older], window) for newer, older, window in windows if newer == tree and older in bound
-            ),
+            tuple((newer, us) for newer, older, us in between if older == times[tree] and newer in arriving),
+            tuple((older, us) for newer, older, us in between if newer == times[tree] and older in arriving),
         )
         for position, tree in enumerate(_tree_names(rule, [stored.input for stored in store.inputs]))
     )

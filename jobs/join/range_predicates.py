@@ -16,10 +16,10 @@ from operator import add
 import polars as pl
 
 from jobs.expressions import compile_expression
-from jobs.expressions.dtypes import common_type, convert
+from jobs.expressions.dtypes import convert
 from jobs.join.range_join import Bound, Comparison, Range
 from optimizer.algebra.expression import Call, Expression, inputs_of
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.types import ColumnType, common_type
 
 _COMPARISONS: Mapping[str, Comparison] = {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
 _MIRRORED: Mapping[str, Comparison] = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}

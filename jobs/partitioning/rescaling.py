@@ -76,7 +76,7 @@ def taken_over(held: GraphStore, spread: Spread, wanted: GraphStore, runs: Seque
         runs: of `held`.
     """
     by_key_or_chance = all(isinstance(s.partitioning, Column | None) for s in (held, wanted))
-    if not by_key_or_chance or wanted.retention_us[0] is None:
+    if not by_key_or_chance or not wanted.retention[0].is_bounded:
         return None
     before = spread.living(runs).older
     if held.partitioning != wanted.partitioning and (before or held.tasks > 1):

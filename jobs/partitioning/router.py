@@ -103,12 +103,13 @@ def _reach(index: RuleIndex, edge: Edge, rows: pl.DataFrame) -> Reach:
     """
     rule = index.receivers[edge.id]
     assert isinstance(rule, ProbeRule)
-    windows = {bound.input: bound.window_us for bound in rule.windows}
-    window = windows[rule.renames[0][1]]
-    assert window is not None, "a sliced store has a retention, and no probe a wider window"
+    windows, reach_us = rule.window_of, rule.stored_window.reach_us
+    assert reach_us is not None, "a sliced store has a retention, and no probe a wider window"
     times = {name: _microseconds(rows[column_name(index.time_column(name))]) for name in rule.bound}
-    oldest = all_earlier(np.max(np.stack(list(times.values())), axis=0), window)
-    limits = [all_later(times[name], after) for name in rule.bound if (after := windows[name]) is not None]
+    oldest = all_earlier(np.max(np.stack(list(times.values())), axis=0), reach_us)
+    limits = [
+        all_later(times[name], after) for name in rule.bound if (after := windows[name].reach_us) is not None
+    ]
     return oldest, np.min(np.stack(limits), axis=0) if limits else None
 
 

@@ -115,5 +115,4 @@ def touched(layout: Layout, oldest_us: Numbers, newest_us: Numbers | None, tasks
 
 def _planned_us(store: GraphStore) -> int:
     assert isinstance(store.partitioning, Slices)
-    assert store.retention_us[0] is not None, "slices have a retention: see optimizer.physical.validate"
-    return min(LAST_US, store.partitioning.width_us(store.retention_us[0]))
+    return min(LAST_US, store.partitioning.width_us(store.retention[0]))

@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from optimizer.logical.window import Window
+
 FIRST_US, LAST_US = -(2**63), 2**63 - 1
 Moments = npt.NDArray[np.int64]
 _WHOLE_US = LAST_US - FIRST_US
@@ -75,9 +77,22 @@ def later_than(time: pl.Expr, by_us: int) -> pl.Expr:
     return moved
 
 
-def within(newer: pl.Expr, older: pl.Expr, window_us: int) -> pl.Expr:
-    """The window condition: that `newer` is at most `window_us` after `older`; both have no NULL."""
-    return older.to_physical() >= earlier_than(newer, window_us)
+def admits(window: Window, newer: pl.Expr, older: pl.Expr) -> pl.Expr:
+    """That `newer` finds `older` in its window, which is bounded; the two event times have no NULL."""
+    assert window.reach_us is not None
+    return older.to_physical() >= earlier_than(newer, window.reach_us)
+
+
+def oldest_inside(window: Window, watermark_us: int | None) -> int:
+    """The oldest event time that newer tuples than the watermark may find in a window.
+
+    >>> from optimizer.logical.window import UNBOUNDED, Sliding
+    >>> oldest_inside(Sliding(60), 100), oldest_inside(UNBOUNDED, 100) == FIRST_US
+    (40, True)
+    """
+    if watermark_us is None or window.reach_us is None:
+        return FIRST_US
+    return earlier(watermark_us, window.reach_us)
 
 
 def elapsed(older_us: Moments, newer_us: Moments) -> Moments:

@@ -9,6 +9,7 @@ from jobs.plan.stage_fusion import Stages, stages_of
 from jobs.plan.tuples import column_name
 from optimizer.algebra.expression import Column, Expression, inputs_of, rename_inputs
 from optimizer.algebra.types import ColumnType
+from optimizer.logical.window import UNBOUNDED, Window
 from optimizer.physical.graph import (
     Edge,
     GraphStore,
@@ -141,33 +142,27 @@ class RuleIndex:
                     equal |= {side for side in pair if isinstance(side, Column)}
         return equal
 
-    def unchecked_windows(self, rule: ProbeRule) -> tuple[tuple[str, str, int], ...]:
-        """The (newer, older, microseconds) window conditions that a probe has to check.
+    def unchecked_windows(self, rule: ProbeRule) -> tuple[tuple[str, str, Window], ...]:
+        """The (newer, older, window of the older) conditions that a probe has to check.
 
         All ordered pairs of the rule's inputs, less those that the rules on the way have
         checked with the same or a smaller window already.
         """
-        windows = {bound.input: bound.window_us for bound in rule.windows}
-        checked = self._checked(self.edges[rule.edge])
-        needed = []
-        for newer, older in permutations(sorted(windows), 2):
-            window = windows[older]
-            if window is None:
-                continue
-            before = checked.get((newer, older))
-            if before is None or before > window:
-                needed.append((newer, older, window))
-        return tuple(needed)
+        windows, checked = rule.window_of, self._checked(self.edges[rule.edge])
+        return tuple(
+            (newer, older, windows[older])
+            for newer, older in permutations(sorted(windows), 2)
+            if not windows[older].covers(checked.get((newer, older), UNBOUNDED))
+        )
 
-    def _checked(self, edge: Edge) -> dict[tuple[str, str], int]:
-        checked: dict[tuple[str, str], int] = {}
+    def _checked(self, edge: Edge) -> dict[tuple[str, str], Window]:
+        """By (newer, older) the narrowest window in which the rules on the way have checked them."""
+        checked: dict[tuple[str, str], Window] = {}
         rule = self.rules[edge.origin]
         while isinstance(rule, ProbeRule):
-            windows = {bound.input: bound.window_us for bound in rule.windows}
-            for newer, older in permutations(sorted(windows), 2):
-                window = windows[older]
-                if window is not None:
-                    checked[newer, older] = min(window, checked.get((newer, older), window))
+            windows = rule.window_of
+            for pair in permutations(windows, 2):
+                checked[pair] = windows[pair[1]].intersection(checked.get(pair, UNBOUNDED))
             rule = self.rules[self.edges[rule.edge].origin]
         return checked
 

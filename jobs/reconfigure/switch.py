@@ -26,7 +26,7 @@ from jobs.partitioning.rescaling import in_first_copy, taken_over
 from jobs.partitioning.slices import first_layout
 from jobs.partitioning.strategy import Arriving
 from jobs.plan.columns import store_filters, stored_columns
-from jobs.plan.event_time import earlier
+from jobs.plan.event_time import oldest_inside
 from jobs.plan.index import index_of
 from jobs.plan.tuples import ARRIVAL, LATE, column_name
 from jobs.reconfigure.backfill import rebuild
@@ -36,6 +36,7 @@ from jobs.storage.memory_budget import Limit
 from jobs.storage.partition import run_figures, state_root
 from jobs.storage.run import RunRef, new_attempt, run_path
 from optimizer.algebra.expression import Column
+from optimizer.logical.window import union
 from optimizer.physical.graph import (
     GraphStore,
     PhysicalGraph,
@@ -175,9 +176,8 @@ def complete_since(graph: PhysicalGraph, states: Mapping[str, StoreState]) -> di
         since = found[query.name]
         if since is not None:
             # The stored tuple may be as old as the widest window allows.
-            bounded = [i.window_us for i in query.inputs if i.window_us is not None]
-            whole = len(bounded) == len(query.inputs)
-            found[query.name] = min(_NEVER, since + max(bounded)) if whole else _NEVER
+            widest = union(i.window for i in query.inputs).reach_us
+            found[query.name] = _NEVER if widest is None else min(_NEVER, since + widest)
     return found
 
 
@@ -197,9 +197,9 @@ def _kept_from(
     """From which event time on the old store still holds tuples, if the new one wants older ones."""
     held = next(s for s in old.stores if s.id == (source or store.id))
     starts: int | None = None
-    for have, want in zip(held.retention_us, store.retention_us, strict=True):
-        if have is not None and (want is None or want > have) and before.watermark_us is not None:
-            starts = newest(starts, earlier(before.watermark_us, have))
+    for have, want in zip(held.retention, store.retention, strict=True):
+        if not have.covers(want) and before.watermark_us is not None:
+            starts = newest(starts, oldest_inside(have, before.watermark_us))
     return starts
 
 
@@ -233,7 +233,7 @@ def _best_source(
     ]
 
     def reach(held: GraphStore) -> tuple[bool, int, bool, str]:
-        retention = held.retention_us[0]
+        retention = held.retention[0].reach_us
         stays = held.id not in using and held.partitioning == store.partitioning
         return (retention is not None, -(retention or 0), not stays, held.id)
 

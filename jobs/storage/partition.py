@@ -14,7 +14,7 @@ from functools import cache
 
 import polars as pl
 
-from jobs.plan.event_time import FIRST_US, all_later, earlier
+from jobs.plan.event_time import FIRST_US, all_later, oldest_inside
 from jobs.plan.tuples import ARRIVAL
 from jobs.storage.chunked_scan import pieces
 from jobs.storage.memory_budget import COPIES, Limit
@@ -246,7 +246,7 @@ class PartitionState:
 
     def _group(self, store: GraphStore, runs: Sequence[RunRef]) -> tuple[RunRef, ...]:
         policy = self.policy
-        bounded = [r for r in store.retention_us if r is not None]
+        bounded = [r.reach_us for r in store.retention if r.reach_us is not None]
         span_limit = min(bounded) // policy.spans_per_retention if bounded else None
         largest = policy.smallest_rows
         while largest <= policy.most_rows:
@@ -290,10 +290,7 @@ _UNDER_A_LIMIT = CompactionPolicy(fan=4)
 
 def _oldest(store: GraphStore, watermark_us: int | None) -> tuple[int, ...]:
     """Per input the oldest event time that is still needed, inclusive."""
-    return tuple(
-        FIRST_US if retention is None or watermark_us is None else earlier(watermark_us, retention)
-        for retention in store.retention_us
-    )
+    return tuple(oldest_inside(retention, watermark_us) for retention in store.retention)
 
 
 def _fits(group: Sequence[RunRef], run: RunRef, span_limit: int | None, policy: CompactionPolicy) -> bool:
@@ -338,9 +335,9 @@ def run_figures(
 def _stale_from(store: GraphStore, moments: Sequence[pl.Series]) -> int | None:
     """Behind which watermark a quarter of some results has expired; `moments` are their times by input."""
     bounded = [
-        pl.Series(all_later(times.to_numpy(), retention))
-        for times, retention in zip(moments, store.retention_us, strict=True)
-        if retention is not None
+        pl.Series(all_later(times.to_numpy(), retention.reach_us))
+        for times, retention in zip(moments, store.retention, strict=True)
+        if retention.reach_us is not None
     ]
     if not bounded:
         return None

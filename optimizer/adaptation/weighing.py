@@ -96,7 +96,7 @@ def _moved(running: PhysicalGraph, candidate: PhysicalGraph, expected: Estimated
         edge = rule.edge
         step = rules[origins[edge]]
         while isinstance(step, ProbeRule):
-            start = next(bound.window_us for bound in step.windows if bound.input == step.start)
-            windows[step.edge] = horizon_s if start is None else start / 1e6
+            start_s = step.window_of[step.start].seconds
+            windows[step.edge] = horizon_s if start_s is None else start_s
             step = rules[origins[step.edge]]
     return copied + sum(expected.edges[edge] * windows[edge] for edge in sorted(windows))

@@ -8,12 +8,24 @@ no order in which something was written, no memory address.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from hashlib import blake2b
 from typing import TypeAlias
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | None"
+
+
+class Scalar(ABC):
+    """A value that identities, like documents, have as one scalar, whatever class it is of."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def document(self) -> bool | int | float | str | None:
+        """The scalar."""
 
 
 def digest(prefix: str, *parts: object) -> str:
@@ -45,6 +57,8 @@ def _plain(part: object) -> Plain:
         case float():
             # 1.0 and 1 are different literals; JSON would keep them apart only by accident.
             return ["float", part.hex()]
+        case Scalar():
+            return _plain(part.document)
         case tuple() | list():
             return [_plain(item) for item in part]
         case frozenset() | set():

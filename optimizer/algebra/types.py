@@ -24,7 +24,7 @@ class ColumnType(StrEnum):
 
     @property
     def is_numeric(self) -> bool:
-        return self in _NUMERIC
+        return self in NUMBERS
 
     def comparable_with(self, other: ColumnType) -> bool:
         """True if values of both types can stand on the two sides of `=` or `<`.
@@ -36,9 +36,20 @@ class ColumnType(StrEnum):
         """
         if self == other:
             return True
-        return {self, other} <= _NUMERIC or {self, other} <= _MOMENTS
+        return any(self in types and other in types for types in (NUMBERS, MOMENTS))
 
 
-_NUMERIC = frozenset({ColumnType.BIGINT, ColumnType.INT, ColumnType.DOUBLE})
-_MOMENTS = frozenset({ColumnType.TIMESTAMP, ColumnType.DATE})
+NUMBERS = (ColumnType.INT, ColumnType.BIGINT, ColumnType.DOUBLE)
+MOMENTS = (ColumnType.DATE, ColumnType.TIMESTAMP)
+"""Each type comes before those to which SQL casts its values by itself, to compare them."""
 COLUMN_TYPES = tuple(t for t in ColumnType if t is not ColumnType.INTERVAL)
+
+
+def common_type(first: ColumnType, second: ColumnType) -> ColumnType:
+    """The type in which values of two comparable types are compared.
+
+    >>> common_type(ColumnType.INT, ColumnType.DOUBLE).value
+    'double'
+    """
+    types = next((types for types in (NUMBERS, MOMENTS) if first in types and second in types), (first,))
+    return max(first, second, key=types.index)

@@ -16,10 +16,9 @@ from datetime import UTC, date, datetime
 from optimizer.algebra.expression import Call, Expression, Literal
 from optimizer.algebra.functions import FUNCTIONS, Function
 from optimizer.algebra.normalize import ordered_call
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.types import NUMBERS, ColumnType
 
 T = ColumnType
-_WIDTH = (T.INT, T.BIGINT, T.DOUBLE)
 _INTEGERS = frozenset({T.INT, T.BIGINT})
 _MOMENTS = frozenset({T.TIMESTAMP, T.DATE})
 TRUNCATIONS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond")
@@ -116,7 +115,7 @@ def _each(arguments: Sequence[Expression], allowed: frozenset[ColumnType], words
 
 
 def _numbers(arguments: Sequence[Expression]) -> list[Expression]:
-    return _each(arguments, frozenset(_WIDTH), "a number")
+    return _each(arguments, frozenset(NUMBERS), "a number")
 
 
 def _boolean(function: Function, arguments: Sequence[Expression]) -> Typed:
@@ -134,7 +133,7 @@ def _common(arguments: Sequence[Expression]) -> Typed:
     if set(firm) == _MOMENTS:
         target = T.TIMESTAMP
     if target.is_numeric:
-        target = max((t for t in types if t.is_numeric), key=_WIDTH.index)
+        target = max((t for t in types if t.is_numeric), key=NUMBERS.index)
     typed: list[Expression] = []
     for position, argument in enumerate(arguments):
         if is_null(argument):
@@ -196,7 +195,7 @@ def _arithmetic(function: Function, arguments: Sequence[Expression]) -> Typed:
     if any(t in _MOMENTS or t is T.INTERVAL for t in types):
         return _moments(function.name, arguments, types)
     typed = _numbers(arguments)
-    return typed, max((a.type for a in typed), key=_WIDTH.index)
+    return typed, max((a.type for a in typed), key=NUMBERS.index)
 
 
 def _moments(name: str, arguments: Sequence[Expression], types: Sequence[ColumnType | None]) -> Typed:
@@ -272,7 +271,7 @@ def _positions(arguments: Sequence[Expression], offset: int) -> list[Expression]
 
 def _integer(function: Function, arguments: Sequence[Expression]) -> Typed:
     typed = _each(arguments, _INTEGERS, "an integer")
-    return typed, max((a.type for a in typed), key=_WIDTH.index)
+    return typed, max((a.type for a in typed), key=NUMBERS.index)
 
 
 def _text(function: Function, arguments: Sequence[Expression]) -> Typed:

@@ -10,7 +10,7 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,7 +21,7 @@ from optimizer.explain import Explanation, draw, explain, to_json, to_text
 from optimizer.methods import METHODS
 from optimizer.methods.trees.tree import STRATEGIES
 from optimizer.physical.graph import PhysicalGraph, graph_schema
-from optimizer.planner.plan import plan
+from optimizer.planner.plan import STAGES, plan
 from optimizer.search.problem import Options
 from optimizer.statistics import statistics_of_workload
 from optimizer.workload import load_workload
@@ -63,14 +63,9 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 
 def explained(given: argparse.Namespace) -> tuple[Explanation, PhysicalGraph]:
     """Plan the workload as the options say. Raises `InputError` and `Infeasible`."""
-    if given.method not in METHODS:
-        raise InputError(
-            "bad-option",
-            Place("command line", path="--method"),
-            repr(given.method),
-            f"one of {', '.join(METHODS)}",
-            nearest(given.method, METHODS),
-        )
+    _check_name("--method", given.method, METHODS)
+    if given.stage is not None:
+        _check_name("--stage", given.stage, STAGES)
     workload = load_workload(given.workload)
     made = plan(
         workload.queries,
@@ -94,8 +89,17 @@ def explained(given: argparse.Namespace) -> tuple[Explanation, PhysicalGraph]:
         retain=given.retain,
         tasks=given.parallelism,
         texts=dict(workload.sql),
+        stage=given.stage,
     )
     return explain(made, second_best=True), made.graph
+
+
+def _check_name(option: str, name: str, known: Collection[str]) -> None:
+    if name not in known:
+        expected = f"one of {', '.join(known)}"
+        raise InputError(
+            "bad-option", Place("command line", path=option), repr(name), expected, nearest(name, known)
+        )
 
 
 def _plan(given: argparse.Namespace) -> None:
@@ -182,6 +186,9 @@ def _add_planning(planning: argparse.ArgumentParser) -> None:
     planning.add_argument("--parallelism", type=_count, default=1, metavar="N", help="tasks per store")
     planning.add_argument(
         "--retain", choices=("needed", "everything"), default="needed", help="what base stores keep"
+    )
+    planning.add_argument(
+        "--stage", metavar="NAME", help=f"the plan as it is after one of the phases {', '.join(STAGES)}"
     )
     planning.add_argument("--out", type=Path, metavar="plan.json", help="write the physical graph")
     shown = planning.add_mutually_exclusive_group()

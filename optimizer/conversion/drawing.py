@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 
 from sqlglot import exp
 
@@ -26,7 +25,6 @@ from optimizer.conversion.binary.tree import (
     children,
     expressions,
 )
-from optimizer.sql.binding.windows import duration_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +68,8 @@ def _words(node: Node) -> tuple[str, str, tuple[str, ...]]:
     texts = tuple(map(to_text, expressions(node)))
     match node:
         case Scan():
-            window = ""
-            if node.window is not None:
-                window = f" [RANGE {duration_text(node.window // timedelta(microseconds=1))}]"
             alias = f" AS {node.alias}" if node.alias != node.stream else ""
-            return "scan", f"scan {node.stream}{window}{alias}", ()
+            return "scan", f"scan {node.window.behind(node.stream)}{alias}", ()
         case Filter():
             return "filter", "filter", texts
         case Join():

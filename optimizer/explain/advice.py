@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from math import inf
 
 from optimizer.explain.marginal import MarginalCost, marginal_cost
 from optimizer.logical.query import Input, Query
+from optimizer.logical.window import Window
 from optimizer.planner.plan import Plan
 
 FARTHEST = 4
@@ -25,12 +26,12 @@ class WindowChange:
 
     alias: str
     stream: str
-    present: timedelta
-    proposed: timedelta
+    present: Window
+    proposed: Window
 
     @property
     def is_longer(self) -> bool:
-        return self.proposed > self.present
+        return not self.present.covers(self.proposed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,22 +124,23 @@ def _candidates(plan: Plan, query: Query) -> Iterator[tuple[str, tuple[WindowCha
 
 def _differences(query: Query, other: Query) -> Iterator[WindowChange]:
     """Inputs are paired by stream, a stream's several inputs in the order of their windows."""
-    theirs: dict[str, list[timedelta]] = {}
+    theirs: dict[str, list[Window]] = {}
     for source in sorted(other.inputs, key=_length):
-        if source.window is not None:
-            theirs.setdefault(source.stream, []).append(source.window)
+        theirs.setdefault(source.stream, []).append(source.window)
     for source in sorted(query.inputs, key=_length):
-        windows = theirs.get(source.stream)
-        if source.window is None or not windows:
-            continue
-        proposed = windows.pop(0)
-        shorter, longer = sorted((source.window, proposed))
-        if shorter < longer <= FARTHEST * shorter:
-            yield WindowChange(source.alias, source.stream, source.window, proposed)
+        if windows := theirs.get(source.stream):
+            proposed = windows.pop(0)
+            shorter, longer = sorted((_reach(source.window), _reach(proposed)))
+            if shorter < longer <= FARTHEST * shorter:
+                yield WindowChange(source.alias, source.stream, source.window, proposed)
 
 
-def _length(source: Input) -> tuple[bool, timedelta, str]:
-    return source.window is None, source.window or timedelta(0), source.alias
+def _length(source: Input) -> tuple[float, str]:
+    return _reach(source.window), source.alias
+
+
+def _reach(window: Window) -> float:
+    return inf if window.reach_us is None else window.reach_us
 
 
 def _changed(query: Query, changes: tuple[WindowChange, ...]) -> Query:

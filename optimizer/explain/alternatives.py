@@ -8,7 +8,7 @@ from itertools import combinations
 from optimizer.algebra.expression import inputs_of
 from optimizer.algebra.render import to_sql
 from optimizer.explain.orders import Installed, OrderSearch, Step, installed
-from optimizer.formulate.model import Occurrence, window_text
+from optimizer.formulate.model import Occurrence
 from optimizer.planner.plan import Plan
 from optimizer.search.problem import JoinQuery
 
@@ -109,7 +109,6 @@ def _difference(name: str, one: Occurrence, other: Occurrence) -> str | None:
     if one.alternatives != other.alternatives:
         filters = [to_sql(o.filter) if o.filter is not None else "no filter" for o in (one, other)]
         return f"{name} is filtered by {filters[0]} and by {filters[1]}, and a common part costs more"
-    if one.window_us != other.window_us:
-        windows = [window_text(o.window_us) for o in (one, other)]
-        return f"{name} is kept {windows[0]} and {windows[1]}, and a common part costs more"
+    if one.window != other.window:
+        return f"{name} is kept {one.window.text} and {other.window.text}, and a common part costs more"
     return None

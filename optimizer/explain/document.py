@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from optimizer.algebra.expression import Call, Column
 from optimizer.algebra.render import to_sql
@@ -12,6 +15,7 @@ from optimizer.explain.forecast import Robustness, StateForecast, forecast, robu
 from optimizer.explain.limits import Limit, limits
 from optimizer.explain.stores import OtherPartitioning, WithoutResult, other_partitionings, without_results
 from optimizer.logical.canonical_inputs import sort_key
+from optimizer.logical.window import Window
 from optimizer.physical.graph import (
     Edge,
     Equality,
@@ -58,7 +62,7 @@ class ExplainedStore:
     tuples: float
     """Expected content."""
     storage_cost: float
-    retention_us: tuple[int | None, ...]
+    retention: Annotated[tuple[Window, ...], Field(alias="retention_us")]
     probe_cost: float
     """Of all steps that probe it."""
     queries: tuple[str, ...]
@@ -232,7 +236,7 @@ class _Writer:
             tasks=store.tasks,
             tuples=tuples,
             storage_cost=tuples * self.plan.options.storage_weight,
-            retention_us=store.retention_us,
+            retention=store.retention,
             probe_cost=sum(self._cost(rule.edge) for rule in self.by_store.get(identity, ())),
             queries=tuple(sorted(self.users_of(identity))),
         )

@@ -73,7 +73,7 @@ def draw(explanation: Explanation) -> Drawing:
 
 def to_json(document: Explanation | Drawing) -> str:
     """An explanation or its drawing as one line of JSON."""
-    return TypeAdapter(type(document)).dump_json(document).decode()
+    return TypeAdapter(type(document)).dump_json(document, by_alias=True).decode()
 
 
 def _add(

@@ -76,7 +76,7 @@ def forecast(plan: Plan) -> StateForecast:
     interval for sampled and observed ones, the documented range for defaults.
     """
     low, expected, high = (
-        estimate(plan.graph, AtEnd(_known(plan), end), plan.setting.horizon_s)
+        estimate(plan.graph, AtEnd(_known(plan), end), plan.context.horizon_s)
         for end in ("low", "expected", "high")
     )
     stores = tuple((name, low.stores[name], high.stores[name]) for name in sorted(expected.stores))
@@ -133,7 +133,7 @@ def _beyond(wanted: Interval, have: Interval) -> Interval:
 
 def _held(plan: Plan) -> dict[str, tuple[tuple[str, ...], Interval]]:
     """Streams and tuples of every store, by its label, which names relation and partitioning."""
-    known, horizon_s = _known(plan), plan.setting.horizon_s
+    known, horizon_s = _known(plan), plan.context.horizon_s
     low, expected, high = (
         estimate(plan.graph, AtEnd(known, end), horizon_s).stores for end in ("low", "expected", "high")
     )
@@ -176,13 +176,13 @@ def _width(rate: Interval | None) -> float:
 
 def _regret(plan: Plan, known: AtEnd) -> float:
     options = replace(plan.options, time_limit_s=min(1.0, plan.options.time_limit_s))
-    setting = replace(plan.setting, known=known, method="greedy", options=options)
+    context = replace(plan.context, known=known, method="greedy", options=options)
     try:
-        forest, _ = setting.solve(plan.queries)
+        forest, _ = context.solve(plan.queries)
     except Infeasible:
         # A budget that the expected numbers keep and these do not: there is no plan to compare with.
         return 1.0
     weights = (plan.options.probe_weight, plan.options.storage_weight)
-    other = estimate(to_graph(forest, method="greedy"), known, plan.setting.horizon_s).cost(*weights)
-    own = estimate(plan.graph, known, plan.setting.horizon_s).cost(*weights)
+    other = estimate(to_graph(forest, method="greedy"), known, plan.context.horizon_s).cost(*weights)
+    own = estimate(plan.graph, known, plan.context.horizon_s).cost(*weights)
     return max(1.0, own / other) if other > 0 else 1.0

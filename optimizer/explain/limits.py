@@ -31,9 +31,9 @@ def limits(plan: Plan) -> tuple[Limit, ...]:
     found = []
     for option, without in _lifted(plan.options):
         hurried = replace(without, time_limit_s=min(1.0, plan.options.time_limit_s))
-        setting = replace(plan.setting, method="greedy", options=hurried)
+        context = replace(plan.context, method="greedy", options=hurried)
         try:
-            _, solution = setting.solve(plan.queries)
+            _, solution = context.solve(plan.queries)
         except Infeasible:
             # The other options alone are too much for the quick method: nothing is known.
             continue

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from optimizer.explain.orders import OrderSearch, installed
-from optimizer.formulate.covering import covering
+from optimizer.formulate.covering import covering_relations
 from optimizer.formulate.model import Translation
 from optimizer.logical.query import Query
 from optimizer.planner.plan import Plan
@@ -75,13 +75,13 @@ def marginal_cost(plan: Plan, query: Query) -> MarginalCost:
     Returns:
         Costs in probe tuples per second, the cost model's unit.
     """
-    plain = plan.setting.translate([query])
+    plain = plan.context.translate([query])
     best = _priced(plan, query.name, plain)
     large = len(query.inputs) > _MOST_INPUTS
-    for widening in () if large else covering(plain.queries[0], plan.translation.queries):
+    for subsumption in () if large else covering_relations(plain.queries[0], plan.translation.queries):
         if best.probe == 0:
             break
-        one = plan.setting.translate([query], widening)
+        one = plan.context.translate([query], subsumption)
         best = min(best, _priced(plan, query.name, one), key=lambda priced: priced.probe)
     return replace(best, storage=plan.options.storage_weight * _growth(plan, plain))
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from optimizer.algebra.expression import Column
 from optimizer.lower.probe_forest import Node
-from optimizer.lower.store_layouts import StreamCopies, grow_settled
-from optimizer.methods.solution.partial_plan import Draft
-from optimizer.methods.solution.warm_start import draft_of
+from optimizer.lower.store_layouts import StreamCopies, grow_with_copies
+from optimizer.methods.solution.partial_plan import PartialPlan
+from optimizer.methods.solution.warm_start import partial_plan_of
 from optimizer.planner.plan import Plan
 from optimizer.search.state_graph import StateGraph
 
@@ -63,22 +63,22 @@ def other_partitionings(plan: Plan) -> tuple[OtherPartitioning, ...]:
     return tuple(sorted(found, key=lambda one: (len(one.relation), one.relation, one.instead)))
 
 
-def _draft(plan: Plan) -> Draft | None:
+def _draft(plan: Plan) -> PartialPlan | None:
     """The plan as the methods see it; None if nothing can be materialized or shared there."""
     if plan.method == "individual" or not any(not store.is_base for store in plan.solution.stores):
         return None
     # Discounts are for choosing; what is shown is the cost itself.
     graph = StateGraph(plan.translation.problem, replace(plan.options, mirs=True))
-    return draft_of(graph, tuple(graph.required), plan.solution)
+    return partial_plan_of(graph, tuple(graph.required), plan.solution)
 
 
-def _inputs(plan: Plan, draft: Draft, site: int) -> tuple[str, ...]:
+def _inputs(plan: Plan, draft: PartialPlan, site: int) -> tuple[str, ...]:
     occurrences = plan.translation.occurrences
     relations, _ = draft.graph.names(draft.graph.states[site])
     return tuple(sorted(occurrences[relation].input for relation in relations))
 
 
-def _route_around(draft: Draft, mir: int) -> bool:
+def _route_around(draft: PartialPlan, mir: int) -> bool:
     """Take a result away and route everybody who probed it; False if somebody cannot do without."""
     graph = draft.graph
     if not graph.targets[mir].queries:
@@ -88,18 +88,18 @@ def _route_around(draft: Draft, mir: int) -> bool:
     for key in through:
         draft.set_path(key, None)
     draft.drop_mir(mir)
-    draft.settle()
+    draft.choose_copies()
     for key in through:
         path = draft.cheapest_path(key, (mir,))
         if path is None:
             return False
         draft.set_path(key, path[1])
-    draft.settle()
+    draft.choose_copies()
     return True
 
 
 def _of_streams(plan: Plan) -> Iterator[OtherPartitioning]:
-    forest, _ = grow_settled(plan.solution, plan.translation, plan.options)
+    forest, _ = grow_with_copies(plan.solution, plan.translation, plan.options)
     nodes: dict[str, list[Node]] = defaultdict(list)
     for node in forest.nodes():
         if node.store is not None and node.store.stream is not None and node.store.tasks > 1:
@@ -139,9 +139,9 @@ def _of_results(plan: Plan) -> Iterator[OtherPartitioning]:
         for number, _ in enumerate(names):
             if 1 << number != bits:
                 draft.pin(mir, 1 << number)
-                costs[1 << number] = draft.settle() - before
+                costs[1 << number] = draft.choose_copies() - before
                 draft.unpin(mir)
-                draft.settle()
+                draft.choose_copies()
         best = min(sorted(costs), key=lambda way: costs[way])
         yield OtherPartitioning(
             _inputs(plan, draft, mir), _chosen(names, bits), _chosen(names, best), costs[best]

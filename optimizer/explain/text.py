@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from optimizer.explain.document import ExplainedStep, ExplainedStore, Explanation
-from optimizer.formulate.model import window_text
 
 
 def to_text(explanation: Explanation, *, timings: bool = True) -> str:
@@ -120,7 +119,7 @@ def _signed(value: float) -> str:
 
 
 def _store(store: ExplainedStore) -> str:
-    kept = ", ".join(sorted({"for ever" if r is None else window_text(r) for r in store.retention_us}))
+    kept = ", ".join(sorted({w.text if w.is_bounded else "for ever" for w in store.retention}))
     tasks = "1 task" if store.tasks == 1 else f"{store.tasks} tasks"
     place = "at random" if store.partitioning is None else f"by {store.partitioning}"
     users = ", ".join(store.queries) or "no query"

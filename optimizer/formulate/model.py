@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
 
 from optimizer.algebra.digest import digest
 from optimizer.algebra.expression import Call, Expression, rename_inputs
@@ -13,6 +15,7 @@ from optimizer.algebra.types import ColumnType
 from optimizer.logical.canonical_inputs import canonical_expression, sort_key
 from optimizer.logical.query import Query
 from optimizer.logical.stream import Stream
+from optimizer.logical.window import Window
 from optimizer.physical.graph import WindowBound
 from optimizer.search.problem import Problem
 from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
@@ -35,7 +38,7 @@ class Occurrence:
     input: str
     stream: str
     alternatives: frozenset[Conjunction]
-    window_us: int | None
+    window: Annotated[Window, Field(alias="window_us")]
 
     @property
     def id(self) -> str:
@@ -49,17 +52,12 @@ class Occurrence:
 
     def widened(self, other: Occurrence) -> Occurrence:
         """The smallest relation of this form that contains both."""
-        if None in (self.window_us, other.window_us):
-            window = None
-        else:
-            window = max(self.window_us or 0, other.window_us or 0)
-        return Occurrence(self.input, self.stream, self.alternatives | other.alternatives, window)
+        alternatives = self.alternatives | other.alternatives
+        return Occurrence(self.input, self.stream, alternatives, self.window.union(other.window))
 
     def covers(self, other: Occurrence) -> bool:
         """True if every tuple of the other relation is one of this, as far as their filters' texts tell."""
-        if self.input != other.input:
-            return False
-        if self.window_us is not None and (other.window_us is None or other.window_us > self.window_us):
+        if self.input != other.input or not self.window.covers(other.window):
             return False
         return all(any(mine <= theirs for mine in self.alternatives) for theirs in other.alternatives)
 
@@ -68,7 +66,7 @@ class Occurrence:
 def _id(occurrence: Occurrence) -> str:
     # Asked for thousands of times per plan; a digest costs a hundred times what a look-up does.
     mark = "" if occurrence.filter is None else digest("?", occurrence.alternatives).replace("?-", "?")[:9]
-    return f"{occurrence.input}{mark}@{window_text(occurrence.window_us)}"
+    return f"{occurrence.input}{mark}@{occurrence.window.text}"
 
 
 @lru_cache(maxsize=1 << 16)
@@ -89,22 +87,6 @@ def any_of(alternatives: object) -> Expression:
     """One expression that is true iff any of at least one is."""
     ordered = tuple(sorted(set(alternatives), key=sort_key))  # type: ignore[call-overload]
     return ordered[0] if len(ordered) == 1 else Call("or", ordered, ColumnType.BOOLEAN)
-
-
-def window_text(window_us: int | None) -> str:
-    """A window for people and identities: `10m`, `1.5s`, `all` if unbounded.
-
-    >>> window_text(600_000_000), window_text(1_500_000), window_text(None)
-    ('10m', '1.5s', 'all')
-    """
-    if window_us is None:
-        return "all"
-    for unit, size in (("d", 86_400_000_000), ("h", 3_600_000_000), ("m", 60_000_000)):
-        if window_us and window_us % size == 0:
-            return f"{window_us // size}{unit}"
-    # Whole microseconds as a decimal fraction: floats would round windows that differ to equal texts.
-    seconds, rest = divmod(window_us, 1_000_000)
-    return f"{seconds}" + (f".{rest:06d}".rstrip("0") if rest else "") + "s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +115,9 @@ class QueryTerms:
     outputs: tuple[tuple[str, Expression], ...]
 
     @property
-    def own_windows(self) -> tuple[tuple[str, int | None], ...]:
+    def own_windows(self) -> tuple[tuple[str, Window], ...]:
         """The query's own window of every canonical input, sorted."""
-        return tuple((variant.own.input, variant.own.window_us) for variant in self.variants)
+        return tuple((variant.own.input, variant.own.window) for variant in self.variants)
 
     @property
     def names(self) -> dict[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from functools import lru_cache
 from math import prod
 
@@ -23,8 +22,7 @@ from optimizer.statistics import DefaultStatistics, LayeredStatistics, Statistic
 from optimizer.udf.measure import costs_us
 from optimizer.udf.pair_cost import pair_cost
 
-_MICROSECOND = timedelta(microseconds=1)
-Widening = Mapping[Occurrence, Occurrence]
+Subsumption = Mapping[Occurrence, Occurrence]
 """A relation of a query -> the wider relation that serves it."""
 
 
@@ -36,7 +34,7 @@ def to_problem(
     retain: Retain = "needed",
     tasks: int = 1,
     horizon_s: float = 3600.0,
-    widening: Widening | None = None,
+    subsumption: Subsumption | None = None,
     task_tuples: float | None = None,
 ) -> Translation:
     """The combinatorial problem of answering all queries together.
@@ -54,7 +52,7 @@ def to_problem(
             whole streams, so that queries added later find their past.
         tasks: N of a stream that does not set its own parallelism.
         horizon_s: seconds over which unbounded windows are taken to hold tuples.
-        widening: relations to be served by wider ones; the difference is left to the
+        subsumption: relations to be served by wider ones; the difference is left to the
             residuals of each query's terms (AJoin, section 4).
         task_tuples: stored tuples that one task holds; stores of streams that set no parallelism get as many
             tasks as they need, and at least `tasks`. None gives them `tasks`.
@@ -67,7 +65,7 @@ def to_problem(
         raise ValueError("query names repeat")
     known = LayeredStatistics((statistics, DefaultStatistics()))
     names = canonical_names(ordered)
-    terms = tuple(_terms(query, n, widening or {}) for query, n in zip(ordered, names, strict=True))
+    terms = tuple(_terms(query, n, subsumption or {}) for query, n in zip(ordered, names, strict=True))
     streams = tuple(catalog[name] for name in sorted({i.stream for query in ordered for i in query.inputs}))
     parallelism = {stream.name: stream.parallelism or tasks for stream in streams}
     joins = tuple(term for term in terms if len(term.variants) > 1)
@@ -115,23 +113,22 @@ def occurrences_of(query: Query, names: Mapping[str, str]) -> dict[str, Occurren
     found = {}
     for item in query.inputs:
         own: Conjunction = frozenset(over(p, names) for p in query.filters(item.alias))
-        window_us = None if item.window is None else item.window // _MICROSECOND
-        found[item.alias] = Occurrence(names[item.alias], item.stream, frozenset({own}), window_us)
+        found[item.alias] = Occurrence(names[item.alias], item.stream, frozenset({own}), item.window)
     return found
 
 
-def _terms(query: Query, names: Mapping[str, str], widening: Widening) -> QueryTerms:
+def _terms(query: Query, names: Mapping[str, str], subsumption: Subsumption) -> QueryTerms:
     own = occurrences_of(query, names)
     variants = tuple(
         sorted(
-            (Variant(alias, own[alias], _served(own[alias], widening, len(own))) for alias in own),
+            (Variant(alias, own[alias], _served(own[alias], subsumption, len(own))) for alias in own),
             key=lambda variant: variant.own.input,
         )
     )
     served = {variant.own.input: variant.served_by for variant in variants}
     predicates = {over(p, names) for p in query.join_predicates()}
     identified = sorted((_predicate_id(p, served), p) for p in predicates)
-    wider = any(v.served_by.window_us != v.own.window_us for v in variants)
+    wider = any(v.served_by.window != v.own.window for v in variants)
     residuals = {
         expression
         for v in variants
@@ -144,14 +141,14 @@ def _terms(query: Query, names: Mapping[str, str], widening: Widening) -> QueryT
         variants=variants,
         predicates=tuple(identified),
         residuals=tuple(sorted(residuals, key=lambda r: digest("r", r))),
-        windows=tuple(WindowBound(v.own.input, v.own.window_us) for v in variants) if wider else (),
+        windows=tuple(WindowBound(v.own.input, v.own.window) for v in variants) if wider else (),
         outputs=tuple((o.name, rename_inputs(o.expression, names)) for o in query.outputs),
     )
 
 
-def _served(own: Occurrence, widening: Widening, inputs: int) -> Occurrence:
+def _served(own: Occurrence, subsumption: Subsumption, inputs: int) -> Occurrence:
     # A query over one stream has nothing to share but its source, which needs no plan.
-    return widening.get(own, own) if inputs > 1 else own
+    return subsumption.get(own, own) if inputs > 1 else own
 
 
 def _predicate_id(predicate: Expression, served: Mapping[str, Occurrence]) -> str:
@@ -168,7 +165,7 @@ def _relation(occurrence: Occurrence, known: LayeredStatistics, tasks: int) -> R
         id=occurrence.id,
         stream=occurrence.stream,
         tuples_per_second=_rate(occurrence.stream, known) * filter_selectivity(occurrence, known),
-        window_s=None if occurrence.window_us is None else occurrence.window_us / 1e6,
+        window_s=occurrence.window.seconds,
         tasks=tasks,
     )
 

@@ -17,7 +17,7 @@ from math import factorial, prod
 
 from optimizer.algebra.digest import digest
 from optimizer.algebra.expression import Call, Expression, columns_of, inputs_of, rename_inputs
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.types import MOMENTS, NUMBERS, ColumnType, common_type
 from optimizer.algebra.udf_names import commutes
 from optimizer.logical.query import Query
 
@@ -91,19 +91,12 @@ def conjuncts(expression: Expression) -> frozenset[Expression]:
     return frozenset({canonical_expression(expression)})
 
 
-_NUMBERS = (ColumnType.INT, ColumnType.BIGINT, ColumnType.DOUBLE)
-_MOMENTS = (ColumnType.DATE, ColumnType.TIMESTAMP)
-"""Each type comes before those to which SQL casts its values by itself, to compare them."""
-
-
 def _compared(first: Expression, second: Expression) -> tuple[Expression, Expression]:
     """The sides of an equality with the fewest casts that leave it the type in which it compares."""
-    types = next(
-        (types for types in (_NUMBERS, _MOMENTS) if first.type in types and second.type in types), ()
-    )
+    types = next((types for types in (NUMBERS, MOMENTS) if first.type in types and second.type in types), ())
     if not types:
         return first, second
-    common = max(first.type, second.type, key=types.index)
+    common = common_type(first.type, second.type)
     left, right = (_unwidened(side, types) for side in (first, second))
     if common in (left.type, right.type):
         return left, right
@@ -248,10 +241,7 @@ def _colors(query: Query) -> Mapping[str, str]:
 
     Colour refinement (Weisfeiler and Leman): aliases of different colour are structurally different.
     """
-    colors = {
-        i.alias: digest("c", i.stream, None if i.window is None else i.window.total_seconds())
-        for i in query.inputs
-    }
+    colors = {i.alias: digest("c", i.stream, i.window.seconds) for i in query.inputs}
     for _ in query.inputs:
         colors = {alias: digest("c", colors[alias], _seen_from(alias, query, colors)) for alias in colors}
     return colors

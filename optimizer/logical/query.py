@@ -7,27 +7,19 @@ constructor sorts them, so two queries that mean the same by commutativity are e
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 
 from optimizer.algebra.expression import Expression, inputs_of
 from optimizer.algebra.types import ColumnType
+from optimizer.logical.window import UNBOUNDED, Window
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A stream under an alias, with its window.
-
-    The window is inclusive: a tuple takes part in a result up to exactly `window` after
-    its event time. None is unbounded (full history).
-    """
+    """A stream under an alias, with its window."""
 
     alias: str
     stream: str
-    window: timedelta | None = None
-
-    def __post_init__(self) -> None:
-        if self.window is not None and self.window < timedelta(0):
-            raise ValueError(f"window of {self.alias} must not be negative")
+    window: Window = UNBOUNDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +35,8 @@ class Query:
     """A conjunctive query: all `predicates` hold and every pair of tuples lies in the windows.
 
     With T the largest event time of a combination, it is a result iff every predicate is
-    true (NULL is not) and T - t_i <= window_i for every input i (DESIGN section 1).
+    true (NULL is not) and T lies in the window of every input i: if T - t_i <= W_i for a sliding
+    one (DESIGN section 1).
 
     Raises `ValueError` when aliases repeat, when an expression reads an unknown alias, when
     a predicate is not boolean, or when output names repeat.

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import timedelta
 
 from optimizer.algebra.expression import Expression, rename_inputs
 from optimizer.algebra.normalize import canonical
 from optimizer.logical.query import Input, Query
+from optimizer.logical.window import Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +28,7 @@ class Inlined:
     cross_join: bool
 
 
-def narrower(first: timedelta | None, second: timedelta | None) -> timedelta | None:
-    """The shorter window; None is unbounded.
-
-    >>> narrower(None, timedelta(minutes=2))
-    datetime.timedelta(seconds=120)
-    """
-    finite = [window for window in (first, second) if window is not None]
-    return min(finite) if finite else None
-
-
-def inline(view: Query, alias: str, window: timedelta | None, taken: Collection[str]) -> Inlined:
+def inline(view: Query, alias: str, window: Window, taken: Collection[str]) -> Inlined:
     """The view as it is read under `alias`.
 
     Its inputs are named `alias_input`, with a number behind where that is `taken`; a view
@@ -54,7 +44,7 @@ def inline(view: Query, alias: str, window: timedelta | None, taken: Collection[
         used.add(candidate.casefold())
         names[item.alias] = candidate
     return Inlined(
-        tuple(Input(names[i.alias], i.stream, narrower(i.window, window)) for i in view.inputs),
+        tuple(Input(names[i.alias], i.stream, i.window.intersection(window)) for i in view.inputs),
         tuple(canonical(rename_inputs(predicate, names)) for predicate in view.predicates),
         tuple((output.name, canonical(rename_inputs(output.expression, names))) for output in view.outputs),
         view.cross_join,

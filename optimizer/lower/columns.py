@@ -105,7 +105,7 @@ class Columns:
         """
         if node.store is None or node.store.partitioning is None:
             return None
-        # By store too: `store_layouts.settle` gives a node another partitioning.
+        # By store too: `store_layouts.choose_store_copies` gives a node another partitioning.
         asked = (id(node), node.store)
         if asked not in self._keys:
             self._keys[asked] = self._find_key(node, *node.store.partitioning)

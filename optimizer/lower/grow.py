@@ -11,12 +11,13 @@ from collections.abc import Mapping
 
 from optimizer.algebra.expression import Expression
 from optimizer.formulate.model import Occurrence, Translation
+from optimizer.logical.window import Window
 from optimizer.lower.narrow import narrow
 from optimizer.lower.probe_forest import Forest, Node, StoreKey
 from optimizer.search.problem import ProbeOrder, Solution, Store
 
 UNDECIDED = "*"
-"""Column of base stores whose partitioning `store_layouts.settle` chooses."""
+"""Column of base stores whose partitioning `store_layouts.choose_store_copies` chooses."""
 
 
 def grow(solution: Solution, translation: Translation, *, decided: frozenset[str] = frozenset()) -> Forest:
@@ -74,7 +75,7 @@ def _plant(
     start = forest.occurrences[order.start]
     node = forest.root(start)
     covered = frozenset({order.start})
-    windows: dict[str, int | None] = {start.input: start.window_us}
+    windows = {start.input: start.window}
     held: frozenset[str] = frozenset()
     for step in order.steps:
         if not step.store.predicates <= predicates:
@@ -82,7 +83,7 @@ def _plant(
         covered |= step.store.relations
         now = frozenset(p for p in predicates if forest.relations_of[p] <= covered)
         for relation in step.store.relations:
-            windows[forest.occurrences[relation].input] = forest.occurrences[relation].window_us
+            windows[forest.occurrences[relation].input] = forest.occurrences[relation].window
         node = _step(
             forest,
             node,
@@ -108,7 +109,7 @@ def _step(
     fresh: frozenset[str],
     now: frozenset[str],
     reached: frozenset[str],
-    windows: Mapping[str, int | None],
+    windows: Mapping[str, Window],
 ) -> Node:
     key = store_key(store, forest.occurrences, forest.undecided)
     held = sorted((forest.occurrences[r] for r in store.relations), key=lambda o: o.input)
@@ -139,7 +140,7 @@ def _shared_streams(translation: Translation) -> frozenset[str]:
     """Streams whose store serves several relations of the problem, or lies in one task.
 
     A problem chooses partitionings by relation, as if each had its own store. Where they share
-    one, or where nothing depends on it, `store_layouts.settle` chooses for all users together.
+    one, or where nothing depends on it, `store_layouts.choose_store_copies` chooses for all users together.
     """
     relations = translation.problem.relations
     users = Counter(relation.stream for relation in relations)

@@ -12,8 +12,9 @@ from collections.abc import Iterable
 
 from optimizer.algebra.expression import Expression, inputs_of
 from optimizer.formulate.model import Occurrence, QueryTerms
+from optimizer.logical.window import Window, union
 from optimizer.lower.probe_forest import Forest, Node
-from optimizer.search.cost_model import SHORTEST_WINDOW_S
+from optimizer.search.cost_model import lasting_s
 
 
 def narrow(forest: Forest) -> None:
@@ -57,39 +58,27 @@ def _narrow(forest: Forest, node: Node, users: list[QueryTerms]) -> None:
     node.residuals = frozenset(r for r in common - before if inputs_of(r) <= bound)
     node.applied = before | node.residuals
     own = [{variant.own.input: variant.own for variant in user.variants} for user in users]
-    windows = {name: _widest(user[name].window_us for user in own) for name in node.inputs}
+    windows = {name: union(user[name].window for user in own) for name in node.inputs}
     # A step never widens what the one before it checked: its queries are among that one's.
     node.share = _share(forest, node, own, windows)
     node.windows = tuple(sorted(windows.items()))
 
 
-def _widest(windows: Iterable[int | None]) -> int | None:
-    found = list(windows)
-    return None if None in found else max(w for w in found if w is not None)
-
-
-def _share(
-    forest: Forest, node: Node, own: list[dict[str, Occurrence]], windows: dict[str, int | None]
-) -> float:
+def _share(forest: Forest, node: Node, own: list[dict[str, Occurrence]], windows: dict[str, Window]) -> float:
     """What the narrowing leaves of the shared relations' combinations."""
-    rates = dict(forest.translation.rates)
+    rates, horizon_s = dict(forest.translation.rates), forest.translation.problem.horizon_s
     served = {forest.occurrences[r].input: forest.occurrences[r] for r in node.relations}
     share = 1.0
     for name in node.inputs:
         if name != node.start.input:
-            share *= _seconds(forest, windows[name]) / _seconds(forest, served[name].window_us)
+            lasting = [lasting_s(w.seconds, horizon_s) for w in (windows[name], served[name].window)]
+            share *= lasting[0] / lasting[1]
         filters = {user[name].alternatives for user in own}
         mine = own[0][name]
         asked = {expression for conjunction in mine.alternatives for expression in conjunction}
         if len(filters) == 1 and mine.alternatives != served[name].alternatives and asked <= node.applied:
             share *= rates[mine.id] / rates[served[name].id] if rates[served[name].id] else 1.0
     return share
-
-
-def _seconds(forest: Forest, window_us: int | None) -> float:
-    if window_us is None:
-        return forest.translation.problem.horizon_s
-    return max(window_us / 1e6, SHORTEST_WINDOW_S)
 
 
 def _merge(into: Node, other: Node) -> None:

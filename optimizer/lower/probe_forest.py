@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from optimizer.algebra.expression import Expression
 from optimizer.formulate.model import Occurrence, Translation
+from optimizer.logical.window import Window
 from optimizer.search.cost_model import CostModel
 
 
@@ -52,7 +53,7 @@ class Node:
     """(name in the store, name in this tree)."""
     bound: tuple[str, ...]
     """Canonical inputs of arriving messages, sorted; for a source its own."""
-    windows: tuple[tuple[str, int | None], ...]
+    windows: tuple[tuple[str, Window], ...]
     """Of every input bound before or here."""
     fresh: frozenset[Expression]
     """Join predicates to check here."""
@@ -157,7 +158,7 @@ class Forest:
                 store=None,
                 renames=(),
                 bound=(occurrence.input,),
-                windows=((occurrence.input, occurrence.window_us),),
+                windows=((occurrence.input, occurrence.window),),
                 fresh=frozenset(),
                 filters=frozenset(),
                 known=frozenset(),

@@ -31,31 +31,33 @@ Copies = Mapping[str, tuple[str, ...]]
 """Partitioning columns of each stream's stores, sorted."""
 
 
-def grow_settled(
+def grow_with_copies(
     solution: Solution, translation: Translation, options: Options, running: Copies | None = None
 ) -> tuple[Forest, Solution]:
     """The probe trees of a solution with all partitionings decided, and the solution at its true cost.
 
     A stream's relations share its stores, so their copies are chosen again for all of them together
-    (`settle`). Where every such choice would give some task more than `Options.task_capacity`, the
-    method's own one is kept, copy by copy.
+    (`choose_store_copies`). Where every such choice would give some task more than
+    `Options.task_capacity`, the method's own one is kept, copy by copy.
 
     Args:
-        running: see `settle`.
+        running: see `choose_store_copies`.
     """
     forest = grow(solution, translation)
-    settled = settle(forest, solution, options, running)
+    settled = choose_store_copies(forest, solution, options, running)
     capacity = options.task_capacity
     if capacity is not None:
         loads = task_loads(forest)
         full = {k.stream for k, load in loads.items() if k.stream and load > capacity * (1 + 1e-9)}
         if full & forest.undecided:
             forest = grow(solution, translation, decided=frozenset(full))
-            settled = settle(forest, solution, options, running)
+            settled = choose_store_copies(forest, solution, options, running)
     return forest, settled
 
 
-def settle(forest: Forest, solution: Solution, options: Options, running: Copies | None = None) -> Solution:
+def choose_store_copies(
+    forest: Forest, solution: Solution, options: Options, running: Copies | None = None
+) -> Solution:
     """Choose the partitionings of undecided base stores; return the solution at its true cost.
 
     For each such stream the set of copies with the least weighted storage plus probe cost is
@@ -113,7 +115,7 @@ def _choose(forest: Forest, options: Options, running: Copies) -> None:
     for stream in sorted(forest.undecided):
         nodes = [n for n in forest.nodes() if n.store is not None and n.store.stream == stream]
         if nodes:
-            _settle_stream(forest, nodes, options, running.get(stream))
+            _choose_copies_of(forest, nodes, options, running.get(stream))
 
 
 def _stored(forest: Forest) -> float:
@@ -121,7 +123,7 @@ def _stored(forest: Forest) -> float:
     return sum(forest.stored(key) for key in sorted(keys, key=lambda k: k.order))
 
 
-def _settle_stream(
+def _choose_copies_of(
     forest: Forest, nodes: list[Node], options: Options, running: tuple[str, ...] | None
 ) -> None:
     choice = StreamCopies(forest, nodes, options)

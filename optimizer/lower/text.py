@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from optimizer.algebra.render import quote_if_needed, to_sql
-from optimizer.formulate.model import window_text
 from optimizer.logical.query import Query
-
-_MICROSECOND = timedelta(microseconds=1)
-_UNITS = {"d": "DAYS", "h": "HOURS", "m": "MINUTES", "s": "SECONDS"}
 
 
 def query_text(query: Query) -> str:
@@ -20,11 +14,8 @@ def query_text(query: Query) -> str:
     outputs = ", ".join(f"{to_sql(o.expression)} AS {quote_if_needed(o.name)}" for o in query.outputs)
     inputs = []
     for item in query.inputs:
-        window = ""
-        if item.window is not None:
-            text = window_text(item.window // _MICROSECOND)
-            window = f" [RANGE {text[:-1]} {_UNITS[text[-1]]}]"
-        inputs.append(f"{quote_if_needed(item.stream)}{window} AS {quote_if_needed(item.alias)}")
+        source = item.window.behind_in_plans(quote_if_needed(item.stream))
+        inputs.append(f"{source} AS {quote_if_needed(item.alias)}")
     joint = " CROSS JOIN " if query.cross_join else ", "
     lines = [f"SELECT {outputs}", f"FROM {joint.join(inputs)}"]
     if query.predicates:

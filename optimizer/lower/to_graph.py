@@ -12,6 +12,7 @@ from optimizer.algebra.udf_names import calls_user_function, user_calls, user_na
 from optimizer.formulate.model import Occurrence, QueryTerms, Translation
 from optimizer.logical.canonical_inputs import sort_key, stream_of
 from optimizer.logical.stream import Stream
+from optimizer.logical.window import Window, union
 from optimizer.lower.columns import Columns, left_over
 from optimizer.lower.probe_forest import Forest, Node, StoreKey
 from optimizer.lower.text import query_text
@@ -48,7 +49,7 @@ def to_graph(
     """The physical graph of probe trees (dissertation sections 4.2, 7.1.2 and 8.3.1).
 
     Args:
-        forest: of a solution, with all partitionings decided (`store_layouts.settle`).
+        forest: of a solution, with all partitionings decided (`store_layouts.choose_store_copies`).
         method: the name of the method that found the solution.
         texts: SQL by query name, as a person wrote it; missing ones are rendered.
         salt: makes identities differ from those of an equal graph, so that two can run side by
@@ -145,20 +146,19 @@ class _Writer:
         self._estimate(identity, tuples=self.forest.stored(key))
         return GraphStore(identity, label, inputs, partitioning, key.tasks, retention)
 
-    def _retention(self, key: StoreKey, name: str) -> int | None:
+    def _retention(self, key: StoreKey, name: str) -> Window:
         if key.stream is None:
             return next(
-                self.forest.occurrences[r].window_us
+                self.forest.occurrences[r].window
                 for r in sorted(key.relations)
                 if self.forest.occurrences[r].input == name
             )
-        windows = [
-            variant.served_by.window_us
+        return union(
+            variant.served_by.window
             for terms in self.translation.queries
             for variant in terms.variants
             if variant.own.stream == key.stream and len(terms.variants) > 1
-        ]
-        return None if None in windows else max(w for w in windows if w is not None)
+        )
 
     def _occurrences(self) -> list[Occurrence]:
         """Relations that some join reads."""
@@ -312,7 +312,7 @@ class _Writer:
             name=terms.query.name,
             sql=self.texts.get(terms.query.name) or query_text(terms.query),
             inputs=tuple(
-                QueryInput(alias, v.own.input, v.own.stream, v.own.window_us)
+                QueryInput(alias, v.own.input, v.own.stream, v.own.window)
                 for alias, v in sorted(by_alias.items(), key=lambda item: item[0])
             ),
             outputs=tuple((output.name, output.expression.type) for output in terms.query.outputs),

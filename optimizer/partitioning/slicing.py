@@ -149,7 +149,7 @@ def _probes(graph: PhysicalGraph, store: GraphStore) -> list[_Probe]:
     """The probes of a store, if all of them are broadcast; else none."""
     estimates = {estimate.id: estimate for estimate in graph.estimates}
     edges = {edge.id: edge for edge in graph.edges}
-    held, retention = estimates.get(store.id), store.retention_us[0]
+    held, retention = estimates.get(store.id), store.retention[0].reach_us
     found = []
     for rule in graph.rules:
         if not isinstance(rule, ProbeRule) or rule.store != store.id:
@@ -166,9 +166,9 @@ def _probes(graph: PhysicalGraph, store: GraphStore) -> list[_Probe]:
 
 
 def _window_us(rule: ProbeRule) -> int:
-    window = next(bound.window_us for bound in rule.windows if bound.input == rule.renames[0][1])
-    assert window is not None, "a bounded store is probed in a bounded window"
-    return window
+    window_us = rule.stored_window.reach_us
+    assert window_us is not None, "a bounded store is probed in a bounded window"
+    return window_us
 
 
 def _best(store: GraphStore, probes: list[_Probe], batch_s: float) -> Slices | None:
@@ -184,8 +184,7 @@ def _best(store: GraphStore, probes: list[_Probe], batch_s: float) -> Slices | N
 
 def _cost(store: GraphStore, slices: Slices, probe: _Probe, batch_s: float) -> float:
     """Per second: tuples sent, and the pairs as often as the busiest task makes the others wait for it."""
-    assert store.retention_us[0] is not None
-    width = slices.width_us(store.retention_us[0])
+    width = slices.width_us(store.retention[0])
     reached = store.tasks if probe.reach_us is None else min(store.tasks, probe.reach_us / width + 1.0)
     share = busiest_share(width, probe.window_us, batch_s * 1e6, store.tasks)
     return probe.tuples_per_second * reached + probe.evaluation * store.tasks * share
@@ -249,7 +248,7 @@ def _cost_of_probes(graph: PhysicalGraph) -> float:
 
 def _can_be_sliced(store: GraphStore) -> bool:
     """True if there is one event time, and an end to what is kept."""
-    return store.is_base and store.retention_us[0] is not None
+    return store.is_base and store.retention[0].is_bounded
 
 
 def _receiving(rule: Rule, names: Mapping[str, str]) -> Rule:

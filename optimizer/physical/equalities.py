@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from optimizer.algebra.expression import Call, Column, Expression, columns_of
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.types import ColumnType, common_type
 from optimizer.physical.graph import Equality
-
-_WIDTH = {
-    ColumnType.INT: 0,
-    ColumnType.BIGINT: 1,
-    ColumnType.DOUBLE: 2,
-    ColumnType.DATE: 0,
-    ColumnType.TIMESTAMP: 1,
-}
 
 
 def hashes_agree(left: ColumnType, right: ColumnType) -> bool:
@@ -64,11 +56,6 @@ def split_equality(predicate: Expression, bound: frozenset[str], stored: frozens
             common = common_type(probe.type, kept.type)
             return Equality(cast(probe, common), cast(kept, common))
     return None
-
-
-def common_type(left: ColumnType, right: ColumnType) -> ColumnType:
-    """The type in which values of two comparable types are compared."""
-    return left if left == right or _WIDTH[left] >= _WIDTH[right] else right
 
 
 def cast(expression: Expression, to: ColumnType) -> Expression:

@@ -26,10 +26,9 @@ def fanout(edge: Edge, store: GraphStore, rule: StoreRule | ProbeRule) -> float:
     if edge.kind == "slices" and isinstance(rule, ProbeRule):
         span = reach_us(rule)
         assert isinstance(store.partitioning, Slices)
-        assert store.retention_us[0] is not None, "slices have a retention: see optimizer.physical.validate"
         if span is None:
             return float(store.tasks)
-        return min(float(store.tasks), span / store.partitioning.width_us(store.retention_us[0]) + 1.0)
+        return min(float(store.tasks), span / store.partitioning.width_us(store.retention[0]) + 1.0)
     return 1.0
 
 
@@ -40,8 +39,6 @@ def reach_us(rule: ProbeRule) -> int | None:
     A partner is not older than the newest arriving tuple by more than its own window, nor newer than an
     arriving tuple by more than that one's window.
     """
-    stored = rule.renames[0][1]
-    windows = {bound.input: bound.window_us for bound in rule.windows}
-    before, after = windows[stored], [windows[name] for name in rule.bound]
-    bounded = [window for window in after if window is not None]
+    windows, before = rule.window_of, rule.stored_window.reach_us
+    bounded = [reach for name in rule.bound if (reach := windows[name].reach_us) is not None]
     return None if before is None or not bounded else before + min(bounded)

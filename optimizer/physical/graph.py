@@ -21,8 +21,8 @@ With (a, k) the arrival number and the canonical input's ordinal (1 for `departu
 for `departures#2`), a start tuple (a, k) sees a stored tuple (a', k') iff (a', k') < (a, k).
 A tuple stored in an MIR carries the (a, k) of the start tuple that made it.
 
-Windows. For inputs i, j bound together: t_j - t_i <= window_i for every ordered pair, in
-microseconds, inclusive; None is unbounded.
+Windows. For inputs i, j bound together, t_j lies in the window of i for every ordered pair: for a sliding
+one t_j - t_i <= window_i. Documents have microseconds, inclusive; null is unbounded.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.expression import Column, Expression
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.stream import LatePolicy
 from optimizer.logical.topic import KafkaTopic
+from optimizer.logical.window import Window
 from optimizer.physical.task_grid import TaskGrid, task_grids
 
 GRAPH_VERSION: Literal[1] = 1
@@ -86,13 +87,15 @@ class Slices:
         if self.count < 1:
             raise ValueError(f"{self.count} slices cannot cover a store's retention")
 
-    def width_us(self, retention_us: int) -> int:
+    def width_us(self, retention: Window) -> int:
         """The width with which slices begin, microseconds.
 
-        >>> Slices(4).width_us(10)
+        >>> from optimizer.logical.window import Sliding
+        >>> Slices(4).width_us(Sliding(10))
         3
         """
-        return max(1, -(-retention_us // self.count))
+        assert retention.reach_us is not None, "slices have a retention: see optimizer.physical.validate"
+        return max(1, -(-retention.reach_us // self.count))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +151,8 @@ class GraphStore:
     """One for a base store, two or more for a materialized intermediate result."""
     partitioning: Column | Slices | Grid | Grids | None
     tasks: int
-    retention_us: tuple[int | None, ...]
-    """Per entry of `inputs`."""
+    retention: Annotated[tuple[Window, ...], Field(alias="retention_us")]
+    """Per entry of `inputs` the union of the windows in which it is read."""
 
     @property
     def is_base(self) -> bool:
@@ -205,7 +208,7 @@ class Edge:
 @dataclass(frozen=True, slots=True)
 class WindowBound:
     input: str
-    window_us: int | None
+    window: Annotated[Window, Field(alias="window_us")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +276,16 @@ class ProbeRule:
     emits: tuple[Emit, ...]
     kind: Literal["probe"] = "probe"
 
+    @property
+    def window_of(self) -> dict[str, Window]:
+        """`windows` by input."""
+        return {bound.input: bound.window for bound in self.windows}
+
+    @property
+    def stored_window(self) -> Window:
+        """The window of a base store's input."""
+        return self.window_of[self.renames[0][1]]
+
 
 Rule = SourceRule | StoreRule | ProbeRule
 
@@ -294,7 +307,7 @@ class QueryInput:
     input: str
     """The canonical input that stands for the alias."""
     stream: str
-    window_us: int | None
+    window: Annotated[Window, Field(alias="window_us")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +356,7 @@ class PhysicalGraph:
 
     def to_json(self) -> str:
         """Stable, indented JSON: equal graphs give equal bytes."""
-        document = _adapter().dump_python(self, mode="json")
+        document = _adapter().dump_python(self, mode="json", by_alias=True)
         for stream in document["streams"]:
             # Plans are known by their bytes: those without topics keep the ones they had.
             if stream["kafka"] is None:

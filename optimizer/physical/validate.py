@@ -16,6 +16,7 @@ from typing import NoReturn
 from optimizer.algebra.expression import Call, Column, Expression, columns_of, rename_inputs
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.canonical_inputs import canonical_expression, conjuncts, stream_of
+from optimizer.logical.window import UNBOUNDED, Window
 from optimizer.physical.equalities import equality_class
 from optimizer.physical.graph import (
     Edge,
@@ -41,7 +42,7 @@ class Established:
 
     conditions: frozenset[Expression]
     """Conjuncts in canonical form over canonical inputs."""
-    windows: Mapping[str, int | None]
+    windows: Mapping[str, Window]
     """Bound inputs with their windows."""
     columns: frozenset[Column]
     """Columns at hand."""
@@ -149,7 +150,7 @@ class _Checker:
         columns = frozenset(Column(rule.input, name, kind) for name, kind in stream.columns)
         conditions = conjuncts(rule.filter) if rule.filter is not None else frozenset()
         self._read(rule.id, conditions, columns)
-        return Established(conditions, {rule.input: None}, columns, 0)
+        return Established(conditions, {rule.input: UNBOUNDED}, columns, 0)
 
     def _of_probe(self, rule: ProbeRule) -> Established:
         edge, store = self.edges[rule.edge], self.stores[rule.store]
@@ -166,7 +167,7 @@ class _Checker:
             _fault(rule.id, f"claims to start from {rule.start}, its sender starts from {start}")
         if edge.level <= before.level:
             _fault(edge.id, f"is handled at level {edge.level}, not behind its sender at {before.level}")
-        windows = {bound.input: bound.window_us for bound in rule.windows}
+        windows = rule.window_of
         self._check_windows(rule, origin, before, stored, windows)
         columns = frozenset(edge.columns) | frozenset(
             Column(names[c.input], c.name, c.type) for c in stored.columns
@@ -187,21 +188,23 @@ class _Checker:
         origin: object,
         before: Established,
         stored: Established,
-        windows: Mapping[str, int | None],
+        windows: Mapping[str, Window],
     ) -> None:
         names = dict(rule.renames)
         if set(windows) != set(rule.bound) | set(names.values()):
             _fault(rule.id, "does not check the windows of all its inputs")
         # A narrower window than before is checked again, for all pairs: a query that leaves what it
         # shared with others takes its own.
-        if isinstance(origin, ProbeRule) and any(_exceeds(windows[n], w) for n, w in before.windows.items()):
+        if isinstance(origin, ProbeRule) and not all(
+            window.covers(windows[name]) for name, window in before.windows.items()
+        ):
             _fault(rule.id, "checks a wider window than the rule before it")
         store = self.stores[rule.store]
-        for item, retention in zip(store.inputs, store.retention_us, strict=True):
+        for item, retention in zip(store.inputs, store.retention, strict=True):
             window = windows[names[item.input]]
-            if not store.is_base and _exceeds(window, stored.windows[item.input]):
+            if not store.is_base and not stored.windows[item.input].covers(window):
                 _fault(rule.id, f"reads {item.input} of {store.label} in a wider window than was stored")
-            if _exceeds(window, retention):
+            if not retention.covers(window):
                 _fault(store.id, f"evicts {item.input} before the window of rule {rule.id} ends")
 
     def _check_routing(
@@ -277,7 +280,7 @@ class _Checker:
         if isinstance(store.partitioning, Slices):
             if not store.is_base:
                 _fault(store.id, f"cuts {store.label} into slices, but its tuples have several event times")
-            if store.retention_us[0] is None:
+            if not store.retention[0].is_bounded:
                 _fault(store.id, f"cuts {store.label} into slices, but keeps its tuples for ever")
         for edge in self.feeders[store.id]:
             needed = {(item.input, name) for item in store.inputs for name in item.columns}
@@ -324,7 +327,7 @@ class _Checker:
             wanted = None if self.predicates is None else self.predicates.get(query.name)
             totals = [self._total(rule_id, got, emit) for rule_id, got, emit in leaves[query.name]]
             wanted = totals[0] if wanted is None else frozenset(c for p in wanted for c in conjuncts(p))
-            own = {item.input: item.window_us for item in query.inputs}
+            own = {item.input: item.window for item in query.inputs}
             for (rule_id, got, emit), total in zip(leaves[query.name], totals, strict=True):
                 if reduced(wanted) != total:
                     _fault(rule_id, f"answers {query.name} with other conditions than asked for")
@@ -340,16 +343,16 @@ class _Checker:
         rule_id: str,
         got: Established,
         emit: Emit,
-        own: Mapping[str, int | None],
+        own: Mapping[str, Window],
         outputs: tuple[tuple[str, ColumnType], ...],
     ) -> None:
         if set(got.windows) != set(own):
             _fault(rule_id, f"answers {emit.query} without binding exactly its inputs")
-        checked = {bound.input: bound.window_us for bound in emit.windows} or got.windows
+        checked = {bound.input: bound.window for bound in emit.windows} or got.windows
         if len(own) > 1 and checked != own:
             _fault(rule_id, f"answers {emit.query} in other windows than asked for")
         for name, window in got.windows.items():
-            if len(own) > 1 and _exceeds(own[name], window):
+            if len(own) > 1 and not window.covers(own[name]):
                 _fault(rule_id, f"checks a narrower window on {name} than {emit.query} asks for")
         if tuple((name, expression.type) for name, expression in emit.outputs) != outputs:
             _fault(rule_id, f"projects other columns than {emit.query} declares")
@@ -388,11 +391,6 @@ def _is_implied(condition: Expression, known: frozenset[Expression]) -> bool:
     if not (isinstance(condition, Call) and condition.function == "or"):
         return False
     return any(conjuncts(alternative) <= known for alternative in condition.arguments)
-
-
-def _exceeds(window: int | None, limit: int | None) -> bool:
-    """True if a window admits more than another; None is unbounded."""
-    return limit is not None and (window is None or window > limit)
 
 
 def _unique(kind: str, names: Iterable[str]) -> None:

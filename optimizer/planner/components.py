@@ -1,4 +1,4 @@
-"""Parts of a workload that are planned by themselves, and what stays of a plan that runs.
+"""Components of a workload that are planned by themselves, and what stays of a plan that runs.
 
 Queries whose streams are not connected through other queries have nothing to share, not even a
 store, so each such part is a problem of its own. A part in which nothing changed keeps its
@@ -14,19 +14,22 @@ from time import perf_counter
 
 from optimizer.algebra.connectivity import connected_components
 from optimizer.algebra.digest import digest
+from optimizer.algebra.errors import Infeasible, hardest
 from optimizer.formulate.covering import merged
-from optimizer.formulate.problem import Widening
+from optimizer.formulate.problem import Subsumption
 from optimizer.logical.query import Query
-from optimizer.lower.store_layouts import grow_settled
+from optimizer.lower.store_layouts import grow_with_copies
 from optimizer.methods.solution.assemble import assemble
-from optimizer.methods.solution.warm_start import draft_of
-from optimizer.planner.context import Setting, share
+from optimizer.methods.solution.warm_start import partial_plan_of
+from optimizer.planner.context import PlanningContext
+from optimizer.planner.subsumption import share
+from optimizer.search.incumbent import mostly_changed
 from optimizer.search.problem import Cost, Problem, Solution, Status
 from optimizer.search.state_graph import StateGraph
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class QueryComponent:
     """Connected queries with their answer."""
 
     queries: tuple[Query, ...]
@@ -35,7 +38,7 @@ class Part:
     """Digest of the problem before anything was widened: with equal queries, equal numbers have an
     equal answer."""
     solution: Solution
-    widening: Widening = field(default_factory=dict)
+    subsumption: Subsumption = field(default_factory=dict)
     """Relations that wider ones serve, so that queries share them."""
 
 
@@ -53,7 +56,12 @@ def connected(queries: Sequence[Query]) -> tuple[tuple[Query, ...], ...]:
     return tuple(tuple(by_name[name] for name in component) for component in components)
 
 
-def answers(setting: Setting, queries: Sequence[Query], running: Sequence[Part] = ()) -> tuple[Part, ...]:
+def answers(
+    context: PlanningContext,
+    queries: Sequence[Query],
+    running: Sequence[QueryComponent] = (),
+    stage: str | None = None,
+) -> tuple[QueryComponent, ...]:
     """The best plan found for every part of the queries.
 
     A part of `running` whose queries and numbers are still the same is kept as it is, proven or
@@ -62,50 +70,85 @@ def answers(setting: Setting, queries: Sequence[Query], running: Sequence[Part] 
     `Options.stay_discount`. If more than half of all queries came, went or changed, everything
     is optimized afresh.
 
-    The time limit is shared out by size, and what a part leaves goes to those behind it.
+    The time limit is shared out by size, and what a part leaves goes to those behind it. With a
+    `stage` of solving each answer is what its queries have after that phase.
     """
-    if mostly_changed(queries, [query for part in running for query in part.queries]):
+    if mostly_changed(set(queries), {query for part in running for query in part.queries}):
         running = ()
     # A budget is one decision for all: what one part stores the others cannot.
-    joint = setting.options.storage_budget is not None and len(queries) > 0
+    joint = context.options.storage_budget is not None and len(queries) > 0
     groups = (tuple(sorted(queries, key=lambda q: q.name)),) if joint else connected(queries)
-    deadline = perf_counter() + setting.options.time_limit_s
+    deadline = perf_counter() + context.options.time_limit_s
     weights = [sum(len(query.inputs) ** 2 for query in group) for group in groups]
     found = []
     for number, group in enumerate(groups):
         left = max(deadline - perf_counter(), 0.0)
         limit = left * weights[number] / sum(weights[number:])
-        hurried = replace(setting, options=replace(setting.options, time_limit_s=limit))
-        found.append(_answer(hurried, group, running))
+        hurried = replace(context, options=replace(context.options, time_limit_s=limit))
+        component = _answer(hurried, group, running)
+        if stage is not None:
+            _, solution = hurried.solve(group, subsumption=component.subsumption, stage=stage)
+            component = replace(component, solution=solution)
+        found.append(component)
     return tuple(found)
 
 
-def mostly_changed(queries: Sequence[Query], running: Sequence[Query]) -> bool:
-    """True if more than half of the queries, old and new, are in only one of the two lists."""
-    now, before = set(queries), set(running)
-    return 2 * len(now ^ before) > len(now | before)
+def answers_alone(
+    context: PlanningContext, queries: Sequence[Query], running: Sequence[QueryComponent], stage: str | None
+) -> tuple[QueryComponent, ...]:
+    """As `answers`, for each query by itself, sorted by name."""
+    before = {component.queries[0].name: component for component in running}
+    budgets = _budgets(context, queries)
+    found: list[QueryComponent] = []
+    refused: list[Infeasible] = []
+    for query in sorted(queries, key=lambda q: q.name):
+        own = replace(context, options=replace(context.options, storage_budget=budgets.get(query.name)))
+        same = before.get(query.name)
+        # Under a budget the shares differ from plan to plan, so nothing is taken over.
+        kept = [same] if same is not None and not budgets else []
+        try:
+            found += answers(own, [query], kept, stage)
+        except Infeasible as error:
+            refused.append(error)
+    if refused:
+        raise hardest(refused)
+    return tuple(found)
 
 
-def _answer(setting: Setting, queries: tuple[Query, ...], running: Sequence[Part]) -> Part:
-    numbers = _numbers(setting.translate(queries).problem)
+def _budgets(context: PlanningContext, queries: Sequence[Query]) -> dict[str, float]:
+    """A storage budget shared out to topologies that share no store, by what each needs at least."""
+    budget = context.options.storage_budget
+    if budget is None:
+        return {}
+    least = {q.name: sum(size for _, size in context.translate([q]).stored) for q in queries}
+    needed = sum(least[name] for name in sorted(least))
+    if needed > budget * (1 + 1e-9):
+        raise Infeasible("storage_budget", budget, needed)
+    return {name: one * budget / needed if needed else budget for name, one in least.items()}
+
+
+def _answer(
+    context: PlanningContext, queries: tuple[Query, ...], running: Sequence[QueryComponent]
+) -> QueryComponent:
+    numbers = _numbers(context.translate(queries).problem)
     same = next((part for part in running if part.queries == queries), None)
-    stay = setting.options.stay_discount
+    stay = context.options.stay_discount
     if same is not None and same.numbers == numbers:
         return same
     streams = {item.stream for query in queries for item in query.inputs}
     near = [p for p in running if any(i.stream in streams for q in p.queries for i in q.inputs)]
     if not near:
-        solution, widening = share(setting, queries)
-        return Part(queries, numbers, solution, widening)
-    before: Widening = {}
+        solution, subsumption = share(context, queries)
+        return QueryComponent(queries, numbers, solution, subsumption)
+    before: Subsumption = {}
     for part in near:
-        before = merged(before, part.widening)
-    solution, widening = share(setting, queries, side_by_side([p.solution for p in near]), before)
+        before = merged(before, part.subsumption)
+    solution, subsumption = share(context, queries, side_by_side([p.solution for p in near]), before)
     if same is not None:
-        kept = _restated(setting, same, solution.bound if widening == same.widening else None)
+        kept = _restated(context, same, solution.bound if subsumption == same.subsumption else None)
         if kept is not None and kept.cost.total * (1 - stay) <= solution.cost.total:
-            return Part(queries, numbers, kept, same.widening)
-    return Part(queries, numbers, solution, widening)
+            return QueryComponent(queries, numbers, kept, same.subsumption)
+    return QueryComponent(queries, numbers, solution, subsumption)
 
 
 def _numbers(problem: Problem) -> str:
@@ -113,17 +156,17 @@ def _numbers(problem: Problem) -> str:
     return digest("N", problem.relations, problem.predicates, problem.queries, problem.horizon_s, sizes)
 
 
-def _restated(setting: Setting, part: Part, bound: float | None) -> Solution | None:
+def _restated(context: PlanningContext, part: QueryComponent, bound: float | None) -> Solution | None:
     """A part's orders and results at today's rates and selectivities; None if they do not fit."""
-    translation = setting.translate(part.queries, part.widening)
-    graph = StateGraph(translation.problem, setting.options)
-    draft = draft_of(graph, tuple(graph.required), part.solution)
+    translation = context.translate(part.queries, part.subsumption)
+    graph = StateGraph(translation.problem, context.options)
+    draft = partial_plan_of(graph, tuple(graph.required), part.solution)
     if draft is None:
         return None
     began = perf_counter()
-    solution = assemble(draft, setting.method, 0.0, perf_counter() - began)
-    forest, solution = grow_settled(solution, translation, setting.options, setting.copies)
-    if not setting.admits(forest, solution):
+    solution = assemble(draft, context.method, 0.0, perf_counter() - began)
+    forest, solution = grow_with_copies(solution, translation, context.options, context.copies)
+    if not context.admits(forest, solution):
         return None
     proven = bound is not None and solution.cost.total <= bound * (1 + 1e-9)
     bound = None if bound is None else min(bound, solution.cost.total)

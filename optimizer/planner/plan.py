@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
 
-from optimizer.algebra.errors import Infeasible, hardest
 from optimizer.formulate.model import Retain, Translation, conditions_of
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
+from optimizer.lower.grow import grow
 from optimizer.lower.individual import together, translations_together
-from optimizer.lower.store_layouts import grow_settled, least
+from optimizer.lower.probe_forest import Forest
+from optimizer.lower.store_layouts import grow_with_copies, least
 from optimizer.lower.to_graph import to_graph
 from optimizer.methods.ilp.layout_bound import least_cost
 from optimizer.partitioning.matrix import lay_out
 from optimizer.partitioning.slicing import choose_slices
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.physical.validate import validate
-from optimizer.planner.components import Part, answers, side_by_side
-from optimizer.planner.context import Setting
-from optimizer.planner.plan_in_use import Frame, Running
+from optimizer.planner.components import QueryComponent, answers, answers_alone, side_by_side
+from optimizer.planner.context import SOLVING_PHASES, PlanningContext, stage_name
+from optimizer.planner.plan_in_use import CompatibilityKey, Running
 from optimizer.search.problem import Cost, Options, Solution, Status
 from optimizer.statistics import LayeredStatistics, StatisticsProvider, statistics_of_workload
 
@@ -51,9 +52,9 @@ class Plan:
     solution: Solution
     graph: PhysicalGraph
     translation: Translation
-    parts: tuple[Part, ...]
+    components: tuple[QueryComponent, ...]
     """Queries that share no stream with others, with their own answers."""
-    setting: Setting
+    context: PlanningContext
     seconds: float
     """Wall time of planning, all of it."""
 
@@ -70,13 +71,15 @@ class Plan:
         relaxations and is looser. A replay that plans again never asks for it; a topology's plan is recorded
         with it.
         """
-        proves = all(part.solution.bound is not None for part in self.parts)
+        proves = all(part.solution.bound is not None for part in self.components)
         if self.solution.bound is not None or not proves:
             return self.solution.bound
-        problems = [self.setting.translate(part.queries, part.widening).problem for part in self.parts]
+        problems = [
+            self.context.translate(part.queries, part.subsumption).problem for part in self.components
+        ]
         found = least_cost(problems, self.options, _BOUND_SHARE * self.options.time_limit_s)
         if found > self.cost.total * (1 + 1e-9):
-            # Queries leave what they share earlier than any program weighs: see `grow_settled`.
+            # Queries leave what they share earlier than any program weighs: see `grow_with_copies`.
             found = least(self.translation, self.options)
         return min(found, self.cost.total)
 
@@ -91,10 +94,10 @@ class Plan:
 
         It takes as many optimizations as there are queries, so re-planning never asks for it.
         """
-        known = {part.queries[0].name: part.solution for part in self.parts if len(part.queries) == 1}
+        known = {part.queries[0].name: part.solution for part in self.components if len(part.queries) == 1}
         found = []
         for query in sorted(self.queries, key=lambda q: q.name):
-            own = known.get(query.name) or self.setting.solve([query])[1]
+            own = known.get(query.name) or self.context.solve([query])[1]
             found.append(Alone(query.name, own.cost, own.status is Status.OPTIMAL))
         return tuple(found)
 
@@ -113,28 +116,46 @@ class Plan:
 
     @property
     def catalog(self) -> Catalog:
-        return self.setting.catalog
+        return self.context.catalog
 
     @property
     def statistics(self) -> StatisticsProvider:
-        return self.setting.known
+        return self.context.known
 
     @property
     def options(self) -> Options:
-        return self.setting.options
+        return self.context.options
 
     @property
     def retain(self) -> Retain:
-        return self.setting.retain
+        return self.context.retain
 
     @property
     def tasks(self) -> int:
-        return self.setting.tasks
+        return self.context.tasks
 
     @property
     def running(self) -> Running:
         """This plan as the one in use, for planning after it."""
-        return Running.of(self.setting, self.parts, self.graph)
+        return Running.of(self.context, self.components, self.graph)
+
+
+def slice_stores(plan: Plan) -> Plan:
+    """Cut stores into slices of event time where that spreads the work of probes better."""
+    graph, solution = choose_slices(plan.graph, plan.solution, plan.options, plan.context.batch_s)
+    return replace(plan, graph=graph, solution=solution)
+
+
+def lay_out_grids(plan: Plan) -> Plan:
+    """Lay stores out as grids of tasks where that sends fewer tuples."""
+    graph, solution = lay_out(plan.graph, plan.solution, plan.statistics, plan.options)
+    return replace(plan, graph=graph, solution=solution)
+
+
+LAYOUT_PHASES: tuple[Callable[[Plan], Plan], ...] = (slice_stores, lay_out_grids)
+"""What is done with the plan of all components, behind `SOLVING_PHASES` of each, in order."""
+STAGES = (*map(stage_name, SOLVING_PHASES), *map(stage_name, LAYOUT_PHASES))
+"""The phases after which a plan can be looked at."""
 
 
 def plan(
@@ -150,6 +171,7 @@ def plan(
     batch_s: float = 0.0,
     running: Running | None = None,
     texts: Mapping[str, str] | None = None,
+    stage: str | None = None,
 ) -> Plan:
     """Plan all queries together and return the physical graph that answers them.
 
@@ -176,76 +198,70 @@ def plan(
         running: the plan in use: a warm start, left only for a gain above `Options.stay_discount`.
             Ignored if it was made by another method or under other options.
         texts: SQL by query name, to be shown with the graph.
+        stage: a name in `STAGES`: the plan as it is after that phase, to look at; None runs all of them.
 
     Raises:
         ValueError: two queries have the same name.
-        KeyError: there is no such method, or a query reads a stream that the catalog lacks.
+        KeyError: there is no such method or stage, or a query reads a stream that the catalog lacks.
         optimizer.algebra.errors.Infeasible: the options admit no plan.
     """
     began = perf_counter()
     options = options or Options()
     if len({query.name for query in queries}) != len(queries):
         raise ValueError("query names repeat")
+    if stage is not None and stage not in STAGES:
+        raise KeyError(stage)
     declared = statistics_of_workload(catalog)
     known = declared if statistics is None else LayeredStatistics((statistics, declared))
-    setting = Setting(catalog, known, method, options, retain, tasks, horizon_s)
-    before: tuple[Part, ...] = ()
-    if running is not None and running.frame == Frame.of(setting):
-        before = running.parts
-        setting = replace(setting, copies=running.copies)
+    context = PlanningContext(
+        catalog, known, method, options, retain, tasks, horizon_s, batch_s=batch_s, texts=texts or {}
+    )
+    before: tuple[QueryComponent, ...] = ()
+    if running is not None and running.key == CompatibilityKey.of(context):
+        before = running.components
+        context = replace(context, copies=running.copies)
     if method == "individual":
-        parts, translation, solution, graph = _individual(setting, queries, before, texts)
+        made = lower_apart(context, answers_alone(context, queries, before, stage), stage)
     else:
-        parts = answers(setting, queries, before)
-        translation = translations_together([setting.translate(p.queries, p.widening) for p in parts])
-        found = side_by_side([part.solution for part in parts], method)
-        forest, solution = grow_settled(found, translation, options, setting.copies)
-        graph = to_graph(forest, method=method, texts=texts)
-    graph, solution = choose_slices(graph, solution, options, batch_s)
-    graph, solution = lay_out(graph, solution, known, options)
-    validate(graph, {terms.query.name: conditions_of(terms) for terms in translation.queries})
-    setting = replace(setting, copies={})
-    return Plan(method, solution, graph, translation, parts, setting, perf_counter() - began)
+        made = lower_together(context, answers(context, queries, before, stage), stage)
+    behind = STAGES if stage is None else STAGES[: STAGES.index(stage) + 1]
+    for phase in LAYOUT_PHASES:
+        if stage_name(phase) in behind:
+            made = phase(made)
+    validate(made.graph, {terms.query.name: conditions_of(terms) for terms in made.translation.queries})
+    return replace(made, context=replace(context, copies={}), seconds=perf_counter() - began)
 
 
-def _individual(
-    setting: Setting, queries: Sequence[Query], before: Sequence[Part], texts: Mapping[str, str] | None
-) -> tuple[tuple[Part, ...], Translation, Solution, PhysicalGraph]:
-    """Nothing is shared, not even stores: every query's topology stands beside the others."""
-    running = {part.queries[0].name: part for part in before}
-    budgets = _budgets(setting, queries)
-    parts, translations, graphs, refused = [], [], [], []
-    for query in sorted(queries, key=lambda q: q.name):
-        same = running.get(query.name)
-        options = replace(setting.options, storage_budget=budgets.get(query.name))
-        own = replace(setting, options=options)
-        # Under a budget the shares differ from plan to plan, so nothing is taken over.
-        known = [same] if same is not None and not budgets else []
-        try:
-            (part,) = answers(own, [query], known)
-        except Infeasible as error:
-            refused.append(error)
-            continue
+def lower_together(
+    context: PlanningContext, components: tuple[QueryComponent, ...], stage: str | None
+) -> Plan:
+    """Write the answers of components as one graph that shares stores."""
+    translation = translations_together([context.translate(c.queries, c.subsumption) for c in components])
+    found = side_by_side([component.solution for component in components], context.method)
+    forest, solution = _grown(context, found, translation, stage)
+    graph = to_graph(forest, method=context.method, texts=context.texts)
+    return Plan(context.method, solution, graph, translation, components, context, 0.0)
+
+
+def lower_apart(context: PlanningContext, components: tuple[QueryComponent, ...], stage: str | None) -> Plan:
+    """Write the answers of single queries as graphs side by side, which share nothing, not even stores."""
+    translations, graphs = [], []
+    for component in components:
+        (query,) = component.queries
         # Names of inputs too are each query's own: a self-join may count its occurrences differently.
-        translation = setting.translate([query], part.widening)
-        forest, _ = grow_settled(part.solution, translation, setting.options, setting.copies)
-        graphs.append(to_graph(forest, method=setting.method, texts=texts, salt=query.name))
-        parts.append(part)
+        translation = context.translate([query], component.subsumption)
+        forest, _ = _grown(context, component.solution, translation, stage)
+        graphs.append(to_graph(forest, method=context.method, texts=context.texts, salt=query.name))
         translations.append(translation)
-    if refused:
-        raise hardest(refused)
-    solution = side_by_side([part.solution for part in parts], setting.method)
-    graph = together(graphs, setting.method)
-    return tuple(parts), translations_together(translations), solution, graph
+    solution = side_by_side([component.solution for component in components], context.method)
+    graph, translation = together(graphs, context.method), translations_together(translations)
+    return Plan(context.method, solution, graph, translation, components, context, 0.0)
 
 
-def _budgets(setting: Setting, queries: Sequence[Query]) -> dict[str, float]:
-    """A storage budget shared out to topologies that share no store, by what each needs at least."""
-    budget = setting.options.storage_budget
-    if budget is None:
-        return {}
-    least = {q.name: sum(size for _, size in setting.translate([q]).stored) for q in queries}
-    needed = sum(least[name] for name in sorted(least))
-    if needed > budget * (1 + 1e-9):
-        raise Infeasible("storage_budget", budget, needed)
-    return {name: one * budget / needed if needed else budget for name, one in least.items()}
+def _grown(
+    context: PlanningContext, solution: Solution, translation: Translation, stage: str | None
+) -> tuple[Forest, Solution]:
+    if stage == STAGES[0]:
+        # Copies are not chosen yet: every relation's store is as the method has it.
+        return grow(solution, translation, decided=frozenset(s.name for s in translation.streams)), solution
+    return grow_with_copies(solution, translation, context.options, context.copies)

@@ -14,13 +14,13 @@ from optimizer.formulate.model import Occurrence, Retain
 from optimizer.logical.query import Query
 from optimizer.lower.store_layouts import Copies
 from optimizer.physical.graph import PhysicalGraph
-from optimizer.planner.components import Part
-from optimizer.planner.context import Setting
+from optimizer.planner.components import QueryComponent
+from optimizer.planner.context import PlanningContext
 from optimizer.search.problem import Options, Solution
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class CompatibilityKey:
     """What two settings must have in common for answers in the one to be answers in the other.
 
     Statistics may differ: answers are then priced anew.
@@ -33,38 +33,40 @@ class Frame:
     horizon_s: float
 
     @classmethod
-    def of(cls, setting: Setting) -> Frame:
-        """The setting's frame; how long and from which seed somebody searched is not part of it."""
-        options = replace(setting.options, time_limit_s=0.0, seed=0)
-        return cls(setting.method, options, setting.retain, setting.tasks, setting.horizon_s)
+    def of(cls, context: PlanningContext) -> CompatibilityKey:
+        """The key of a context; how long and from which seed it searches is not part of it."""
+        options = replace(context.options, time_limit_s=0.0, seed=0)
+        return cls(context.method, options, context.retain, context.tasks, context.horizon_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
     """The plan in use: a warm start, and what stays unless leaving it repays the switch."""
 
-    frame: Frame
-    parts: tuple[Part, ...]
+    key: CompatibilityKey
+    components: tuple[QueryComponent, ...]
     copies: Copies
     """Columns by which each stream's stores are partitioned."""
 
     @classmethod
-    def of(cls, setting: Setting, parts: tuple[Part, ...], graph: PhysicalGraph) -> Running:
-        """The plan with these answers and this graph, made in this setting."""
-        return cls(Frame.of(setting), parts, _copies(graph))
+    def of(
+        cls, context: PlanningContext, components: tuple[QueryComponent, ...], graph: PhysicalGraph
+    ) -> Running:
+        """The plan with these answers and this graph, made in this context."""
+        return cls(CompatibilityKey.of(context), components, _copies(graph))
 
     def to_json(self) -> str:
         """The plan as JSON, its queries by name: whoever reads it back has them."""
         parts = tuple(
-            _PartDocument(
+            _ComponentDocument(
                 tuple(query.name for query in part.queries),
                 part.numbers,
                 part.solution,
-                tuple(sorted(part.widening.items(), key=lambda pair: pair[0].id)),
+                tuple(sorted(part.subsumption.items(), key=lambda pair: pair[0].id)),
             )
-            for part in self.parts
+            for part in self.components
         )
-        return _adapter().dump_json(_Document(self.frame, parts, dict(self.copies))).decode()
+        return _adapter().dump_json(_Document(self.key, parts, dict(self.copies)), by_alias=True).decode()
 
     @classmethod
     def from_json(cls, text: str, queries: Iterable[Query]) -> Running:
@@ -90,7 +92,7 @@ class Running:
             ) from error
         known = {query.name: query for query in queries}
         parts = tuple(
-            Part(
+            QueryComponent(
                 tuple(known[name] for name in part.queries), part.numbers, part.solution, dict(part.widening)
             )
             for part in document.parts
@@ -100,7 +102,7 @@ class Running:
 
 
 @dataclass(frozen=True, slots=True)
-class _PartDocument:
+class _ComponentDocument:
     queries: tuple[str, ...]
     numbers: str
     solution: Solution
@@ -110,8 +112,8 @@ class _PartDocument:
 
 @dataclass(frozen=True, slots=True)
 class _Document:
-    frame: Frame
-    parts: tuple[_PartDocument, ...]
+    frame: CompatibilityKey
+    parts: tuple[_ComponentDocument, ...]
     copies: Mapping[str, tuple[str, ...]]
 
 

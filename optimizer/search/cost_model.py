@@ -42,8 +42,7 @@ class CostModel:
 
     def window_s(self, relation: str) -> float:
         """The window in seconds; an unbounded one lasts for the planning horizon."""
-        window = self._relations[relation].window_s
-        return max(self.problem.horizon_s if window is None else window, SHORTEST_WINDOW_S)
+        return lasting_s(self._relations[relation].window_s, self.problem.horizon_s)
 
     def content(self, relation: str) -> float:
         """Tuples of a base relation inside its window: rate times window."""
@@ -128,6 +127,11 @@ def evaluation(pairs_per_second: float, predicates: Sequence[JoinPredicate]) -> 
         cost += left * predicate.pair_cost
         left *= predicate.selectivity
     return cost
+
+
+def lasting_s(window_s: float | None, horizon_s: float) -> float:
+    """Seconds that a window is priced with: None, which is unbounded, lasts for the planning horizon."""
+    return max(horizon_s if window_s is None else window_s, SHORTEST_WINDOW_S)
 
 
 def mean_life_s(newest_window_s: float, other_windows_s: Iterable[float]) -> float:

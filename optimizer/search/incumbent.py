@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
+from typing import TypeVar
 
 from optimizer.search.problem import Attribute, ProbeOrder, Solution
+
+Query = TypeVar("Query")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +23,7 @@ class NamedArc:
     """Predicates that the step itself applies: between the sender and the store."""
 
 
-class InUse:
+class Incumbent:
     """What a running plan has, by names, so that it can be found again in another problem."""
 
     def __init__(self, solution: Solution) -> None:
@@ -49,3 +53,12 @@ class InUse:
     def has_arc(self, arc: NamedArc) -> bool:
         """True if the plan takes this step under the same predicates."""
         return arc in self._arcs
+
+
+def mostly_changed(now: Set[Query], before: Set[Query]) -> bool:
+    """True if more than half of the queries, old and new, are in only one of the two sets.
+
+    >>> mostly_changed({"a", "b"}, {"a"}), mostly_changed({"a", "b", "c"}, {"a"})
+    (False, True)
+    """
+    return 2 * len(now ^ before) > len(now | before)

@@ -190,6 +190,11 @@ class Solution:
     solve_seconds: float
 
     @property
+    def answered(self) -> frozenset[str]:
+        """The queries that its orders answer."""
+        return frozenset(query for order in self.orders for query in order.queries)
+
+    @property
     def gap(self) -> float | None:
         """Fraction of the cost that is not proven necessary."""
         if self.bound is None:

@@ -17,7 +17,7 @@ from itertools import chain, groupby
 from typing import TypeAlias
 
 from optimizer.search.cost_model import CostModel, evaluation
-from optimizer.search.incumbent import InUse, NamedArc
+from optimizer.search.incumbent import Incumbent, NamedArc
 from optimizer.search.join_graph import (
     STATE_LIMIT,
     Shape,
@@ -102,7 +102,7 @@ class StateGraph:
         self._contents = [self.model.content(r.id) for r in self.relations]
         self._windows = [self.model.window_s(r.id) for r in self.relations]
         self._mirs = options.mirs if mirs is None else mirs
-        self._kept = InUse(running) if running and options.stay_discount > 0 else None
+        self._kept = Incumbent(running) if running and options.stay_discount > 0 else None
 
         self.states: list[State] = []
         self._state_of: dict[tuple[int, int], State] = {}

@@ -8,8 +8,8 @@ from datetime import timedelta
 
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
+from optimizer.logical.window import UNBOUNDED, Window, sliding
 from optimizer.sql import check_condition, identifier, parse_query
-from optimizer.sql.binding.windows import duration_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class _Entry:
     stream: str
     alias: str | None
     cross: bool
-    window: timedelta | None = None
+    window: Window = UNBOUNDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class QueryBuilder:
         """Read a stream that no predicate needs to connect with the one before."""
         return replace(self, _entries=(*self._entries, _Entry(stream, alias, cross=bool(self._entries))))
 
-    def window(self, length: timedelta | None = None, /, **units: float) -> QueryBuilder:
-        """Give the stream that was read last a window: a timedelta, or `minutes=1` and the like.
+    def window(self, length: Window | timedelta | None = None, /, **units: float) -> QueryBuilder:
+        """Give the stream that was read last a window: itself, its length, or `minutes=1` and the like.
 
         Raises `ValueError` before any stream, for a negative window or without a length, and
         `TypeError` for a unit that `timedelta` does not know.
@@ -59,9 +59,9 @@ class QueryBuilder:
             raise ValueError("window() belongs behind from_()")
         if (length is None) == (not units):
             raise ValueError("window() takes either a timedelta or units such as minutes=1")
-        chosen = length if length is not None else timedelta(**units)
-        if chosen < timedelta(0):
-            raise ValueError(f"a window is 0 or more, not {chosen}")
+        chosen = timedelta(**units) if length is None else length
+        if isinstance(chosen, timedelta):
+            chosen = sliding(chosen)
         return replace(self, _entries=(*self._entries[:-1], replace(self._entries[-1], window=chosen)))
 
     def where(self, *conditions: str) -> QueryBuilder:
@@ -83,11 +83,8 @@ class QueryBuilder:
         text = f"SELECT {', '.join(self._outputs) or '*'}"
         for position, entry in enumerate(self._entries):
             link = "\nFROM " if position == 0 else "\nCROSS JOIN " if entry.cross else ",\n  "
-            window = ""
-            if entry.window is not None:
-                window = f" [RANGE {duration_text(entry.window // timedelta(microseconds=1))}]"
             alias = f" AS {identifier(entry.alias)}" if entry.alias is not None else ""
-            text += f"{link}{identifier(entry.stream)}{window}{alias}"
+            text += f"{link}{entry.window.behind(identifier(entry.stream))}{alias}"
         for position, condition in enumerate(self._conditions):
             text += f"\n{'AND' if position else 'WHERE'} ({condition}\n)"
         return text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from itertools import permutations
 
 from optimizer.algebra.expression import Call
 from optimizer.algebra.render import quote, to_duckdb_sql
@@ -37,8 +37,7 @@ def to_duckdb(
 
     A window is the pairwise condition that no tuple of the combination is more than it
     behind another (DESIGN section 1): for a over 1 s and b unbounded,
-    `epoch_us(b.at)::HUGEINT - epoch_us(a.at) <= 1000000`. The difference of two moments need not fit into
-    64 bits, and a window may be longer than these say.
+    `epoch_us(b.at)::HUGEINT - epoch_us(a.at) <= 1000000`.
 
     Args:
         query: what is asked.
@@ -51,15 +50,11 @@ def to_duckdb(
     """
     moments = {i.alias: f"{quote(i.alias)}.{quote(catalog[i.stream].event_time)}" for i in query.inputs}
     conditions = [to_duckdb_sql(predicate, around) for predicate in query.predicates]
-    for old in query.inputs:
-        if old.window is None:
-            continue
-        limit = old.window // timedelta(microseconds=1)
-        conditions += [
-            f"epoch_us({moments[new.alias]})::HUGEINT - epoch_us({moments[old.alias]}) <= {limit}"
-            for new in query.inputs
-            if new.alias != old.alias
-        ]
+    conditions += [
+        condition
+        for old, new in permutations(query.inputs, 2)
+        if (condition := old.window.duckdb_condition(moments[new.alias], moments[old.alias])) is not None
+    ]
     conditions += also
     columns = [f"{to_duckdb_sql(o.expression, around)} AS {quote(o.name)}" for o in query.outputs]
     outputs = ", ".join([*columns, *beside])

@@ -84,10 +84,10 @@ def _probes(graph: PhysicalGraph, measured: Measured) -> list[ObservedStep]:
         if _narrows(rule, senders[rule.edge]):
             # What it drops of what arrives would be taken for the predicates' doing.
             continue
-        window = next(w.window_us for w in rule.windows if w.input == rule.renames[0][1])
+        window_s = rule.stored_window.seconds
         partners = float(measured.held.get(rule.store, 0))
-        if window is not None:
-            partners = min(partners, stored[rule.store] / measured.seconds * window / 1e6)
+        if window_s is not None:
+            partners = min(partners, stored[rule.store] / measured.seconds * window_s)
         compared = measured.edges.get(rule.edge, 0) * partners
         equalities = [Call("eq", (e.probe, e.stored), ColumnType.BOOLEAN) for e in rule.equalities]
         conditions = _ordered(c for p in (*equalities, *rule.predicates) for c in conjuncts(p))
@@ -110,8 +110,8 @@ def _narrows(rule: ProbeRule, sender: Rule) -> bool:
         return True
     if not isinstance(sender, ProbeRule):
         return False
-    before = {bound.input: bound.window_us for bound in sender.windows}
-    return any(before.get(b.input, b.window_us) != b.window_us for b in rule.windows)
+    before = sender.window_of
+    return any(before.get(bound.input, bound.window) != bound.window for bound in rule.windows)
 
 
 def _produced(rule: SourceRule | ProbeRule, measured: Measured) -> int | None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from optimizer.algebra.expression import Expression, Literal
 from optimizer.algebra.normalize import ordered_call
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.types import NUMBERS, ColumnType
 from optimizer.algebra.typing import TypeMismatch, cast, is_null
 from optimizer.udf.registry import UserFunction
-
-_WIDTH = (ColumnType.INT, ColumnType.BIGINT, ColumnType.DOUBLE)
 
 
 def user_call(function: UserFunction, arguments: tuple[Expression, ...]) -> Expression:
@@ -32,7 +30,9 @@ def _converted(position: int, argument: Expression, wanted: ColumnType) -> Expre
     if is_null(argument) or argument.type is wanted:
         return cast(argument, wanted)
     widens = (
-        argument.type in _WIDTH and wanted in _WIDTH and _WIDTH.index(argument.type) < _WIDTH.index(wanted)
+        argument.type in NUMBERS
+        and wanted in NUMBERS
+        and NUMBERS.index(argument.type) < NUMBERS.index(wanted)
     )
     moment = wanted in (ColumnType.TIMESTAMP, ColumnType.DATE)
     constant = moment and isinstance(argument, Literal) and argument.type is ColumnType.STRING

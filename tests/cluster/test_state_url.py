@@ -22,6 +22,7 @@ from jobs.storage.run import RunRef, StateRoot
 from jobs.storage.run_cache import RunCache
 from jobs.worker.task import load_graph
 from optimizer.algebra.errors import InputError
+from optimizer.logical.window import UNBOUNDED
 from optimizer.physical.graph import GraphStore, PhysicalGraph, StoredInput
 from tests.cluster.object_store import CREDENTIALS, ObjectStore
 from tests.cluster.standalone import Standalone
@@ -29,7 +30,7 @@ from tests.faults.replays import Replay
 from tests.faults.test_redis import QUERIES as LIVE
 from tests.runtime.live import TOPOLOGY, Live, RedisServer, write_live_workload
 
-STORE = GraphStore("S", "r", (StoredInput("r", "r", ("at",)),), None, 1, (None,))
+STORE = GraphStore("S", "r", (StoredInput("r", "r", ("at",)),), None, 1, (UNBOUNDED,))
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from optimizer.logical.window import UNBOUNDED, sliding
 from optimizer.workload import load_workload
 from tests.oracle.generate import generate
 from tests.oracle.reference import difference
@@ -30,7 +31,7 @@ def test_every_query_is_accepted_with_the_windows_that_were_meant(seed: int, tmp
     parsed = {query.name: query for query in load_workload(tmp_path / "workload").queries}
     for query in case.queries:
         assert [(i.alias, i.window) for i in parsed[query.name].inputs] == [
-            (i.alias, i.window) for i in query.inputs
+            (i.alias, UNBOUNDED if i.window is None else sliding(i.window)) for i in query.inputs
         ]
 
 

@@ -168,11 +168,10 @@ class _Interpreter:
 
     def _touched(self, rule: ProbeRule, store: GraphStore) -> str:
         """The stored tuple's slice is in a task that one of the slices is in that the windows touch."""
-        stored, retention = rule.renames[0][1], store.retention_us[0]
-        windows = {bound.input: bound.window_us for bound in rule.windows}
+        stored = rule.renames[0][1]
+        windows = {bound.input: bound.window.reach_us for bound in rule.windows}
         assert isinstance(store.partitioning, Slices)
-        assert retention is not None, "slices have a retention: see optimizer.physical.validate"
-        width = store.partitioning.width_us(retention)
+        width = store.partitioning.width_us(store.retention[0])
         times = {name: f"epoch_us({self._time(name)})::HUGEINT" for name in (*rule.bound, stored)}
         upper = [f"{times[n]} + {windows[n]}" for n in rule.bound if windows[n] is not None]
         if not upper:
@@ -187,10 +186,10 @@ class _Interpreter:
     def _windows(self, bounds: tuple[WindowBound, ...]) -> list[str]:
         return [
             f"epoch_us({self._time(other.input)})::HUGEINT - epoch_us({self._time(bound.input)}) "
-            f"<= {bound.window_us}"
+            f"<= {bound.window.reach_us}"
             for bound in bounds
             for other in bounds
-            if bound.window_us is not None and other.input != bound.input
+            if bound.window.is_bounded and other.input != bound.input
         ]
 
     def _time(self, name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import timedelta
 
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
@@ -55,7 +54,7 @@ class SqlValidate(APIView):
                 {
                     "alias": source.alias,
                     "stream": source.stream,
-                    "window_ms": None if source.window is None else source.window / timedelta(milliseconds=1),
+                    "window_ms": source.window.milliseconds,
                 }
                 for source in inputs
             ],

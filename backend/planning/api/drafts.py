@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import timedelta
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -55,15 +54,14 @@ def _store(one: ForecastStore) -> dict[str, object]:
 
 
 def _advice(one: Advice) -> dict[str, object]:
-    millisecond = timedelta(milliseconds=1)
     return {
         "longer": one.changes[0].is_longer,
         "windows": [
             {
                 "alias": each.alias,
                 "stream": each.stream,
-                "present_ms": each.present / millisecond,
-                "proposed_ms": each.proposed / millisecond,
+                "present_ms": each.present.milliseconds,
+                "proposed_ms": each.proposed.milliseconds,
             }
             for each in one.changes
         ],

@@ -8,8 +8,9 @@ from operator import and_, eq, ge, gt, le, lt, ne, or_
 
 import polars as pl
 
-from jobs.expressions.dtypes import DTYPES, common_type, convert
+from jobs.expressions.dtypes import DTYPES, convert
 from optimizer.algebra.expression import Call, columns_of
+from optimizer.algebra.types import common_type
 
 Comparison = Callable[[pl.Expr, pl.Expr], pl.Expr]
 

@@ -36,7 +36,7 @@ from optimizer.conversion.binary.tree import (
     output_names,
 )
 from optimizer.logical.catalog import Catalog
-from optimizer.sql.binding.windows import window_length
+from optimizer.sql.binding.windows import read_window
 from optimizer.sql.grammar.places import SourceText, span_of
 
 _JOINS: Mapping[str, JoinKind] = {
@@ -269,7 +269,7 @@ class PlanReader:
             raise self._error(table, "unknown-stream", f"stream {name}", expected, nearest(name, known))
         unique = self._unique.make(written)
         names.add(written, unique, [column for column, _ in stream.columns], table)
-        return Scan(unique, stream.name, window_length(window, self._text))
+        return Scan(unique, stream.name, read_window(window, self._text))
 
     def _derived(self, node: exp.Expr, written: str, plan: Node, names: Names) -> Derived:
         unique = self._unique.make(written, self._streams)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
 from optimizer.logical.query import Query
+from optimizer.logical.window import Window
 
 JoinKind = Literal["inner", "cross", "left", "right", "full", "semi", "anti"]
 ApplyKind = Literal["semi", "anti", "scalar"]
@@ -26,8 +26,8 @@ class Scan:
 
     alias: str
     stream: str
-    window: timedelta | None
-    """None is unbounded: the full history, which for a table is the table."""
+    window: Window
+    """Unbounded is the full history, which for a table is the table."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def multi_join(
         read = builder.cross_join if crossed else builder.from_
         stream = streams[source.alias].name
         builder = read(stream, source.alias if source.alias != stream else None)
-        if isinstance(source, Scan) and source.window is not None:
+        if isinstance(source, Scan):
             builder = builder.window(source.window)
     builder = builder.where(*(said[id(c)] for c in own))
     builder = builder.select(*map(_selected, outputs))

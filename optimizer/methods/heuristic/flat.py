@@ -14,7 +14,7 @@ from time import perf_counter
 
 from optimizer.methods.heuristic.local_search import unburden
 from optimizer.methods.solution.assemble import assemble, check_limits, empty
-from optimizer.methods.solution.partial_plan import Draft
+from optimizer.methods.solution.partial_plan import PartialPlan
 from optimizer.methods.solution.store_copies import free_copies
 from optimizer.search.problem import Options, Problem, Solution
 from optimizer.search.state_graph import StateGraph
@@ -35,17 +35,17 @@ class Flat:
         built = perf_counter()
         if not graph.required:
             return empty(self.name)
-        draft = Draft(graph)
-        draft.settle()
+        draft = PartialPlan(graph)
+        draft.choose_copies()
         for target in graph.required:
             route_flat(draft, target)
-        draft.settle()
+        draft.choose_copies()
         unburden(draft, built + options.time_limit_s, results=False)
         solution = assemble(draft, self.name, built - begun, perf_counter() - built)
         return check_limits(problem, options, solution)
 
 
-def route_flat(draft: Draft, target: int) -> None:
+def route_flat(draft: PartialPlan, target: int) -> None:
     """Install the target's own best probe orders over base stores, as if it were alone."""
     graph = draft.graph
     state = graph.states[target]
@@ -91,7 +91,7 @@ def _schemes(graph: StateGraph, site: int) -> list[int]:
 
 
 def _route_under(
-    draft: Draft, target: int, scheme: dict[int, int], limit: float
+    draft: PartialPlan, target: int, scheme: dict[int, int], limit: float
 ) -> tuple[float, dict[int, tuple[int, ...]]]:
     """Cost and path per start of one query alone under fixed copies; stops above `limit`."""
     graph = draft.graph

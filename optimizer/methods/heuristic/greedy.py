@@ -15,7 +15,7 @@ from optimizer.algebra.errors import Infeasible
 from optimizer.methods.heuristic.flat import route_flat
 from optimizer.methods.heuristic.local_search import improve, route, shake, unburden
 from optimizer.methods.solution.assemble import assemble, check_limits, empty
-from optimizer.methods.solution.partial_plan import Draft
+from optimizer.methods.solution.partial_plan import PartialPlan
 from optimizer.search.problem import Options, Problem, Solution
 from optimizer.search.state_graph import StateGraph
 
@@ -38,28 +38,28 @@ class Greedy:
         return check_limits(problem, options, solution)
 
 
-def first_plan(graph: StateGraph, price: float = 0.0, targets: Sequence[int] | None = None) -> Draft:
+def first_plan(graph: StateGraph, price: float = 0.0, targets: Sequence[int] | None = None) -> PartialPlan:
     """Route every query over base stores, one after the other, by marginal cost."""
-    draft = Draft(graph, price, targets=targets)
-    draft.settle()
+    draft = PartialPlan(graph, price, targets=targets)
+    draft.choose_copies()
     for target in sorted(draft.targets, key=lambda t: (graph.states[t].size, t)):
         for start in graph.states[target].members:
             route(draft, (target, start))
-        draft.settle()
+        draft.choose_copies()
     return draft
 
 
-def flat_plan(graph: StateGraph, price: float = 0.0, targets: Sequence[int] | None = None) -> Draft:
+def flat_plan(graph: StateGraph, price: float = 0.0, targets: Sequence[int] | None = None) -> PartialPlan:
     """Every query's own best flat plan, equal prefixes merged."""
-    draft = Draft(graph, price, targets=targets)
-    draft.settle()
+    draft = PartialPlan(graph, price, targets=targets)
+    draft.choose_copies()
     for target in draft.targets:
         route_flat(draft, target)
-    draft.settle()
+    draft.choose_copies()
     return draft
 
 
-def search(graph: StateGraph, deadline: float) -> Draft:
+def search(graph: StateGraph, deadline: float) -> PartialPlan:
     """The best plan that local search finds from both first plans, within the limits if it can.
 
     `deadline` is on `perf_counter`'s clock. A storage budget is obeyed by a price on stored tuples,
@@ -72,7 +72,7 @@ def search(graph: StateGraph, deadline: float) -> Draft:
     return draft
 
 
-def _within_budget(graph: StateGraph, deadline: float) -> Draft:
+def _within_budget(graph: StateGraph, deadline: float) -> PartialPlan:
     budget = graph.options.storage_budget
     draft = _search_priced(graph, deadline, 0.0)
     if budget is None or stored_tuples(draft) <= budget:
@@ -81,7 +81,7 @@ def _within_budget(graph: StateGraph, deadline: float) -> Draft:
     if least > budget * (1 + 1e-9):
         raise Infeasible("storage_budget", budget, least)
     price = draft.total / max(stored_tuples(draft), 1e-9) / 8
-    best: Draft | None = None
+    best: PartialPlan | None = None
     for _ in range(24):
         draft = _search_priced(graph, deadline, price)
         if stored_tuples(draft) <= budget:
@@ -93,15 +93,15 @@ def _within_budget(graph: StateGraph, deadline: float) -> Draft:
         for site in graph.base_sites:
             least_bit = 1 << min(range(len(graph.sites[site].partitionings)), key=lambda i: i)
             best.pin(site, least_bit)
-        best.settle()
+        best.choose_copies()
     return best
 
 
-def stored_tuples(draft: Draft) -> float:
+def stored_tuples(draft: PartialPlan) -> float:
     return sum(draft.graph.sites[s].tuples * copies.bit_count() for s, copies in sorted(draft.copies.items()))
 
 
-def _search_priced(graph: StateGraph, deadline: float, price: float) -> Draft:
+def _search_priced(graph: StateGraph, deadline: float, price: float) -> PartialPlan:
     best = first_plan(graph, price)
     improve(best, deadline)
     if best.searches <= SECOND_START_SEARCHES and perf_counter() < deadline:
@@ -114,16 +114,16 @@ def _search_priced(graph: StateGraph, deadline: float, price: float) -> Draft:
 
 def guided_plan(
     graph: StateGraph, guide: list[float], mirs: Iterable[int], targets: Sequence[int]
-) -> Draft | None:
+) -> PartialPlan | None:
     """A plan that follows a relaxation: its MIRs first, then paths along discounted arcs.
 
     None if one of the MIRs cannot be fed without another that is missing.
     """
-    draft = Draft(graph, guide=guide, targets=targets)
-    draft.settle()
+    draft = PartialPlan(graph, guide=guide, targets=targets)
+    draft.choose_copies()
     for mir in sorted(mirs, key=lambda m: (graph.states[m].size, m)):
         draft.add_mir(mir)
-    draft.settle()
+    draft.choose_copies()
     for target in dict.fromkeys(
         [*sorted(draft.mirs, key=lambda m: (graph.states[m].size, m)), *draft.targets]
     ):
@@ -131,5 +131,5 @@ def guided_plan(
             if not route(draft, (target, start)):
                 return None
     draft.guide = graph.cost
-    draft.settle()
+    draft.choose_copies()
     return draft

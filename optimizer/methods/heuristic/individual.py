@@ -7,7 +7,7 @@ from time import perf_counter
 
 from optimizer.algebra.errors import Infeasible, hardest
 from optimizer.methods.heuristic.greedy import Greedy
-from optimizer.methods.solution.assemble import empty, store_key
+from optimizer.methods.solution.assemble import empty, store_order
 from optimizer.search.problem import (
     Cost,
     JoinQuery,
@@ -86,7 +86,7 @@ def _union(parts: list[Solution]) -> tuple[tuple[ProbeOrder, ...], tuple[Store, 
 
     An order that feeds an MIR feeds all of its copies, whichever part asked for them.
     """
-    stores = tuple(sorted({store for part in parts for store in part.stores}, key=store_key))
+    stores = tuple(sorted({store for part in parts for store in part.stores}, key=store_order))
     copies: dict[tuple[frozenset[str], frozenset[str]], list[Store]] = {}
     for store in stores:
         copies.setdefault((store.relations, store.predicates), []).append(store)

@@ -10,7 +10,7 @@ from random import Random
 from time import perf_counter
 
 from optimizer.methods.solution.assemble import tidy
-from optimizer.methods.solution.partial_plan import Draft, Key
+from optimizer.methods.solution.partial_plan import Key, PartialPlan
 from optimizer.methods.solution.store_copies import free_copies
 from optimizer.search.state_graph import StateGraph
 
@@ -23,7 +23,7 @@ HIGHEST_EXCESS_PRICE = 1e4
 """Objective per tuple and second above a task's capacity; a stored or sent tuple costs about 1."""
 
 
-def unburden(draft: Draft, deadline: float, *, results: bool = True) -> None:
+def unburden(draft: PartialPlan, deadline: float, *, results: bool = True) -> None:
     """Lead tuples around tasks that get more than their capacity, at a price that rises until none does.
 
     Args:
@@ -38,7 +38,7 @@ def unburden(draft: Draft, deadline: float, *, results: bool = True) -> None:
         price *= 4
 
 
-def improve(draft: Draft, deadline: float, rounds: int = ROUNDS, *, results: bool = True) -> None:
+def improve(draft: PartialPlan, deadline: float, rounds: int = ROUNDS, *, results: bool = True) -> None:
     """Apply improving moves until none is left; the draft is tidy afterwards.
 
     `results` as for `unburden`.
@@ -57,7 +57,7 @@ def improve(draft: Draft, deadline: float, rounds: int = ROUNDS, *, results: boo
             return
 
 
-def shake(draft: Draft, deadline: float) -> None:
+def shake(draft: PartialPlan, deadline: float) -> None:
     """Replan target after target in random order until a whole sweep gains nothing.
 
     The order comes from the options' seed, and the end after `SHAKE_SEARCHES` path searches, so
@@ -85,7 +85,7 @@ def shake(draft: Draft, deadline: float) -> None:
 class Moves:
     """The neighbourhood of a draft. Every method keeps only changes that lower the total."""
 
-    def __init__(self, draft: Draft, deadline: float) -> None:
+    def __init__(self, draft: PartialPlan, deadline: float) -> None:
         self.draft = draft
         self.deadline = deadline
         self._users = _users(draft.graph, draft.targets)
@@ -114,7 +114,7 @@ class Moves:
 
     def _keep_if_better(self, before: float) -> bool:
         draft = self.draft
-        if draft.settle() < before - 1e-9 * abs(before) - 1e-12:
+        if draft.choose_copies() < before - 1e-9 * abs(before) - 1e-12:
             draft.commit()
             return True
         draft.rollback()
@@ -157,7 +157,7 @@ class Moves:
     def _install(self, mir: int) -> bool:
         draft = self.draft
         draft.add_mir(mir)
-        draft.settle()
+        draft.choose_copies()
         for start in draft.graph.states[mir].members:
             if (mir, start) not in draft.paths and not route(draft, (mir, start)):
                 return False
@@ -208,7 +208,7 @@ class Moves:
         if not self._do_without([mir for mir in inside if mir in draft.mirs]):
             draft.rollback()
             return False
-        draft.settle()
+        draft.choose_copies()
         random.shuffle(inside)
         self._again = True
         self.add_mirs(inside)
@@ -238,7 +238,7 @@ class Moves:
                 before = draft.total
                 draft.begin()
                 draft.pin(site, copies)
-                draft.settle()
+                draft.choose_copies()
                 routed = self._route_all(self._through(site))
                 draft.unpin(site)
                 if routed:
@@ -261,7 +261,7 @@ class Moves:
         return all(routed)
 
 
-def route(draft: Draft, key: Key, banned: Collection[int] = ()) -> bool:
+def route(draft: PartialPlan, key: Key, banned: Collection[int] = ()) -> bool:
     found = draft.cheapest_path(key, banned)
     if found is None:
         return False

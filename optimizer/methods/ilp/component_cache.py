@@ -6,7 +6,7 @@ import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 
-from optimizer.methods.solution.partial_plan import Draft
+from optimizer.methods.solution.partial_plan import PartialPlan
 from optimizer.methods.solution.warm_start import NamedPath, draft_from_paths
 from optimizer.search.state_graph import StateGraph
 
@@ -15,21 +15,21 @@ REMEMBERED = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SolvedComponent:
     """A component's plan and what is proven about it."""
 
-    draft: Draft
+    draft: PartialPlan
     bound: float
     proven: bool
 
 
-class Memory:
+class ComponentCache:
     """Proven plans by the digest of everything that decided them."""
 
     def __init__(self) -> None:
         self._parts: OrderedDict[str, tuple[tuple[NamedPath, ...], float]] = OrderedDict()
 
-    def keep(self, graph: StateGraph, group: tuple[int, ...], part: Part) -> None:
+    def keep(self, graph: StateGraph, group: tuple[int, ...], part: SolvedComponent) -> None:
         """Remember a proven part of an undiscounted search."""
         if not part.proven or graph.has_running:
             return
@@ -41,7 +41,7 @@ class Memory:
         while len(self._parts) > REMEMBERED:
             self._parts.popitem(last=False)
 
-    def recall(self, graph: StateGraph, group: tuple[int, ...]) -> Part | None:
+    def recall(self, graph: StateGraph, group: tuple[int, ...]) -> SolvedComponent | None:
         """The proven plan of an equal component.
 
         With a running plan it only counts if that plan is what runs: an optimum that runs
@@ -59,8 +59,8 @@ class Memory:
             if not all(graph.is_running(arc) for path in draft.paths.values() for arc in path):
                 return None
             stay = 1 - graph.options.stay_discount
-            return Part(draft, min(found[1] * stay, draft.total), True)
-        return Part(draft, found[1], True)
+            return SolvedComponent(draft, min(found[1] * stay, draft.total), True)
+        return SolvedComponent(draft, found[1], True)
 
 
 def digest(graph: StateGraph, group: tuple[int, ...]) -> str:

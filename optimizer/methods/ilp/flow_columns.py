@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from optimizer.methods.ilp.program import Program
-from optimizer.methods.solution.partial_plan import Draft, Key
+from optimizer.methods.solution.partial_plan import Key, PartialPlan
 from optimizer.methods.solution.store_copies import Copy, copy_of
 from optimizer.search.state_graph import StateGraph
 
@@ -39,7 +39,7 @@ class FlowColumns:
     load: int | None = None
     """The load of the busiest task, if that is the objective."""
 
-    def point(self, draft: Draft) -> list[float]:
+    def point(self, draft: PartialPlan) -> list[float]:
         """The draft as values of all variables, to start the solver from."""
         graph = self.graph
         values = [0.0] * len(self.program.cost)
@@ -96,11 +96,11 @@ class FlowColumns:
         """Tuples per second at the busiest task, if that was the objective."""
         return None if self.load is None else values[self.load]
 
-    def draft(self, values: Sequence[float]) -> Draft:
+    def draft(self, values: Sequence[float]) -> PartialPlan:
         """The plan that rounded values describe. Raises `ValueError` if they describe none."""
         graph = self.graph
         used = {arc for arc, column in self.y.items() if values[column] > 0.5}
-        draft = Draft(graph, targets=self.targets)
+        draft = PartialPlan(graph, targets=self.targets)
         kept = [mir for mir, column in sorted(self.w.items()) if values[column] > 0.5]
         for mir in kept:
             draft.add_mir(mir)
@@ -117,7 +117,7 @@ class FlowColumns:
                     chosen[site] = chosen.get(site, 0) | 1 << p
             for site, copies in sorted(chosen.items()):
                 draft.pin(site, copies)
-        draft.settle()
+        draft.choose_copies()
         return draft
 
     def _path(self, used: set[int], key: Key) -> tuple[int, ...]:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from optimizer.methods.ilp.flow_program import FlowProgram
 from optimizer.methods.ilp.solvers import Resolver
 from optimizer.methods.solution.assemble import tidy
-from optimizer.methods.solution.partial_plan import Draft
+from optimizer.methods.solution.partial_plan import PartialPlan
 
 FIRST_SIZE = 8
 """Queries decided anew at first."""
@@ -47,7 +47,7 @@ class Neighbourhoods:
         best: the plan to begin with.
     """
 
-    def __init__(self, flow: FlowProgram, best: Draft) -> None:
+    def __init__(self, flow: FlowProgram, best: PartialPlan) -> None:
         self.best = best
         self._flow = flow
         self._random = Random(flow.graph.options.seed)
@@ -59,7 +59,7 @@ class Neighbourhoods:
         self._random.shuffle(self._waiting)
         self._gained = False
 
-    def search(self, bound: float, *, rounds: int, deadline: float) -> Draft:
+    def search(self, bound: float, *, rounds: int, deadline: float) -> PartialPlan:
         """The best plan after some more neighbourhoods; the one before if nothing is better.
 
         Args:
@@ -83,7 +83,7 @@ class Neighbourhoods:
                 current = np.array(self._flow.columns.point(self.best))
         return self.best
 
-    def agree(self, relaxed: Sequence[float], deadline: float) -> Draft:
+    def agree(self, relaxed: Sequence[float], deadline: float) -> PartialPlan:
         """The best plan that keeps all that the one before has in common with the relaxation.
 
         Where little is left to decide this finds at once what takes branching many times longer: 1 s of

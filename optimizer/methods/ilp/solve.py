@@ -17,15 +17,16 @@ from optimizer.algebra.connectivity import connected_components
 from optimizer.algebra.errors import Infeasible
 from optimizer.methods.heuristic.greedy import first_plan, guided_plan, search, stored_tuples
 from optimizer.methods.heuristic.local_search import improve
-from optimizer.methods.ilp.component_cache import Memory, Part
+from optimizer.methods.ilp.component_cache import ComponentCache, SolvedComponent
 from optimizer.methods.ilp.flow_program import FlowProgram
 from optimizer.methods.ilp.large_neighbourhood import ROUNDS_PER_SECOND, Neighbourhoods
 from optimizer.methods.ilp.solvers import relax, solve_program
 from optimizer.methods.ilp.split_program import SplitProgram
 from optimizer.methods.solution.assemble import assemble, check_limits, empty, tidy
-from optimizer.methods.solution.partial_plan import Draft
+from optimizer.methods.solution.partial_plan import PartialPlan
 from optimizer.methods.solution.store_copies import free_copies
-from optimizer.methods.solution.warm_start import draft_of
+from optimizer.methods.solution.warm_start import partial_plan_of
+from optimizer.search.incumbent import mostly_changed
 from optimizer.search.join_graph import bits
 from optimizer.search.problem import Options, Problem, Solution, Status
 from optimizer.search.state_graph import StateGraph
@@ -74,7 +75,7 @@ class Ilp:
     name = "ilp"
 
     def __init__(self) -> None:
-        self._memory = Memory()
+        self._memory = ComponentCache()
 
     def solve(self, problem: Problem, options: Options, running: Solution | None = None) -> Solution:
         """The optimum, or the best plan found within the time limit with bound and gap.
@@ -83,7 +84,8 @@ class Ilp:
         more than half of the queries changed: then everything is optimized afresh.
         """
         begun = perf_counter()
-        if running is not None and mostly_changed(problem, running):
+        joins = {query.id for query in problem.queries if len(query.relations) > 1}
+        if running is not None and mostly_changed(joins, running.answered):
             running = None
         graph = StateGraph(problem, options, running=running)
         built = perf_counter()
@@ -103,7 +105,9 @@ class Ilp:
         solution = assemble(draft, self.name, built - begun, perf_counter() - built)
         return check_limits(problem, options, _proven(solution, bound, searched, parts))
 
-    def _solve_components(self, graph: StateGraph, deadline: float, running: Solution | None) -> list[Part]:
+    def _solve_components(
+        self, graph: StateGraph, deadline: float, running: Solution | None
+    ) -> list[SolvedComponent]:
         groups = components(graph)
         weights = [sum(graph.states[t].size ** 2 for t in group) for group in groups]
         parts = []
@@ -118,14 +122,7 @@ class Ilp:
         return parts
 
 
-def mostly_changed(problem: Problem, running: Solution) -> bool:
-    """True if more than half of the queries, old and new, are in only one of the two plans."""
-    now = {query.id for query in problem.queries if len(query.relations) > 1}
-    before = {query for order in running.orders for query in order.queries}
-    return len(now ^ before) > len(now | before) / 2
-
-
-def _proven(solution: Solution, bound: float, searched: float, parts: Sequence[Part]) -> Solution:
+def _proven(solution: Solution, bound: float, searched: float, parts: Sequence[SolvedComponent]) -> Solution:
     """The solution with its bound, in undiscounted cost.
 
     With a stay discount the search minimizes a cost that is never larger than the reported
@@ -172,7 +169,7 @@ def components(graph: StateGraph) -> list[tuple[int, ...]]:
 
 def _solve_component(
     graph: StateGraph, group: tuple[int, ...], deadline: float, running: Solution | None
-) -> Part:
+) -> SolvedComponent:
     """Relaxation first: often it is integral, or proves that the guided greedy is optimal."""
     options = graph.options
     flow = FlowProgram(graph, group)
@@ -182,7 +179,7 @@ def _solve_component(
     deadline -= 0.1 * allowed
     bound = flow.first_sends()
     if allowed <= 0:
-        return Part(best, bound, False)
+        return SolvedComponent(best, bound, False)
     begun = perf_counter()
     relaxed = relax(flow.program, RELAX_SHARE * allowed)
     spent = perf_counter() - begun
@@ -190,7 +187,7 @@ def _solve_component(
     if relaxed.values is not None:
         best = _guided(graph, flow, relaxed.values, best, bound, perf_counter() + SEARCH_SHARE * allowed)
     if _closed(flow, best, bound):
-        return Part(best, bound, True)
+        return SolvedComponent(best, bound, True)
     rounds = round(ROUNDS_PER_SECOND * options.time_limit_s)
     near = Neighbourhoods(flow, best)
     until = perf_counter() + REFINE_SHARE * (deadline - perf_counter())
@@ -201,7 +198,7 @@ def _solve_component(
     if _gap(flow, best, bound) > NEARLY_CLOSED and free_copies(graph):
         best = near.best = _joined(flow, best, min(SPLIT_SHARE * allowed, deadline - perf_counter()))
     if _closed(flow, best, bound):
-        return Part(best, bound, True)
+        return SolvedComponent(best, bound, True)
     left = deadline - perf_counter()
     tied = (
         len(flow.program.indices) > SMALL_PROGRAM
@@ -213,7 +210,7 @@ def _solve_component(
         best = near.search(bound, rounds=rounds, deadline=deadline)
         closed, left = _closed(flow, best, bound), deadline - perf_counter()
         if closed or not relaxed.finished or left < BRANCHING_WORTH * spent:
-            return Part(best, bound, closed)
+            return SolvedComponent(best, bound, closed)
         # Neighbourhoods came to their end long before the time did: now ties are worth it.
     answer = solve_program(
         flow.program,
@@ -234,13 +231,13 @@ def _solve_component(
     closed = answer.proven or answer.infeasible or _closed(flow, best, bound)
     if not closed:
         best = near.search(bound, rounds=rounds, deadline=deadline + 0.05 * allowed)
-    return Part(best, bound, closed)
+    return SolvedComponent(best, bound, closed)
 
 
-def _first(graph: StateGraph, group: tuple[int, ...], running: Solution | None) -> Draft:
+def _first(graph: StateGraph, group: tuple[int, ...], running: Solution | None) -> PartialPlan:
     drafts = [first_plan(graph, targets=group)]
     if running is not None:
-        kept = draft_of(graph, group, running)
+        kept = partial_plan_of(graph, group, running)
         if kept is not None:
             drafts.append(kept)
     best = min(drafts, key=lambda draft: draft.total)
@@ -248,11 +245,11 @@ def _first(graph: StateGraph, group: tuple[int, ...], running: Solution | None) 
     return best
 
 
-def _gap(flow: FlowProgram, draft: Draft, bound: float) -> float:
+def _gap(flow: FlowProgram, draft: PartialPlan, bound: float) -> float:
     return (draft.total - flow.fixed_storage() - bound) / max(abs(draft.total), 1e-9)
 
 
-def _closed(flow: FlowProgram, draft: Draft, bound: float) -> bool:
+def _closed(flow: FlowProgram, draft: PartialPlan, bound: float) -> bool:
     fixed = flow.fixed_storage()
     return draft.total - fixed <= bound + 1e-9 * max(abs(draft.total), 1e-9)
 
@@ -261,10 +258,10 @@ def _guided(
     graph: StateGraph,
     flow: FlowProgram,
     relaxed: list[float],
-    best: Draft,
+    best: PartialPlan,
     bound: float,
     deadline: float,
-) -> Draft:
+) -> PartialPlan:
     """The best of `best` and of plans that follow the relaxation, with local search."""
     guide = list(graph.cost)
     for arc, value in flow.columns.arc_values(relaxed).items():
@@ -287,7 +284,7 @@ def _guided(
     return best
 
 
-def _joined(flow: FlowProgram, best: Draft, time_limit_s: float) -> Draft:
+def _joined(flow: FlowProgram, best: PartialPlan, time_limit_s: float) -> PartialPlan:
     """The better of `best` and of the plan whose starts all join the same two parts."""
     if time_limit_s <= 0:
         return best
@@ -303,9 +300,9 @@ def _joined(flow: FlowProgram, best: Draft, time_limit_s: float) -> Draft:
     return draft if draft.total < best.total * (1 - 1e-12) else best
 
 
-def _merge(graph: StateGraph, parts: Sequence[Part]) -> Draft:
+def _merge(graph: StateGraph, parts: Sequence[SolvedComponent]) -> PartialPlan:
     """One draft of all components."""
-    draft = Draft(graph)
+    draft = PartialPlan(graph)
     for part in parts:
         for mir in sorted(part.draft.mirs):
             draft.add_mir(mir)
@@ -314,14 +311,14 @@ def _merge(graph: StateGraph, parts: Sequence[Part]) -> Draft:
         for site, copies in sorted(part.draft.pinned.items()):
             draft.pin(site, copies)
         draft.assigned.update(part.draft.assigned)
-    draft.settle()
+    draft.choose_copies()
     return draft
 
 
 # -- limits -------------------------------------------------------------------------------
 
 
-def _within_budget(graph: StateGraph, parts: list[Part], deadline: float) -> list[Part]:
+def _within_budget(graph: StateGraph, parts: list[SolvedComponent], deadline: float) -> list[SolvedComponent]:
     """The components' plans if they fit together, else one joint program with the budget."""
     budget = graph.options.storage_budget
     least = sum(graph.sites[site].tuples for site in graph.base_sites)
@@ -349,10 +346,10 @@ def _within_budget(graph: StateGraph, parts: list[Part], deadline: float) -> lis
         if found.total < best.total and stored_tuples(found) <= budget * (1 + 1e-9):
             best = found
     bound = max(answer.bound or 0.0, sum(part.bound for part in parts))
-    return [Part(best, bound, answer.proven)]
+    return [SolvedComponent(best, bound, answer.proven)]
 
 
-def _solve_capacity(graph: StateGraph, deadline: float) -> Part:
+def _solve_capacity(graph: StateGraph, deadline: float) -> SolvedComponent:
     """One joint program in which every arc goes to one copy, so that loads can be limited."""
     options = graph.options
     capacity = options.task_capacity
@@ -362,7 +359,7 @@ def _solve_capacity(graph: StateGraph, deadline: float) -> Part:
     incumbent.assign()
     for site, copies in sorted(incumbent.copies.items()):
         incumbent.pin(site, copies)
-    incumbent.settle()
+    incumbent.choose_copies()
     budget = options.storage_budget
     fits = incumbent.excess() <= 0 and (budget is None or stored_tuples(incumbent) <= budget * (1 + 1e-9))
     answer = solve_program(
@@ -379,8 +376,8 @@ def _solve_capacity(graph: StateGraph, deadline: float) -> Part:
         least, proven = _smallest_capacity(graph, options.time_limit_s)
         raise Infeasible("task_capacity", capacity, least, None if answer.infeasible and proven else "ilp")
     if found is None or (fits and incumbent.total < found.total):
-        return Part(incumbent, bound, False)
-    return Part(found, bound, answer.proven)
+        return SolvedComponent(incumbent, bound, False)
+    return SolvedComponent(found, bound, answer.proven)
 
 
 def _smallest_capacity(graph: StateGraph, time_limit_s: float) -> tuple[float | None, bool]:

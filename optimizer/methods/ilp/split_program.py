@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from math import inf
 
 from optimizer.methods.ilp.program import Program
-from optimizer.methods.solution.partial_plan import Draft
+from optimizer.methods.solution.partial_plan import PartialPlan
 from optimizer.search.join_graph import bits
 from optimizer.search.state_graph import StateGraph
 
@@ -133,9 +133,9 @@ class SplitProgram:
         for mir, kept in self._w.items():
             program.at_most_sum(kept, list(self._splits.get(mir, {}).values()))
 
-    def draft(self, values: Sequence[float]) -> Draft:
+    def draft(self, values: Sequence[float]) -> PartialPlan:
         """The plan that rounded values describe."""
-        draft = Draft(self.graph, targets=self.targets)
+        draft = PartialPlan(self.graph, targets=self.targets)
         pending = list(self.targets)
         seen = set(pending)
         while pending:
@@ -148,7 +148,7 @@ class SplitProgram:
                     if part not in seen:
                         seen.add(part)
                         pending.append(part)
-        draft.settle()
+        draft.choose_copies()
         return draft
 
     def _split(self, values: Sequence[float], result: int) -> Split:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optimizer.algebra.errors import Infeasible
 from optimizer.methods.solution.check import cost_of, task_loads
-from optimizer.methods.solution.partial_plan import Draft, Key
+from optimizer.methods.solution.partial_plan import Key, PartialPlan
 from optimizer.search.cost_model import CostModel
 from optimizer.search.problem import (
     Cost,
@@ -19,7 +19,7 @@ from optimizer.search.problem import (
 from optimizer.search.state_graph import StateGraph
 
 
-def tidy(draft: Draft) -> None:
+def tidy(draft: PartialPlan) -> None:
     """Make every start's paths one tree and drop what nobody uses; the cost never rises.
 
     Two paths of one start may reach the same state in different ways. Only one of them is
@@ -46,12 +46,12 @@ def tidy(draft: Draft) -> None:
             if path != draft.paths[key]:
                 draft.set_path(key, path)
                 changed = True
-        draft.settle()
+        draft.choose_copies()
         if not changed and _needed(draft) == draft.mirs:
             return
 
 
-def sending_cost(draft: Draft, arc: int) -> float:
+def sending_cost(draft: PartialPlan, arc: int) -> float:
     """What an arc costs under the installed copies: once where the sender knows one, else N times."""
     graph = draft.graph
     known = graph.known[arc] & draft.copies.get(graph.store[arc], 0)
@@ -67,7 +67,7 @@ def _walk_back(graph: StateGraph, into: dict[int, int], key: Key) -> tuple[int, 
     return tuple(reversed(path))
 
 
-def _needed(draft: Draft) -> set[int]:
+def _needed(draft: PartialPlan) -> set[int]:
     """MIRs that queries use, directly or through other MIRs."""
     graph = draft.graph
     needed: set[int] = set()
@@ -84,7 +84,7 @@ def _needed(draft: Draft) -> set[int]:
 
 
 def assemble(
-    draft: Draft,
+    draft: PartialPlan,
     method: str,
     build_seconds: float,
     solve_seconds: float,
@@ -110,7 +110,7 @@ def assemble(
     )
 
 
-def parts(draft: Draft) -> tuple[tuple[ProbeOrder, ...], tuple[Store, ...]]:
+def parts(draft: PartialPlan) -> tuple[tuple[ProbeOrder, ...], tuple[Store, ...]]:
     """Probe orders and stores of a tidy draft, sorted by name."""
     graph = draft.graph
     copies: dict[int, list[tuple[int, Store]]] = {}
@@ -138,18 +138,18 @@ def parts(draft: Draft) -> tuple[tuple[ProbeOrder, ...], tuple[Store, ...]]:
         name = graph.relations[start].id
         orders.append(ProbeOrder(name, tuple(steps), graph.targets[target].queries, feeds))
     stores = [store for found in copies.values() for _, store in found]
-    return tuple(sorted(orders, key=_order_key)), tuple(sorted(stores, key=store_key))
+    return tuple(sorted(orders, key=_order_key)), tuple(sorted(stores, key=store_order))
 
 
-def store_key(store: Store) -> tuple[object, ...]:
+def store_order(store: Store) -> tuple[object, ...]:
     """Sorts stores by size, relations, predicates and partitioning."""
     partitioning = (store.partitioning.relation, store.partitioning.name) if store.partitioning else ()
     return len(store.relations), sorted(store.relations), sorted(store.predicates), partitioning
 
 
 def _order_key(order: ProbeOrder) -> tuple[object, ...]:
-    feeds = [store_key(store) for store in order.feeds]
-    return order.start, order.queries, feeds, [store_key(step.store) for step in order.steps]
+    feeds = [store_order(store) for store in order.feeds]
+    return order.start, order.queries, feeds, [store_order(step.store) for step in order.steps]
 
 
 def check_limits(problem: Problem, options: Options, solution: Solution) -> Solution:

@@ -50,7 +50,7 @@ class _Trial:
     """Cost and copies of each store that was settled since, as they were."""
 
 
-class Draft:
+class PartialPlan:
     """Paths of all active targets, the copies of all active stores, and their cost.
 
     `price` is added to the objective per stored tuple, which is how heuristics obey a storage
@@ -120,12 +120,12 @@ class Draft:
 
     def begin(self) -> None:
         """Remember changes from here on, so that `rollback` can undo them. Trials may nest."""
-        self.settle()
+        self.choose_copies()
         self._trials.append(_Trial(self.total))
 
     def commit(self) -> None:
         """Keep what changed since the last `begin`; a trial around it can still undo it."""
-        self.settle()
+        self.choose_copies()
         ended = self._trials.pop()
         if self._trials:
             around = self._trials[-1]
@@ -199,7 +199,7 @@ class Draft:
 
     # -- cost -----------------------------------------------------------------------
 
-    def settle(self) -> float:
+    def choose_copies(self) -> float:
         """Choose the copies of every store that changed; returns the total cost."""
         if not self._dirty:
             return self.total
@@ -248,7 +248,7 @@ class Draft:
         """
         self._excess_price = price
         self._dirty |= self._store_cost.keys()
-        self.settle()
+        self.choose_copies()
 
     def _sharing(self, site: int) -> tuple[int, ...]:
         """The active sites that share their store with a site."""

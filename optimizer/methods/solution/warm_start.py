@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optimizer.methods.solution.partial_plan import Draft
+from optimizer.methods.solution.partial_plan import PartialPlan
 from optimizer.search.problem import Solution
 from optimizer.search.state_graph import StateGraph
 
@@ -24,7 +24,7 @@ class NamedPath:
     stores: tuple[Names, ...]
 
 
-def draft_of(graph: StateGraph, group: tuple[int, ...], running: Solution) -> Draft | None:
+def partial_plan_of(graph: StateGraph, group: tuple[int, ...], running: Solution) -> PartialPlan | None:
     """The running plan's part of a component; None if it does not answer all of it."""
     paths = []
     for order in running.orders:
@@ -41,10 +41,12 @@ def _sorted_names(names: Names) -> tuple[list[str], list[str]]:
     return sorted(names[0]), sorted(names[1])
 
 
-def draft_from_paths(graph: StateGraph, group: tuple[int, ...], paths: tuple[NamedPath, ...]) -> Draft | None:
+def draft_from_paths(
+    graph: StateGraph, group: tuple[int, ...], paths: tuple[NamedPath, ...]
+) -> PartialPlan | None:
     """Paths by name as a draft of this graph; None if they leave a target without an answer."""
     by_key = {(path.target, path.start): path.stores for path in paths}
-    draft = Draft(graph, targets=group)
+    draft = PartialPlan(graph, targets=group)
     pending = list(group)
     seen = set(group)
     while pending:
@@ -63,7 +65,7 @@ def draft_from_paths(graph: StateGraph, group: tuple[int, ...], paths: tuple[Nam
                     if store not in seen:
                         seen.add(store)
                         pending.append(store)
-    draft.settle()
+    draft.choose_copies()
     return draft
 
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from optimizer.methods.heuristic.local_search import unburden
 from optimizer.methods.solution.assemble import assemble, check_limits, empty, sending_cost, tidy
-from optimizer.methods.solution.partial_plan import Draft
+from optimizer.methods.solution.partial_plan import PartialPlan
 from optimizer.search.problem import Options, Problem, Solution
 from optimizer.search.state_graph import StateGraph
 
@@ -57,14 +57,14 @@ class TreeSpace:
         inside = [n for n in (*tree, *self.leaves) if n != operator and not n & ~operator]
         return tuple(sorted(n for n in inside if not any(n != other and not n & ~other for other in inside)))
 
-    def draft(self, tree: Tree) -> Draft | None:
+    def draft(self, tree: Tree) -> PartialPlan | None:
         """The cheapest plan with exactly this tree's operators; None if a node cannot be fed."""
         graph = self.graph
-        draft = Draft(graph, targets=(self.target,))
+        draft = PartialPlan(graph, targets=(self.target,))
         sites = [self.site_of[node] for node in tree]
         for site in sites:
             draft.add_mir(site)
-        draft.settle()
+        draft.choose_copies()
         allowed = self._allowed(tree)
         for _ in range(2):
             for target in [*sites, self.target]:
@@ -75,7 +75,7 @@ class TreeSpace:
                     if found is None:
                         return None
                     draft.set_path((target, start), found[1])
-            draft.settle()
+            draft.choose_copies()
         return draft
 
     def _allowed(self, tree: Tree) -> set[int]:
@@ -141,17 +141,17 @@ def plan_trees(
     graph: StateGraph,
     trees_of: Strategy,
     budget: float | None,
-) -> Draft:
+) -> PartialPlan:
     """Give every query the cheapest of the trees that a strategy proposes, then merge them.
 
     `budget` limits the stored tuples of all queries; a query is offered what is left of it.
     """
-    merged = Draft(graph)
-    merged.settle()
+    merged = PartialPlan(graph)
+    merged.choose_copies()
     left = None if budget is None else budget - sum(graph.sites[s].tuples for s in graph.base_sites)
     for target in graph.required:
         space = TreeSpace(graph, target)
-        best: Draft | None = None
+        best: PartialPlan | None = None
         for tree in dict.fromkeys(trees_of(space, left)):
             draft = space.draft(tree)
             if draft is not None and (best is None or draft.total < best.total):
@@ -167,7 +167,7 @@ def plan_trees(
         for key, path in sorted(best.paths.items()):
             if key not in merged.paths:
                 merged.set_path(key, path)
-    merged.settle()
+    merged.choose_copies()
     tidy(merged)
     return merged
 

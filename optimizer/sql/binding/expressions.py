@@ -13,10 +13,10 @@ from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.normalize import negation
 from optimizer.algebra.types import ColumnType
 from optimizer.algebra.typing import TypeMismatch, call, cast, is_null
+from optimizer.logical.durations import UNIT_NAMES, duration_us, parse_duration_us, unit_us
 from optimizer.sql.binding.calls import Calls
 from optimizer.sql.binding.names import AGGREGATES, CALLS, PARTS, RANKINGS, SUGGESTED, VOLATILE
 from optimizer.sql.binding.scope import Scope
-from optimizer.sql.binding.windows import UNIT_NAMES, duration_us, parse_duration_us, unit_us
 from optimizer.sql.grammar.nodes import BINARY, READ, TYPES, UNSUPPORTED
 from optimizer.sql.grammar.places import span_of
 from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry

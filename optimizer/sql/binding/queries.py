@@ -20,7 +20,7 @@ from optimizer.logical.views import inline
 from optimizer.sql.binding.expressions import Translator
 from optimizer.sql.binding.output_names import output_name
 from optimizer.sql.binding.scope import Scope, Source
-from optimizer.sql.binding.windows import window_length
+from optimizer.sql.binding.windows import read_window
 from optimizer.sql.grammar.places import SourceText, span_of
 from optimizer.sql.grammar.syntax import keyword_span, read_condition, read_select
 
@@ -201,7 +201,7 @@ class Reader:
             raise self._text.error(
                 span_of(naming), "duplicate-alias", f"alias {alias} twice", "another alias for the second"
             )
-        window = window_length(table.meta.get("window"), self._text)
+        window = read_window(table.meta.get("window"), self._text)
         stream = self._catalog.find(identifier.name, quoted)
         if stream is not None:
             self._inputs.append(Input(alias, stream.name, window))

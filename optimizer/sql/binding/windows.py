@@ -1,110 +1,18 @@
-"""Window lengths: numbers with units, to exact durations."""
+"""Windows as they are written behind streams, to windows of the query."""
 
 from __future__ import annotations
 
-import re
-from datetime import timedelta
-from decimal import Decimal, InvalidOperation
-
 from optimizer.algebra.identifiers import nearest
+from optimizer.logical.durations import UNIT_NAMES, duration_us, unit_us
+from optimizer.logical.window import UNBOUNDED, Sliding, Window
 from optimizer.sql.grammar.dialect import WindowText
 from optimizer.sql.grammar.places import SourceText
 
-UNITS_US = {
-    "microsecond": 1,
-    "millisecond": 1_000,
-    "second": 1_000_000,
-    "minute": 60_000_000,
-    "hour": 3_600_000_000,
-    "day": 86_400_000_000,
-    "week": 7 * 86_400_000_000,
-}
-"""Microseconds by the unit's name. Months and years are no fixed time, so they are not here."""
-_SHORT = {
-    "us": "microsecond",
-    "ms": "millisecond",
-    "msec": "millisecond",
-    "s": "second",
-    "sec": "second",
-    "m": "minute",
-    "min": "minute",
-    "h": "hour",
-    "hr": "hour",
-    "d": "day",
-    "w": "week",
-}
-UNIT_NAMES = tuple(f"{unit}s" for unit in UNITS_US)
-_PARTS = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\W\d_]+)")
-_LONGEST_US = int(timedelta.max / timedelta(microseconds=1))
 
-
-def unit_us(unit: str) -> int | None:
-    """Microseconds in a unit, written in full or short, singular or plural; None if unknown.
-
-    >>> unit_us("minutes"), unit_us("ms"), unit_us("months")
-    (60000000, 1000, None)
-    """
-    name = unit.strip().lower()
-    for candidate in (name, name.removesuffix("s")):
-        full = _SHORT.get(candidate, candidate)
-        if full in UNITS_US:
-            return UNITS_US[full]
-    return None
-
-
-def duration_us(number: str, unit: str) -> int:
-    """Whole microseconds in `number` units; the number may be fractional or negative.
-
-    >>> duration_us("1.5", "hours")
-    5400000000
-
-    Raises `ValueError` for an unknown unit, what is no number, and what is too long.
-    """
-    scale = unit_us(unit)
-    if scale is None:
-        raise ValueError(f"unknown unit {unit}")
-    try:
-        value = Decimal(number.strip().replace("_", ""))
-    except InvalidOperation:
-        raise ValueError(f"{number} is no number") from None
-    if not value.is_finite() or abs(value) * scale > _LONGEST_US:
-        raise ValueError(f"{number} {unit} is too long")
-    return int((value * scale).to_integral_value())
-
-
-def parse_duration_us(text: str) -> int:
-    """Whole microseconds of `5 minutes`, `30s`, `1.5 hours` or `1 hour 30 minutes`.
-
-    Raises `ValueError` when the text is not a sequence of numbers with units.
-    """
-    position, total = 0, 0
-    text = text.strip()
-    while position < len(text):
-        match = _PARTS.match(text, position)
-        if match is None:
-            raise ValueError(f"{text} is no duration")
-        total += duration_us(match[1], match[2])
-        position = match.end()
-        while position < len(text) and (text[position].isspace() or text[position] == ","):
-            position += 1
-    if not text or abs(total) > _LONGEST_US:
-        raise ValueError(f"{text or 'nothing'} is no duration")
-    return total
-
-
-def duration_text(us: int) -> str:
-    """A duration as SQL says it, in the largest unit that is exact: `10 MINUTES`."""
-    for unit, scale in sorted(UNITS_US.items(), key=lambda item: -item[1]):
-        if unit != "week" and us % scale == 0:
-            count = us // scale
-            return f"{count} {unit.upper()}{'' if abs(count) == 1 else 'S'}"
-    raise AssertionError("every whole number of microseconds is a number of microseconds")
-
-
-def window_length(window: WindowText | None, text: SourceText) -> timedelta | None:
-    """The length of a window as it is written; None is unbounded. Raises `InputError`."""
+def read_window(window: WindowText | None, text: SourceText) -> Window:
+    """The window that is written; unbounded if none is. Raises `InputError`."""
     if window is None or window.number is None:
-        return None
+        return UNBOUNDED
     if unit_us(window.unit) is None:
         raise text.error(
             window.unit_span,
@@ -123,4 +31,4 @@ def window_length(window: WindowText | None, text: SourceText) -> timedelta | No
         raise text.error(
             window.number_span, "bad-window", f"a window of {window.number} {window.unit}", "0 or more"
         )
-    return timedelta(microseconds=us)
+    return Sliding(us)

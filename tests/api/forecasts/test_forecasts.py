@@ -21,6 +21,7 @@ from backend.topologies.models import Plan, Topology
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream as CatalogStream
+from optimizer.logical.window import Sliding
 from optimizer.physical.graph import GraphStore, PhysicalGraph, StoredInput
 from tests.api.conftest import TWO_WAY
 from tests.api.told import ToldJob, at
@@ -131,5 +132,5 @@ def test_lateness_counts_for_the_life_that_a_result_has(inputs: str, beyond: flo
     columns = (("at", ColumnType.TIMESTAMP),)
     catalog = Catalog(tuple(CatalogStream(s, columns, "at", lateness=timedelta(seconds=15)) for s in "rst"))
     stored = tuple(StoredInput(name, name, ("at",)) for name in inputs)
-    store = GraphStore("S", inputs, stored, None, 1, (60_000_000,) * len(inputs))
+    store = GraphStore("S", inputs, stored, None, 1, (Sliding(60_000_000),) * len(inputs))
     assert kept_beyond(store, catalog) == pytest.approx(beyond)

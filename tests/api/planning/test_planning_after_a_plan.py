@@ -45,7 +45,7 @@ def test_another_query_is_planned_on_top_of_what_runs(
 
     (start,) = starts
     assert start is not None
-    assert [[query.name for query in part.queries] for part in start.parts] == [["windy"]]
+    assert [[query.name for query in part.queries] for part in start.components] == [["windy"]]
     assert {one.query.name for one in PlanRecord.objects.latest("pk").versions.all()} == {"second", "windy"}
 
 
@@ -58,7 +58,7 @@ def test_a_query_that_leaves_is_planned_on_top_of_what_runs(
     assert revisions.plan_newest(topology.pk)
 
     assert starts[1] is not None
-    assert [[query.name for query in part.queries] for part in starts[1].parts] == [["second", "windy"]]
+    assert [[query.name for query in part.queries] for part in starts[1].components] == [["second", "windy"]]
 
 
 def test_who_asks_for_another_plan_gets_a_search_from_nothing(

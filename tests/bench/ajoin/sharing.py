@@ -12,7 +12,7 @@ from optimizer.formulate.model import Retain, conditions_of
 from optimizer.lower.to_graph import to_graph
 from optimizer.physical.graph import PhysicalGraph, ProbeRule
 from optimizer.physical.validate import validate
-from optimizer.planner.context import Setting
+from optimizer.planner.context import PlanningContext
 from optimizer.planner.plan import plan
 from optimizer.search.problem import Options
 from optimizer.statistics import statistics_of_workload
@@ -116,8 +116,10 @@ def planned(known: Workload, way: Way) -> PhysicalGraph:
             known.queries, known.catalog, statistics, way.method, way.options, way.retain, tasks=TASKS
         )
         return made.graph
-    setting = Setting(known.catalog, statistics, way.method, way.options, way.retain, TASKS, _HORIZON_S)
-    forest, _ = setting.solve(known.queries)
+    context = PlanningContext(
+        known.catalog, statistics, way.method, way.options, way.retain, TASKS, _HORIZON_S
+    )
+    forest, _ = context.solve(known.queries)
     graph = to_graph(forest, method=way.method)
     validate(graph, {terms.query.name: conditions_of(terms) for terms in forest.translation.queries})
     return graph

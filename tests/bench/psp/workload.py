@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from optimizer.logical.window import Sliding
 from optimizer.partitioning.matrix import with_groups
 from optimizer.partitioning.slicing import busiest_share, slice_all
 from optimizer.physical.graph import PhysicalGraph, Slices
@@ -136,7 +137,7 @@ class Way:
         """What the optimizer expects: the busiest task's part of the pairs that a batch forms."""
         if self.slices is None:
             return 1.0 / self.tasks
-        width_s = self.slices.width_us(WINDOW_S * 1_000_000) / 1e6
+        width_s = self.slices.width_us(Sliding(WINDOW_S * 1_000_000)) / 1e6
         return busiest_share(width_s, WINDOW_S, batch_s, self.tasks)
 
     def graph(self, workload: Path) -> PhysicalGraph:

@@ -8,7 +8,7 @@ from optimizer.formulate.model import conditions_of
 from optimizer.lower.to_graph import to_graph
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.physical.validate import validate
-from optimizer.planner.context import Setting
+from optimizer.planner.context import PlanningContext
 from optimizer.search.problem import Options, Solution
 from optimizer.statistics import statistics_of_workload
 from optimizer.workload import Workload
@@ -70,8 +70,8 @@ def plan_shape(
         grids="off",
     )
     statistics = statistics_of_workload(known.catalog, known.selectivities)
-    setting = Setting(known.catalog, statistics, "tree", options, "needed", tasks, chain.window_s)
-    forest, solution = setting.solve(known.queries)
+    context = PlanningContext(known.catalog, statistics, "tree", options, "needed", tasks, chain.window_s)
+    forest, solution = context.solve(known.queries)
     graph = to_graph(forest, method="tree")
     validate(graph, {terms.query.name: conditions_of(terms) for terms in forest.translation.queries})
     return Shaped(graph, solution)

@@ -19,6 +19,7 @@ from jobs.recovery.checkpoint import Checkpoint, Identity
 from jobs.recovery.manifest import BatchCounts, BatchFigures, Manifest
 from optimizer.adaptation import learn, tasks_by_stream, with_tasks
 from optimizer.estimate import estimate
+from optimizer.logical.window import UNBOUNDED, Sliding
 from optimizer.planner.plan_in_use import Running
 from optimizer.statistics import FixedStatistics
 from optimizer.statistics.selectivity import SelectivityEstimate
@@ -133,7 +134,7 @@ def test_a_saving_is_not_told_before_a_whole_window_is_over(replays: list[Replay
     graph = replay.checkpoint.graph(replay.plans[switch])
     # As if windows were an epoch and a batch longer than what lies between the change and the switch.
     window_us = (2 * EPOCH + 1) * SECONDS * 1_000_000
-    stores = tuple(replace(s, retention_us=(window_us,) * len(s.inputs)) for s in graph.stores)
+    stores = tuple(replace(s, retention=(Sliding(window_us),) * len(s.inputs)) for s in graph.stores)
     graphs = {plan: replay.checkpoint.graph(plan) for plan in set(replay.plans)}
     graphs[replay.plans[switch]] = replace(graph, stores=stores)
 
@@ -148,7 +149,7 @@ def test_a_saving_is_not_told_before_a_whole_window_is_over(replays: list[Replay
         replay.run(len(replay.lines) + 1)
     replay.run(BATCHES)
     assert told()["actual_saving_epoch"] == measured_in
-    unbounded = tuple(replace(s, retention_us=(None,) * len(s.inputs)) for s in graph.stores)
+    unbounded = tuple(replace(s, retention=(UNBOUNDED,) * len(s.inputs)) for s in graph.stores)
     graphs[replay.plans[switch]] = replace(graph, stores=unbounded)
     assert (told()["actual_saving"], told()["actual_saving_epoch"]) == (None, None)
 
@@ -172,7 +173,7 @@ def test_planning_again_starts_from_what_runs(replays: list[Replay], tmp_path: P
     for decision in replay.controller.decisions.all:
         assert (decision.plan is None) == (decision.running == "")
         if decision.running:
-            parts = Running.from_json(decision.running, WORKLOAD.queries).parts
+            parts = Running.from_json(decision.running, WORKLOAD.queries).components
             assert [query.name for part in parts for query in part.queries] == ["q1", "q2"]
     again = replay.killed()
     replays.append(again)

@@ -15,6 +15,7 @@ from jobs.recovery.manifest import BatchCounts, BatchFigures
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
+from optimizer.logical.window import Sliding
 from optimizer.partitioning.matrix import best_shape, input_load, with_groups
 from optimizer.partitioning.matrix.groups import grids_by_stream
 from optimizer.physical.graph import PhysicalGraph, SourceRule
@@ -99,7 +100,7 @@ def test_the_load_is_below_the_bound_while_windows_pass(batches: list[tuple[int,
     """A batch evicts by the event time of the ones before it: a second reaches back over three of them."""
     graph = planned()
     # Of its own accord the optimizer cuts stores with a window into slices.
-    stores = tuple(replace(store, retention_us=(1_000_000,)) for store in graph.stores)
+    stores = tuple(replace(store, retention=(Sliding(1_000_000),)) for store in graph.stores)
     replay = Replay(replace(graph, stores=stores))
     for r, s in batches:
         assert load_ratio(replay.feed(r, s), replay.received[-4:]) <= 1.25

@@ -196,7 +196,7 @@ def test_windows_of_nested_queries_become_windows_of_one_join() -> None:
     )
     made, _ = converted(text)
     (joined,) = made.joins
-    assert [(i.alias, i.window and i.window.seconds) for i in joined.join.query.inputs] == [
+    assert [(i.alias, i.window.seconds) for i in joined.join.query.inputs] == [
         ("a", 10),
         ("b", 60),
         ("c", None),

@@ -12,6 +12,7 @@ from optimizer.explain.forecast import added_state
 from optimizer.explain.marginal import marginal_cost
 from optimizer.formulate.model import Retain
 from optimizer.logical.query import Query
+from optimizer.logical.window import sliding
 from optimizer.planner.plan import Plan, plan
 from optimizer.planner.plan_in_use import Running
 from optimizer.search.problem import Options
@@ -44,7 +45,7 @@ def test_longer_windows_that_are_kept_already_cost_nothing_more() -> None:
     (first,) = advise(running, _parsed(DRAFT.format(10)))
     assert first.like == "running"
     assert {(one.alias, one.present, one.proposed) for one in first.changes} == {
-        (alias, timedelta(seconds=10), timedelta(seconds=12)) for alias in "abc"
+        (alias, sliding(timedelta(seconds=10)), sliding(timedelta(seconds=12))) for alias in "abc"
     }
     # Its first steps are taken already; the last ones have a condition of its own.
     assert 0 < first.after.reused_steps < first.after.steps
@@ -61,7 +62,7 @@ def test_shorter_windows_save_what_only_the_draft_would_keep() -> None:
     first = advise(running, draft)[0]
     assert first.like == "running"
     assert {(one.alias, one.present, one.proposed) for one in first.changes} == {
-        (alias, timedelta(seconds=15), timedelta(seconds=12)) for alias in "abc"
+        (alias, sliding(timedelta(seconds=15)), sliding(timedelta(seconds=12))) for alias in "abc"
     }
     # The saving is that of the query written with the shorter windows.
     before, after = marginal_cost(running, draft), marginal_cost(running, _parsed(DRAFT.format(12)))
@@ -124,11 +125,11 @@ def test_on_the_demo_a_shorter_window_is_answered_by_what_runs_and_may_be_longer
     assert after.cost.total == pytest.approx(before.cost.total)
     (free,) = advise(before, draft(50))
     assert (free.like, free.saved_share) == ("delayed_in_strong_wind", 0.0)
-    assert {one.proposed for one in free.changes} == {timedelta(hours=1)}
+    assert {one.proposed for one in free.changes} == {sliding(timedelta(hours=1))}
     shorter = advise(before, draft(90))[0]
     assert shorter.like == "delayed_in_strong_wind"
     assert shorter.saved_probe == pytest.approx(marginal_cost(before, draft(90)).probe)
-    assert {one.proposed for one in shorter.changes} == {timedelta(hours=1)}
+    assert {one.proposed for one in shorter.changes} == {sliding(timedelta(hours=1))}
 
 
 @pytest.mark.parametrize("seconds", [12, 12 / FARTHEST - 0.1, 12 * FARTHEST + 0.1])

@@ -137,6 +137,7 @@ def test_a_plan_is_drawn_as_nodes_and_edges(capsys: pytest.CaptureFixture[str]) 
         (["plan", "{clash}", "--task-tuples", "0"], "expected a number above 0"),
         (["plan", "{clash}", "--method", "tree", "--tree", "bushy"], "--tree"),
         (["plan", "{clash}", "--tree-bounds", "3"], "--tree-bounds"),
+        (["explain", "{clash}", "--stage", "rerout"], "lay-out-grids; did you mean reroute?"),
         (["explain", "{clash}", "--json", "--graph"], "--graph"),
         (["plan", "{clash}", "--parallelism", "0"], "expected a whole number from 1"),
         (["plan", "{clash}", "--out", "{missing}/plan.json"], "expected a writable file"),

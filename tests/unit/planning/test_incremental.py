@@ -8,15 +8,16 @@ from dataclasses import replace
 import pytest
 
 from optimizer.algebra.errors import InputError
-from optimizer.formulate.problem import Widening
+from optimizer.formulate.problem import Subsumption
 from optimizer.logical.query import Query
 from optimizer.methods import METHODS
 from optimizer.physical.graph import PhysicalGraph, ProbeRule
-from optimizer.planner import context as setting
-from optimizer.planner.components import connected, mostly_changed
-from optimizer.planner.context import Setting
+from optimizer.planner import subsumption
+from optimizer.planner.components import connected
+from optimizer.planner.context import PlanningContext
 from optimizer.planner.plan import Plan, plan
 from optimizer.planner.plan_in_use import Running
+from optimizer.search.incumbent import mostly_changed
 from optimizer.search.problem import Options
 from optimizer.sql import parse_predicate, parse_query
 from optimizer.statistics import FixedStatistics
@@ -72,19 +73,19 @@ def test_nothing_changes_when_nothing_changed(method: str) -> None:
     again = plan(queries[::-1], CATALOG, known, method, tasks=3, running=first.running)
 
     assert again.graph.to_json() == first.graph.to_json()
-    assert all(now is before for now, before in zip(again.parts, first.parts, strict=True))
+    assert all(now is before for now, before in zip(again.components, first.components, strict=True))
 
 
 def test_a_new_query_leaves_other_parts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     running = _planned(_queries(chain=CHAIN, pair=PAIR))
     solved: list[set[str]] = []
-    solve = Setting.solve
+    solve = PlanningContext.solve
 
-    def recorded(self: Setting, queries: list[Query], *rest: object, **named: object) -> object:
+    def recorded(self: PlanningContext, queries: list[Query], *rest: object, **named: object) -> object:
         solved.append({query.name for query in queries})
         return solve(self, queries, *rest, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Setting, "solve", recorded)
+    monkeypatch.setattr(PlanningContext, "solve", recorded)
     grown = _planned(_queries(chain=CHAIN, pair=PAIR, more=MORE), running)
 
     assert solved
@@ -135,18 +136,18 @@ def test_groups_of_many_queries_grow_by_what_is_new(monkeypatch: pytest.MonkeyPa
     ]
     queries = _queries(**{f"q{n:02d}": text for n, text in enumerate(overlapping)})
     tried: list[frozenset[str]] = []
-    is_cheaper = setting._is_cheaper
+    is_cheaper = subsumption._is_cheaper
 
-    def noted(at: Setting, touched: Sequence[Query], *widenings: Widening) -> bool:
+    def noted(at: PlanningContext, touched: Sequence[Query], *subsumptions: Subsumption) -> bool:
         tried.append(frozenset(query.name for query in touched))
-        return is_cheaper(at, touched, *widenings)
+        return is_cheaper(at, touched, *subsumptions)
 
     before = _planned(queries[:13])
-    monkeypatch.setattr(setting, "_is_cheaper", noted)
+    monkeypatch.setattr(subsumption, "_is_cheaper", noted)
     after = _planned(queries, before)
 
-    assert before.parts[0].widening
-    assert {query.name for query in after.parts[0].queries} == {query.name for query in queries}
+    assert before.components[0].subsumption
+    assert {query.name for query in after.components[0].queries} == {query.name for query in queries}
     assert tried
     assert all("q13" in names for names in tried)
 
@@ -170,7 +171,7 @@ def test_many_queries_share_where_two_of_them_would_not(count: int, shared: bool
     made = plan(queries, CATALOG, statistics)
     probes = [rule for rule in made.graph.rules if isinstance(rule, ProbeRule)]
 
-    assert bool(made.parts[0].widening) is shared
+    assert bool(made.components[0].subsumption) is shared
     assert len(probes) == (6 if shared else 6 * count)
 
 
@@ -187,10 +188,10 @@ def test_costs_of_what_stays_are_todays() -> None:
 def test_more_than_half_changed_is_planned_afresh() -> None:
     one, two, three = _queries(one=CHAIN, two=PAIR, three=MORE)
 
-    assert not mostly_changed([one, two], [one])
-    assert not mostly_changed([one, two, three], [one, two])
-    assert mostly_changed([one, two, three], [one])
-    assert mostly_changed([one], [])
+    assert not mostly_changed({one, two}, {one})
+    assert not mostly_changed({one, two, three}, {one, two})
+    assert mostly_changed({one, two, three}, {one})
+    assert mostly_changed({one}, set())
 
 
 def _steps(graph: PhysicalGraph) -> set[tuple[object, ...]]:
@@ -261,13 +262,13 @@ def test_another_setting_keeps_nothing() -> None:
 def test_the_cost_alone_is_computed_only_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     made = _planned(_queries(pair=PAIR, more=MORE))
     solved: list[str] = []
-    solve = Setting.solve
+    solve = PlanningContext.solve
 
-    def recorded(self: Setting, queries: list[Query], *rest: object, **named: object) -> object:
+    def recorded(self: PlanningContext, queries: list[Query], *rest: object, **named: object) -> object:
         solved.extend(query.name for query in queries)
         return solve(self, queries, *rest, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Setting, "solve", recorded)
+    monkeypatch.setattr(PlanningContext, "solve", recorded)
     first, second = made.individual_cost, made.individual_cost
 
     assert solved == ["more", "pair"]
@@ -275,14 +276,14 @@ def test_the_cost_alone_is_computed_only_when_asked_for(monkeypatch: pytest.Monk
 
 
 def test_a_plan_in_use_survives_its_process() -> None:
-    """Read back from JSON it is the same start, with a widening among what it keeps."""
+    """Read back from JSON it is the same start, with a subsumption among what it keeps."""
     narrow = "SELECT a.i FROM r [RANGE 2 SECONDS] AS a, t [RANGE 2 SECONDS] AS b WHERE a.s = b.s AND a.i > 3"
     wide = "SELECT a.i FROM r [RANGE 4 SECONDS] AS a, t [RANGE 4 SECONDS] AS b WHERE a.s = b.s AND a.i > 1"
     queries = _queries(chain=CHAIN, narrow=narrow, wide=wide)
     first = _planned(queries)
     read = Running.from_json(first.running.to_json(), queries)
 
-    assert any(part.widening for part in first.parts)
+    assert any(part.subsumption for part in first.components)
     assert read == first.running
 
     lone = _queries(lone=LONE)
@@ -295,7 +296,7 @@ def test_a_part_that_lost_a_query_is_not_read_back() -> None:
     queries = _queries(chain=CHAIN, pair=PAIR, more=MORE)
     text = _planned(queries).running.to_json()
 
-    (kept,) = Running.from_json(text, queries[:2]).parts
+    (kept,) = Running.from_json(text, queries[:2]).components
 
     assert [query.name for query in kept.queries] == ["chain"]
 

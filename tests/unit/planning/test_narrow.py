@@ -83,7 +83,7 @@ def test_the_first_own_step_checks_the_own_filter(forked: Plan) -> None:
 def test_windows_narrow_and_never_widen(forked: Plan) -> None:
     for path in _paths(forked.graph):
         probes = [rule for rule in path if isinstance(rule, ProbeRule)]
-        found = [{bound.input: bound.window_us or 0 for bound in rule.windows} for rule in probes]
+        found = [{bound.input: bound.window.reach_us or 0 for bound in rule.windows} for rule in probes]
         for before, behind in pairwise(found):
             assert all(behind[name] <= window for name, window in before.items())
         own = {"q0": 5_000_000, "q1": 4_000_000}[probes[-1].emits[0].query]

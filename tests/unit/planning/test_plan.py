@@ -13,6 +13,7 @@ import pytest
 
 from optimizer.algebra.expression import inputs_of
 from optimizer.logical.query import Input, Query
+from optimizer.logical.window import UNBOUNDED, sliding
 from optimizer.methods import METHODS
 from optimizer.physical.graph import PhysicalGraph, ProbeRule
 from optimizer.planner.plan import Plan, plan
@@ -163,7 +164,7 @@ def test_differing_windows_stay_apart_where_the_wider_one_is_dear() -> None:
     first, second = queries()
     long = Query(
         "q2",
-        tuple(replace(item, window=timedelta(seconds=1000)) for item in second.inputs),
+        tuple(replace(item, window=sliding(timedelta(seconds=1000))) for item in second.inputs),
         second.predicates,
         second.outputs,
     )
@@ -209,7 +210,7 @@ def test_unbounded_and_bounded_windows_mix() -> None:
 
     graph = plan([one], CATALOG).graph
 
-    assert all(store.retention_us == (None,) for store in graph.stores)
+    assert all(store.retention == (UNBOUNDED,) for store in graph.stores)
 
 
 def test_the_integer_program_is_never_dearer_than_the_heuristics() -> None:

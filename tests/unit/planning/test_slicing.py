@@ -12,6 +12,7 @@ from optimizer.algebra.types import ColumnType
 from optimizer.estimate import estimate
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
+from optimizer.logical.window import UNBOUNDED
 from optimizer.partitioning.slicing import busiest_share, slice_all, with_slices
 from optimizer.physical.fanout import reach_us
 from optimizer.physical.graph import GraphStore, PhysicalGraph, ProbeRule, Slices
@@ -178,7 +179,7 @@ def test_the_number_of_slices_is_no_part_of_a_stores_identity() -> None:
 
 
 def _kept_for_ever(graph: PhysicalGraph) -> PhysicalGraph:
-    return replace(graph, stores=tuple(replace(s, retention_us=(None,)) for s in graph.stores))
+    return replace(graph, stores=tuple(replace(s, retention=(UNBOUNDED,)) for s in graph.stores))
 
 
 def _asked_at_random(graph: PhysicalGraph) -> PhysicalGraph:

@@ -10,6 +10,7 @@ import pytest
 from optimizer.algebra.expression import Column, Expression
 from optimizer.algebra.types import ColumnType
 from optimizer.formulate.model import conditions_of
+from optimizer.logical.window import Sliding
 from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule, StoreRule, WindowBound
 from optimizer.physical.validate import InvalidGraph, validate
 from optimizer.planner.plan import plan
@@ -80,12 +81,14 @@ def _drop_a_column(graph: PhysicalGraph) -> PhysicalGraph:
 
 def _narrow_a_window(graph: PhysicalGraph) -> PhysicalGraph:
     rule = _probe(graph, lambda r: bool(r.emits))
-    windows = tuple(WindowBound(w.input, 1) for w in rule.windows)
+    windows = tuple(WindowBound(w.input, Sliding(1)) for w in rule.windows)
     return _with_rule(graph, rule, replace(rule, windows=windows))
 
 
 def _evict_early(graph: PhysicalGraph) -> PhysicalGraph:
-    return replace(graph, stores=tuple(replace(s, retention_us=(10,) * len(s.inputs)) for s in graph.stores))
+    return replace(
+        graph, stores=tuple(replace(s, retention=(Sliding(10),) * len(s.inputs)) for s in graph.stores)
+    )
 
 
 def _starve_a_result(graph: PhysicalGraph) -> PhysicalGraph:

@@ -81,7 +81,7 @@ def test_every_query_is_planned_within_bounded_work(shape: object, inputs: int) 
     explained = to_text(explain(made))
     ended = resource.getrusage(resource.RUSAGE_SELF)
     assert ended.ru_utime - began.ru_utime < PROCESSOR_S
-    assert not faults(made.translation.problem, Options(), made.parts[0].solution)
+    assert not faults(made.translation.problem, Options(), made.components[0].solution)
     assert ("not searched whole" in explained) == bool(explain(made).narrowed)
 
 

@@ -14,9 +14,10 @@ from jobs.sinks.parquet import remove_hidden, show, write_hidden
 from jobs.storage.partition import CompactionPolicy, PartitionState
 from jobs.storage.run import RunRef
 from jobs.worker.exchange import Outbox, sort_rows
+from optimizer.logical.window import UNBOUNDED
 from optimizer.physical.graph import GraphStore, PhysicalGraph, StoredInput
 
-STORE = GraphStore("S", "r", (StoredInput("r", "r", ("at",)),), None, 1, (None,))
+STORE = GraphStore("S", "r", (StoredInput("r", "r", ("at",)),), None, 1, (UNBOUNDED,))
 EMPTY = PhysicalGraph((), (), (), (), ())
 
 

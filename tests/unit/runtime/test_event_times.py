@@ -16,6 +16,7 @@ from jobs.partitioning.slices import Layout, Segment, slice_numbers, touched
 from jobs.plan.event_time import (
     FIRST_US,
     LAST_US,
+    admits,
     all_earlier,
     all_later,
     earlier,
@@ -24,11 +25,11 @@ from jobs.plan.event_time import (
     later,
     later_than,
     moment,
-    within,
 )
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
+from optimizer.logical.window import Sliding
 from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
 from tests.oracle.small.case import Case, Compared, judge
@@ -80,7 +81,7 @@ def test_moved_moments_stop_at_the_ends(times: list[int], by_us: int) -> None:
 def test_the_window_condition_is_that_of_whole_numbers(pairs: list[tuple[int, int]], window_us: int) -> None:
     frame = pl.DataFrame(pairs, schema={"newer": pl.Int64, "older": pl.Int64}, orient="row")
     frame = frame.cast(pl.Datetime("us", "UTC"))
-    found = frame.select(within(pl.col("newer"), pl.col("older"), window_us)).to_series().to_list()
+    found = frame.select(admits(Sliding(window_us), pl.col("newer"), pl.col("older"))).to_series().to_list()
     assert found == [newer - older <= window_us for newer, older in pairs]
     newer, older = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
     assert elapsed(older, newer).tolist() == [clipped(n - o) for n, o in pairs]

@@ -22,6 +22,7 @@ from jobs.storage.run import RunRef, StateRoot, run_path
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
+from optimizer.logical.window import UNBOUNDED
 from optimizer.partitioning.matrix import with_groups
 from optimizer.physical.graph import GraphStore, Grid, Grids, StoredInput
 from optimizer.physical.task_grid import decompose, task_grids
@@ -97,7 +98,7 @@ def grid(tasks: int, rows: Rows) -> GraphStore:
     single = None if rows == (1,) else Grid(rows[0])
     partitioning = single if len(rows) == 1 else Grids(rows)
     return GraphStore(
-        f"S-{tasks}-{rows}", "r", (StoredInput("r", "r", ("at",)),), partitioning, tasks, (None,)
+        f"S-{tasks}-{rows}", "r", (StoredInput("r", "r", ("at",)),), partitioning, tasks, (UNBOUNDED,)
     )
 
 

@@ -157,9 +157,9 @@ def test_another_plan_lists_nothing_that_was_chosen_under_the_one_before(tmp_pat
 
 def test_tuples_that_expired_are_left_out_and_counted(tmp_path: Path) -> None:
     batches = Batches(tmp_path)
-    (retention,) = STORE.retention_us
-    assert retention is not None
-    batches.watermark_us = retention + SECOND
+    (retention,) = STORE.retention
+    assert retention.reach_us is not None
+    batches.watermark_us = retention.reach_us + SECOND
     batches.begin_a_merge()
     batches.stepwise.step(1)
     done = batches.commit()

@@ -22,6 +22,7 @@ from optimizer.algebra.expression import Column
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
+from optimizer.logical.window import UNBOUNDED, window_of
 from optimizer.physical.graph import GraphStore, Grid, PhysicalGraph, Slices, SourceRule, StoredInput
 from optimizer.planner.plan import plan
 from optimizer.search.problem import Options
@@ -39,7 +40,9 @@ BY_J = Column("r", "j", ColumnType.BIGINT)
 def store(
     tasks: int, by: Column | Slices | Grid | None = BY_K, retention_us: int | None = 1_000_000
 ) -> GraphStore:
-    return GraphStore(f"S-{tasks}", "r", (StoredInput("r", "r", ("at", "k")),), by, tasks, (retention_us,))
+    return GraphStore(
+        f"S-{tasks}", "r", (StoredInput("r", "r", ("at", "k")),), by, tasks, (window_of(retention_us),)
+    )
 
 
 def run(first: int, last: int) -> RunRef:
@@ -205,7 +208,7 @@ class ResizedMachine(TopologyMachine):
             old = self.job.checkpoint.graph(self.before.plan)
             before = {(s.inputs, s.partitioning): s.tasks for s in old.stores}
             now = {(s.inputs, s.partitioning): s.tasks for s in graph.stores}
-            forgets = all(s.retention_us != (None,) for s in graph.stores)
+            forgets = all(s.retention != (UNBOUNDED,) for s in graph.stores)
             if forgets and now.keys() <= before.keys() and not any(isinstance(by, Slices) for _, by in now):
                 assert last.figures.moved == 0
                 if self.before.runs and any(tasks != before[store] for store, tasks in now.items()):

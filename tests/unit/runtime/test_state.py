@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from jobs.plan.tuples import ARRIVAL
 from jobs.storage.partition import CompactionPolicy, PartitionState, state_root
 from jobs.storage.run import RUNS, RunRef
+from optimizer.logical.window import UNBOUNDED, Sliding, window_of
 from optimizer.physical.graph import GraphStore, StoredInput
 
 TIMES = ("r.at", "s.at")
@@ -41,7 +42,7 @@ class PartitionMachine(RuleBasedStateMachine):
             inputs=(StoredInput("r", "r", ("at",)), StoredInput("s", "s", ("at",))),
             partitioning=None,
             tasks=2,
-            retention_us=retention,
+            retention=(window_of(retention[0]), window_of(retention[1])),
         )
         self.batch = 0
         self.watermark: int | None = None
@@ -132,14 +133,14 @@ class PartitionMachine(RuleBasedStateMachine):
         if self.watermark is None:
             return True
         return all(
-            retention is None or time + retention >= self.watermark
-            for time, retention in zip(row, self.store.retention_us, strict=False)
+            retention.reach_us is None or time + retention.reach_us >= self.watermark
+            for time, retention in zip(row, self.store.retention, strict=False)
         )
 
     def within_retention(self, run: RunRef) -> bool:
         return self.watermark is None or all(
-            retention is None or newest + retention >= self.watermark
-            for newest, retention in zip(run.max_times_us, self.store.retention_us, strict=True)
+            retention.reach_us is None or newest + retention.reach_us >= self.watermark
+            for newest, retention in zip(run.max_times_us, self.store.retention, strict=True)
         )
 
     def read(self, runs: tuple[RunRef, ...]) -> list[Row]:
@@ -164,7 +165,7 @@ TestPartition = PartitionMachine.TestCase
 
 
 def test_small_runs_are_merged_and_ordered_by_time(tmp_path: Path) -> None:
-    store = GraphStore("S", "r", (StoredInput("r", "r", ("at",)),), None, 1, (None,))
+    store = GraphStore("S", "r", (StoredInput("r", "r", ("at",)),), None, 1, (UNBOUNDED,))
     policy = CompactionPolicy(fan=3, smallest_rows=10)
     runs: tuple[RunRef, ...] = ()
     for batch in range(3):
@@ -179,19 +180,19 @@ def test_small_runs_are_merged_and_ordered_by_time(tmp_path: Path) -> None:
 
 
 def test_a_run_stays_until_the_watermark_passes_retention(tmp_path: Path) -> None:
-    store = GraphStore("S", "r", (StoredInput("r", "r", ("at",)),), None, 1, (60,))
+    store = GraphStore("S", "r", (StoredInput("r", "r", ("at",)),), None, 1, (Sliding(60),))
     state = PartitionState(str(tmp_path), 0, 0, {})
     run = state.insert(store, ("r.at",), 1, frame([(100, 0, 1)]).drop("s.at"))
     later = PartitionState(str(tmp_path), 0, 1, {"S": (run,)})
     assert later.evict(store, 160).dropped == ()
     assert later.evict(store, 161).dropped == (run,)
-    assert later.evict(replace(store, retention_us=(None,)), 161).dropped == ()
+    assert later.evict(replace(store, retention=(UNBOUNDED,)), 161).dropped == ()
 
 
 def test_runs_of_results_are_written_anew_as_results_expire(tmp_path: Path) -> None:
     """Pairs live for up to a window, as long as their older tuple: half as many are needed as were found."""
     inputs = (StoredInput("r", "r", ("at",)), StoredInput("s", "s", ("at",)))
-    store = GraphStore("S", "r*s", inputs, None, 1, (100, 100))
+    store = GraphStore("S", "r*s", inputs, None, 1, (Sliding(100), Sliding(100)))
     runs: tuple[RunRef, ...] = ()
     model: list[Row] = []
     written, shares = 0, []

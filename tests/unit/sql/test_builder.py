@@ -9,6 +9,7 @@ import pytest
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.expression import Column
 from optimizer.algebra.types import ColumnType as T
+from optimizer.logical.window import UNBOUNDED, sliding
 from optimizer.sql import parse_query
 from optimizer.sql.builder import QueryBuilder
 from tests.unit.sql.streams import CATALOG, late, parse
@@ -18,8 +19,8 @@ def test_without_catalog() -> None:
     built = QueryBuilder().from_("r").window(minutes=1).from_("s").where("r.a = s.a").select("r.a").build()
     text = "SELECT r.a FROM r [RANGE 1 MINUTE], s WHERE s.a = r.a"
     assert built == parse_query(text, "query", None)
-    assert built.inputs[0].window == timedelta(minutes=1)
-    assert built.inputs[1].window is None
+    assert built.inputs[0].window == sliding(timedelta(minutes=1))
+    assert built.inputs[1].window == UNBOUNDED
     assert built.outputs[0].expression == Column("r", "a", T.BIGINT)
 
 

@@ -25,7 +25,8 @@ def outputs(query: Query) -> dict[str, str]:
 
 
 def windows(query: Query) -> dict[str, timedelta | None]:
-    return {item.alias: item.window for item in query.inputs}
+    reaches = {item.alias: item.window.reach_us for item in query.inputs}
+    return {alias: None if us is None else timedelta(microseconds=us) for alias, us in reaches.items()}
 
 
 WINDOWS = {

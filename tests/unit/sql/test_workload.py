@@ -9,6 +9,7 @@ import pytest
 
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.types import ColumnType as T
+from optimizer.logical.window import sliding
 from optimizer.sql import to_sql
 from optimizer.workload import load_workload, parse_queries, read_streams
 
@@ -63,8 +64,8 @@ def test_workload(tmp_path: Path) -> None:
     assert [name for name, _ in workload.sql] == ["a_over", "b_join", "c_over"]
     over = workload.queries[0]
     assert {i.stream: i.window for i in over.inputs} == {
-        "departures": timedelta(minutes=30),
-        "weather": timedelta(minutes=30),
+        "departures": sliding(timedelta(minutes=30)),
+        "weather": sliding(timedelta(minutes=30)),
     }
     assert [(to_sql(s.predicate), s.value) for s in workload.selectivities] == [
         ("departures.origin = weather.origin", 0.001),

@@ -127,7 +127,7 @@ def test_pairs_are_evaluated_once_whatever_a_step_is_sent_to(method: str) -> Non
     (broadcast,) = (
         s for o in made.solution.orders if o.start.startswith("r") for s in o.steps if s.broadcast
     )
-    problem = made.setting.translate([query]).problem
+    problem = made.context.translate([query]).problem
     expensive = next(p for p in problem.predicates if p.pair_cost)
     # A tuple per second meets ten, a hundredth of which has the same key.
     assert (broadcast.tuples_per_second, broadcast.store.tasks) == (1.0, 3)

@@ -13,7 +13,7 @@ from time import perf_counter
 
 from optimizer.methods.heuristic.local_search import Moves
 from optimizer.methods.solution.assemble import assemble, tidy
-from optimizer.methods.solution.warm_start import draft_of
+from optimizer.methods.solution.warm_start import partial_plan_of
 from optimizer.search.problem import Options, Problem, Solution
 from optimizer.search.state_graph import StateGraph
 
@@ -34,7 +34,7 @@ def rerouted(
     """
     began = perf_counter()
     graph = StateGraph(problem, options)
-    draft = draft_of(graph, tuple(graph.required), solution)
+    draft = partial_plan_of(graph, tuple(graph.required), solution)
     if draft is None:
         return None
     pinned = {}
@@ -47,7 +47,7 @@ def rerouted(
             pinned[site] = present or 1 << len(columns)
     for site, copies in pinned.items():
         draft.pin(site, copies)
-    before = draft.settle()
+    before = draft.choose_copies()
     moves = Moves(draft, began + options.time_limit_s)
     for _ in range(ROUNDS):
         total = draft.total
@@ -62,5 +62,5 @@ def rerouted(
         return None
     for site in pinned:
         draft.unpin(site)
-    draft.settle()
+    draft.choose_copies()
     return assemble(draft, solution.method, solution.build_seconds, solution.solve_seconds)
