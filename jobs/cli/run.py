@@ -20,7 +20,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import redis
@@ -42,15 +42,16 @@ from jobs.protocol import (
     JobStopped,
     PlanSwitched,
     Stop,
-    stream_key,
 )
 from jobs.reconfigure.admission import check_usable
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity, read_identity
 from jobs.recovery.lock import hold
 from jobs.recovery.manifest import write_durably
 from jobs.sinks.redis_tail import MOST_ENTRIES, ResultTail
-from jobs.sources.kafka.cluster import Away, required
-from jobs.sources.redis import START, Generated, LiveSource, entry_order
+from jobs.sources.connector import Away, Position, Servers
+from jobs.sources.generator import generated
+from jobs.sources.kafka.cluster import required
+from jobs.sources.live import LiveOffsets, LiveSource
 from jobs.sources.spark_source import read_source, write_source
 from jobs.spark.oom_guard import OutOfMemory
 from jobs.spark.session import create_session, is_local, processors
@@ -107,7 +108,8 @@ class _Job:
         self._changing = threading.Lock()
         self._topology: Topology | None = None
         self._epochs: EpochLog | None = None
-        self._drain_to: dict[str, str | dict[str, int]] | None = None
+        self._offsets: LiveOffsets | None = None
+        self._drain_to: dict[str, Position] | None = None
         self._topics: TopicResults | None = None
 
     def run(self) -> int:
@@ -241,7 +243,8 @@ class _Job:
 
     def _write_source(self) -> None:
         """A made-up stream that the checkpoint knows goes on with its numbers and its first moment."""
-        asked = [_generated(text) for text in self._given.generate]
+        now_us = int(_now().timestamp() * 1_000_000)
+        asked = [generated(text, now_us) for text in self._given.generate]
         before = read_source(self._checkpoint.root)
         known = {g.stream: g for g in before.generated} if isinstance(before, LiveSource) else {}
         for made in asked:
@@ -253,8 +256,9 @@ class _Job:
                     f"{made.stream}={made.tuples_per_second:g}",
                     f"{made.stream}={have.tuples_per_second:g}, as this checkpoint began",
                 )
-        generated = tuple(known.get(made.stream, made) for made in asked)
-        write_source(self._checkpoint.root, LiveSource(self._given.batch_rows, generated))
+        made_up = tuple(known.get(made.stream, made) for made in asked)
+        write_source(self._checkpoint.root, LiveSource(self._given.batch_rows, made_up))
+        self._offsets = LiveOffsets(Servers(self._given.redis), made_up)
 
     def _observe(self, committed: Committed) -> None:
         run, batch = self._given.run, committed.manifest.batch
@@ -371,36 +375,15 @@ class _Job:
             return False
         if self._stop.mode == "now":
             return True
+        assert self._offsets is not None, "the source is written before there is a topology"
         if self._drain_to is None:
-            self._drain_to = self._ends()
-        if self._drain_to is None:
+            # What had arrived by now; another time while a server is away.
+            with suppress(Away):
+                self._drain_to = self._offsets.newest(self._checkpoint.root)
+        if self._drain_to is None or (self._topics is not None and self._topics.waiting()):
             return False
         position = topology.last.position["streams"] if topology.last is not None else {}
-        if self._topics is not None and self._topics.waiting():
-            return False
-        return all(_has_come(position.get(stream, {}), end) for stream, end in self._drain_to.items())
-
-    def _ends(self) -> dict[str, str | dict[str, int]] | None:
-        """Per stream of the newest plan the last entry that had arrived by now, or the offsets behind what
-        had; None while a server is away."""
-        newest = self._checkpoint.newest_change()
-        client = connect(self._given.redis)
-        generated = {_generated(text).stream for text in self._given.generate}
-        topics = self._checkpoint.topics()
-        ends: dict[str, str | dict[str, int]] = {}
-        with suppress(redis.RedisError, Away):
-            if topics:
-                from jobs.sources.kafka.offsets import TopicOffsets
-
-                ends |= TopicOffsets(required("streams that are topics")).newest(topics)
-            for stream in newest.streams if newest is not None else ():
-                if stream in topics:
-                    continue
-                entries: Any = client.xrevrange(stream_key(stream), count=1)
-                if entries and stream not in generated:
-                    ends[stream] = entries[0][0].decode()
-            return ends
-        return None
+        return self._offsets.have_come(position, self._drain_to)
 
     def _fail(self, error: Exception) -> None:
         self._outgoing.now("stopping")
@@ -422,14 +405,6 @@ class _Job:
         write_durably(self._checkpoint.root / "job.json", json.dumps(document).encode())
 
 
-def _has_come(position: dict[str, Any], end: str | dict[str, int]) -> bool:
-    """True if a stream's position is at or behind an entry, or behind offsets."""
-    if isinstance(end, str):
-        return entry_order(position.get("id", START)) >= entry_order(end)
-    offsets = position.get("offsets", {})
-    return all(offsets.get(partition, 0) >= offset for partition, offset in end.items())
-
-
 def _become_leader() -> None:
     """Outlive the launcher: a session of its own, unless a person sits at a terminal."""
     if not sys.stdin.isatty() and os.getsid(0) != os.getpid():
@@ -444,20 +419,6 @@ def _read_plan(path: Path) -> PhysicalGraph:
         return PhysicalGraph.from_json(path.read_bytes(), str(path))
     except OSError as error:
         raise InputError("no-plan", Place(str(path)), error.strerror or str(error), "a plan file") from error
-
-
-def _generated(text: str) -> Generated:
-    """`STREAM=RATE`: tuples per second, made up."""
-    stream, _, rate = text.partition("=")
-    try:
-        per_second = float(rate)
-    except ValueError:
-        per_second = 0.0
-    if not stream or not 0 < per_second <= 10_000_000:
-        raise InputError(
-            "bad-option", Place("command line", path="--generate"), repr(text), "STREAM=TUPLES_PER_SECOND"
-        )
-    return Generated(stream, per_second, int(_now().timestamp() * 1_000_000))
 
 
 def _now() -> datetime:

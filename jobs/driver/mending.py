@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from jobs.failures.bisection import bisect
 from jobs.failures.task_failure import Failure, TaskFailed
 from jobs.recovery.checkpoint import Change
-from jobs.sources.descriptor import Descriptor
-from jobs.sources.halves import Entries, halves
+from jobs.sources.connector import Cutting, Descriptor
+from jobs.sources.halves import halves
 from jobs.sources.planner import PlannedBatch
 from jobs.worker.set_aside import Aside, Describe, letters_of_places
 from optimizer.physical.graph import PhysicalGraph
@@ -58,7 +58,7 @@ class Attempt(Protocol[Done_co]):
 def mended(
     planned: PlannedBatch,
     graph: PhysicalGraph,
-    entries: Entries,
+    entries: Cutting,
     attempt: Attempt[Done],
     tell: Callable[[int, Failure], None],
 ) -> Mended[Done]:

@@ -55,9 +55,9 @@ from jobs.sinks.parquet import (
     write_hidden,
     write_schemas,
 )
-from jobs.sources.descriptor import Descriptor
-from jobs.sources.halves import RedisEntries
+from jobs.sources.connector import Descriptor
 from jobs.sources.planner import PlannedBatch
+from jobs.sources.redis import RedisEntries
 from jobs.sources.spark_source import FORMAT, MillraceSource, read_planned
 from jobs.spark.barrier_batch import Round
 from jobs.spark.locality import Placement

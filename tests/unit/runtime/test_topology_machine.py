@@ -34,7 +34,7 @@ from jobs.partitioning.slices import Layout
 from jobs.reconfigure.switch import Switched, switch
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity
 from jobs.recovery.manifest import Manifest
-from jobs.sources.descriptor import FileRange
+from jobs.sources.files.stream_files import FileRange
 from jobs.sources.planner import PlannedBatch
 from jobs.storage.partition import CompactionPolicy, PartitionState, state_root
 from jobs.worker.exchange import REPORT, Row, open_reports
