@@ -121,7 +121,9 @@ def read_settings(connector: str, values: object) -> SourceSettings:
     try:
         return _adapter(settings_of(connector)).validate_python(values)
     except ValidationError as error:
-        raise _bad_setting(error.errors()[0], settings_schema(connector)) from None
+        # A setting that is not there may be one of those that are unknown, misspelt.
+        first = min(error.errors(), key=lambda one: one["type"] != "unexpected_keyword_argument")
+        raise _bad_setting(first, settings_schema(connector)) from None
 
 
 def check_columns(settings: SourceSettings, columns: Sequence[tuple[str, ColumnType]]) -> None:
