@@ -20,7 +20,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import redis
@@ -47,10 +46,11 @@ from jobs.reconfigure.admission import check_usable
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity, read_identity
 from jobs.recovery.lock import hold
 from jobs.recovery.manifest import write_durably
+from jobs.sinks.connector import open_sink
+from jobs.sinks.publisher import Publisher
 from jobs.sinks.redis_tail import MOST_ENTRIES, ResultTail
 from jobs.sources.connector import Away, Position, Servers
 from jobs.sources.generator import generated
-from jobs.sources.kafka.cluster import required
 from jobs.sources.live import LiveOffsets, LiveSource
 from jobs.sources.spark_source import read_source, write_source
 from jobs.spark.oom_guard import OutOfMemory
@@ -58,9 +58,6 @@ from jobs.spark.session import create_session, is_local, processors
 from jobs.storage.remote import below
 from optimizer.algebra.errors import InputError, Place
 from optimizer.physical.graph import PhysicalGraph
-
-if TYPE_CHECKING:
-    from jobs.sinks.kafka import TopicResults
 
 _POLL_S = 0.1
 _FAREWELL_S = 5.0
@@ -110,7 +107,7 @@ class _Job:
         self._epochs: EpochLog | None = None
         self._offsets: LiveOffsets | None = None
         self._drain_to: dict[str, Position] | None = None
-        self._topics: TopicResults | None = None
+        self._publisher: Publisher | None = None
 
     def run(self) -> int:
         signal.signal(signal.SIGTERM, self._on_signal)
@@ -167,9 +164,9 @@ class _Job:
         spark = create_session(
             master, f"millrace {given.topology}", partitions, self._checkpoint.root / "scratch"
         )
-        topics = self._topics_of_results()
+        publisher = self._results_publisher()
         settings = Settings(
-            output=topics.output if topics is not None else self._out(),
+            output=publisher.output if publisher is not None else self._out(),
             share_host=is_local(master),
             redis_url=given.redis,
             idle_timeout_us=given.idle_timeout,
@@ -183,9 +180,9 @@ class _Job:
         try:
             self._epochs = EpochLog(given.run, settings.epoch_batches, topology.last)
             topology.start(given.trigger_ms)
-            if topics is not None:
-                topics.start(topology.last)
-                self._topics = topics
+            if publisher is not None:
+                publisher.start(topology.last)
+                self._publisher = publisher
             first = topology.last.batch + 1 if topology.last is not None else 0
             self._outgoing.send(
                 JobStarted(
@@ -204,42 +201,31 @@ class _Job:
                 if topology.failed() and not self._done(topology):
                     topology.wait(_FAREWELL_S)
                     raise RuntimeError("Spark ended the streaming query without an error")
-                if topics is not None and topics.error is not None:
-                    raise topics.error
+                if publisher is not None and publisher.error is not None:
+                    raise publisher.error
         finally:
             self._outgoing.now("stopping")
-            if self._topics is not None:
-                self._topics.release()
+            if self._publisher is not None:
+                self._publisher.release()
             topology.stop()
-            if self._topics is not None:
-                self._topics.close(_FAREWELL_S)
+            if self._publisher is not None:
+                self._publisher.close(_FAREWELL_S)
             spark.stop()
 
     def _out(self) -> Path | None:
         out: Path | None = self._given.out
         return None if out is None else out.absolute()
 
-    def _topics_of_results(self) -> TopicResults | None:
-        """What publishes results, if they are wanted in topics; result files pass through the checkpoint
-        unless people want them too."""
-        given = self._given
-        if given.results_topic is None:
+    def _results_publisher(self) -> Publisher | None:
+        """What publishes results, if a sink is wanted; result files pass through the checkpoint unless
+        people want them too."""
+        given, out = self._given, self._out()
+        sink = open_sink(given, self._checkpoint.identity.id)
+        if sink is None:
             return None
-        # Topologies without topics do not load the client library.
-        from jobs.sinks.kafka import TopicResults, Topics
-
-        cluster = required("--results-topic")
-        out = self._out()
         root = self._checkpoint.root.absolute()
-        return TopicResults(
-            cluster,
-            Topics(given.results_topic, given.results_format),
-            root,
-            self._checkpoint.identity.id,
-            root / "results" if out is None else out,
-            passing=out is None,
-            most=given.most_unpublished,
-        )
+        folder = root / "results" if out is None else out
+        return Publisher(sink, root, folder, passing=out is None, most=given.most_unpublished)
 
     def _write_source(self) -> None:
         """A made-up stream that the checkpoint knows goes on with its numbers and its first moment."""
@@ -285,14 +271,14 @@ class _Job:
             self._outgoing.send(self._epochs.samples(committed, epoch, self._checkpoint.state))
             self._outgoing.send(epoch)
         self._outgoing.now("running", batch)
-        if self._topics is not None:
-            self._topics.add(committed.manifest)
+        if self._publisher is not None:
+            self._publisher.add(committed.manifest)
         if committed.switched:
             with self._changing:
                 self._checkpoint.forget_changes(committed.change.number)
         self._wake.set()
-        if self._topics is not None:
-            self._topics.wait_for_room()
+        if self._publisher is not None:
+            self._publisher.wait_for_room()
 
     def _tell(self, trouble: Trouble) -> None:
         """Say that a batch fails, and later what of it was set aside."""
@@ -380,7 +366,7 @@ class _Job:
             # What had arrived by now; another time while a server is away.
             with suppress(Away):
                 self._drain_to = self._offsets.newest(self._checkpoint.root)
-        if self._drain_to is None or (self._topics is not None and self._topics.waiting()):
+        if self._drain_to is None or (self._publisher is not None and self._publisher.waiting()):
             return False
         position = topology.last.position["streams"] if topology.last is not None else {}
         return self._offsets.have_come(position, self._drain_to)
