@@ -7,17 +7,21 @@ every batch, so that a stream joins and leaves a running topology with the plan 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from jobs.recovery.checkpoint import ACTIVE
 from jobs.sources.connector import Away, Descriptor, Offsets, Position, Servers, live_connector
 from jobs.sources.generator import Generated
 from jobs.sources.planner import PlannedBatch
 from optimizer.logical.source import CONNECTORS
+
+Wanted: TypeAlias = Mapping[str, Mapping[str, Any]]
+"""By connector, the settings of its streams."""
 
 _RETRY_S = (0.1, 0.2, 0.5, 1.0, 2.0)
 _LIVE = ("redis", "generator", *CONNECTORS)
@@ -47,7 +51,7 @@ class LiveOffsets:
             self._offsets[connector] = live_connector(connector).offsets(self._servers)
         return self._offsets[connector]
 
-    def by_connector(self, checkpoint: Path) -> tuple[int, dict[str, dict[str, Any]]]:
+    def by_connector(self, checkpoint: Path) -> tuple[int, Wanted]:
         """The number of the newest plan change, and by connector the settings of its streams."""
         active = ACTIVE.validate_json((checkpoint / "active.json").read_bytes())
         found: dict[str, dict[str, Any]] = {}
@@ -58,6 +62,17 @@ class LiveOffsets:
             else:
                 found.setdefault("redis" if source is None else source.connector, {})[stream] = source
         return active.change, found
+
+    def ends(
+        self, wanted: Wanted, positions: Mapping[str, Position], share: int, *, remote: bool
+    ) -> dict[str, Position]:
+        """Where the next batch ends, of connectors that are remote, or that are not. Raises `Away`."""
+        found: dict[str, Position] = {}
+        for name, streams in wanted.items():
+            if live_connector(name).remote is remote:
+                own = {stream: _own(name, positions.get(stream, {})) for stream in streams}
+                found |= self.of(name).ends(streams, own, share)
+        return found
 
     def planned(self, stream: str, before: Position, after: Position) -> Sequence[Descriptor]:
         """What lies between two positions, of the connector that made the later one."""
@@ -88,7 +103,10 @@ class LiveOffsets:
 
 def _whose(position: Position) -> str:
     """The connector that made a stream's position; the plan may have given the stream another one since."""
-    return next(name for name in _LIVE if live_connector(name).position_key in position)
+    for name in _LIVE:
+        if live_connector(name).position_key in position:
+            return name
+    raise ValueError(f"no connector here has positions such as {position}")
 
 
 def _own(connector: str, position: Position) -> Position:
@@ -122,10 +140,8 @@ class LivePlanner:
         change, wanted = self.offsets.by_connector(self._checkpoint)
         streams = {name: dict(position) for name, position in start["streams"].items()}
         share = max(1, self._source.batch_rows // max(1, sum(map(len, wanted.values()))))
-        local = [name for name in wanted if not live_connector(name).remote]
-        ends = self._ends(local, wanted, streams, share) | self._reached(
-            [name for name in wanted if name not in local], wanted, streams, share
-        )
+        ask = partial(self.offsets.ends, wanted, streams, share)
+        ends = ask(remote=False) | self._reached(partial(ask, remote=True))
         streams |= ends
         if not ends and change == start["change"]:
             return start
@@ -153,31 +169,12 @@ class LivePlanner:
             end.get("planned_ms"),
         )
 
-    def _ends(
-        self,
-        connectors: Iterable[str],
-        wanted: Mapping[str, Mapping[str, Any]],
-        positions: Mapping[str, Position],
-        share: int,
-    ) -> dict[str, Position]:
-        ends: dict[str, Position] = {}
-        for name in connectors:
-            own = {stream: _own(name, positions.get(stream, {})) for stream in wanted[name]}
-            ends |= self.offsets.of(name).ends(wanted[name], own, share)
-        return ends
-
-    def _reached(
-        self,
-        connectors: Iterable[str],
-        wanted: Mapping[str, Mapping[str, Any]],
-        positions: Mapping[str, Position],
-        share: int,
-    ) -> dict[str, Position]:
-        """As `_ends`; none at all while a server is away."""
+    def _reached(self, ask: Callable[[], dict[str, Position]]) -> dict[str, Position]:
+        """What asking servers gives; nothing at all while one is away."""
         if time.monotonic() < self._next_try:
             return {}
         try:
-            ends = self._ends(connectors, wanted, positions, share)
+            ends = ask()
         except Away:
             self._next_try = time.monotonic() + _RETRY_S[min(self._failures, len(_RETRY_S) - 1)]
             self._failures += 1
