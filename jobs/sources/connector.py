@@ -38,8 +38,8 @@ BUILT_IN: Mapping[str, str] = {
 """Connectors that no stream's document names: of a replay, of streams that are sent here, of made-up ones."""
 
 
-class Away(Exception):
-    """A server does not answer, and may later."""
+class Away(ConnectionError):
+    """A server does not answer, and may later; a batch whose tasks raise it has no bad tuples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class Connector(ABC):
 
     @abstractmethod
     def read(self, descriptor: Any, asked: Asked) -> Raw:
-        """The tuples of one of its descriptors, straight into Arrow."""
+        """The tuples of one of its descriptors, straight into Arrow. Raises `Away`."""
 
 
 class LiveConnector(Connector):
