@@ -18,13 +18,18 @@ from redis.retry import Retry
 
 from backend.run import redis_server
 from jobs.protocol import stream_key
+from jobs.recovery.checkpoint import ACTIVE
 from jobs.sources.connector import BUILT_IN, connector
 from jobs.sources.files.inputs import find_inputs
 from jobs.sources.files.replay import ReplayPlanner, ReplaySource
 from jobs.sources.generator import Generated, GeneratedRange, generate
+from jobs.sources.kafka.topic import KafkaTopic
 from jobs.sources.live import LivePlanner, LiveSource
 from jobs.sources.planner import SourcePlanner
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.types import ColumnType
 from optimizer.logical.source import CONNECTORS
+from optimizer.physical.graph import GraphStream, PhysicalGraph
 from tests.unit.sources.connector_kit import BATCH_ROWS, Bench, ConnectorKit
 
 TESTS = Path(__file__).resolve().parents[2]
@@ -124,3 +129,27 @@ def test_no_two_connectors_mean_the_same() -> None:
     documents = [one.__dataclass_fields__["kind"].default for kind in kinds for one in kind.descriptors]
     assert len(set(keys)) == len(keys)
     assert len(set(documents)) == len(documents)
+
+
+def test_plans_have_settings_among_the_fields_of_their_stream() -> None:
+    """As they had before there were connectors: plans are known by their bytes."""
+    columns = (("at", ColumnType.TIMESTAMP),)
+    streams = tuple(
+        GraphStream(name, "at", columns, 0, "drop", source)
+        for name, source in (("r", KafkaTopic("orders")), ("s", None))
+    )
+    graph = PhysicalGraph(streams, (), (), (), ())
+    topic, plain = json.loads(graph.to_json())["streams"]
+    assert topic["kafka"]["topic"] == "orders"
+    assert topic.keys() - plain.keys() == {"kafka"}
+    assert "source" not in topic
+    assert PhysicalGraph.from_json(graph.to_json()) == graph
+    damaged = graph.to_json().replace('"orders"', '"or ders"')
+    with pytest.raises(InputError, match=r"streams\.0\.kafka\.topic: found 'or ders'"):
+        PhysicalGraph.from_json(damaged)
+
+
+def test_a_checkpoint_from_before_there_were_connectors_knows_its_topics() -> None:
+    old = ACTIVE.validate_json('{"change": 4, "streams": ["r", "s"], "topics": {"r": {"topic": "orders"}}}')
+    assert old.sources == {"r": KafkaTopic("orders")}
+    assert ACTIVE.validate_json(ACTIVE.dump_json(old)) == old
