@@ -84,7 +84,7 @@ def connectors() -> list[dict[str, Any]]:
     ]
 
 
-class SourceFieldExtension(OpenApiSerializerFieldExtension):
+class SourceFieldExtension(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
     """The API's description has the schema of the settings, named as their class."""
 
     target_class = "backend.streams.api.sources.SourceField"
