@@ -12,13 +12,13 @@ SETTINGS = (
 def from_topics(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """A topic becomes the settings of the connector `kafka`."""
     sources = apps.get_model("streams", "StreamSource").objects
-    for topic in apps.get_model("streams", "StreamTopic").objects.all():
+    for topic in apps.get_model("streams", "StreamTopic").objects.all():  # type: ignore[misc]  # gone now
         settings = {name: getattr(topic, name) for name in SETTINGS}
         sources.create(stream_id=topic.stream_id, connector="kafka", settings=settings)
 
 
 def to_topics(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
-    topics = apps.get_model("streams", "StreamTopic").objects
+    topics = apps.get_model("streams", "StreamTopic").objects  # type: ignore[misc]  # gone now
     for source in apps.get_model("streams", "StreamSource").objects.filter(connector="kafka"):
         topics.create(stream_id=source.stream_id, **source.settings)
 
