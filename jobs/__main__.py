@@ -15,6 +15,7 @@ from pathlib import Path
 from jobs.cli.last_words import tell
 from jobs.cli.options import Parser, count, duration_us, size, tasks, weight
 from jobs.cli.told_by_spark import refusal
+from jobs.sinks.connector import sink_connectors
 from jobs.spark.session import processors
 from optimizer.algebra.errors import Infeasible, InputError
 
@@ -129,21 +130,13 @@ def _parser() -> Parser:
     running.add_argument(
         "--out", type=Path, metavar="DIR", help="also write results and dead letters as Parquet"
     )
-    running.add_argument(
-        "--results-topic", metavar="PATTERN", default=os.environ.get("MILLRACE_KAFKA_RESULTS") or None,
-        help="also publish results to topics of the deployment's Kafka cluster; {query} is the query's name "
-        "(default: MILLRACE_KAFKA_RESULTS)",
-    )  # fmt: skip
+    for sink in sink_connectors():
+        sink.add_options(running)
     running.add_argument(
         "--most-unpublished", type=count, metavar="N",
         default=os.environ.get("MILLRACE_KAFKA_MOST_UNPUBLISHED") or "10000",
-        help="batches that may wait for the Kafka cluster before the topology does "
+        help="batches that may wait for the sink of results before the topology does "
         "(default: MILLRACE_KAFKA_MOST_UNPUBLISHED, or 10000)",
-    )  # fmt: skip
-    running.add_argument(
-        "--results-format", choices=("json", "avro"),
-        default=os.environ.get("MILLRACE_KAFKA_RESULTS_FORMAT") or "json",
-        help="of values in topics (default: MILLRACE_KAFKA_RESULTS_FORMAT, or json)",
     )  # fmt: skip
     running.add_argument(
         "--generate", action="append", default=[], metavar="STREAM=RATE", help="make a stream's tuples up"

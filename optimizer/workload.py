@@ -17,15 +17,22 @@ from optimizer.algebra.types import COLUMN_TYPES, ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.durations import parse_duration_us
 from optimizer.logical.query import Query
+from optimizer.logical.source import (
+    CONNECTORS,
+    BadSetting,
+    SourceSettings,
+    check_columns,
+    read_settings,
+    settings_schema,
+)
 from optimizer.logical.stream import LatePolicy, Stream
-from optimizer.logical.topic import TOPIC_KEYS, KafkaTopic, read_topic
 from optimizer.sql import parse_predicate, parse_query, streams_read
 from optimizer.statistics.selectivity import SelectivityEstimate
 from optimizer.udf.reader import FILE_NAME, allowed_functions, read_functions
 from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 
 _STREAM_KEYS = (
-    *("event_time", "columns", "lateness", "late", "parallelism", "rate", "kafka", "top_share"),
+    *("event_time", "columns", "lateness", "late", "parallelism", "rate", *CONNECTORS, "top_share"),
     "max_ahead",
 )
 _NUMBER = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
@@ -232,7 +239,7 @@ class _Document:
             self._number(rate, f"{path}.rate", "a rate in tuples per second, 0 or more")
             if rate is not None
             else None,
-            self._kafka(entries, path, columns),
+            self._source_of(entries, path, columns),
             self._top_shares(entries, path, columns),
             self._duration(max_ahead, f"{path}.max_ahead") if max_ahead is not None else None,
         )
@@ -259,28 +266,46 @@ class _Document:
             shares.append((name, share))
         return tuple(sorted(shares))
 
-    def _kafka(
+    def _source_of(
         self,
         entries: Mapping[str, tuple[yaml.Node, yaml.Node]],
         path: str,
         columns: Sequence[tuple[str, ColumnType]],
-    ) -> KafkaTopic | None:
-        node = self._optional(entries, "kafka", path)
-        if node is None:
+    ) -> SourceSettings | None:
+        named = [name for name in CONNECTORS if self._optional(entries, name, path) is not None]
+        if not named:
             return None
-        path = f"{path}.kafka"
+        key, node = entries[named[-1]]
+        if len(named) > 1:
+            self._fail(key, f"{path}.{named[-1]}", f"{' and '.join(named)}", "one of them")
+        path = f"{path}.{named[0]}"
         given = self._mapping(node, path)
-        self._known(given, TOPIC_KEYS, path)
-        if "topic" not in given:
-            self._fail(node, path, "no topic", "topic: the name of a topic")
-        texts = {key: self._text(value, f"{path}.{key}", "text") for key, (_, value) in given.items()}
+        fields = settings_schema(named[0])["properties"]
+        files = {f"{name}_file": name for name, field in fields.items() if "x-lines" in field}
+        self._known(given, (*fields, *files), path)
+        texts = {
+            files.get(name, name): self._beside(value, f"{path}.{name}")
+            if name in files
+            else self._text(value, f"{path}.{name}", "text")
+            for name, (_, value) in given.items()
+        }
         try:
-            return read_topic(texts, columns, Path(self._source).parent)
-        except ValueError as error:
-            key, _, rest = str(error).partition(": ")
-            found, _, expected = rest.partition(" instead of ")
-            at = given[key][1] if key in given else node
-            self._fail(at, f"{path}.{key}", found, expected)
+            source = read_settings(named[0], texts)
+            check_columns(source, columns)
+            return source
+        except BadSetting as error:
+            wrong = next((name for name in given if error.key in (name, files.get(name))), "")
+            at = given[wrong][1] if wrong else node
+            place = f"{path}.{error.key}" if error.key else path
+            self._fail(at, place, error.found, error.expected, error.hint)
+
+    def _beside(self, node: yaml.Node, path: str) -> str:
+        """The text of a file that a setting names, from the folder of streams.yaml."""
+        name = self._text(node, path, "the name of a file")
+        try:
+            return (Path(self._source).parent / name).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            self._fail(node, path, str(error), "a readable file")
 
     def _columns(self, node: yaml.Node, path: str) -> tuple[tuple[str, ColumnType], ...]:
         columns: list[tuple[str, ColumnType]] = []

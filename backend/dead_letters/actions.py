@@ -16,7 +16,7 @@ from django.db import transaction
 from backend.dead_letters.queries import Letter, find
 from backend.errors import Conflict
 from backend.redis import connection
-from backend.streams.actions import refuse_others, refuse_topics
+from backend.streams.actions import refuse_connected, refuse_others
 from backend.streams.models import Stream
 from backend.streams.queries import to_domain
 from backend.streams.values import normalize, refuse_ahead
@@ -62,7 +62,7 @@ def redrive(account: User, record: Stream, chosen: Sequence[Chosen], now: dateti
     """
     refuse_others(account, record)
     stream = to_domain(record)
-    refuse_topics(stream)
+    refuse_connected(stream)
     texts = []
     there = find(record.name, [(one.topology, one.id) for one in chosen])
     for place, (one, letter) in enumerate(zip(chosen, there, strict=True)):

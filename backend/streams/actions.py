@@ -17,7 +17,7 @@ from backend.accounts.queries import is_operator, may_edit, refuse_viewers, team
 from backend.accounts.quotas import Resource, claim
 from backend.errors import Conflict, Forbidden, InputErrors
 from backend.redis import connection
-from backend.streams.models import DAY_MS, Stream, StreamColumn, StreamTopic
+from backend.streams.models import DAY_MS, Stream, StreamColumn, StreamSource
 from backend.streams.queries import to_domain
 from backend.streams.signals import name_wanted
 from backend.streams.values import normalize, refuse_ahead
@@ -26,7 +26,7 @@ from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.types import ColumnType
 from optimizer.logical import stream as domain
-from optimizer.logical.topic import KafkaTopic
+from optimizer.logical.source import BadSetting, SourceSettings, check_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class StreamSpec:
     late: domain.LatePolicy = "drop"
     parallelism: int | None = None
     tuples_per_second: float | None = None
-    kafka: KafkaTopic | None = None
+    source: SourceSettings | None = None
     max_ahead_ms: int = DAY_MS
 
     def check(self) -> None:
@@ -65,7 +65,7 @@ class StreamSpec:
                     nearest(self.event_time, timestamps),
                 )
             )
-        faults += self._topic_faults(source)
+        faults += self._source_faults(source)
         if faults:
             raise InputErrors(faults)
         domain.Stream(
@@ -76,25 +76,23 @@ class StreamSpec:
             late=self.late,
             parallelism=self.parallelism,
             tuples_per_second=self.tuples_per_second,
-            kafka=self.kafka,
+            source=self.source,
             max_ahead=timedelta(milliseconds=self.max_ahead_ms),
         )
 
-    def _topic_faults(self, source: str) -> list[InputError]:
-        if self.kafka is None:
+    def _source_faults(self, stream: str) -> list[InputError]:
+        source = self.source
+        if source is None:
             return []
-        faults = []
-        if not settings.MILLRACE_KAFKA:
-            place = Place(source, path="kafka")
-            expected = "an operator to set MILLRACE_KAFKA_SERVERS: this deployment has no Kafka cluster"
-            faults.append(InputError("no-kafka", place, f"topic {self.kafka.topic}", expected))
-        fitting = [name for name, kind in self.columns if kind in (ColumnType.STRING, ColumnType.BINARY)]
-        if self.kafka.key is not None and self.kafka.key not in fitting:
-            expected = f"one of the string and binary columns: {', '.join(fitting) or 'there is none yet'}"
-            place = Place(source, path="kafka.key")
-            faults.append(
-                InputError("bad-key", place, self.kafka.key, expected, nearest(self.kafka.key, fitting))
-            )
+        faults, name = [], source.connector
+        missing = source.missing()
+        if missing is not None:
+            faults.append(InputError(f"no-{name}", Place(stream, path=name), source.place, missing))
+        try:
+            check_columns(source, self.columns)
+        except BadSetting as error:
+            place = Place(stream, path=f"{name}.{error.key}")
+            faults.append(InputError(f"bad-{error.key}", place, error.found, error.expected, error.hint))
         return faults
 
 
@@ -127,7 +125,7 @@ def create_stream(owner: User, spec: StreamSpec) -> Stream:
                 owner=owner,
             )
             _write_columns(record, spec)
-            _write_topic(record, spec.kafka)
+            _write_source(record, spec.source)
     except IntegrityError as error:
         raise Conflict("name-taken", f"there is a stream {spec.name} already") from error
     return record
@@ -150,9 +148,9 @@ def change_stream(account: User, record: Stream, spec: StreamSpec) -> Stream:
         record.late = spec.late
         record.parallelism = spec.parallelism
         record.tuples_per_second = spec.tuples_per_second
-        if spec.kafka != present.kafka:
+        if spec.source != present.source:
             _refuse_if_used(record, "where its tuples come from cannot change")
-            _write_topic(record, spec.kafka)
+            _write_source(record, spec.source)
         record.save()
     return record
 
@@ -205,19 +203,17 @@ def _write_columns(record: Stream, spec: StreamSpec) -> None:
     )
 
 
-def _write_topic(record: Stream, topic: KafkaTopic | None) -> None:
-    StreamTopic.objects.filter(stream=record).delete()
-    if topic is not None:
-        StreamTopic.objects.create(
-            stream=record, **{name: getattr(topic, name) for name in KafkaTopic.__slots__}
-        )
+def _write_source(record: Stream, source: SourceSettings | None) -> None:
+    StreamSource.objects.filter(stream=record).delete()
+    if source is not None:
+        StreamSource.objects.create(stream=record, connector=source.connector, settings=source.document())
 
 
-def refuse_topics(stream: domain.Stream) -> None:
+def refuse_connected(stream: domain.Stream) -> None:
     """Raises `Conflict` if nobody would read what is sent to the stream here."""
-    if stream.kafka is not None:
-        topic = stream.kafka.topic
-        raise Conflict("topic-stream", f"{stream.name} is read from the topic {topic}: send tuples there")
+    if stream.source is not None:
+        text = f"{stream.name} is read from {stream.source.place}: send tuples there"
+        raise Conflict("topic-stream", text)
 
 
 def ingest(
@@ -234,7 +230,7 @@ def ingest(
     refuse_viewers(account, "ingest")
     refuse_others(account, record)
     stream = to_domain(record)
-    refuse_topics(stream)
+    refuse_connected(stream)
     rows = []
     for index, event in enumerate(events):
         path = "" if single else str(index)

@@ -40,25 +40,16 @@ class Stream(models.Model):
         return self.name
 
 
-class StreamTopic(models.Model):
-    """The topic that brings a stream's tuples; its fields mean what `optimizer.logical.topic.KafkaTopic`'s
-    do."""
+class StreamSource(models.Model):
+    """What brings a stream's tuples, if producers do not send them here: a connector and its settings."""
 
-    stream = models.OneToOneField(Stream, on_delete=models.CASCADE, related_name="kafka")
-    topic = models.CharField(max_length=249)
-    format = models.CharField(max_length=4, choices=[("json", "json"), ("avro", "avro")], default="json")
-    schema = models.TextField(null=True, blank=True)
-    schema_id = models.PositiveBigIntegerField(null=True, blank=True)
-    key = models.CharField(max_length=255, null=True, blank=True)
-    record_time = models.BooleanField(default=False)
-    start = models.CharField(
-        max_length=8, choices=[("earliest", "earliest"), ("latest", "latest")], default="earliest"
-    )
-    lost = models.CharField(max_length=4, choices=[("fail", "fail"), ("skip", "skip")], default="fail")
-    most_per_batch = models.PositiveBigIntegerField(null=True, blank=True)
+    stream = models.OneToOneField(Stream, on_delete=models.CASCADE, related_name="source")
+    connector = models.CharField(max_length=63)
+    settings = models.JSONField()
+    """As the connector's `optimizer.logical.source.SourceSettings` writes them."""
 
     def __str__(self) -> str:
-        return f"{self.stream_id}: {self.topic}"
+        return f"{self.stream_id}: {self.connector}"
 
 
 class StreamColumn(models.Model):

@@ -19,14 +19,14 @@ from jobs.protocol import stream_key
 from optimizer.algebra.types import ColumnType
 from optimizer.logical import stream as domain
 from optimizer.logical.catalog import Catalog
-from optimizer.logical.topic import KafkaTopic
+from optimizer.logical.source import SourceSettings, read_settings
 from optimizer.udf.reader import allowed_functions
 
 
 def streams() -> QuerySet[Stream]:
     """Every stream with its columns, and `query_count`: the queries that have a version reading it."""
     return (
-        Stream.objects.select_related("owner", "team", "kafka")
+        Stream.objects.select_related("owner", "team", "source")
         .prefetch_related("columns")
         .annotate(query_count=Count("readers__version__query", distinct=True))
     )
@@ -41,22 +41,20 @@ def to_domain(record: Stream) -> domain.Stream:
         late=cast(domain.LatePolicy, record.late),
         parallelism=record.parallelism,
         tuples_per_second=record.tuples_per_second,
-        kafka=topic_of(record),
+        source=source_of(record),
         max_ahead=timedelta(milliseconds=record.max_ahead_ms),
     )
 
 
-def topic_of(record: Stream) -> KafkaTopic | None:
-    """The topic that brings the stream's tuples; None if producers send them to Millrace."""
-    topic = getattr(record, "kafka", None)
-    if topic is None:
-        return None
-    return KafkaTopic(**{name: getattr(topic, name) for name in KafkaTopic.__slots__})
+def source_of(record: Stream) -> SourceSettings | None:
+    """What brings the stream's tuples; None if producers send them to Millrace."""
+    source = getattr(record, "source", None)
+    return None if source is None else read_settings(source.connector, source.settings)
 
 
 def load_catalog() -> Catalog:
     """All registered streams, as the optimizer reads them, and the functions that the settings allow."""
-    records = Stream.objects.select_related("kafka").prefetch_related("columns")
+    records = Stream.objects.select_related("source").prefetch_related("columns")
     return Catalog.of((to_domain(record) for record in records), allowed_functions())
 
 

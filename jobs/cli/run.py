@@ -20,7 +20,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import redis
@@ -43,25 +42,24 @@ from jobs.protocol import (
     JobStopped,
     PlanSwitched,
     Stop,
-    stream_key,
 )
 from jobs.reconfigure.admission import check_usable
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity, read_identity
 from jobs.recovery.lock import hold
 from jobs.recovery.manifest import write_durably
+from jobs.sinks.connector import open_sink
+from jobs.sinks.publisher import Publisher
 from jobs.sinks.redis_tail import MOST_ENTRIES, ResultTail
-from jobs.sources.kafka.cluster import Away, required
+from jobs.sources.connector import Away, Position, Servers
+from jobs.sources.generator import generated
+from jobs.sources.live import LiveOffsets, LiveSource
 from jobs.sources.planner import PlannedBatch
-from jobs.sources.redis import START, Generated, LiveSource, entry_order
 from jobs.sources.spark_source import read_source, write_source
 from jobs.spark.oom_guard import OutOfMemory
 from jobs.spark.session import create_session, processors
 from jobs.storage.remote import below
 from optimizer.algebra.errors import InputError, Place
 from optimizer.physical.graph import PhysicalGraph
-
-if TYPE_CHECKING:
-    from jobs.sinks.kafka import TopicResults
 
 _POLL_S = 0.1
 _FAREWELL_S = 5.0
@@ -111,8 +109,9 @@ class _Job:
         self._changing = threading.Lock()
         self._topology: Topology | None = None
         self._epochs: EpochLog | None = None
-        self._drain_to: dict[str, str | dict[str, int]] | None = None
-        self._topics: TopicResults | None = None
+        self._offsets: LiveOffsets | None = None
+        self._drain_to: dict[str, Position] | None = None
+        self._publisher: Publisher | None = None
 
     def run(self) -> int:
         signal.signal(signal.SIGTERM, self._on_signal)
@@ -169,9 +168,9 @@ class _Job:
         spark = create_session(
             master, f"millrace {given.topology}", partitions, self._checkpoint.root / "scratch"
         )
-        topics = self._topics_of_results()
+        publisher = self._results_publisher()
         settings = Settings(
-            output=topics.output if topics is not None else self._out(),
+            output=publisher.output if publisher is not None else self._out(),
             redis_url=given.redis,
             idle_timeout_us=given.idle_timeout,
             tail=MOST_ENTRIES,
@@ -181,9 +180,9 @@ class _Job:
         try:
             self._epochs = EpochLog(given.run, settings.epoch_batches, topology.last)
             topology.start(given.trigger_ms)
-            if topics is not None:
-                topics.start(topology.last)
-                self._topics = topics
+            if publisher is not None:
+                publisher.start(topology.last)
+                self._publisher = publisher
             first = topology.last.batch + 1 if topology.last is not None else 0
             self._outgoing.send(
                 JobStarted(
@@ -202,46 +201,36 @@ class _Job:
                 if topology.failed() and not self._done(topology):
                     topology.wait(_FAREWELL_S)
                     raise RuntimeError("Spark ended the streaming query without an error")
-                if topics is not None and topics.error is not None:
-                    raise topics.error
+                if publisher is not None and publisher.error is not None:
+                    raise publisher.error
         finally:
             self._outgoing.now("stopping")
-            if self._topics is not None:
-                self._topics.release()
+            if self._publisher is not None:
+                self._publisher.release()
             topology.stop()
-            if self._topics is not None:
-                self._topics.close(_FAREWELL_S)
+            if self._publisher is not None:
+                self._publisher.close(_FAREWELL_S)
             spark.stop()
 
     def _out(self) -> Path | None:
         out: Path | None = self._given.out
         return None if out is None else out.absolute()
 
-    def _topics_of_results(self) -> TopicResults | None:
-        """What publishes results, if they are wanted in topics; result files pass through the checkpoint
-        unless people want them too."""
-        given = self._given
-        if given.results_topic is None:
+    def _results_publisher(self) -> Publisher | None:
+        """What publishes results, if a sink is wanted; result files pass through the checkpoint unless
+        people want them too."""
+        given, out = self._given, self._out()
+        sink = open_sink(given, self._checkpoint.identity.id)
+        if sink is None:
             return None
-        # Topologies without topics do not load the client library.
-        from jobs.sinks.kafka import TopicResults, Topics
-
-        cluster = required("--results-topic")
-        out = self._out()
         root = self._checkpoint.root.absolute()
-        return TopicResults(
-            cluster,
-            Topics(given.results_topic, given.results_format),
-            root,
-            self._checkpoint.identity.id,
-            root / "results" if out is None else out,
-            passing=out is None,
-            most=given.most_unpublished,
-        )
+        folder = root / "results" if out is None else out
+        return Publisher(sink, root, folder, passing=out is None, most=given.most_unpublished)
 
     def _write_source(self) -> None:
         """A made-up stream that the checkpoint knows goes on with its numbers and its first moment."""
-        asked = [_generated(text) for text in self._given.generate]
+        now_us = int(_now().timestamp() * 1_000_000)
+        asked = [generated(text, now_us) for text in self._given.generate]
         before = read_source(self._checkpoint.root)
         known = {g.stream: g for g in before.generated} if isinstance(before, LiveSource) else {}
         for made in asked:
@@ -253,8 +242,9 @@ class _Job:
                     f"{made.stream}={made.tuples_per_second:g}",
                     f"{made.stream}={have.tuples_per_second:g}, as this checkpoint began",
                 )
-        generated = tuple(known.get(made.stream, made) for made in asked)
-        write_source(self._checkpoint.root, LiveSource(self._given.batch_rows, generated))
+        made_up = tuple(known.get(made.stream, made) for made in asked)
+        write_source(self._checkpoint.root, LiveSource(self._given.batch_rows, made_up))
+        self._offsets = LiveOffsets(Servers(self._given.redis), made_up)
 
     def plan_of(self, planned: PlannedBatch) -> Change:
         """The change that the source found in the checkpoint when it planned the batch."""
@@ -286,14 +276,14 @@ class _Job:
             self._outgoing.send(self._epochs.samples(committed, epoch, self._checkpoint.state))
             self._outgoing.send(epoch)
         self._outgoing.now("running", batch)
-        if self._topics is not None:
-            self._topics.add(committed.manifest)
+        if self._publisher is not None:
+            self._publisher.add(committed.manifest)
         if committed.switched:
             with self._changing:
                 self._checkpoint.forget_changes(committed.change.number)
         self._wake.set()
-        if self._topics is not None:
-            self._topics.wait_for_room()
+        if self._publisher is not None:
+            self._publisher.wait_for_room()
 
     def batch_failed(self, trouble: Trouble) -> None:
         """Say that a batch fails, and later what of it was set aside."""
@@ -376,36 +366,15 @@ class _Job:
             return False
         if self._stop.mode == "now":
             return True
+        assert self._offsets is not None, "the source is written before there is a topology"
         if self._drain_to is None:
-            self._drain_to = self._ends()
-        if self._drain_to is None:
+            # What had arrived by now; another time while a server is away.
+            with suppress(Away):
+                self._drain_to = self._offsets.newest(self._checkpoint.root)
+        if self._drain_to is None or (self._publisher is not None and self._publisher.waiting()):
             return False
         position = topology.last.position["streams"] if topology.last is not None else {}
-        if self._topics is not None and self._topics.waiting():
-            return False
-        return all(_has_come(position.get(stream, {}), end) for stream, end in self._drain_to.items())
-
-    def _ends(self) -> dict[str, str | dict[str, int]] | None:
-        """Per stream of the newest plan the last entry that had arrived by now, or the offsets behind what
-        had; None while a server is away."""
-        newest = self._checkpoint.newest_change()
-        client = connect(self._given.redis)
-        generated = {_generated(text).stream for text in self._given.generate}
-        topics = self._checkpoint.topics()
-        ends: dict[str, str | dict[str, int]] = {}
-        with suppress(redis.RedisError, Away):
-            if topics:
-                from jobs.sources.kafka.offsets import TopicOffsets
-
-                ends |= TopicOffsets(required("streams that are topics")).newest(topics)
-            for stream in newest.streams if newest is not None else ():
-                if stream in topics:
-                    continue
-                entries: Any = client.xrevrange(stream_key(stream), count=1)
-                if entries and stream not in generated:
-                    ends[stream] = entries[0][0].decode()
-            return ends
-        return None
+        return self._offsets.have_come(position, self._drain_to)
 
     def _fail(self, error: Exception) -> None:
         self._outgoing.now("stopping")
@@ -427,14 +396,6 @@ class _Job:
         write_durably(self._checkpoint.root / "job.json", json.dumps(document).encode())
 
 
-def _has_come(position: dict[str, Any], end: str | dict[str, int]) -> bool:
-    """True if a stream's position is at or behind an entry, or behind offsets."""
-    if isinstance(end, str):
-        return entry_order(position.get("id", START)) >= entry_order(end)
-    offsets = position.get("offsets", {})
-    return all(offsets.get(partition, 0) >= offset for partition, offset in end.items())
-
-
 def _become_leader() -> None:
     """Outlive the launcher: a session of its own, unless a person sits at a terminal."""
     if not sys.stdin.isatty() and os.getsid(0) != os.getpid():
@@ -449,20 +410,6 @@ def _read_plan(path: Path) -> PhysicalGraph:
         return PhysicalGraph.from_json(path.read_bytes(), str(path))
     except OSError as error:
         raise InputError("no-plan", Place(str(path)), error.strerror or str(error), "a plan file") from error
-
-
-def _generated(text: str) -> Generated:
-    """`STREAM=RATE`: tuples per second, made up."""
-    stream, _, rate = text.partition("=")
-    try:
-        per_second = float(rate)
-    except ValueError:
-        per_second = 0.0
-    if not stream or not 0 < per_second <= 10_000_000:
-        raise InputError(
-            "bad-option", Place("command line", path="--generate"), repr(text), "STREAM=TUPLES_PER_SECOND"
-        )
-    return Generated(stream, per_second, int(_now().timestamp() * 1_000_000))
 
 
 def _now() -> datetime:

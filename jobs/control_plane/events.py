@@ -10,7 +10,7 @@ from jobs.driver.coordinator import Committed
 from jobs.plan.event_time import earlier, moment
 from jobs.protocol import BatchCompleted, EdgeMetrics, QueryMetrics, StoreMetrics, StreamMetrics
 from jobs.recovery.manifest import Manifest
-from jobs.sources.planner import Position
+from jobs.sources.connector import Position
 from jobs.sources.redis import START
 from optimizer.physical.graph import PhysicalGraph
 

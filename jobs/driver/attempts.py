@@ -25,9 +25,10 @@ from jobs.reconfigure.switch import Switched, switch
 from jobs.recovery.checkpoint import Change, Checkpoint
 from jobs.recovery.manifest import Manifest
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, write_hidden, write_schemas
-from jobs.sources.descriptor import Descriptor
-from jobs.sources.halves import RedisEntries, halves
+from jobs.sources.connector import Descriptor
+from jobs.sources.halves import halves
 from jobs.sources.planner import PlannedBatch
+from jobs.sources.redis import RedisEntries
 from jobs.worker.executor import Executor
 from jobs.worker.set_aside import Aside, Describe
 from jobs.worker.task import BatchContext
@@ -168,7 +169,7 @@ class Attempts:
         self.given_up = True
         self._coordinator.batch_failed(Trouble(begun.context.batch, begun.change, str(failure), {}))
         attempt = partial(self._attempt, begun, once=True)
-        return bisect(descriptors, attempt, partial(halves, known=self._entries), failure)
+        return bisect(descriptors, attempt, partial(halves, server=self._entries), failure)
 
     def _attempt(self, begun: Begun, descriptors: Sequence[Descriptor], *, once: bool) -> Gathered:
         """Work on tuples under a plan; nothing is committed.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from jobs.sources.descriptor import Descriptor, EntryRange, LostEntries, LostRange
+from jobs.sources.connector import Descriptor
 
 _LEAST_ROWS = 8192
 """Fewer rows are not worth a task of their own."""
@@ -29,12 +28,13 @@ def assign(descriptors: Sequence[Descriptor], tasks: int) -> tuple[tuple[Descrip
                 groups.append([])
                 room = share
             last = len(groups) == tasks
-            if isinstance(rest, EntryRange | LostRange | LostEntries) or rest.rows <= room or last:
+            parts = None if last or rest.rows <= room else rest.split(room)
+            if parts is None:
                 groups[-1].append(rest)
                 room -= rest.rows
                 rest = None
             else:
-                groups[-1].append(replace(rest, rows=room))
-                rest = replace(rest, first=rest.first + room, rows=rest.rows - room)
+                groups[-1].append(parts[0])
+                rest = parts[1]
                 room = 0
     return tuple(tuple(group) for group in groups)

@@ -23,16 +23,16 @@ import threading
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError, model_validator
 
 from jobs.recovery.lock import hold
 from jobs.recovery.manifest import CHECKPOINT_VERSION, CommitLog, write_durably
 from jobs.storage.partition import state_root
 from jobs.storage.remote import Shelf, below, claim
 from optimizer.algebra.errors import InputError, Place
-from optimizer.logical.topic import KafkaTopic
+from optimizer.logical.source import Source
 from optimizer.physical.graph import PhysicalGraph
 
 
@@ -71,8 +71,15 @@ class Active:
 
     change: int
     streams: tuple[str, ...]
-    topics: dict[str, KafkaTopic] = field(default_factory=dict)
+    sources: dict[str, Source] = field(default_factory=dict)
     """By stream; the others are written to Redis."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_topics(cls, document: dict[str, Any]) -> dict[str, Any]:
+        """Until sources were connectors' they were topics."""
+        topics = document.get("topics", {})
+        return {"sources": {stream: {"kafka": topic} for stream, topic in topics.items()}, **document}
 
 
 ACTIVE: TypeAdapter[Active] = TypeAdapter(Active)
@@ -184,8 +191,8 @@ class Checkpoint:
         streams = tuple(sorted(stream.name for stream in graph.streams))
         change = Change(number, plan, plan_id or plan, streams, cause, from_batch)
         write_durably(self.root / "changes" / f"{number}.json", _CHANGE.dump_json(change))
-        topics = {stream.name: stream.kafka for stream in graph.streams if stream.kafka is not None}
-        write_durably(self.root / "active.json", ACTIVE.dump_json(Active(number, streams, topics)))
+        sources = {stream.name: stream.source for stream in graph.streams if stream.source is not None}
+        write_durably(self.root / "active.json", ACTIVE.dump_json(Active(number, streams, sources)))
         return change
 
     def change(self, number: int) -> Change:
@@ -205,11 +212,6 @@ class Checkpoint:
         if not path.exists():
             return None
         return self.change(int(json.loads(path.read_bytes())["change"]))
-
-    def topics(self) -> dict[str, KafkaTopic]:
-        """Of the streams that the newest plan reads, those that are topics."""
-        path = self.root / "active.json"
-        return ACTIVE.validate_json(path.read_bytes()).topics if path.exists() else {}
 
     def verify(self) -> None:
         """Raise `InputError`, naming the file, unless the last manifest and every run that it lists are

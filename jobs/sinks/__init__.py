@@ -1,1 +1,1 @@
-"""Where results go: Parquet files, and the newest ones to a Redis Stream for pages that watch."""
+"""Where results go: Parquet files, the newest to Redis for pages that watch, all to topics if wanted."""

@@ -2,13 +2,117 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
 import numpy as np
 import pyarrow as pa
 
-from jobs.sources.descriptor import GeneratedRange
+from jobs.sources.connector import Asked, Descriptor, LiveConnector, Numbered, Offsets, Position, Raw, Servers
+from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.types import ColumnType
 from optimizer.physical.graph import GraphStream
 from optimizer.udf.arrow import ARROW_TYPES
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A stream whose tuples are made up at a steady rate."""
+
+    stream: str
+    tuples_per_second: float
+    start_us: int
+    """Event time of the first tuple, microseconds since 1970; later ones follow real time."""
+    seed: int = 1
+    distinct: int = 1000
+
+
+def generated(text: str, now_us: int) -> Generated:
+    """The option `STREAM=RATE`, tuples per second from `now_us` on. Raises `InputError`.
+
+    >>> generated("clicks=2.5", 0).tuples_per_second
+    2.5
+    """
+    stream, _, rate = text.partition("=")
+    try:
+        per_second = float(rate)
+    except ValueError:
+        per_second = 0.0
+    if not stream or not 0 < per_second <= 10_000_000:
+        place = Place("command line", path="--generate")
+        raise InputError("bad-option", place, repr(text), "STREAM=TUPLES_PER_SECOND")
+    return Generated(stream, per_second, now_us)
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedRange(Numbered):
+    """Tuples `first` to `first + rows` (exclusive) of a synthetic stream."""
+
+    connector: ClassVar[str] = "generator"
+
+    stream: str
+    first: int
+    rows: int
+    tuples_per_second: float
+    start_us: int
+    """Event time of tuple 0, microseconds since 1970."""
+    seed: int
+    distinct: int
+    """How many values each column takes."""
+    kind: Literal["generated"] = "generated"
+
+    @property
+    def place(self) -> str:
+        return f"made-up tuples from number {self.first} on"
+
+
+class GeneratedOffsets(Offsets):
+    """Tuples are there as soon as their event time has passed."""
+
+    def ends(
+        self, streams: Mapping[str, Generated], positions: Mapping[str, Position], share: int
+    ) -> dict[str, Position]:
+        ends = {}
+        for stream, made in streams.items():
+            elapsed_us = time.time() * 1e6 - made.start_us
+            due = int(elapsed_us * made.tuples_per_second / 1e6)
+            row = int(positions[stream].get("row", 0))
+            rows = min(due - row, share)
+            if rows > 0:
+                ends[stream] = {"row": row + rows}
+        return ends
+
+    def newest(self, streams: Mapping[str, Generated]) -> dict[str, Position]:
+        """Nothing is ever waited for: more is made up all the time."""
+        return {}
+
+
+class Generator(LiveConnector):
+    descriptors = (GeneratedRange,)
+    position_key = "row"
+    remote = False
+
+    def offsets(self, servers: Servers) -> Offsets:
+        return GeneratedOffsets()
+
+    def planned(
+        self, stream: str, settings: Generated, before: Position, after: Position
+    ) -> Sequence[Descriptor]:
+        first = before.get("row", 0)
+        rate = (settings.tuples_per_second, settings.start_us, settings.seed, settings.distinct)
+        return [GeneratedRange(stream, first, after["row"] - first, *rate)]
+
+    def has_come(self, position: Position, newest: Position) -> bool:
+        return True
+
+    def read(self, descriptor: GeneratedRange, asked: Asked) -> Raw:
+        whole = generate(descriptor, asked.stream)
+        return Raw(whole.select([name for name, _ in asked.columns]), None, None)
+
+
+CONNECTOR = Generator()
 
 
 def generate(descriptor: GeneratedRange, stream: GraphStream) -> pa.Table:

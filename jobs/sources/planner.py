@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Protocol, TypeAlias
+from typing import Protocol
 
-from pydantic import Field, TypeAdapter
+from pydantic import TypeAdapter
 
-from jobs.sources.descriptor import Descriptor
-
-Position: TypeAlias = dict[str, Any]
-"""A source's position as Spark keeps it in its offset log: JSON. `batch` counts the batches
-that lie before it, so every batch moves it, also one without tuples."""
+from jobs.sources.connector import AnyDescriptor, Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +16,7 @@ class PlannedBatch:
 
     batch: int
     end: Position
-    descriptors: tuple[Annotated[Descriptor, Field(discriminator="kind")], ...]
+    descriptors: tuple[AnyDescriptor, ...]
     """In order of stream, then of position."""
     ended: tuple[str, ...]
     """Streams that have nothing behind this batch and never will."""
@@ -48,7 +44,11 @@ PLANNED: TypeAdapter[PlannedBatch] = TypeAdapter(PlannedBatch)
 
 
 class SourcePlanner(Protocol):
-    """A source of several streams, seen as one."""
+    """A source of several streams, seen as one.
+
+    In its positions `batch` counts the batches that lie before, so every batch moves them, also one without
+    tuples.
+    """
 
     def initial(self) -> Position: ...
 

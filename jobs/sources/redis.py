@@ -1,36 +1,40 @@
-"""The source of a running topology: Redis Streams and topics, and generated streams beside them.
-
-Which streams are read is the active plan's business: the planner looks at the checkpoint before
-every batch, so that a stream joins and leaves a running topology with the plan that needs it.
-"""
+"""Redis Streams: what producers send here, an entry is one tuple as JSON or several as Arrow."""
 
 from __future__ import annotations
 
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, ClassVar, Literal
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 import redis
 
 from jobs.protocol import MARK_KEY, stream_key
-from jobs.recovery.checkpoint import ACTIVE
-from jobs.sources.descriptor import (
+from jobs.sources.connector import (
+    Asked,
+    Away,
+    Cutting,
     Descriptor,
-    EntryRange,
-    GeneratedRange,
-    LostEntries,
-    LostRange,
-    RecordRange,
+    LiveConnector,
+    Offsets,
+    Position,
+    Raw,
+    Servers,
 )
-from jobs.sources.kafka.cluster import Away, required
-from jobs.sources.planner import PlannedBatch, Position
-from optimizer.logical.topic import KafkaTopic
+from jobs.sources.formats.arrow_types import readable_as
+from jobs.sources.formats.columns import Typed, type_columns
+from jobs.sources.formats.decode import parse_json
+from jobs.sources.formats.text import as_bytes
+from jobs.sources.read import letters, only_letter
+from optimizer.physical.graph import GraphStream
 
-if TYPE_CHECKING:
-    from jobs.sources.kafka.offsets import TopicOffsets
+_PATIENCE_S = 300.0
+_AWAY = (redis.ConnectionError, redis.TimeoutError)
 
 START = "0-0"
 """The entry id before every other."""
@@ -44,6 +48,65 @@ def entry_order(entry: str) -> tuple[int, int]:
     """
     milliseconds, _, sequence = entry.partition("-")
     return int(milliseconds), int(sequence or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRange(Descriptor):
+    """The entries of a Redis Stream with an id behind `after` up to and with `last`."""
+
+    connector: ClassVar[str] = "redis"
+
+    stream: str
+    key: str
+    after: str
+    last: str
+    rows: int
+    """Entries at planning time; entries deleted or trimmed since are gone, and reading says so."""
+    tuples: tuple[int, int] | None = None
+    """Of a single entry with several tuples, which of them: from the first to before the second; None for
+    all."""
+    kind: Literal["entries"] = "entries"
+
+    @property
+    def place(self) -> str:
+        part = "" if self.tuples is None else f", tuples {self.tuples[0]} to {self.tuples[1] - 1}"
+        return f"{self.key}: entries behind {self.after} up to {self.last}{part}"
+
+    @property
+    def weight(self) -> int:
+        return max(1, self.rows) if self.tuples is None else self.tuples[1] - self.tuples[0]
+
+    def opened(self, server: Cutting) -> Descriptor:
+        if self.rows != 1 or self.tuples is not None:
+            return self
+        return replace(self, tuples=(0, server.tuples_of(self)))
+
+    def cut(self, rows: int, server: Cutting) -> tuple[Descriptor, Descriptor] | None:
+        if self.tuples is not None:
+            first, before = self.tuples
+            middle = first + rows
+            return replace(self, tuples=(first, middle)), replace(self, tuples=(middle, before))
+        last = server.last_of(self, rows)
+        if last is None or last == self.last:
+            return None
+        return replace(self, last=last, rows=rows), replace(self, after=last, rows=self.rows - rows)
+
+
+@dataclass(frozen=True, slots=True)
+class LostEntries(Descriptor):
+    """That the server was emptied: what its stream had behind `after`, if anything, nobody has read."""
+
+    connector: ClassVar[str] = "redis"
+
+    stream: str
+    key: str
+    after: str
+    rows: int = 0
+    kind: Literal["lost entries"] = "lost entries"
+
+    @property
+    def place(self) -> str:
+        return f"{self.key}: entries behind {self.after}"
 
 
 _BOUNDED = """
@@ -67,176 +130,40 @@ end
 return answer
 """
 _CHUNK = 4096
-_RETRY_S = (0.1, 0.2, 0.5, 1.0, 2.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Generated:
-    """A stream whose tuples are made up at a steady rate, see `sources.rate`."""
-
-    stream: str
-    tuples_per_second: float
-    start_us: int
-    """Event time of the first tuple, microseconds since 1970; later ones follow real time."""
-    seed: int = 1
-    distinct: int = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class LiveSource:
-    batch_rows: int
-    """At most so many entries of all streams together form a batch, spread evenly."""
-    generated: tuple[Generated, ...] = ()
-    kind: Literal["live"] = "live"
-
-
-class LivePlanner:
-    """Plans batches over Redis Streams and topics.
-
-    A position holds each stream's last entry id (or next offsets, or number of generated tuples) and
-    the serial number of the newest plan change, so that a change begins a batch even when nothing
-    arrives. While Redis or the Kafka cluster cannot be reached the position stands still; nothing is
-    lost, because entries and records stay there until read. If one goes away between two streams, the
-    batch takes nothing of either: the streams' watermarks would drift apart.
+class EntryOffsets(Offsets):
+    """A position holds the last entry's id, and a mark of what the server holds.
 
     A Redis that was emptied, or came back with nothing, has another mark than the position: the next batch
     has a dead letter for each stream that was read before, and goes on behind the same entry. Ids come from
     the server's clock, so what arrives later lies behind it.
     """
 
-    def __init__(self, source: LiveSource, redis_url: str, checkpoint: Path) -> None:
-        self._source = source
-        self._checkpoint = checkpoint
-        self._redis = redis.Redis.from_url(redis_url, socket_timeout=5, socket_connect_timeout=2)
+    def __init__(self, url: str) -> None:
+        self._redis = redis.Redis.from_url(url, socket_timeout=5, socket_connect_timeout=2)
         self._bounded = self._redis.register_script(_BOUNDED)
-        self._generated = {g.stream: g for g in source.generated}
-        self._next_try = 0.0
-        self._failures = 0
-        self._reachable_since_us: int | None = None
-        self._offsets: TopicOffsets | None = None
+        self._count = self._redis.register_script(_COUNT)
 
-    def initial(self) -> Position:
-        # No plan change has this number, so the first batch always moves. Spark works on a first batch
-        # even if it moves nothing, and every batch after it would begin, and end, where that one did.
-        return {"batch": 0, "change": -1, "streams": {}}
-
-    def advance(self, start: Position) -> Position:
-        wanted, topics, change = self._wanted()
-        streams = {name: dict(position) for name, position in start["streams"].items()}
-        share = max(1, self._source.batch_rows // max(1, len(wanted)))
-        ends: dict[str, Position] = {}
-        for name in wanted:
-            if name in self._generated:
-                made = self._generated_end(name, streams.get(name, {}), share)
-                ends |= {} if made is None else {name: made}
-        ends |= self._arrived_ends([n for n in wanted if n not in self._generated], topics, streams, share)
-        streams |= ends
-        if not ends and change == start["change"]:
-            return start
-        # Spark keeps it with the position, so that a batch that is repeated has the same tuples ahead of it.
-        now_ms = time.time_ns() // 1_000_000
-        return {"batch": start["batch"] + 1, "change": change, "streams": streams, "planned_ms": now_ms}
-
-    def planned(self, start: Position, end: Position) -> PlannedBatch:
-        descriptors: list[Descriptor] = []
-        for name in sorted(end["streams"]):
-            before, after = start["streams"].get(name, {}), end["streams"][name]
-            if before == after:
-                continue
-            if name in self._generated:
-                made = self._generated[name]
-                first = before.get("row", 0)
-                descriptors.append(
-                    GeneratedRange(
-                        name, first, after["row"] - first, made.tuples_per_second, made.start_us, made.seed,
-                        made.distinct,
-                    )
-                )  # fmt: skip
-                continue
-            if "offsets" in after:
-                topic = after["topic"]
-                descriptors.extend(LostRange(name, topic, *gap) for gap in after["gaps"])
-                descriptors.extend(RecordRange(name, topic, *taken) for taken in after["ranges"])
-                continue
-            last = before.get("id", START)
-            if "mark" in before and before["mark"] != after["mark"]:
-                descriptors.append(LostEntries(name, stream_key(name), last))
-            for chunk_end, rows in after["chunks"]:
-                descriptors.append(EntryRange(name, stream_key(name), last, chunk_end, rows))
-                last = chunk_end
-        reachable = self._reachable_since_us
-        if reachable is None:
-            reachable = time.time_ns() // 1000
-        return PlannedBatch(
-            start["batch"],
-            end,
-            tuple(descriptors),
-            (),
-            self._backlog(end),
-            start,
-            reachable,
-            end.get("planned_ms"),
-        )
-
-    def _wanted(self) -> tuple[list[str], dict[str, KafkaTopic], int]:
-        """The streams of the plan that the next batch will run under, their topics, and its number."""
-        active = ACTIVE.validate_json((self._checkpoint / "active.json").read_bytes())
-        topics = {name: topic for name, topic in active.topics.items() if name not in self._generated}
-        return list(active.streams), topics, active.change
-
-    def _generated_end(self, name: str, position: Position, share: int) -> Position | None:
-        made = self._generated[name]
-        elapsed_us = time.time() * 1e6 - made.start_us
-        due = int(elapsed_us * made.tuples_per_second / 1e6)
-        row = int(position.get("row", 0))
-        rows = min(due - row, share)
-        return {"row": row + rows} if rows > 0 else None
-
-    @property
-    def _topic_offsets(self) -> TopicOffsets:
-        if self._offsets is None:
-            # Deployments without topics do not load the client library.
-            from jobs.sources.kafka.offsets import TopicOffsets
-
-            self._offsets = TopicOffsets(required("streams that are topics"))
-        return self._offsets
-
-    def _arrived_ends(
-        self,
-        names: Sequence[str],
-        topics: Mapping[str, KafkaTopic],
-        positions: Mapping[str, Position],
-        share: int,
+    def ends(
+        self, streams: Mapping[str, None], positions: Mapping[str, Position], share: int
     ) -> dict[str, Position]:
-        """New positions of the streams that have something new; none at all while a server is away."""
-        if time.monotonic() < self._next_try:
-            return {}
-        ends: dict[str, Position] = {}
-        try:
-            for name in names:
-                if name in topics:
-                    continue
-                end = self._entries_end(name, positions.get(name, {}), share)
-                if end is not None:
-                    ends[name] = end
-            if topics:
-                ends |= self._topic_offsets.ends(topics, positions, share)
-        except (redis.ConnectionError, redis.TimeoutError, Away):
-            self._next_try = time.monotonic() + _RETRY_S[min(self._failures, len(_RETRY_S) - 1)]
-            self._failures += 1
-            self._reachable_since_us = None
-            return {}
-        self._failures = 0
-        if self._reachable_since_us is None:
-            self._reachable_since_us = time.time_ns() // 1000
-        return ends
+        found = {}
+        for stream in streams:
+            end = self._end(stream, positions[stream], share)
+            if end is not None:
+                found[stream] = end
+        return found
 
-    def _entries_end(self, name: str, position: Position, share: int) -> Position | None:
+    def _end(self, stream: str, position: Position, share: int) -> Position | None:
         after = position.get("id", START)
-        first, *chunks = self._bounded(
-            keys=[stream_key(name), MARK_KEY],
-            args=[after, share, min(_CHUNK, max(1, share)), secrets.token_hex(8)],
-        )
+        try:
+            first, *chunks = self._bounded(
+                keys=[stream_key(stream), MARK_KEY],
+                args=[after, share, min(_CHUNK, max(1, share)), secrets.token_hex(8)],
+            )
+        except _AWAY as error:
+            raise Away(str(error)) from error
         mark = first.decode()
         if not chunks and position.get("mark", mark) == mark:
             return None
@@ -247,27 +174,168 @@ class LivePlanner:
             "mark": mark,
         }
 
-    def _backlog(self, end: Position) -> int | None:
-        """Entries behind the batch's end, at most 10000 per stream; None while Redis cannot say."""
-        waiting = 0
+    def newest(self, streams: Mapping[str, None]) -> dict[str, Position]:
+        found: dict[str, Position] = {}
         try:
-            for name, position in end["streams"].items():
-                if "offsets" in position:
-                    waiting += self._topic_offsets.backlog(name, position)
-                elif name not in self._generated and "id" in position:
-                    waiting += _waiting(self._redis, stream_key(name), position["id"])
-        except redis.RedisError:
-            return None
-        return waiting
+            for stream in streams:
+                entries: Any = self._redis.xrevrange(stream_key(stream), count=1)
+                if entries:
+                    found[stream] = {"id": entries[0][0].decode()}
+        except redis.RedisError as error:
+            raise Away(str(error)) from error
+        return found
 
-
-def _waiting(client: redis.Redis, key: str, after: str) -> int:
-    """How many entries lie behind `after`, without reading them."""
-    script = client.register_script(_COUNT)
-    return int(script(keys=[key], args=[after]))
+    def backlog(self, stream: str, position: Position) -> int:
+        """Entries behind a position, counted up to 10000, without reading them."""
+        try:
+            return int(self._count(keys=[stream_key(stream)], args=[position["id"]]))
+        except redis.RedisError as error:
+            raise Away(str(error)) from error
 
 
 _COUNT = """
 -- Entries behind ARGV[1], counted up to 10000: more would hold up the server's other clients.
 return #redis.call('XRANGE', KEYS[1], '(' .. ARGV[1], '+', 'COUNT', 10000)
 """
+
+
+class RedisEntries:
+    """What `EntryRange.cut` asks its server."""
+
+    def __init__(self, url: str | None) -> None:
+        self._client = None if url is None else redis.Redis.from_url(url, socket_timeout=10)
+
+    def last_of(self, entries: EntryRange, rows: int) -> str | None:
+        found = self._read(entries, rows)
+        return found[-1][0].decode() if len(found) == rows else None
+
+    def tuples_of(self, entry: EntryRange) -> int:
+        found = self._read(entry, 1)
+        if not found or b"arrow" not in found[0][1]:
+            return 1
+        try:
+            with pa.ipc.open_stream(found[0][1][b"arrow"]) as reader:
+                rows: int = reader.read_all().num_rows
+                return max(1, rows)
+        except (pa.ArrowException, OSError):
+            return 1  # A single dead letter.
+
+    def _read(self, entries: EntryRange, count: int) -> list[tuple[bytes, dict[bytes, bytes]]]:
+        assert self._client is not None, "who plans entries knows their server"
+        answer: Any = self._client.xrange(entries.key, f"({entries.after}", entries.last, count=count)
+        return list(answer)
+
+
+class RedisStreams(LiveConnector):
+    descriptors = (EntryRange, LostEntries)
+    position_key = "id"
+
+    def offsets(self, servers: Servers) -> Offsets:
+        if servers.redis_url is None:
+            raise ValueError("a live source needs the option redis")
+        return EntryOffsets(servers.redis_url)
+
+    def planned(self, stream: str, settings: None, before: Position, after: Position) -> Sequence[Descriptor]:
+        last, key = before.get("id", START), stream_key(stream)
+        descriptors: list[Descriptor] = []
+        if "mark" in before and before["mark"] != after["mark"]:
+            descriptors.append(LostEntries(stream, key, last))
+        for end, rows in after["chunks"]:
+            descriptors.append(EntryRange(stream, key, last, end, rows))
+            last = end
+        return descriptors
+
+    def has_come(self, position: Position, newest: Position) -> bool:
+        return entry_order(position.get("id", START)) >= entry_order(newest["id"])
+
+    def read(self, descriptor: EntryRange | LostEntries, asked: Asked) -> Raw:
+        if isinstance(descriptor, LostEntries):
+            reason = "Redis was emptied; entries that no batch had read are lost"
+            return only_letter(asked.stream, reason, descriptor.place)
+        if asked.servers.redis_url is None:
+            raise ValueError("no URL of the Redis server")
+        return read_entries(_patiently(asked.servers.redis_url, descriptor), descriptor, asked.stream)
+
+
+CONNECTOR = RedisStreams()
+
+
+@cache
+def _connection(url: str) -> redis.Redis:
+    return redis.Redis.from_url(url, socket_timeout=10, socket_connect_timeout=5)
+
+
+def read_entries(
+    entries: Sequence[tuple[bytes, dict[bytes, bytes]]], descriptor: EntryRange, stream: GraphStream
+) -> Raw:
+    """Whole tuples, whatever the plan needs: they are decoded anyway, and dead letters keep them."""
+    texts: list[bytes] = []
+    text_ms: list[int] = []
+    tables: list[pa.Table] = []
+    table_ms: list[npt.NDArray[np.int64]] = []
+    broken: list[tuple[str, str]] = []
+    if len(entries) < descriptor.rows:
+        lost = descriptor.rows - len(entries)
+        span = f"{descriptor.rows} entries behind {descriptor.after} up to {descriptor.last}"
+        place = f"{descriptor.key}: of {span}"
+        broken.append((f"{lost} entries were deleted from Redis before they were read", place))
+    for entry_id, fields in entries:
+        at_ms = int(entry_id.split(b"-", 1)[0])
+        if b"json" in fields:
+            texts.append(fields[b"json"])
+            text_ms.append(at_ms)
+        elif b"arrow" in fields:
+            try:
+                typed = _from_arrow(fields[b"arrow"], stream, f"entry {entry_id.decode()}")
+            except (pa.ArrowException, ValueError, OSError) as error:
+                broken.append(
+                    (str(error)[:200], f"entry {entry_id.decode()}: {len(fields[b'arrow'])} bytes of Arrow")
+                )
+                continue
+            table = typed.readable()
+            tables.append(table)
+            table_ms.append(np.full(table.num_rows, at_ms, np.int64))
+            broken.extend((one.reason, one.text) for one in typed.broken)
+        else:
+            found = ", ".join(sorted(name.decode("utf-8", "replace") for name in fields))
+            broken.append((f"no field json or arrow but {found}", f"entry {entry_id.decode()}"))
+    parsed, kept, unparsed = parse_json(texts, stream.columns)
+    broken.extend(unparsed)
+    arrived = np.concatenate([np.asarray(text_ms, np.int64)[kept], *table_ms])
+    whole = pa.concat_tables([parsed, *tables])
+    if descriptor.tuples is not None:
+        first, before = descriptor.tuples
+        whole, arrived = whole.slice(first, before - first), arrived[first:before]
+    return Raw(whole, letters(broken), arrived)
+
+
+def _patiently(url: str, descriptor: EntryRange) -> list[tuple[bytes, dict[bytes, bytes]]]:
+    """The entries; a server that is away for a while makes the batch wait, not fail."""
+    give_up_at = time.monotonic() + _PATIENCE_S
+    wait_s = 0.1
+    while True:
+        try:
+            answer: Any = _connection(url).xrange(descriptor.key, f"({descriptor.after}", descriptor.last)
+            return list(answer)
+        except (redis.ConnectionError, redis.TimeoutError):
+            if time.monotonic() + wait_s > give_up_at:
+                raise
+            time.sleep(wait_s)
+            wait_s = min(2.0, wait_s * 2)
+
+
+def _from_arrow(body: bytes, stream: GraphStream, place: str) -> Typed:
+    with pa.ipc.open_stream(body) as reader:
+        stored = reader.read_all()
+    names = stored.column_names
+    for name, kind in stream.columns:
+        if names.count(name) > 1:
+            raise ValueError(f"{name} is there twice")
+        if name in names and not readable_as(stored.column(name).type, kind):
+            raise ValueError(f"{name} has type {stored.column(name).type}, not {kind}")
+    wanted = [name for name, _ in stream.columns if name in names]
+    # Text is checked row by row; everything else must be in order before it is touched.
+    for name in wanted:
+        for chunk in stored.column(name).chunks:
+            as_bytes(chunk).validate(full=True)
+    return type_columns(stored.select(wanted), stream.columns, lambda row: f"{place}, row {row + 1}")

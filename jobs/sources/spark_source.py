@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 if TYPE_CHECKING:
+    from jobs.sources.connector import Position
     from jobs.sources.files.replay import ReplaySource
-    from jobs.sources.planner import PlannedBatch, Position, SourcePlanner
-    from jobs.sources.redis import LiveSource
+    from jobs.sources.live import LiveSource
+    from jobs.sources.planner import PlannedBatch, SourcePlanner
 
     Source: TypeAlias = ReplaySource | LiveSource
 
@@ -52,7 +53,7 @@ def read_source(checkpoint: Path) -> Source | None:
         from jobs.sources.files.replay import ReplaySource
 
         return TypeAdapter(ReplaySource).validate_python(document)
-    from jobs.sources.redis import LiveSource
+    from jobs.sources.live import LiveSource
 
     return TypeAdapter(LiveSource).validate_python(document)
 
@@ -65,7 +66,7 @@ def make_planner(checkpoint: Path, redis_url: str | None) -> SourcePlanner:
         from jobs.sources.files.replay import ReplayPlanner
 
         return ReplayPlanner(source)
-    from jobs.sources.redis import LivePlanner
+    from jobs.sources.live import LivePlanner
 
     if redis_url is None:
         raise ValueError("a live source needs the option redis")

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from jobs.sources.descriptor import Descriptor
+from jobs.sources.connector import Descriptor
 from jobs.worker.exchange import REPORT, Row, overflow
 from jobs.worker.task import BatchContext, IngestStage, JoinStage
 

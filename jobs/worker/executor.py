@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias
 import pyarrow as pa
 
 from jobs.metrics.reports import TaskReport
-from jobs.sources.descriptor import Descriptor
+from jobs.sources.connector import Descriptor
 from jobs.worker.set_aside import Aside, Describe
 from jobs.worker.task import BatchContext
 from optimizer.physical.graph import PhysicalGraph

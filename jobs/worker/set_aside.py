@@ -13,15 +13,7 @@ from jobs.failures.dead_letters import DEAD_LETTERS, letters_of, undecodable_let
 from jobs.failures.task_failure import Failure
 from jobs.plan.index import index_of
 from jobs.plan.tuples import ARRIVAL
-from jobs.sources.descriptor import (
-    Descriptor,
-    EntryRange,
-    FileRange,
-    GeneratedRange,
-    LostEntries,
-    LostRange,
-    RecordRange,
-)
+from jobs.sources.connector import Descriptor
 from jobs.sources.read import read
 from jobs.worker.task import load_graph
 
@@ -60,37 +52,12 @@ def letters_of_places(aside: Sequence[Aside]) -> pa.Table:
         {
             "stream": descriptor.stream,
             "reason": SET_ASIDE + failure.error,
-            "tuple": place_of(descriptor),
+            "tuple": descriptor.place,
             "query": _whose(failure),
         }
         for descriptor, failure in aside
     ]
     return pa.Table.from_pylist(letters, DEAD_LETTERS)
-
-
-def place_of(descriptor: Descriptor) -> str:
-    """Where the tuples of a descriptor are, for people.
-
-    >>> place_of(FileRange("r", "data/r/0.parquet", 7, 2))
-    'data/r/0.parquet: rows 7 to 8, from 0'
-    """
-    match descriptor:
-        case FileRange():
-            last = descriptor.first + descriptor.rows - 1
-            return f"{descriptor.path}: rows {descriptor.first} to {last}, from 0"
-        case EntryRange():
-            part = (
-                ""
-                if descriptor.tuples is None
-                else f", tuples {descriptor.tuples[0]} to {descriptor.tuples[1] - 1}"
-            )
-            return f"{descriptor.key}: entries behind {descriptor.after} up to {descriptor.last}{part}"
-        case RecordRange() | LostRange():
-            return f"{descriptor.topic}: partition {descriptor.partition}, from offset {descriptor.first} on"
-        case GeneratedRange():
-            return f"made-up tuples from number {descriptor.first} on"
-        case LostEntries():
-            return f"{descriptor.key}: entries behind {descriptor.after}"
 
 
 def _whose(failure: Failure) -> str | None:

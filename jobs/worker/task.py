@@ -29,8 +29,8 @@ from jobs.plan.tuples import Result
 from jobs.recovery.manifest import OutputFile, read_manifest
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, result_folder, results_as_arrow, write_hidden
 from jobs.sources.ahead import latest_times
-from jobs.sources.descriptor import Descriptor
-from jobs.sources.read import Raw, read
+from jobs.sources.connector import Descriptor, Raw
+from jobs.sources.read import read
 from jobs.storage.partition import PartitionState, state_root
 from jobs.storage.remote import read_bytes
 from jobs.storage.run import new_attempt

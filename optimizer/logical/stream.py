@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Literal
 
 from optimizer.algebra.types import ColumnType
-from optimizer.logical.topic import KafkaTopic
+from optimizer.logical.source import BadSetting, SourceSettings, check_columns
 
 LatePolicy = Literal["drop", "join"]
 
@@ -21,7 +21,8 @@ class Stream:
 
     Raises `ValueError` when the event-time column is missing or no timestamp, when a
     column name repeats, when lateness, max_ahead, parallelism or rate are out of range, or
-    when a topic's keys have no column to go to.
+    when a setting of its source names a column
+    that cannot be.
     """
 
     name: str
@@ -35,8 +36,8 @@ class Stream:
     """Tasks over which this stream's stores are spread; None lets the runtime choose."""
     tuples_per_second: float | None = None
     """Estimated event-time rate; None is unknown."""
-    kafka: KafkaTopic | None = None
-    """The topic that brings its tuples; None if producers send them to Millrace itself."""
+    source: SourceSettings | None = None
+    """What brings its tuples; None if producers send them to Millrace itself."""
     top_shares: tuple[tuple[str, float], ...] = ()
     """Columns and the share of tuples, from 0 to 1, that have the column's most frequent value."""
     max_ahead: timedelta | None = None
@@ -62,9 +63,11 @@ class Stream:
                 raise ValueError(f"stream {self.name}: top share {share} of {column}: a column and 0 to 1")
         if self.tuples_per_second is not None and self.tuples_per_second < 0:
             raise ValueError(f"stream {self.name}: rate must not be negative")
-        key = self.kafka.key if self.kafka is not None else None
-        if key is not None and self.column_type(key) not in (ColumnType.STRING, ColumnType.BINARY):
-            raise ValueError(f"stream {self.name}: kafka.key {key} must be a string or binary column")
+        if self.source is not None:
+            try:
+                check_columns(self.source, self.columns)
+            except BadSetting as error:
+                raise ValueError(f"stream {self.name}: {self.source.connector}.{error}") from None
 
     def column_type(self, name: str) -> ColumnType | None:
         """The column's type, or None if there is no such column."""

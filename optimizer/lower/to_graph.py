@@ -336,7 +336,7 @@ def graph_stream(stream: Stream) -> GraphStream:
         stream.columns,
         stream.lateness // _MICROSECOND,
         stream.late,
-        stream.kafka,
+        stream.source,
         None if stream.max_ahead is None else stream.max_ahead // _MICROSECOND,
     )
 

@@ -33,13 +33,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.expression import Column, Expression
 from optimizer.algebra.types import ColumnType
+from optimizer.logical.source import CONNECTORS, Source
 from optimizer.logical.stream import LatePolicy
-from optimizer.logical.topic import KafkaTopic
 from optimizer.logical.window import Window
 from optimizer.physical.task_grid import TaskGrid, task_grids
 
@@ -53,10 +53,20 @@ class GraphStream:
     columns: tuple[tuple[str, ColumnType], ...]
     lateness_us: int
     late: LatePolicy
-    kafka: KafkaTopic | None = None
-    """Where the runtime reads it, if that is a topic."""
+    source: Source | None = None
+    """Where the runtime reads it, if producers do not send it to Millrace."""
     max_ahead_us: int | None = None
     """As `Stream.max_ahead`, in microseconds."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_in(cls, document: Any) -> Any:
+        """Move a connector's settings, which stand among a stream's own fields, to where they belong."""
+        if not isinstance(document, dict):
+            return document
+        own = {key: value for key, value in document.items() if key not in CONNECTORS}
+        named = {key: document[key] for key in CONNECTORS if document.get(key) is not None}
+        return {**own, "source": named} if named else own
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,9 +368,8 @@ class PhysicalGraph:
         """Stable, indented JSON: equal graphs give equal bytes."""
         document = _adapter().dump_python(self, mode="json", by_alias=True)
         for stream in document["streams"]:
-            # Plans are known by their bytes: those without topics keep the ones they had.
-            if stream["kafka"] is None:
-                del stream["kafka"]
+            # Plans are known by their bytes: a connector's settings stand among the stream's own fields.
+            stream.update(stream.pop("source") or {})
         return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
     @staticmethod
@@ -370,7 +379,7 @@ class PhysicalGraph:
             return _adapter().validate_json(text)
         except ValidationError as error:
             first = error.errors()[0]
-            path = ".".join(str(part) for part in first["loc"])
+            path = ".".join(str(part) for part in first["loc"] if part != "source")
             raise InputError(
                 "bad-plan", Place(source, path=path or None), repr(first["input"])[:80], first["msg"]
             ) from error
@@ -399,4 +408,8 @@ def _adapter() -> TypeAdapter[PhysicalGraph]:
 
 def graph_schema() -> dict[str, Any]:
     """The JSON Schema of the document, kept in `optimizer/physical_graph.schema.json`."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_adapter().json_schema()}
+    schema = _adapter().json_schema()
+    fields = schema["$defs"]["GraphStream"]["properties"]
+    (sources,) = (kind for kind in fields.pop("source")["anyOf"] if kind.get("type") == "object")
+    fields |= sources["properties"]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

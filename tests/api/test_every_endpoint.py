@@ -83,6 +83,7 @@ TABLE: dict[tuple[str, str], Case] = {
     ("delete", "/api/alerts/{id}/"): Case(204, EDITORS, refusal=404),
     ("get", "/api/alerts/{id}/deliveries/"): Case(200, EDITORS, refusal=404),
     ("post", "/api/alerts/{id}/test/"): Case(202, EDITORS, refusal=404),
+    ("get", "/api/connectors/"): READ,
     ("get", "/api/forecasts/"): READ,
     ("get", "/api/me/"): READ,
     ("get", "/api/queries/"): READ,

@@ -21,8 +21,10 @@ import pyarrow.parquet as pq
 from confluent_kafka import Producer
 
 from jobs.recovery.manifest import BatchFigures, Manifest, OutputFile
-from jobs.sinks import kafka
-from jobs.sinks.kafka import TopicResults, Topics
+from jobs.sinks.kafka import transactions
+from jobs.sinks.kafka.topics import Topics
+from jobs.sinks.kafka.transactions import TopicSink
+from jobs.sinks.publisher import Publisher
 from jobs.sources.kafka.cluster import required
 
 BATCHES = 3
@@ -37,13 +39,13 @@ def _reach(point: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-class _Watched(TopicResults):
+class _Watched(Publisher):
     """Stops nowhere but at the point, in the last batch."""
 
-    def _publish(self, producer: Producer, batch: int) -> None:
+    def _publish(self, batch: int) -> None:
         if batch == BATCHES - 1:
             _reach("outbox")
-        super()._publish(producer, batch)
+        super()._publish(batch)
 
     def _forget(self, batch: int) -> None:
         last = batch == BATCHES - 1
@@ -90,12 +92,12 @@ def _write(batch: int, output: Path) -> None:
 
 
 def main(checkpoint: Path, topic: str) -> None:
-    kafka.Producer = _Committing  # type: ignore[misc]
+    transactions.Producer = _Committing  # type: ignore[misc]
     output = checkpoint / "results"
     begun = checkpoint.exists()
     checkpoint.mkdir(parents=True, exist_ok=True)
-    cluster = required("this program")
-    results = _Watched(cluster, Topics(topic), checkpoint, checkpoint.name, output, passing=True, most=10)
+    sink = TopicSink(required("this program"), Topics(topic), checkpoint.name)
+    results = _Watched(sink, checkpoint, output, passing=True, most=10)
     if begun:
         results.start(_manifest(BATCHES - 1))
     else:

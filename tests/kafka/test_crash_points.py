@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from jobs.recovery.manifest import BatchFigures, Manifest, OutputFile
-from jobs.sinks.kafka import TopicResults, Topics
+from jobs.sinks.kafka.topics import Topics
+from jobs.sinks.kafka.transactions import TopicSink
+from jobs.sinks.publisher import Publisher
 from jobs.sources.kafka.cluster import Cluster
 from tests.kafka.broker import Broker
 from tests.kafka.publisher import BATCHES, POINTS, ROWS
@@ -43,15 +45,14 @@ def test_every_result_is_seen_once(broker: Broker, tmp_path: Path, point: str) -
 def test_a_full_outbox_holds_the_topology_up(tmp_path: Path) -> None:
     """Until there is room, or the topology ends. Nothing is sent: no cluster is asked."""
 
-    def waits(results: TopicResults) -> threading.Thread:
+    def waits(results: Publisher) -> threading.Thread:
         thread = threading.Thread(target=results.wait_for_room)
         thread.start()
         thread.join(0.5)
         return thread
 
-    results = TopicResults(
-        Cluster("127.0.0.1:1"), Topics("out"), tmp_path, "checkpoint", tmp_path / "results", True, most=2
-    )
+    sink = TopicSink(Cluster("127.0.0.1:1"), Topics("out"), "checkpoint")
+    results = Publisher(sink, tmp_path, tmp_path / "results", True, most=2)
     for batch in range(2):
         assert not waits(results).is_alive()
         files = (OutputFile(f"results/q/{batch}.parquet", 1, ""),)

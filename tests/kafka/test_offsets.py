@@ -13,14 +13,13 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import NewPartitions
 
-from jobs.sources.descriptor import RecordRange
-from jobs.sources.kafka.cluster import Away, Cluster, configured
+from jobs.sources.connector import Away, Position
+from jobs.sources.kafka.cluster import Cluster, configured
 from jobs.sources.kafka.offsets import TopicOffsets
 from jobs.sources.kafka.source import read_records, type_values
-from jobs.sources.planner import Position
+from jobs.sources.kafka.topic import KafkaTopic, RecordRange
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.types import ColumnType
-from optimizer.logical.topic import KafkaTopic
 from optimizer.physical.graph import GraphStream
 from tests.kafka.broker import PASSWORD, USER, Broker
 from tests.kafka.topology import make_topic, wait_for_topic

@@ -24,7 +24,7 @@ from backend.streams.models import NAME as STREAM_NAME
 from backend.topologies.models import NAME as TOPOLOGY_NAME
 from jobs import protocol
 from jobs.protocol import appended_key, dead_letters_key, results_key, stream_key
-from jobs.sinks.kafka import COMMITS, Topics
+from jobs.sinks.kafka.topics import COMMITS, Topics
 from jobs.sinks.parquet import result_folder
 from optimizer.algebra.types import ColumnType
 

@@ -16,7 +16,7 @@ from tests.layers import LAYERS
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("optimizer", "jobs", "backend")
 
-KERNEL = {"algebra", "udf", "logical.stream", "logical.topic", "logical.window", "physical"}
+KERNEL = {"algebra", "udf", "logical.stream", "logical.source", "logical.window", "physical"}
 """What the runtime may know of the optimizer: the physical graph with what it consists of."""
 REPLAY = ("jobs.cli.replay", "jobs.adaptation")
 """The replay command, whose driver plans: the only part of the runtime that may call the whole

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 from rest_framework import serializers
 
 from backend.http.documents import Document, Form
 from backend.streams.actions import StreamSpec
+from backend.streams.api.sources import WithSources
 from backend.streams.models import COLUMN_TYPE_CHOICES, DAY_MS, NAME, Stream
 from optimizer.algebra.types import ColumnType
-from optimizer.logical.topic import KafkaTopic
+from optimizer.logical.source import CONNECTORS
 
 BIGGEST = 2**53 - 1
 """The largest integer that every JSON reader keeps exactly."""
@@ -26,31 +27,7 @@ class NamedColumnSerializer(Document):
     type = serializers.CharField()
 
 
-class StreamTopicSerializer(Form):
-    """The Kafka topic that brings a stream's tuples."""
-
-    topic = serializers.CharField(max_length=249)
-    format = serializers.ChoiceField(choices=["json", "avro"], default="json")
-    schema = serializers.CharField(
-        allow_null=True, default=None, max_length=100_000, help_text="The Avro schema of values, as JSON."
-    )
-    schema_id = serializers.IntegerField(min_value=0, max_value=2**31 - 1, allow_null=True, default=None)
-    key = serializers.CharField(allow_null=True, default=None, max_length=255)
-    record_time = serializers.BooleanField(default=False)
-    start = serializers.ChoiceField(choices=["earliest", "latest"], default="earliest")
-    lost = serializers.ChoiceField(choices=["fail", "skip"], default="fail")
-    most_per_batch = serializers.IntegerField(min_value=1, max_value=BIGGEST, allow_null=True, default=None)
-
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        try:
-            KafkaTopic(**values)
-        except ValueError as error:
-            field, _, text = str(error).partition(": ")
-            raise serializers.ValidationError({field: text}) from None
-        return values
-
-
-class StreamWriteSerializer(Form):
+class StreamWriteSerializer(WithSources):
     """What somebody may say about a stream."""
 
     name = serializers.RegexField(r"\A[a-z_][a-z0-9_]{0,62}\Z", error_messages={"invalid": str(NAME.message)})
@@ -70,15 +47,17 @@ class StreamWriteSerializer(Form):
         many=True, allow_empty=False, max_length=500
     )
     team = serializers.CharField(max_length=63, allow_null=True, default=None)
-    kafka = StreamTopicSerializer(allow_null=True, default=None)
 
     def spec(self, present: StreamSpec | None = None) -> StreamSpec:
         """The description, completed by what is there already when this is a partial one."""
         values = {name: value for name, value in self.validated_data.items() if name != "team"}
         if "columns" in values:
             values["columns"] = tuple((c["name"], ColumnType(c["type"])) for c in values["columns"])
-        if values.get("kafka") is not None:
-            values["kafka"] = KafkaTopic(**values["kafka"])
+        given = {name: values.pop(name) for name in CONNECTORS if name in values}
+        named = [source for source in given.values() if source is not None]
+        kept = None if present is None else present.source
+        if named or kept is None or kept.connector in given:
+            values["source"] = named[0] if named else None
         if present is not None:
             names = StreamSpec.__slots__
             values = {name: values.get(name, getattr(present, name)) for name in names}
@@ -91,9 +70,8 @@ class StreamPatchSerializer(StreamWriteSerializer):
     name = None  # type: ignore[assignment]  # so DRF leaves a field of the base class out
 
 
-class StreamSerializer(serializers.ModelSerializer[Stream]):
+class StreamSerializer(WithSources, serializers.ModelSerializer[Stream]):
     columns = StreamColumnSerializer(many=True)
-    kafka = StreamTopicSerializer(allow_null=True, default=None)
     owner = serializers.CharField(source="owner.username")
     entries = serializers.SerializerMethodField(help_text="Entries in Redis; null when it is out of reach.")
     query_count = serializers.IntegerField()
@@ -112,7 +90,6 @@ class StreamSerializer(serializers.ModelSerializer[Stream]):
             "parallelism",
             "tuples_per_second",
             "columns",
-            "kafka",
             "entries",
             "query_count",
             "owner",

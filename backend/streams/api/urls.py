@@ -3,6 +3,7 @@ from django.urls import path
 from backend.streams.api import views
 
 urlpatterns = [
+    path("connectors/", views.ConnectorList.as_view()),
     path("streams/", views.StreamList.as_view()),
     path("streams/<name:name>/", views.StreamDetail.as_view()),
     path("streams/<name:name>/sample/", views.StreamSample.as_view()),

@@ -22,6 +22,7 @@ from backend.streams.api.serializers import (
     StreamSerializer,
     StreamWriteSerializer,
 )
+from backend.streams.api.sources import ConnectorSerializer, connectors
 from backend.streams.models import Stream
 
 
@@ -68,7 +69,7 @@ class StreamDetail(APIView):
             late=present.late,
             parallelism=record.parallelism,
             tuples_per_second=record.tuples_per_second,
-            kafka=present.kafka,
+            source=present.source,
         )
         values = form.validated_data
         with transaction.atomic():
@@ -81,6 +82,14 @@ class StreamDetail(APIView):
     def delete(self, request: AccountRequest, name: str) -> Response:
         actions.delete_stream(request.user, get_object_or_404(queries.streams(), name=name))
         return Response(status=204)
+
+
+class ConnectorList(APIView):
+    """What may bring a stream's tuples, with the settings that it takes."""
+
+    @extend_schema(operation_id="connectors_list", responses=ConnectorSerializer(many=True))
+    def get(self, request: Request) -> Response:
+        return Response(ConnectorSerializer(connectors(), many=True).data)
 
 
 class StreamSample(APIView):

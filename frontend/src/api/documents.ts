@@ -4,6 +4,7 @@ import type { components } from "./schema";
 type Schemas = components["schemas"];
 
 export type Problem = Schemas["Problem"];
+export type Connector = Schemas["Connector"];
 export type StreamDocument = Schemas["Stream"];
 export type QueryDocument = Schemas["Query"];
 export type QueryVersion = Schemas["QueryVersion"];

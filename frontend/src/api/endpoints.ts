@@ -8,6 +8,7 @@ import type {
   Arrivals,
   AuditEntry,
   Check,
+  Connector,
   Conversion,
   DeadLetters,
   DeployAnswer,
@@ -40,6 +41,7 @@ import { answered, client, done, refusalFrom } from "./request";
 const signalled = (signal: AbortSignal | undefined): { signal?: AbortSignal } => (signal === undefined ? {} : { signal });
 
 export const listStreams = async (): Promise<StreamDocument[]> => answered(await client.GET("/api/streams/"));
+export const listConnectors = async (): Promise<Connector[]> => answered(await client.GET("/api/connectors/"));
 export const sampleStream = async (name: string, limit: number): Promise<SampleRows> =>
   answered(await client.GET("/api/streams/{name}/sample/", { params: { path: { name }, query: { limit } } }));
 

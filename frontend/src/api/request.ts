@@ -41,10 +41,18 @@ export function refusalFrom(status: number, body: unknown): Refusal {
     if (typeof body["detail"] === "string") {
       return new Refusal(status, typeof body["code"] === "string" ? body["code"] : null, [], body["detail"]);
     }
-    const fields = Object.entries(body).map(([field, texts]) => `${field}: ${[texts].flat().join(" ")}`);
-    if (fields.length > 0) return new Refusal(status, null, [], fields.join("; "));
+    if (Object.keys(body).length > 0) return new Refusal(status, null, [], said(body));
   }
   return new Refusal(status, null, [], `the server answered ${status}`);
+}
+
+/** The texts about fields, and about fields of fields, each with where it belongs. */
+function said(texts: unknown): string {
+  if (Array.isArray(texts)) return texts.map(said).join(" ");
+  if (!isRecord(texts)) return String(texts);
+  return Object.entries(texts)
+    .map(([field, inner]) => `${field}: ${said(inner)}`)
+    .join("; ");
 }
 
 /** The typed client of the backend's OpenAPI document. */

@@ -89,6 +89,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/connectors/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What may bring a stream's tuples, with the settings that it takes. */
+        get: operations["connectors_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/forecasts/": {
         parameters: {
             query?: never;
@@ -1119,6 +1136,18 @@ export interface components {
          * @enum {string}
          */
         ColumnTypeEnum: "bigint" | "int" | "double" | "string" | "boolean" | "timestamp" | "date" | "binary";
+        /** @description A connector, as the form of a stream shows it. */
+        Connector: {
+            /** @description What an operator has to do first; null if streams can have it. */
+            missing: string | null;
+            /** @description The key of a stream's document that has its settings. */
+            name: string;
+            /** @description The JSON Schema of its settings. */
+            settings: {
+                [key: string]: unknown;
+            };
+            title: string;
+        };
         Conversion: {
             after: components["schemas"]["Operator"][];
             before: components["schemas"]["Operator"][];
@@ -1334,11 +1363,7 @@ export interface components {
             /** @description their plan was exchanged before */
             overtaken: number;
         };
-        /**
-         * @description * `json` - json
-         *     * `avro` - avro
-         * @enum {string}
-         */
+        /** @enum {string} */
         FormatEnum: "json" | "avro";
         GivenUp: {
             /** Format: date-time */
@@ -1383,6 +1408,65 @@ export interface components {
             low: number;
         };
         /**
+         * KafkaTopic
+         * @description The Kafka topic that brings a stream's tuples: one record is one tuple.
+         */
+        KafkaTopic: {
+            /**
+             * Values
+             * @description What a record's value is.
+             * @default json
+             */
+            format: components["schemas"]["FormatEnum"];
+            /**
+             * Keys go to the column
+             * @description The column that a record's key goes to; none if keys mean nothing.
+             * @default null
+             */
+            key: string | null;
+            /**
+             * If the topic lost what comes next
+             * @description What to do if the topic no longer has what comes next.
+             * @default fail
+             */
+            lost: components["schemas"]["LostEnum"];
+            /**
+             * Most records of a batch
+             * @description About so many records in a batch at most; empty leaves it to the batch's own bound.
+             * @default null
+             */
+            most_per_batch: number | null;
+            /**
+             * Event time is
+             * @description Whether a tuple's event time is its record's timestamp, or in the value.
+             * @default false
+             */
+            record_time: boolean;
+            /**
+             * Avro schema
+             * @description The Avro schema that values were written with, as JSON text.
+             * @default null
+             */
+            schema: string | null;
+            /**
+             * Number before each value, of a schema registry
+             * @description Values begin with a zero byte and this number in four bytes; empty for bare Avro.
+             * @default null
+             */
+            schema_id: number | null;
+            /**
+             * Begin with
+             * @description Where to begin when the stream is first read.
+             * @default earliest
+             */
+            start: components["schemas"]["StartEnum"];
+            /**
+             * Topic
+             * @description The name of a topic.
+             */
+            topic: string;
+        };
+        /**
          * @description * `failed` - failed
          *     * `lag` - lag
          *     * `stuck` - stuck
@@ -1408,11 +1492,7 @@ export interface components {
          * @enum {string}
          */
         LiveStateEnum: "stopped" | "starting" | "running" | "idle" | "stopping" | "failed";
-        /**
-         * @description * `fail` - fail
-         *     * `skip` - skip
-         * @enum {string}
-         */
+        /** @enum {string} */
         LostEnum: "fail" | "skip";
         /** @description What this query adds to a topology's plan. */
         Marginal: {
@@ -1492,7 +1572,7 @@ export interface components {
             /** @default  */
             description: string;
             event_time?: string;
-            kafka?: components["schemas"]["StreamTopicRequest"] | null;
+            kafka?: components["schemas"]["KafkaTopic"] | null;
             /** @default drop */
             late: components["schemas"]["LateEnum"];
             /**
@@ -1828,11 +1908,7 @@ export interface components {
         SqlRequest: {
             sql: string;
         };
-        /**
-         * @description * `earliest` - earliest
-         *     * `latest` - latest
-         * @enum {string}
-         */
+        /** @enum {string} */
         StartEnum: "earliest" | "latest";
         StopRequest: {
             /** @default now */
@@ -1852,6 +1928,7 @@ export interface components {
                 [key: string]: components["schemas"]["StorePoint"];
             };
         };
+        /** @description A stream's document, with a field for each connector. */
         Stream: {
             readonly can_edit: boolean;
             columns: components["schemas"]["StreamColumn"][];
@@ -1861,7 +1938,7 @@ export interface components {
             /** @description Entries in Redis; null when it is out of reach. */
             readonly entries: number | null;
             event_time: string;
-            kafka?: components["schemas"]["StreamTopic"] | null;
+            kafka?: components["schemas"]["KafkaTopic"] | null;
             late?: components["schemas"]["LateEnum"];
             /** Format: int64 */
             lateness_ms?: number;
@@ -1897,49 +1974,13 @@ export interface components {
             /** @description in the plan in use; null before the first */
             tasks: number | null;
         };
-        /** @description The Kafka topic that brings a stream's tuples. */
-        StreamTopic: {
-            /** @default json */
-            format: components["schemas"]["FormatEnum"];
-            key?: string | null;
-            /** @default fail */
-            lost: components["schemas"]["LostEnum"];
-            /** Format: int64 */
-            most_per_batch?: number | null;
-            /** @default false */
-            record_time: boolean;
-            /** @description The Avro schema of values, as JSON. */
-            schema?: string | null;
-            schema_id?: number | null;
-            /** @default earliest */
-            start: components["schemas"]["StartEnum"];
-            topic: string;
-        };
-        /** @description The Kafka topic that brings a stream's tuples. */
-        StreamTopicRequest: {
-            /** @default json */
-            format: components["schemas"]["FormatEnum"];
-            key?: string | null;
-            /** @default fail */
-            lost: components["schemas"]["LostEnum"];
-            /** Format: int64 */
-            most_per_batch?: number | null;
-            /** @default false */
-            record_time: boolean;
-            /** @description The Avro schema of values, as JSON. */
-            schema?: string | null;
-            schema_id?: number | null;
-            /** @default earliest */
-            start: components["schemas"]["StartEnum"];
-            topic: string;
-        };
         /** @description What somebody may say about a stream. */
         StreamWriteRequest: {
             columns: components["schemas"]["StreamColumnRequest"][];
             /** @default  */
             description: string;
             event_time: string;
-            kafka?: components["schemas"]["StreamTopicRequest"] | null;
+            kafka?: components["schemas"]["KafkaTopic"] | null;
             /** @default drop */
             late: components["schemas"]["LateEnum"];
             /**
@@ -2238,6 +2279,25 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Delivery"];
+                };
+            };
+        };
+    };
+    connectors_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Connector"][];
                 };
             };
         };

@@ -1,11 +1,11 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { StreamDocument } from "../api/documents";
-import { changeStream, createStream, readMe } from "../api/endpoints";
+import type { Connector, StreamDocument } from "../api/documents";
+import { changeStream, createStream, listConnectors, readMe } from "../api/endpoints";
 import { explainError, Refusal } from "../api/request";
 import { useLoaded } from "../ui/useLoaded";
+import { ConnectorFields } from "./ConnectorFields";
 import { changesOf, COLUMN_TYPES, documentOf, EMPTY, faultsOf, fieldsOf, timestamps, type StreamFields } from "./streamForm";
-import { TopicFields } from "./TopicFields";
 
 interface Props {
   /** The stream to change; null registers a new one. */
@@ -15,8 +15,14 @@ interface Props {
 }
 
 /** Registers a stream, or changes one; columns and event time only while no query reads it. */
-export function StreamForm({ stream, onDone, onCancel }: Props): JSX.Element {
-  const [fields, setFields] = useState<StreamFields>(stream === null ? EMPTY : fieldsOf(stream));
+export function StreamForm(props: Props): JSX.Element {
+  const { value: connectors, problem } = useLoaded(listConnectors);
+  if (connectors !== null) return <Fields {...props} connectors={connectors} />;
+  return problem === null ? <p class="empty">Loading…</p> : <p class="problem-line" role="alert">{problem}</p>;
+}
+
+function Fields({ stream, onDone, onCancel, connectors }: Props & { readonly connectors: readonly Connector[] }): JSX.Element {
+  const [fields, setFields] = useState<StreamFields>(stream === null ? EMPTY : fieldsOf(stream, connectors));
   const [problems, setProblems] = useState<readonly string[]>([]);
   const [busy, setBusy] = useState(false);
   const me = useLoaded(readMe);
@@ -32,11 +38,11 @@ export function StreamForm({ stream, onDone, onCancel }: Props): JSX.Element {
     set({ columns, ...(renamed ? { eventTime: changes.name ?? "" } : {}) });
   };
   const submit = (): void => {
-    const faults = faultsOf(fields);
+    const faults = faultsOf(fields, connectors);
     setProblems(faults);
     if (faults.length > 0) return;
     setBusy(true);
-    const work = stream === null ? createStream(documentOf(fields)) : changeStream(stream.name, changesOf(fields, stream));
+    const work = stream === null ? createStream(documentOf(fields, connectors)) : changeStream(stream.name, changesOf(fields, stream, connectors));
     work
       .then(onDone, (error: unknown) => setProblems(error instanceof Refusal && error.problems.length > 0 ? error.problems.map((problem) => problem.message) : [explainError(error)]))
       .finally(() => setBusy(false));
@@ -95,7 +101,7 @@ export function StreamForm({ stream, onDone, onCancel }: Props): JSX.Element {
         </label>
         <label class="field"><span>Tasks of its stores</span><input type="text" inputMode="numeric" value={fields.tasks} placeholder="auto" onInput={(event) => set({ tasks: event.currentTarget.value })} /></label>
       </div>
-      <TopicFields fields={fields} set={set} fixed={fixed} />
+      <ConnectorFields connectors={connectors} fields={fields} set={set} fixed={fixed} />
       <div class="dialog-actions">
         <button type="button" class="button" onClick={onCancel}>Cancel</button>
         <button type="submit" class="button primary" disabled={busy}>{stream === null ? "Register" : "Save"}</button>

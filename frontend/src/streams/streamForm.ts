@@ -1,5 +1,6 @@
 /** What stands in the form of a stream, and what of it is sent. Pure. */
-import type { StreamDocument, StreamWrite } from "../api/documents";
+import type { Connector, StreamDocument, StreamWrite } from "../api/documents";
+import { documentOfSettings, faultsOfSettings, type Typed, typedOf } from "./connectorForm";
 
 export type ColumnType = StreamWrite["columns"][number]["type"];
 export const COLUMN_TYPES: readonly ColumnType[] = ["bigint", "int", "double", "string", "boolean", "timestamp", "date", "binary"];
@@ -21,26 +22,20 @@ export interface StreamFields {
   readonly tasks: string;
   /** Empty for none. */
   readonly team: string;
-  /** Empty unless a Kafka topic brings the tuples. */
-  readonly topic: string;
-  readonly format: "json" | "avro";
-  readonly schema: string;
-  /** As typed: empty for bare Avro. */
-  readonly schemaId: string;
-  /** The column of the records' keys; empty for none. */
-  readonly key: string;
-  readonly recordTime: boolean;
-  readonly start: "earliest" | "latest";
-  readonly lost: "fail" | "skip";
-  readonly mostPerBatch: string;
+  /** What brings the tuples; empty if producers send them. */
+  readonly connector: string;
+  readonly settings: Typed;
 }
 
 export const EMPTY: StreamFields = {
   name: "", description: "", columns: [{ name: "at", type: "timestamp" }], eventTime: "at", lateness: "0", maxAhead: "24", late: "drop", rate: "", tasks: "", team: "",
-  topic: "", format: "json", schema: "", schemaId: "", key: "", recordTime: false, start: "earliest", lost: "fail", mostPerBatch: "",
+  connector: "", settings: {},
 };
 
-export function fieldsOf(stream: StreamDocument): StreamFields {
+export function fieldsOf(stream: StreamDocument, connectors: readonly Connector[]): StreamFields {
+  const document: Readonly<Record<string, unknown>> = stream;
+  const connector = connectors.find(({ name }) => isRecord(document[name]));
+  const settings = document[connector?.name ?? ""];
   return {
     name: stream.name,
     description: stream.description ?? "",
@@ -52,15 +47,8 @@ export function fieldsOf(stream: StreamDocument): StreamFields {
     rate: stream.tuples_per_second === null || stream.tuples_per_second === undefined ? "" : String(stream.tuples_per_second),
     tasks: stream.parallelism === null || stream.parallelism === undefined ? "" : String(stream.parallelism),
     team: stream.team ?? "",
-    topic: stream.kafka?.topic ?? "",
-    format: stream.kafka?.format ?? "json",
-    schema: stream.kafka?.schema ?? "",
-    schemaId: String(stream.kafka?.schema_id ?? ""),
-    key: stream.kafka?.key ?? "",
-    recordTime: stream.kafka?.record_time ?? false,
-    start: stream.kafka?.start ?? "earliest",
-    lost: stream.kafka?.lost ?? "fail",
-    mostPerBatch: String(stream.kafka?.most_per_batch ?? ""),
+    connector: connector?.name ?? "",
+    settings: connector !== undefined && isRecord(settings) ? typedOf(connector, settings) : {},
   };
 }
 
@@ -72,12 +60,12 @@ export function writersOf(stream: StreamDocument): string {
 
 /** The columns that can be the event time. */
 export function timestamps(fields: StreamFields): string[] {
-  return fields.columns.filter((column) => column.type === "timestamp" && column.name !== "").map((column) => column.name);
+  return columnsOf(fields, ["timestamp"]);
 }
 
-/** The columns that can hold the records' keys. */
-export function keyColumns(fields: StreamFields): string[] {
-  return fields.columns.filter((column) => (column.type === "string" || column.type === "binary") && column.name !== "").map((column) => column.name);
+/** The named columns of some types. */
+export function columnsOf(fields: StreamFields, types: readonly string[]): string[] {
+  return fields.columns.filter(({ name, type }) => types.includes(type) && name !== "").map(({ name }) => name);
 }
 
 function numberOr(text: string, missing: number | null): number | null {
@@ -85,36 +73,30 @@ function numberOr(text: string, missing: number | null): number | null {
 }
 
 /** What is missing or no number, one line each; the server checks the rest. */
-export function faultsOf(fields: StreamFields): string[] {
+export function faultsOf(fields: StreamFields, connectors: readonly Connector[]): string[] {
   const faults: string[] = [];
   if (fields.name === "") faults.push("Give the stream a name.");
   if (fields.columns.some((column) => column.name === "")) faults.push("Give every column a name.");
   if (!timestamps(fields).includes(fields.eventTime)) faults.push("Choose a timestamp column as the event time.");
-  for (const [label, text] of [["Lateness", fields.lateness], ["Time ahead", fields.maxAhead], ["Rate", fields.rate], ["Tasks", fields.tasks], ["Schema number", fields.schemaId], ["Most records of a batch", fields.mostPerBatch]] as const) {
+  for (const [label, text] of [["Lateness", fields.lateness], ["Time ahead", fields.maxAhead], ["Rate", fields.rate], ["Tasks", fields.tasks]] as const) {
     const value = numberOr(text, 0);
     if (value === null || !Number.isFinite(value) || value < 0) faults.push(`${label} is a number, not ${text}.`);
   }
-  if (fields.topic !== "" && fields.format === "avro" && fields.schema.trim() === "") faults.push("Give the Avro schema of the topic's values.");
-  return faults;
+  const connector = connectors.find(({ name }) => name === fields.connector);
+  return connector === undefined ? faults : [...faults, ...faultsOfSettings(connector, fields.settings)];
 }
 
-function topicOf(fields: StreamFields): NonNullable<StreamWrite["kafka"]> | null {
-  if (fields.topic === "") return null;
-  const avro = fields.format === "avro";
-  return {
-    topic: fields.topic,
-    format: fields.format,
-    schema: avro ? fields.schema : null,
-    schema_id: avro ? numberOr(fields.schemaId, null) : null,
-    key: fields.key === "" ? null : fields.key,
-    record_time: fields.recordTime,
-    start: fields.start,
-    lost: fields.lost,
-    most_per_batch: numberOr(fields.mostPerBatch, null),
-  };
+/** By connector its settings, null for those that do not bring the stream's tuples. */
+function sourcesOf(fields: StreamFields, connectors: readonly Connector[]): Record<string, unknown> {
+  return Object.fromEntries(
+    connectors.map((connector) => [
+      connector.name,
+      connector.name === fields.connector ? documentOfSettings(connector, fields.settings) : null,
+    ]),
+  );
 }
 
-export function documentOf(fields: StreamFields): StreamWrite {
+export function documentOf(fields: StreamFields, connectors: readonly Connector[]): StreamWrite {
   return {
     name: fields.name,
     description: fields.description,
@@ -126,13 +108,22 @@ export function documentOf(fields: StreamFields): StreamWrite {
     tuples_per_second: numberOr(fields.rate, null),
     columns: fields.columns.map(({ name, type }) => ({ name, type })),
     team: fields.team === "" ? null : fields.team,
-    kafka: topicOf(fields),
+    ...sourcesOf(fields, connectors),
   };
 }
 
 /** Only what differs: columns of a stream in use may not even be named. */
-export function changesOf(fields: StreamFields, stream: StreamDocument): Partial<StreamWrite> {
-  const [wanted, present] = [documentOf(fields), documentOf(fieldsOf(stream))];
+export function changesOf(
+  fields: StreamFields,
+  stream: StreamDocument,
+  connectors: readonly Connector[],
+): Partial<StreamWrite> {
+  const present = documentOf(fieldsOf(stream, connectors), connectors);
+  const wanted = documentOf(fields, connectors);
   const changed = Object.entries(wanted).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(present[key as keyof StreamWrite]));
   return Object.fromEntries(changed) as Partial<StreamWrite>;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }

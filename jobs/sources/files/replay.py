@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from jobs.sources.descriptor import FileRange
+from jobs.sources.connector import Position
 from jobs.sources.files.order import FIRST, KeyCursor, cut
-from jobs.sources.files.stream_files import StreamFiles
-from jobs.sources.planner import PlannedBatch, Position
+from jobs.sources.files.stream_files import FileRange, StreamFiles
+from jobs.sources.planner import PlannedBatch
 
 
 @dataclass(frozen=True, slots=True)

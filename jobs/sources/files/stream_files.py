@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from jobs.sources.connector import Numbered
 
 ARRIVAL_COLUMN = "_arrival"
 """A bigint column of input files that gives the order of arrival over all streams."""
@@ -29,3 +32,20 @@ class StreamFiles:
     @property
     def rows(self) -> int:
         return sum(file.rows for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class FileRange(Numbered):
+    """Rows `first` to `first + rows` (exclusive, from 0) of a Parquet file."""
+
+    connector: ClassVar[str] = "files"
+
+    stream: str
+    path: str
+    first: int
+    rows: int
+    kind: Literal["file"] = "file"
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}: rows {self.first} to {self.first + self.rows - 1}, from 0"

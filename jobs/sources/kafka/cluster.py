@@ -25,10 +25,6 @@ _SETTINGS = {
 }
 
 
-class Away(Exception):
-    """The cluster does not answer, and may later."""
-
-
 @dataclass(frozen=True, slots=True)
 class Cluster:
     servers: str

@@ -16,10 +16,10 @@ from typing import Any
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
-from jobs.sources.kafka.cluster import Away, Cluster
-from jobs.sources.planner import Position
+from jobs.sources.connector import Away, Offsets, Position
+from jobs.sources.kafka.cluster import Cluster
+from jobs.sources.kafka.topic import KafkaTopic
 from optimizer.algebra.errors import InputError, Place
-from optimizer.logical.topic import KafkaTopic
 
 _TIMEOUT_S = 5.0
 _AWAY = (
@@ -53,7 +53,7 @@ class _Partition:
     """Behind the newest one that may be read."""
 
 
-class TopicOffsets:
+class TopicOffsets(Offsets):
     """Plans topics; the planning process has one. Its clients connect when first asked."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -61,20 +61,17 @@ class TopicOffsets:
         self._ends: dict[str, dict[int, _Partition]] = {}
 
     def ends(
-        self, topics: Mapping[str, KafkaTopic], positions: Mapping[str, Position], share: int
+        self, streams: Mapping[str, KafkaTopic], positions: Mapping[str, Position], share: int
     ) -> dict[str, Position]:
-        """New positions of the streams that have something new.
+        """As any connector's; a stream's share is spread over its topic's partitions by what waits in each
+        (one of each at least).
 
-        Arguments: topics by stream, positions by stream, and how many records of a stream a batch may
-        have, spread over its partitions by what waits in each (one of each at least).
         Raises `Away` while the cluster does not answer, `InputError` for offsets that are gone under
         the policy `fail`, and for a topic that was made anew.
         """
-        if not topics:
-            return {}
-        present = self._asked(topics)
+        present = self._asked(streams)
         ends = {}
-        for stream, topic in sorted(topics.items()):
+        for stream, topic in sorted(streams.items()):
             if topic.topic in present:
                 identity, partitions = present[topic.topic]
                 self._ends[stream] = partitions
@@ -83,12 +80,12 @@ class TopicOffsets:
                     ends[stream] = end
         return ends
 
-    def newest(self, topics: Mapping[str, KafkaTopic]) -> dict[str, dict[str, int]]:
-        """By stream and partition, the offset behind everything that may be read now. Raises `Away`."""
-        present = self._asked(topics)
+    def newest(self, streams: Mapping[str, KafkaTopic]) -> dict[str, Position]:
+        """The offset behind everything that may be read now, of every partition."""
+        present = self._asked(streams)
         return {
-            stream: {str(number): there.end for number, there in present[topic.topic][1].items()}
-            for stream, topic in topics.items()
+            stream: {"offsets": {str(n): there.end for n, there in present[topic.topic][1].items()}}
+            for stream, topic in streams.items()
             if topic.topic in present
         }
 

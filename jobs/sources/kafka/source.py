@@ -17,14 +17,13 @@ import numpy.typing as npt
 import pyarrow as pa
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, KafkaException, TopicPartition
 
-from jobs.sources.descriptor import LostRange, RecordRange
 from jobs.sources.formats.arrow_types import cast_column, stream_schema
 from jobs.sources.formats.avro import FROM_AVRO, avro_records
 from jobs.sources.formats.decode import FROM_JSON, json_records, type_records
 from jobs.sources.kafka.cluster import required
 from jobs.sources.kafka.offsets import lost
+from jobs.sources.kafka.topic import KafkaTopic, RecordRange
 from optimizer.algebra.types import ColumnType
-from optimizer.logical.topic import KafkaTopic
 from optimizer.physical.graph import GraphStream
 
 _PATIENCE_S = 300.0
@@ -51,6 +50,10 @@ class Records:
         self.keys.append(message.key())
         self.offsets.append(message.offset())
         self.times_ms.append(None if kind == TIMESTAMP_NOT_AVAILABLE else at_ms)
+
+    def arrived_ms(self, kept: Sequence[int]) -> npt.NDArray[np.int64]:
+        """When the cluster got the records at these positions, or their producer made them."""
+        return np.asarray([self.times_ms[n] or 0 for n in kept], np.int64)
 
 
 def read_records(wanted: RecordRange, skip: bool) -> tuple[Records, int]:
@@ -200,16 +203,3 @@ def _replaced(
 ) -> pa.Table:
     field = stream_schema(stream.columns).field(column)
     return table.set_column(table.column_names.index(column), field, values.cast(field.type))
-
-
-def arrived_ms(records: Records, kept: Sequence[int]) -> npt.NDArray[np.int64]:
-    """When the cluster got the records, or their producer made them."""
-    return np.asarray([records.times_ms[n] or 0 for n in kept], np.int64)
-
-
-def told(gap: LostRange) -> tuple[str, str]:
-    """A gap as a dead letter's reason and text."""
-    return (
-        f"{gap.before - gap.first} offsets were deleted from the topic before they were read",
-        f"{gap.topic}, partition {gap.partition}, offsets {gap.first} to {gap.before - 1}",
-    )

@@ -20,6 +20,7 @@ from backend.streams.actions import StreamSpec, create_stream, give_stream
 from backend.streams.models import Stream
 from jobs.protocol import stream_key
 from optimizer.algebra.types import ColumnType
+from optimizer.logical.source import CONNECTORS
 
 SENSORS = {
     "name": "sensors",
@@ -40,7 +41,7 @@ def test_a_stream_is_made_shown_changed_and_deleted(as_owner: Client, post: Post
         "late": "drop",
         "parallelism": None,
         "tuples_per_second": None,
-        "kafka": None,
+        **dict.fromkeys(CONNECTORS),
         "entries": 0,
         "query_count": 0,
         "owner": "ann",

@@ -10,15 +10,15 @@ from django.test import Client
 
 from backend.streams.models import Stream
 from backend.streams.queries import load_catalog
-from optimizer.logical.topic import KafkaTopic
+from jobs.sources.kafka.topic import KafkaTopic
 from tests.api.streams.test_streams import SENSORS, Post
 
 SCHEMA = json.dumps({"type": "record", "name": "sensors", "fields": []})
 
 
 @pytest.fixture(autouse=True)
-def cluster(settings: Any) -> None:
-    settings.MILLRACE_KAFKA = True
+def cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MILLRACE_KAFKA_SERVERS", "127.0.0.1:9092")
 
 
 def test_a_topic_is_registered_shown_and_planned_with(as_owner: Client, post: Post) -> None:
@@ -29,7 +29,7 @@ def test_a_topic_is_registered_shown_and_planned_with(as_owner: Client, post: Po
     assert {name: shown[name] for name in given} == given
     assert shown["start"] == "earliest"
     (stream,) = (stream for stream in load_catalog() if stream.name == "sensors")
-    assert stream.kafka == KafkaTopic("sensors-1", "avro", SCHEMA, 7, lost="skip")
+    assert stream.source == KafkaTopic("sensors-1", "avro", SCHEMA, 7, lost="skip")
 
 
 def test_a_topic_comes_and_goes_while_nobody_reads_the_stream(as_owner: Client, post: Post) -> None:
@@ -76,8 +76,12 @@ def test_keys_need_a_column_that_can_hold_them(as_owner: Client, post: Post) -> 
     assert [problem["path"] for problem in answer.json()["errors"]] == ["kafka.key"]
 
 
-def test_a_deployment_without_a_cluster_says_so(as_owner: Client, post: Post, settings: Any) -> None:
-    settings.MILLRACE_KAFKA = False
+def test_a_deployment_without_a_cluster_says_so(
+    as_owner: Client, post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MILLRACE_KAFKA_SERVERS")
+    (kafka,) = (one for one in as_owner.get("/api/connectors/").json() if one["name"] == "kafka")
+    assert "MILLRACE_KAFKA_SERVERS" in kafka["missing"]
     answer = post(as_owner, "/api/streams/", {**SENSORS, "kafka": {"topic": "a"}})
     assert answer.status_code == 400
     assert "MILLRACE_KAFKA_SERVERS" in answer.json()["errors"][0]["message"]
@@ -87,4 +91,15 @@ def test_events_for_a_topic_are_refused(as_owner: Client, post: Post) -> None:
     post(as_owner, "/api/streams/", {**SENSORS, "kafka": {"topic": "a"}})
     answer = post(as_owner, "/api/streams/sensors/events/", {"at": "2026-01-01T00:00:00Z"})
     assert (answer.status_code, answer.json()["code"]) == (409, "topic-stream")
-    assert Stream.objects.get(name="sensors").kafka.topic == "a"
+    assert Stream.objects.get(name="sensors").source.settings["topic"] == "a"
+
+
+def test_the_form_of_a_topic_is_made_from_what_the_api_says_of_it(as_outsider: Client) -> None:
+    """Every setting has a label and a help text, and none is a secret: they are in plans."""
+    for connector in as_outsider.get("/api/connectors/").json():
+        assert connector["title"]
+        assert connector["missing"] is None
+        for field in connector["settings"]["properties"].values():
+            assert field["title"]
+            assert field["description"]
+            assert not field.get("writeOnly")

@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from jobs.sources.descriptor import FileRange
 from jobs.sources.files.inputs import find_inputs
+from jobs.sources.files.stream_files import FileRange
 from jobs.sources.read import read
 from optimizer.algebra.types import ColumnType
 from optimizer.physical.graph import GraphStream, PhysicalGraph

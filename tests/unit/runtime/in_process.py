@@ -23,7 +23,7 @@ from jobs.failures.task_failure import TaskFailed, Told, told_by
 from jobs.metrics.reports import TaskReport
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity
 from jobs.recovery.manifest import Manifest
-from jobs.sources.descriptor import FileRange
+from jobs.sources.files.stream_files import FileRange
 from jobs.sources.planner import PlannedBatch
 from jobs.storage.partition import CompactionPolicy, PartitionState
 from jobs.storage.run import RunRef

@@ -18,7 +18,7 @@ from jobs.failures.task_failure import Failure, TaskFailed
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity
 from jobs.recovery.manifest import Manifest
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, result_folder
-from jobs.sources.descriptor import FileRange
+from jobs.sources.files.stream_files import FileRange
 from jobs.sources.planner import PlannedBatch
 from jobs.storage.partition import CompactionPolicy
 from jobs.worker.executor import Executed, Groups

@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 
 from jobs.failures.bisection import MOST_ATTEMPTS, MOST_OF_A_QUERY, Bisected, QueriesFail, bisect
 from jobs.failures.task_failure import Failure, TaskFailed, Told, told_by
-from jobs.sources.descriptor import Descriptor, EntryRange, FileRange, LostEntries, RecordRange
+from jobs.sources.connector import Descriptor
+from jobs.sources.files.stream_files import FileRange
 from jobs.sources.halves import halves
+from jobs.sources.kafka.topic import RecordRange
+from jobs.sources.redis import EntryRange, LostEntries
 
 WHOLE = Failure("storing", "ValueError: no")
 Parts = tuple[range, ...]

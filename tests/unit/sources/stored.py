@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from jobs.sources.descriptor import FileRange
 from jobs.sources.files.inputs import find_inputs
 from jobs.sources.files.order import KeyCursor
+from jobs.sources.files.stream_files import FileRange
 from jobs.sources.read import read
 from optimizer.algebra.types import ColumnType
 from optimizer.physical.graph import GraphStream

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from jobs.sources.descriptor import FileRange
 from jobs.sources.files.inputs import find_inputs
+from jobs.sources.files.stream_files import FileRange
 from jobs.sources.formats.decode import parse_json, parse_text
 from jobs.sources.read import read
 from optimizer.algebra.errors import InputError

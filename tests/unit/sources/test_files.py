@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from jobs.sources.descriptor import FileRange
 from jobs.sources.files.inputs import find_inputs
+from jobs.sources.files.stream_files import FileRange
 from jobs.sources.formats.columns import type_columns
 from jobs.sources.read import read
 from optimizer.algebra.errors import InputError

@@ -21,10 +21,10 @@ from redis.retry import Retry
 
 from backend.run import redis_server
 from jobs.protocol import stream_key
-from jobs.sources.descriptor import EntryRange, LostEntries
-from jobs.sources.planner import Position
-from jobs.sources.read import read, read_entries
-from jobs.sources.redis import LivePlanner, LiveSource
+from jobs.sources.connector import Position
+from jobs.sources.live import LivePlanner, LiveSource
+from jobs.sources.read import read
+from jobs.sources.redis import EntryOffsets, EntryRange, LostEntries, read_entries
 from jobs.worker.ingest import AHEAD
 from jobs.worker.task import BatchContext, _ingest_one
 from optimizer.algebra.types import ColumnType
@@ -83,14 +83,14 @@ def test_a_server_that_goes_between_two_streams_gives_nothing_of_either(
     planner: LivePlanner, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start = planner.initial()
-    read_one = planner._entries_end
+    read_one = EntryOffsets._end
 
-    def read_and_lose(name: str, position: Position, share: int) -> Position | None:
-        answer = read_one(name, position, share)
+    def read_and_lose(self: EntryOffsets, name: str, position: Position, share: int) -> Position | None:
+        answer = read_one(self, name, position, share)
         redis.Redis(port=port).shutdown(nosave=True)
         return answer
 
-    monkeypatch.setattr(planner, "_entries_end", read_and_lose)
+    monkeypatch.setattr(EntryOffsets, "_end", read_and_lose)
     assert planner.advance(start)["streams"] == {}
 
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobs.driver.split_assignment import assign
-from jobs.sources.descriptor import EntryRange, FileRange
 from jobs.sources.files.order import cut
 from jobs.sources.files.replay import ReplayPlanner, ReplaySource
-from jobs.sources.files.stream_files import InputFile, StreamFiles
+from jobs.sources.files.stream_files import FileRange, InputFile, StreamFiles
+from jobs.sources.redis import EntryRange
 
 ASCENDING = st.lists(st.integers(0, 20), max_size=30).map(lambda v: np.array(sorted(v), np.int64))
 

@@ -9,6 +9,7 @@ import pytest
 
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.types import ColumnType as T
+from optimizer.logical.source import CONNECTORS
 from optimizer.logical.window import sliding
 from optimizer.sql import to_sql
 from optimizer.workload import load_workload, parse_queries, read_streams
@@ -201,8 +202,19 @@ BROKEN = {
     "expected a rate in tuples per second, 0 or more",
     ONE % ", rate: .inf": "streams.yaml:1:71: streams.r.rate: found .inf, "
     "expected a rate in tuples per second, 0 or more",
+    ONE % ", kafka: {topic: a b}": "streams.yaml:1:80: streams.r.kafka.topic: found 'a b', "
+    "expected letters, digits, . _ and -, at most 249",
+    ONE % ", kafka: {start: now}": "streams.yaml:1:72: streams.r.kafka: found no topic, "
+    "expected topic: the name of a topic",
+    ONE % ", kafka: {topic: a, start: now}": "streams.yaml:1:90: streams.r.kafka.start: found 'now', "
+    "expected one of earliest, latest",
+    ONE % ", kafka: {topic: a, format: avro}": "streams.yaml:1:72: streams.r.kafka.schema: found none, "
+    "expected an Avro schema, which format avro needs",
+    ONE % ", kafka: {topic: a, key: ts}": "streams.yaml:1:88: streams.r.kafka.key: found ts, "
+    "expected one of the string and binary columns: there is none yet",
     ONE % ", rates: 1": "streams.yaml:1:65: streams.r.rates: found key rates, "
-    "expected one of event_time, columns, lateness, late, parallelism, rate, kafka, top_share, max_ahead; "
+    "expected one of event_time, columns, lateness, late, parallelism, rate, "
+    f"{', '.join(CONNECTORS)}, top_share, max_ahead; "
     "did you mean rate?",
     ONE % "" + "\nselectivities: {}": "streams.yaml:2:16: selectivities: found key: value entries, "
     "expected a list: - {predicate: ..., value: ...}",

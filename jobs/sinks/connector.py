@@ -1,0 +1,85 @@
+"""Sinks beside result files: what each has to say, and where they are found.
+
+A sink is one module with a `SINK`, which adds its options to `python -m jobs run` and, if they ask for it,
+opens a `Sink`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import ClassVar, Protocol
+from urllib.parse import unquote
+
+from optimizer.algebra.errors import InputError, Place
+
+SINKS: Mapping[str, str] = {"kafka": "jobs.sinks.kafka.connector"}
+"""By name the module of each."""
+
+
+class Away(Exception):
+    """A server does not answer, and may later."""
+
+
+class Sink(Protocol):
+    """Takes the results of committed batches, in order, each batch whole or not at all."""
+
+    def connect(self) -> int:
+        """Have what a dead process left finished or undone; returns the last batch that the sink has, or -1.
+
+        Asked again after `Away`, which may come from here too.
+        """
+        ...
+
+    def publish(self, batch: int, files: Sequence[Path]) -> None:
+        """Take a batch's result files (`query_of` says whose). Raises `Away`."""
+        ...
+
+
+class SinkConnector(ABC):
+    """A kind of sink; its module's `SINK` is the only object of it."""
+
+    option: ClassVar[str]
+    """The option of `jobs run` that asks for it."""
+
+    @abstractmethod
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Its options, with defaults from the environment."""
+
+    @abstractmethod
+    def open(self, given: argparse.Namespace, identity: str) -> Sink:
+        """The sink that the options describe, for the checkpoint with this id.
+
+        Raises `InputError` if the deployment lacks what it needs.
+        """
+
+    def wanted(self, given: argparse.Namespace) -> bool:
+        return getattr(given, self.option.lstrip("-").replace("-", "_")) is not None
+
+
+def sink_connectors() -> Iterator[SinkConnector]:
+    """Every kind of sink, in the order of `SINKS`."""
+    for module in SINKS.values():
+        found: SinkConnector = import_module(module).SINK
+        yield found
+
+
+def open_sink(given: argparse.Namespace, identity: str) -> Sink | None:
+    """The sink that the options ask for; None if they ask for none. Raises `InputError`, also for two."""
+    wanted = [one for one in sink_connectors() if one.wanted(given)]
+    if len(wanted) > 1:
+        options = " and ".join(one.option for one in wanted)
+        raise InputError("bad-option", Place("command line", path=wanted[1].option), options, "one of them")
+    return wanted[0].open(given, identity) if wanted else None
+
+
+def query_of(file: Path) -> str:
+    """The query of a result file, whose folder has its quoted name.
+
+    >>> query_of(Path("out/results/late%20flights/0.parquet"))
+    'late flights'
+    """
+    return unquote(file.parent.name)

@@ -1,0 +1,175 @@
+"""Results to topics, each batch in one transaction.
+
+The batch's transaction also writes which batch it was, under the checkpoint's id, to the compacted topic
+`COMMITS`. Whoever starts next first has the cluster finish or undo the transaction that a dead process
+left (its producer has the same transactional id), then reads that record: batches up to it are in the
+topics, and those behind it are not. So a consumer that reads committed records sees every result once.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from jobs.sinks.avro import avro_schema, to_avro
+from jobs.sinks.connector import Away, query_of
+from jobs.sinks.kafka.topics import COMMITS, Topics
+from jobs.sinks.redis_tail import to_json
+from jobs.sources.kafka.cluster import Cluster
+
+_PATIENCE_S = 60.0
+_FENCED = (
+    KafkaError._FENCED,
+    KafkaError.INVALID_PRODUCER_EPOCH,
+    KafkaError.PRODUCER_FENCED,
+)
+
+
+@contextmanager
+def _away() -> Iterator[None]:
+    """Whatever goes wrong may be tried again, but for a producer that another process has replaced."""
+    try:
+        yield
+    except KafkaException as error:
+        cause = error.args[0]
+        if isinstance(cause, KafkaError) and cause.code() in _FENCED:
+            raise
+        raise Away(str(error)) from error
+
+
+class TopicSink:
+    """Publishes to the topics of a cluster. Arguments: it; the topics; the checkpoint's id."""
+
+    def __init__(self, cluster: Cluster, topics: Topics, identity: str) -> None:
+        self._cluster = cluster
+        self._topics = topics
+        self._identity = identity
+        self._known: set[str] = set()
+        self._producer: Producer | None = None
+
+    @_away()
+    def connect(self) -> int:
+        """Begin with a producer without a transaction."""
+        self._make_topic(COMMITS, 1, {"cleanup.policy": "compact"})
+        self._producer = Producer(
+            self._cluster.client(
+                transactional_id=f"millrace-{self._identity}",
+                linger_ms=20,
+                compression_type="lz4",
+            )
+        )
+        self._producer.init_transactions(_PATIENCE_S)
+        return self._last_published()
+
+    def _last_published(self) -> int:
+        consumer = Consumer(
+            self._cluster.client(
+                group_id="millrace",
+                enable_auto_commit=False,
+                enable_partition_eof=True,
+                auto_offset_reset="earliest",
+                isolation_level="read_committed",
+            )
+        )
+        try:
+            partition = TopicPartition(COMMITS, 0)
+            # Behind transactions of others that are still open there may be a commit of ours: what was
+            # there is waited for.
+            end = self._end(partition)
+            consumer.assign([TopicPartition(COMMITS, 0, 0)])
+            last, key = -1, self._identity.encode()
+            give_up_at = time.monotonic() + 2 * _PATIENCE_S
+            while time.monotonic() < give_up_at:
+                message = consumer.poll(1.0)
+                if message is None:
+                    continue
+                error = message.error()
+                if error is None:
+                    if message.key() == key:
+                        last = int(json.loads(message.value() or b"{}")["batch"])
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    if (message.offset() or 0) >= end:
+                        return last
+                elif error.fatal():
+                    raise KafkaException(error)
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{COMMITS} cannot be read to its end"))
+        finally:
+            consumer.close()
+
+    def _end(self, partition: TopicPartition) -> int:
+        watching = Consumer(self._cluster.client(group_id="millrace", isolation_level="read_uncommitted"))
+        try:
+            _, end = watching.get_watermark_offsets(partition, timeout=_PATIENCE_S)
+            return int(end)
+        finally:
+            watching.close()
+
+    @_away()
+    def publish(self, batch: int, files: Sequence[Path]) -> None:
+        """One transaction: the batch's results, and that they are there."""
+        producer = self._producer
+        assert producer is not None, "connected before anything is published"
+        topics = {self._topics.of(query_of(file)) for file in files}
+        for topic in topics - self._known:
+            self._make_topic(topic, -1, {})
+        producer.begin_transaction()
+        number = 0
+        for file in files:
+            topic = self._topics.of(query_of(file))
+            for value in self._values(producer, topic, file):
+                headers: dict[str, str | bytes | None] = {"millrace-id": f"{self._identity}-{batch}-{number}"}
+                _patiently(producer, partial(producer.produce, topic, value, headers=headers))
+                number += 1
+        document = json.dumps({"batch": batch, "results": number})
+        producer.produce(COMMITS, document, self._identity, partition=0)
+        producer.commit_transaction(_PATIENCE_S)
+        self._known |= topics
+
+    def _values(self, producer: Producer, topic: str, file: Path) -> Iterator[str | bytes]:
+        table = pq.read_table(file, partitioning=None)
+        if self._topics.format == "json":
+            yield from to_json(table)
+            return
+        schema = avro_schema(table.schema, query_of(file))
+        if topic not in self._known:
+            producer.produce(COMMITS, json.dumps(schema), f"schema/{topic}", partition=0)
+        yield from to_avro(table, schema)
+
+    def _make_topic(self, name: str, partitions: int, config: dict[str, str]) -> None:
+        admin = AdminClient(self._cluster.client())
+        try:
+            admin.describe_topics(TopicCollection([name]), request_timeout=_PATIENCE_S)[name].result()
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise
+            made = admin.create_topics([NewTopic(name, partitions, -1, config=config)])
+            try:
+                made[name].result(_PATIENCE_S)
+            except KafkaException as refusal:
+                if refusal.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise
+
+
+def _patiently(producer: Producer, send: Callable[[], None]) -> None:
+    """Send; while the client's queue is full, wait for the cluster to take some."""
+    give_up_at = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            send()
+        except BufferError:
+            if time.monotonic() > give_up_at:
+                raise KafkaException(
+                    KafkaError(KafkaError._TIMED_OUT, "the cluster takes no records")
+                ) from None
+            producer.poll(0.1)
+        else:
+            producer.poll(0)
+            return

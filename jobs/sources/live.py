@@ -1,0 +1,186 @@
+"""The source of a running topology: each stream's connector plans it, and a batch has a share of each.
+
+Which streams are read is the active plan's business: the planner looks at the checkpoint before
+every batch, so that a stream joins and leaves a running topology with the plan that needs it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from jobs.recovery.checkpoint import ACTIVE
+from jobs.sources.connector import Away, Descriptor, Offsets, Position, Servers, live_connector
+from jobs.sources.generator import Generated
+from jobs.sources.planner import PlannedBatch
+from optimizer.logical.source import CONNECTORS
+
+Wanted: TypeAlias = Mapping[str, Mapping[str, Any]]
+"""By connector, the settings of its streams."""
+
+_RETRY_S = (0.1, 0.2, 0.5, 1.0, 2.0)
+_LIVE = ("redis", "generator", *CONNECTORS)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSource:
+    batch_rows: int
+    """At most so many entries of all streams together form a batch, spread evenly."""
+    generated: tuple[Generated, ...] = ()
+    kind: Literal["live"] = "live"
+
+
+class LiveOffsets:
+    """The offsets of a topology's streams, each asked of its connector.
+
+    Arguments: where servers are; the streams that are made up, whatever their documents say.
+    """
+
+    def __init__(self, servers: Servers, generated: tuple[Generated, ...]) -> None:
+        self._servers = servers
+        self._generated = {made.stream: made for made in generated}
+        self._offsets: dict[str, Offsets] = {}
+
+    def of(self, connector: str) -> Offsets:
+        if connector not in self._offsets:
+            self._offsets[connector] = live_connector(connector).offsets(self._servers)
+        return self._offsets[connector]
+
+    def by_connector(self, checkpoint: Path) -> tuple[int, Wanted]:
+        """The number of the newest plan change, and by connector the settings of its streams."""
+        active = ACTIVE.validate_json((checkpoint / "active.json").read_bytes())
+        found: dict[str, dict[str, Any]] = {}
+        for stream in active.streams:
+            source = active.sources.get(stream)
+            if stream in self._generated:
+                found.setdefault("generator", {})[stream] = self._generated[stream]
+            else:
+                found.setdefault("redis" if source is None else source.connector, {})[stream] = source
+        return active.change, found
+
+    def ends(
+        self, wanted: Wanted, positions: Mapping[str, Position], share: int, *, remote: bool
+    ) -> dict[str, Position]:
+        """Where the next batch ends, of connectors that are remote, or that are not. Raises `Away`."""
+        found: dict[str, Position] = {}
+        for name, streams in wanted.items():
+            if live_connector(name).remote is remote:
+                own = {stream: _own(name, positions.get(stream, {})) for stream in streams}
+                found |= self.of(name).ends(streams, own, share)
+        return found
+
+    def planned(self, stream: str, before: Position, after: Position) -> Sequence[Descriptor]:
+        """What lies between two positions, of the connector that made the later one."""
+        name = _whose(after)
+        return live_connector(name).planned(stream, self._generated.get(stream), _own(name, before), after)
+
+    def backlog(self, positions: Mapping[str, Position]) -> int | None:
+        """Tuples behind the positions, as far as that is cheap to say; None while a server is away."""
+        with suppress(Away):
+            return sum(self.of(_whose(p)).backlog(stream, p) for stream, p in positions.items() if p)
+        return None
+
+    def newest(self, checkpoint: Path) -> dict[str, Position]:
+        """Behind everything that has arrived by now, of the newest plan's streams. Raises `Away`."""
+        _, wanted = self.by_connector(checkpoint)
+        ends: dict[str, Position] = {}
+        for connector, streams in wanted.items():
+            ends |= self.of(connector).newest(streams)
+        return ends
+
+    def have_come(self, positions: Mapping[str, Position], newest: Mapping[str, Position]) -> bool:
+        """True if all streams have read what `newest` tells of."""
+        return all(
+            live_connector(name := _whose(end)).has_come(_own(name, positions.get(stream, {})), end)
+            for stream, end in newest.items()
+        )
+
+
+def _whose(position: Position) -> str:
+    """The connector that made a stream's position; the plan may have given the stream another one since."""
+    for name in _LIVE:
+        if live_connector(name).position_key in position:
+            return name
+    raise ValueError(f"no connector here has positions such as {position}")
+
+
+def _own(connector: str, position: Position) -> Position:
+    """A position, or an empty one if another connector made it: the stream begins anew."""
+    return position if live_connector(connector).position_key in position else {}
+
+
+class LivePlanner:
+    """Plans batches over the streams that the active plan reads.
+
+    A position holds each stream's own, and the serial number of the newest plan change, so that a change
+    begins a batch even when nothing arrives. While a server cannot be reached the position stands still;
+    nothing is lost, because sources keep tuples until they are read. If one goes away between two streams,
+    the batch takes nothing of either: the streams' watermarks would drift apart.
+    """
+
+    def __init__(self, source: LiveSource, redis_url: str, checkpoint: Path) -> None:
+        self._source = source
+        self._checkpoint = checkpoint
+        self.offsets = LiveOffsets(Servers(redis_url), source.generated)
+        self._next_try = 0.0
+        self._failures = 0
+        self._reachable_since_us: int | None = None
+
+    def initial(self) -> Position:
+        # No plan change has this number, so the first batch always moves. Spark works on a first batch
+        # even if it moves nothing, and every batch after it would begin, and end, where that one did.
+        return {"batch": 0, "change": -1, "streams": {}}
+
+    def advance(self, start: Position) -> Position:
+        change, wanted = self.offsets.by_connector(self._checkpoint)
+        streams = {name: dict(position) for name, position in start["streams"].items()}
+        share = max(1, self._source.batch_rows // max(1, sum(map(len, wanted.values()))))
+        ask = partial(self.offsets.ends, wanted, streams, share)
+        ends = ask(remote=False) | self._reached(partial(ask, remote=True))
+        streams |= ends
+        if not ends and change == start["change"]:
+            return start
+        # Spark keeps it with the position, so that a batch that is repeated has the same tuples ahead of it.
+        now_ms = time.time_ns() // 1_000_000
+        return {"batch": start["batch"] + 1, "change": change, "streams": streams, "planned_ms": now_ms}
+
+    def planned(self, start: Position, end: Position) -> PlannedBatch:
+        descriptors: list[Descriptor] = []
+        for name in sorted(end["streams"]):
+            before, after = start["streams"].get(name, {}), end["streams"][name]
+            if before != after:
+                descriptors.extend(self.offsets.planned(name, before, after))
+        reachable = self._reachable_since_us
+        if reachable is None:
+            reachable = time.time_ns() // 1000
+        return PlannedBatch(
+            start["batch"],
+            end,
+            tuple(descriptors),
+            (),
+            self.offsets.backlog(end["streams"]),
+            start,
+            reachable,
+            end.get("planned_ms"),
+        )
+
+    def _reached(self, ask: Callable[[], dict[str, Position]]) -> dict[str, Position]:
+        """What asking servers gives; nothing at all while one is away."""
+        if time.monotonic() < self._next_try:
+            return {}
+        try:
+            ends = ask()
+        except Away:
+            self._next_try = time.monotonic() + _RETRY_S[min(self._failures, len(_RETRY_S) - 1)]
+            self._failures += 1
+            self._reachable_since_us = None
+            return {}
+        self._failures = 0
+        if self._reachable_since_us is None:
+            self._reachable_since_us = time.time_ns() // 1000
+        return ends

@@ -1,0 +1,101 @@
+"""Batches reach a sink once and in order, whenever it is away and whenever the process ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from jobs.recovery.manifest import BatchFigures, Manifest, OutputFile
+from jobs.sinks.connector import Away, query_of
+from jobs.sinks.publisher import Publisher
+
+PATIENCE_S = 60.0
+
+
+class Lines:
+    """A file with a line for each batch; it is away whenever it is told to be."""
+
+    def __init__(self, file: Path, away: Sequence[str] = ()) -> None:
+        self._file = file
+        self._away = list(away)
+
+    def connect(self) -> int:
+        self._reach("connect")
+        return int(self.lines()[-1].split()[0]) if self.lines() else -1
+
+    def publish(self, batch: int, files: Sequence[Path]) -> None:
+        self._reach("publish")
+        (file,) = files
+        with self._file.open("a") as out:
+            out.write(f"{batch} {query_of(file)} {pq.read_table(file).column('n').to_pylist()}\n")
+        self._reach("published")
+
+    def lines(self) -> list[str]:
+        return self._file.read_text().splitlines() if self._file.exists() else []
+
+    def _reach(self, point: str) -> None:
+        if self._away and self._away[0] == point:
+            del self._away[0]
+            raise Away(point)
+
+
+def manifest(folder: Path, batch: int) -> Manifest:
+    path = f"results/a%20b/{batch}.parquet"
+    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"n": [batch]}), folder / path)
+    files = (OutputFile(path, 1, ""), OutputFile(f"dead_letters/{batch}.parquet", 1, ""))
+    return Manifest(batch, "p", 0, (), {}, {}, {}, files, None, 0, BatchFigures(0, {}, {}, 0, ()), ())
+
+
+def finish(publisher: Publisher) -> None:
+    give_up_at = time.monotonic() + PATIENCE_S
+    while publisher.waiting() and publisher.error is None and time.monotonic() < give_up_at:
+        time.sleep(0.01)
+    publisher.close(PATIENCE_S)
+    assert publisher.error is None
+    assert not publisher.waiting()
+
+
+def test_a_sink_that_goes_away_gets_every_batch_once(tmp_path: Path) -> None:
+    """Also one that has taken a batch and could not say so."""
+    sink = Lines(tmp_path / "lines", ["connect", "publish", "published"])
+    publisher = Publisher(sink, tmp_path, tmp_path, passing=True, most=10)
+    publisher.start(None)
+    for batch in range(3):
+        publisher.add(manifest(tmp_path, batch))
+    finish(publisher)
+    assert sink.lines() == ["0 a b [0]", "1 a b [1]", "2 a b [2]"]
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_a_process_that_starts_goes_on_behind_what_the_sink_has(tmp_path: Path) -> None:
+    ended = Publisher(Lines(tmp_path / "lines"), tmp_path, tmp_path, passing=False, most=10)
+    for batch in range(2):
+        ended.add(manifest(tmp_path, batch))
+    ended.start(None)
+    finish(ended)
+    sink = Lines(tmp_path / "lines")
+    publisher = Publisher(sink, tmp_path, tmp_path, passing=False, most=10)
+    # The last commit is told of again, and one that was never put into the outbox.
+    publisher.add(manifest(tmp_path, 1))
+    publisher.start(manifest(tmp_path, 2))
+    finish(publisher)
+    assert [line.split()[0] for line in sink.lines()] == ["0", "1", "2"]
+    assert len(list(tmp_path.rglob("*.parquet"))) == 3
+
+
+def test_what_a_sink_cannot_do_ends_publishing(tmp_path: Path) -> None:
+    class Broken(Lines):
+        def publish(self, batch: int, files: Sequence[Path]) -> None:
+            raise ValueError("no")
+
+    publisher = Publisher(Broken(tmp_path / "lines"), tmp_path, tmp_path, passing=True, most=1)
+    publisher.add(manifest(tmp_path, 0))
+    publisher.start(None)
+    publisher.wait_for_room()
+    publisher.close(PATIENCE_S)
+    assert str(publisher.error) == "no"
