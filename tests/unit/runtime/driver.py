@@ -130,10 +130,9 @@ class Topology:
         self.runs = {store: tuple(parts) for store, parts in runs.items()}
         state_root(self.root).delete(sorted(dropped))
         for stream, part in zip(sorted(tables), ingested, strict=True):
-            if part.max_event_time_us is not None:
-                self.newest[stream] = max(
-                    part.max_event_time_us, self.newest.get(stream, part.max_event_time_us)
-                )
+            latest = part.counts.max_event_time_us
+            if latest is not None:
+                self.newest[stream] = max(latest, self.newest.get(stream, latest))
             if part.dead is not None:
                 self.dead.append(part.dead)
         for result in results:

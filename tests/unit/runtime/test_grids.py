@@ -17,6 +17,7 @@ from jobs.driver.batch_totals import counts, gather
 from jobs.partitioning.grid import can_migrate, migrate
 from jobs.partitioning.hashing import grid_parts
 from jobs.plan.tuples import ARRIVAL
+from jobs.protocol.metrics import EdgeMetrics
 from jobs.storage.partition import run_figures
 from jobs.storage.run import RunRef, StateRoot, run_path
 from optimizer.algebra.types import ColumnType
@@ -224,7 +225,7 @@ def test_a_topology_of_grids_finds_and_counts_everything_once(tasks: int, rows: 
     told: Counter[str] = Counter()
     for worked in works:
         made.update(worked.rule_tuples)
-        told.update({edge: work.tuples for edge, work in worked.edges.items()})
+        told.update(worked.counts.of(EdgeMetrics, "tuples"))
     assert {edge.id: told[edge.id] for edge in graph.edges} == {e.id: made[e.origin] for e in graph.edges}
     runs = [run for held in topology.runs.values() for run in held]
     found = counts(graph, gather(graph, []), runs, {})

@@ -10,6 +10,7 @@ import pytest
 
 from jobs.plan.index import index_of
 from jobs.plan.stage_fusion import stages_of
+from jobs.protocol.metrics import EdgeMetrics
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
@@ -106,7 +107,12 @@ def test_stages_of_several_levels_find_and_count_the_same(
             counted.append(
                 (
                     sorted((rule, n) for worked in done for rule, n in worked.rule_tuples.items()),
-                    sorted((e, w.tuples, w.bytes) for worked in done for e, w in worked.edges.items()),
+                    *(
+                        sorted(
+                            one for worked in done for one in worked.counts.of(EdgeMetrics, metric).items()
+                        )
+                        for metric in ("tuples", "bytes")
+                    ),
                 )
             )
         assert counted[0] == counted[1]
