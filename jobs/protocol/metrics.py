@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from operator import add
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, ClassVar, get_type_hints
 
-from pydantic import GetJsonSchemaHandler
+from pydantic import ConfigDict, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -78,7 +78,14 @@ def values(measured: object, kind: type) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StreamCounts:
+class Measured:
+    """Whatever is measured; a newer release's metrics are passed over."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamCounts(Measured):
     accepted: Annotated[int, Metric("tuples", "Accepted tuples of the last batch.", add)] = 0
     late: Annotated[
         int, Metric("tuples", "Late tuples of the last batch.", add, "stream_batch_late_tuples")
@@ -123,7 +130,7 @@ class StreamMetrics(StreamCounts):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoreCounts:
+class StoreCounts(Measured):
     inserted: Annotated[int, Metric("tuples", "Tuples stored in the last batch.", add)] = 0
     evicted: Annotated[int, Metric("tuples", "Tuples evicted in the last batch.", add)] = 0
     probes: Annotated[
@@ -146,7 +153,7 @@ class StoreMetrics(StorePoint):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EdgeMetrics:
+class EdgeMetrics(Measured):
     """What tasks received along an edge, in the edge's own columns."""
 
     tuples: Annotated[int, Metric("tuples", "Tuples sent in the last batch, before copies.", add)] = 0
@@ -158,7 +165,7 @@ class EdgeMetrics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueryCounts:
+class QueryCounts(Measured):
     results: Annotated[int, Metric("results", "Results of the last batch.", add, "query_batch_results")] = 0
     failed_calls: Annotated[
         int,
