@@ -100,6 +100,11 @@ class StreamCounts(Measured):
         ),
     ] = 0
 
+    @property
+    def read(self) -> int:
+        """Tuples that came, whatever became of them."""
+        return self.accepted + self.late + self.undecodable
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamProgress(StreamCounts):
