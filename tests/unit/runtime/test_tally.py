@@ -45,12 +45,8 @@ def test_a_merge_leaves_what_it_took_from_alone() -> None:
 
 def test_a_manifest_s_store_adds_up_what_batches_counted() -> None:
     before = StoreState(inserted=5, probes=1, filter="f")
-    assert added(before, StoreCounts(inserted=2, matches=3)) == {
-        "inserted": 7,
-        "evicted": 0,
-        "probes": 1,
-        "matches": 3,
-    }
+    together = added(before, StoreCounts(inserted=2, matches=3))
+    assert {name: n for name, n in together.items() if n} == {"inserted": 7, "probes": 1, "matches": 3}
 
 
 def test_prometheus_names_are_told_apart_by_their_labels() -> None:
