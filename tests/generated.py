@@ -3,6 +3,7 @@
     optimizer/physical_graph.schema.json    the JSON Schema of physical graphs, from optimizer.physical.graph
     frontend/src/api/openapi.json    the API's OpenAPI document, from the Django views
     frontend/src/api/schema.d.ts     its TypeScript types
+    frontend/src/live/messages.ts    parsers and types of live messages, from jobs.protocol and that document
     ARCHITECTURE.md                  its tables of rooms, from tests.layers and the rooms' docstrings
 
 They are committed, so that a change of a contract shows in a diff; `make check` fails when they are
@@ -19,12 +20,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.parsers import live_parsers
 from tests.rooms import with_rooms
 
 _ROOT = Path(__file__).resolve().parents[1]
 PLAN = Path("optimizer/physical_graph.schema.json")
 OPENAPI = Path("frontend/src/api/openapi.json")
 TYPES = Path("frontend/src/api/schema.d.ts")
+MESSAGES = Path("frontend/src/live/messages.ts")
 ARCHITECTURE = Path("ARCHITECTURE.md")
 
 
@@ -47,6 +50,7 @@ def generate(folder: Path) -> dict[Path, str]:
         PLAN: _sorted(plan),
         OPENAPI: _sorted(openapi),
         TYPES: types.read_text(),
+        MESSAGES: live_parsers(json.loads(openapi)),
         ARCHITECTURE: architecture,
     }
 

@@ -27,6 +27,7 @@ from jobs.protocol import (
     PlanSwitched,
     QErrorMetrics,
 )
+from jobs.protocol.metrics import StorePoint, values
 
 HISTORY_KEPT = 300
 SWITCHES_KEPT = 50
@@ -60,19 +61,6 @@ class HistoryPoint(BaseModel):
     """Of `seconds`, by level; empty in states that an older release wrote."""
 
 
-class StorePoint(BaseModel):
-    """A store in one batch, for its sparklines; as `jobs.protocol.StoreMetrics`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    tuples: int
-    bytes: int
-    inserted: int
-    evicted: int
-    probes: int
-    matches: int
-
-
 class StoresPoint(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -80,7 +68,7 @@ class StoresPoint(BaseModel):
     stores: dict[str, StorePoint]
 
 
-class Switch(BaseModel):
+class SwitchPoint(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     at: datetime
@@ -143,7 +131,7 @@ class LiveState(BaseModel):
     """Oldest first."""
     store_history: tuple[StoresPoint, ...] = ()
     """Oldest first, of the newest run only."""
-    switches: tuple[Switch, ...] = ()
+    switches: tuple[SwitchPoint, ...] = ()
     """Oldest first."""
     given_up: GivenUp | None = None
     """The batch that waits for another plan; None if none does."""
@@ -211,7 +199,7 @@ def _effect(state: LiveState, event: AnyEvent) -> dict[str, object]:
         case EpochCompleted():
             return {"epochs": _with_epoch(state.epochs, event), "statistics": event}
         case PlanSwitched():
-            switch = Switch(
+            switch = SwitchPoint(
                 at=event.at, plan_id=event.plan_id, epoch=event.epoch, batch=event.batch, cause=event.cause
             )
             return {
@@ -246,13 +234,9 @@ def _with_point(history: tuple[HistoryPoint, ...], point: HistoryPoint) -> tuple
 
 
 def _with_stores(history: tuple[StoresPoint, ...], event: BatchCompleted) -> tuple[StoresPoint, ...]:
-    names = StorePoint.model_fields
     point = StoresPoint(
         batch=event.batch,
-        stores={
-            store: StorePoint(**{name: getattr(metrics, name) for name in names})
-            for store, metrics in event.stores.items()
-        },
+        stores={store: StorePoint(**values(metrics, StorePoint)) for store, metrics in event.stores.items()},
     )
     for index in range(len(history) - 1, -1, -1):
         if history[index].batch == point.batch:

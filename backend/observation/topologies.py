@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import chain
 
 import redis.exceptions
 from django.utils import timezone
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
 from backend.errors import Unavailable
@@ -19,13 +21,22 @@ from backend.oracle.models import Verdict
 from backend.oracle.queries import light_of
 from backend.runs import process
 from backend.topologies.models import Topology
-from jobs.protocol import BatchCompleted
+from jobs.protocol import BatchCompleted, EdgeMetrics, QueryMetrics, StoreMetrics, StreamMetrics
+from jobs.protocol.metrics import metrics_of
 
 _TOPOLOGY = ["topology"]
+_MEASURED: dict[type, tuple[str, ...]] = {
+    BatchCompleted: (),
+    StreamMetrics: ("stream",),
+    StoreMetrics: ("store",),
+    EdgeMetrics: ("edge",),
+    QueryMetrics: ("query",),
+}
+"""What a batch's event has measured, and by which label beside the topology's."""
 
 
 class Families:
-    """The families of one answer, each declared once with its unit."""
+    """The families of one answer; a batch's are those that `jobs.protocol.metrics` declares."""
 
     def __init__(self) -> None:
         def gauge(name: str, text: str, *labels: str) -> GaugeMetricFamily:
@@ -36,38 +47,44 @@ class Families:
         self.failures = gauge("topology_failures", "Runs that failed in a row.")
         self.unplanned = gauge("topology_revisions_unplanned", "Revisions that wait for a plan.")
         self.heartbeat = gauge("topology_heartbeat_timestamp_seconds", "When the job was heard last.")
-        self.batch = gauge("topology_batch", "The last committed batch.")
-        self.batch_seconds = gauge("topology_batch_seconds", "Duration of the last batch.")
-        self.tuples_in = gauge("topology_batch_tuples", "Tuples that the last batch read.")
-        self.backlog = gauge("topology_backlog_tuples", "Tuples that wait at the sources.")
         self.waiting = gauge("topology_waiting_seconds", "Age of the oldest tuple that no batch holds.")
         self.unpublished = gauge("topology_unpublished_batches", "Batches that are in no topic yet.")
         self.unpublished_seconds = gauge(
             "topology_unpublished_seconds", "Since the oldest of them was committed, or 0."
         )
         self.memory_limit = gauge("topology_memory_limit_bytes", "Of its stores; absent without a limit.")
-        self.resident = gauge("topology_batch_resident_bytes", "Most of the stores in memory, last batch.")
-        self.late = gauge("stream_batch_late_tuples", "Late tuples of the last batch.", "stream")
-        self.undecodable = gauge("stream_batch_undecodable_tuples", "Unreadable ones of it.", "stream")
-        self.watermark = gauge("stream_watermark_timestamp_seconds", "The stream's watermark.", "stream")
-        self.store_tuples = gauge("store_tuples", "Tuples that a store holds.", "store")
-        self.store_bytes = gauge("store_bytes", "Bytes that a store holds.", "store")
         self.suspended = gauge("query_suspended", "1 if a deployed query is not answered.", "query")
         self.differs = gauge("query_differs", "1 if its newest check found other results.", "query")
-        self.results = gauge("query_batch_results", "Results of the last batch.", "query")
-        self.failed_calls = gauge("query_batch_failed_calls", "Calls that raised in it.", "query")
-        self.latency = gauge(
-            "query_latency_seconds", "From a tuple's arrival to its results, last batch.", "query", "quantile"
-        )
+        self._declared: dict[str, GaugeMetricFamily] = {}
+        for kind, per in _MEASURED.items():
+            for metric in metrics_of(kind).values():
+                if metric.prometheus is not None:
+                    labels = (*per, *(label for label, _ in metric.labels))
+                    self._declared[metric.prometheus] = gauge(metric.prometheus, metric.help, *labels)
 
-    def __iter__(self) -> Iterator[Metric]:
-        return iter(vars(self).values())
+    def add(self, labels: list[str], measured: object) -> None:
+        """What the newest batch says about itself or one of its parts."""
+        kind: type = type(measured)
+        for name, metric in metrics_of(kind).items():
+            value = getattr(measured, name)
+            if metric.prometheus is None or value is None:
+                continue
+            if isinstance(value, datetime):
+                value = value.timestamp()
+            elif metric.unit == "ms":
+                value /= 1000
+            told = [*labels, *(of for _, of in metric.labels)]
+            self._declared[metric.prometheus].add_metric(told, value)
+
+    def __iter__(self) -> Iterator[Family]:
+        own = (family for family in vars(self).values() if isinstance(family, Family))
+        return chain(own, self._declared.values())
 
 
 class TopologyCollector(Collector):
     """One answer to Prometheus. What is unknown is left out: a gap is not a zero."""
 
-    def collect(self) -> Iterator[Metric]:
+    def collect(self) -> Iterator[Family]:
         families = Families()
         now = timezone.now()
         topologies = Topology.objects.select_related("current_run", "active_plan", "plan")
@@ -123,29 +140,7 @@ def _add(families: Families, topology: Topology, live: LiveState) -> None:
     if live.heartbeat_at is not None:
         families.heartbeat.add_metric([name], live.heartbeat_at.timestamp())
     if live.batch is not None:
-        _add_batch(families, name, live.batch)
-
-
-def _add_batch(families: Families, name: str, batch: BatchCompleted) -> None:
-    """What the newest batch says."""
-    families.batch.add_metric([name], batch.batch)
-    families.batch_seconds.add_metric([name], batch.seconds)
-    families.tuples_in.add_metric([name], batch.tuples_in)
-    if batch.backlog is not None:
-        families.backlog.add_metric([name], batch.backlog)
-    if batch.resident_bytes is not None:
-        families.resident.add_metric([name], batch.resident_bytes)
-    for stream, metrics in sorted(batch.streams.items()):
-        families.late.add_metric([name, stream], metrics.late)
-        families.undecodable.add_metric([name, stream], metrics.undecodable)
-        if metrics.watermark is not None:
-            families.watermark.add_metric([name, stream], metrics.watermark.timestamp())
-    for store, held in sorted(batch.stores.items()):
-        families.store_tuples.add_metric([name, store], held.tuples)
-        families.store_bytes.add_metric([name, store], held.bytes)
-    for query, answered in sorted(batch.queries.items()):
-        families.results.add_metric([name, query], answered.results)
-        families.failed_calls.add_metric([name, query], answered.failed_calls)
-        for quantile, value in (("0.5", answered.latency_ms_p50), ("0.99", answered.latency_ms_p99)):
-            if value is not None:
-                families.latency.add_metric([name, query, quantile], value / 1000)
+        families.add([name], live.batch)
+        for parts in (live.batch.streams, live.batch.stores, live.batch.edges, live.batch.queries):
+            for of, measured in sorted(parts.items()):
+                families.add([name, of], measured)

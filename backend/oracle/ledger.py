@@ -3,49 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from backend.redis import connection, read_entries
-from jobs.protocol import events_key
+from jobs.protocol import QueryMetrics, StreamMetrics, events_key
 
 _PAGE = 200
 
 
-class _Told(BaseModel):
-    """Of an event what the oracle needs; stores and edges are not even read."""
+class Batch(BaseModel):
+    """Of a batch's event what the oracle needs; stores and edges are not even read."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-
-class StreamPart(_Told):
-    """A stream in one batch, as `jobs.protocol.StreamMetrics`."""
-
-    accepted: int
-    late: int
-    undecodable: int
-    max_event_time: datetime | None
-    position: str | None = None
-    set_aside: int = 0
-
-    @property
-    def read(self) -> int:
-        return self.accepted + self.late + self.undecodable
-
-
-class QueryPart(_Told):
-    """A query in one batch, as `jobs.protocol.QueryMetrics`."""
-
-    results: int
-    missing_before: datetime | None = None
-
-
-class Batch(_Told):
     batch: int
     plan_id: str
-    streams: dict[str, StreamPart]
-    queries: dict[str, QueryPart]
+    streams: dict[str, StreamMetrics]
+    queries: dict[str, QueryMetrics]
 
 
 class Ledger:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from backend.oracle.ledger import Batch, Ledger, StreamPart
+from backend.oracle.ledger import Batch, Ledger
+from jobs.protocol import StreamMetrics
 
 MOST_BATCHES = 64
 MOST_STARTS = 5_000
@@ -32,7 +33,7 @@ class Stretch:
     """The entry behind which the first one begins."""
     bounds: tuple[str, ...]
     """The last entry of each."""
-    parts: tuple[StreamPart, ...]
+    parts: tuple[StreamMetrics, ...]
     """What the job said of each."""
 
     @property
@@ -143,7 +144,7 @@ def stretch_before(ledger: Ledger, span: Span, stream: str, oldest: datetime | N
     Raises:
         CannotCheck: it reaches further back than what is recorded, or is too much.
     """
-    parts: list[StreamPart] = []
+    parts: list[StreamMetrics] = []
     read = 0
     for age in range(span.age + 1, span.age + 1 + MOST_BACK):
         batch = ledger.get(age)
@@ -164,12 +165,12 @@ def stretch_before(ledger: Ledger, span: Span, stream: str, oldest: datetime | N
     raise CannotCheck(f"its windows reach further back in {stream} than the batches that are recorded")
 
 
-def _stretch(after: str, newest_first: list[StreamPart], stream: str) -> Stretch:
+def _stretch(after: str, newest_first: list[StreamMetrics], stream: str) -> Stretch:
     parts = tuple(reversed(newest_first))
     return Stretch(after, tuple(_position(part, stream) for part in parts), parts)
 
 
-def _position(part: StreamPart, stream: str) -> str:
+def _position(part: StreamMetrics, stream: str) -> str:
     if part.position is None:
         raise CannotCheck(f"{stream} is not kept in Redis, or its job is of an older release")
     return part.position

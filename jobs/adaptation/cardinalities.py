@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jobs.plan.event_time import oldest_inside
+from jobs.protocol.metrics import newest
 from jobs.recovery.batch_history import BatchLine
-from jobs.recovery.manifest import newest
 from optimizer.partitioning.matrix.groups import Cardinality, grids_by_stream
 from optimizer.physical.graph import GraphStore, PhysicalGraph, ProbeRule, SourceRule, StoreRule
 

@@ -26,6 +26,7 @@ from jobs.driver.coordinator import Committed, Excess, Trouble
 from jobs.driver.settings import Settings
 from jobs.driver.topology import Topology
 from jobs.failures.dead_letters import DEAD_LETTERS
+from jobs.protocol.metrics import StoreCounts, values
 from jobs.recovery.batch_history import BatchLine, History, working_seconds
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity
 from jobs.recovery.lock import hold
@@ -294,10 +295,7 @@ def report(graph: PhysicalGraph, checkpoint: Checkpoint, lines: Sequence[BatchLi
                 "relation": labels[store],
                 "tuples": holding[store][0],
                 "bytes": holding[store][1],
-                "probes": last.stores[store].probes if last is not None else 0,
-                "matches": last.stores[store].matches if last is not None else 0,
-                "inserted": last.stores[store].inserted if last is not None else 0,
-                "evicted": last.stores[store].evicted if last is not None else 0,
+                **values(last.stores[store] if last is not None else StoreCounts(), StoreCounts),
                 "fullest_task": sum(line.figures.counts.fullest.get(store, 0) for line in lines),
             }
             for store in labels

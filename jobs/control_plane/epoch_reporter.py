@@ -12,8 +12,9 @@ import polars as pl
 from jobs.control_plane.stream_samples import predicate_columns, sample_streams
 from jobs.driver.coordinator import Committed
 from jobs.protocol import ElementRate, EpochCompleted, QErrorMetrics, StreamsSampled
+from jobs.protocol.metrics import newest
 from jobs.recovery.epochs import q_error, sent, sum_counts
-from jobs.recovery.manifest import BatchCounts, Manifest, newest
+from jobs.recovery.manifest import BatchCounts, Manifest
 from jobs.storage.partition import state_root
 
 

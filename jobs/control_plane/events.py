@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from jobs.driver.batch_totals import held
 from jobs.driver.coordinator import Committed
 from jobs.plan.event_time import earlier, moment
-from jobs.protocol import BatchCompleted, EdgeMetrics, QueryMetrics, StoreMetrics, StreamMetrics
+from jobs.protocol import BatchCompleted, QueryMetrics, StoreMetrics, StreamMetrics
+from jobs.protocol.metrics import QueryCounts, StoreCounts, StreamCounts, values
 from jobs.recovery.manifest import Manifest
 from jobs.sources.connector import Position
 from jobs.sources.redis import START
@@ -30,9 +31,7 @@ def batch_completed(committed: Committed, run: str, *, limited: bool) -> BatchCo
     for name, counts in gathered.streams.items():
         newest_us = manifest.streams[name].max_event_time_us
         streams[name] = StreamMetrics(
-            accepted=counts.accepted,
-            late=counts.late,
-            undecodable=counts.undecodable,
+            **values(counts, StreamCounts),
             watermark=None if newest_us is None else moment(earlier(newest_us, lateness[name])),
             max_event_time=None if newest_us is None else moment(newest_us),
             position=_entry(positions.get(name, {})),
@@ -41,25 +40,16 @@ def batch_completed(committed: Committed, run: str, *, limited: bool) -> BatchCo
     stores = {}
     for name, work in gathered.stores.items():
         tuples, size, per_task = holding[name]
-        stores[name] = StoreMetrics(
-            tuples=tuples,
-            bytes=size,
-            inserted=work.inserted,
-            evicted=work.evicted,
-            probes=work.probes,
-            matches=work.matches,
-            per_task=per_task,
-        )
+        stores[name] = StoreMetrics(**values(work, StoreCounts), tuples=tuples, bytes=size, per_task=per_task)
     queries = {}
     for query in graph.queries:
         p50, p99 = latencies.get(query.name, (None, None))
         missing_us = manifest.queries[query.name].complete_since_us
         queries[query.name] = QueryMetrics(
-            results=gathered.results[query.name],
+            **values(gathered.queries[query.name], QueryCounts),
             latency_ms_p50=p50,
             latency_ms_p99=p99,
             complete_since=complete_since(manifest, graph, query.name),
-            failed_calls=gathered.failed_calls.get(query.name, 0),
             missing_before=None if missing_us is None else moment(missing_us),
         )
     return BatchCompleted(
@@ -74,10 +64,7 @@ def batch_completed(committed: Committed, run: str, *, limited: bool) -> BatchCo
         level_seconds=list(gathered.level_seconds),
         streams=streams,
         stores=stores,
-        edges={
-            edge: EdgeMetrics(tuples=work.tuples, messages=work.messages, bytes=work.bytes)
-            for edge, work in gathered.edges.items()
-        },
+        edges=gathered.edges,
         queries=queries,
         resident_bytes=gathered.resident_bytes if limited else None,
     )

@@ -9,30 +9,24 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from jobs.metrics.reports import Answers, Arrived, EdgeWork, StoreWork, Tail, TaskReport
+from jobs.metrics.reports import Answers, Arrived, Tail, TaskReport
+from jobs.metrics.tally import Tally
 from jobs.partitioning.rescaling import in_first_copy
-from jobs.recovery.manifest import BatchCounts, OutputFile, QueryState, newest
+from jobs.protocol.metrics import EdgeMetrics, QueryCounts, StoreCounts, StreamProgress, newest
+from jobs.recovery.manifest import BatchCounts, OutputFile, QueryState
 from jobs.storage.run import RunRef
 from jobs.worker.task import ARRIVALS_PER_TASK
 from optimizer.physical.graph import PhysicalGraph
 
 
 @dataclass(frozen=True, slots=True)
-class StreamCounts:
-    accepted: int
-    late: int
-    undecodable: int
-    max_event_time_us: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Gathered:
     """The reports of one batch, added up. Mappings have every id of the graph, in its order."""
 
-    streams: dict[str, StreamCounts]
-    stores: dict[str, StoreWork]
-    edges: dict[str, EdgeWork]
-    results: dict[str, int]
+    streams: dict[str, StreamProgress]
+    stores: dict[str, StoreCounts]
+    edges: dict[str, EdgeMetrics]
+    queries: dict[str, QueryCounts]
     files: tuple[OutputFile, ...]
     tails: dict[str, tuple[Tail, ...]]
     added: tuple[RunRef, ...]
@@ -55,8 +49,6 @@ class Gathered:
     resident_bytes: int = 0
     """The most that was in memory of the stores, if all partitions had it at the same moment of a stage; zero
     without a limit, when nobody knows."""
-    failed_calls: dict[str, int] = field(default_factory=dict)
-    """Calls of user functions that raised, by query; queries without any are missing."""
     fullest: dict[str, int] = field(default_factory=dict)
     """Tuples that the fullest task of each store received, to keep and to probe with."""
     set_aside: dict[str, int] = field(default_factory=dict)
@@ -78,12 +70,10 @@ class Gathered:
 def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
     """Add up the reports of all tasks of a batch."""
     ordered = sorted(reports, key=lambda r: (r.level, r.task))
-    streams = {s.name: StreamCounts(0, 0, 0, None) for s in graph.streams}
-    stores = {s.id: StoreWork() for s in graph.stores}
-    edges: dict[str, list[EdgeWork]] = {edge.id: [] for edge in graph.edges}
+    counts = Tally()
+    too_many: Counter[str] = Counter()
     slowest: dict[tuple[int, int], float] = defaultdict(float)
     resident: dict[tuple[int, int], int] = defaultdict(int)
-    arrived: list[Arrived] = []
     answers: dict[str, list[Answers]] = {query.name: [] for query in graph.queries}
     produced = {rule.id: 0 for rule in graph.rules if rule.kind != "store"}
     received: dict[str, Counter[int]] = {store.id: Counter() for store in graph.stores}
@@ -92,27 +82,11 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
         slowest[where] = max(slowest[where], report.seconds)
         at_work = report.stage, report.task
         resident[at_work] = max(resident[at_work], report.resident_bytes)
-        for part in report.streams:
-            known = streams[part.stream]
-            streams[part.stream] = StreamCounts(
-                known.accepted + part.accepted,
-                known.late + part.late,
-                known.undecodable + part.undecodable,
-                newest(known.max_event_time_us, part.max_event_time_us),
-            )
-            if part.arrived is not None:
-                arrived.append(part.arrived)
-        for store, done in report.stores.items():
-            have = stores[store]
-            stores[store] = StoreWork(
-                have.inserted + done.inserted,
-                have.evicted + done.evicted,
-                have.probes + done.probes,
-                have.matches + done.matches,
-            )
-            received[store][report.task] += done.inserted + done.probes
-        for edge, done_edge in report.edges.items():
-            edges[edge].append(done_edge)
+        counts.merge(report.counts)
+        too_many.update(report.too_many)
+        for metric in ("inserted", "probes"):
+            for store, tuples in report.counts.of(StoreCounts, metric).items():
+                received[store][report.task] += tuples
         for query, answer in report.answers.items():
             answers[query].append(answer)
         for rule, made in report.rules.items():
@@ -123,13 +97,13 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
     together: Counter[int] = Counter()
     for (stage, _), most in resident.items():
         together[stage] += most
-    kinds = {edge.id: edge.kind for edge in graph.edges}
     policies = {s.name: s.late for s in graph.streams}
+    streams = counts.total(StreamProgress, policies)
     return Gathered(
         streams=streams,
-        stores=stores,
-        edges={edge: _edge(kinds[edge], parts) for edge, parts in edges.items()},
-        results={query: sum(a.rows for a in parts) for query, parts in answers.items()},
+        stores=counts.total(StoreCounts, (store.id for store in graph.stores)),
+        edges=counts.total(EdgeMetrics, (edge.id for edge in graph.edges)),
+        queries=counts.total(QueryCounts, answers),
         files=tuple(file for report in ordered for file in report.files),
         tails={
             query: tuple(tail for a in parts for tail in a.tail)
@@ -140,7 +114,7 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
         dropped=tuple(run for report in ordered for run in report.dropped),
         level_seconds=tuple(round(s, 6) for s in seconds),
         arrivals={query: tuple(parts) for query, parts in answers.items() if parts},
-        arrived=tuple(sorted(arrived, key=lambda a: a.base)),
+        arrived=tuple(sorted((a for report in ordered for a in report.arrived), key=lambda a: a.base)),
         rules=produced,
         tuples_in=sum(
             s.accepted + s.undecodable + (s.late if policies[name] == "drop" else 0)
@@ -149,27 +123,9 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
         fetched_bytes=sum(report.fetched_bytes for report in ordered),
         resident_bytes=max(together.values(), default=0),
         dead=tuple(report.dead for report in ordered if report.dead is not None),
-        too_many=_sums(report.too_many for report in ordered),
-        failed_calls=_sums(report.failed_calls for report in ordered),
+        too_many=dict(sorted(too_many.items())),
         fullest={store: max(tasks.values(), default=0) for store, tasks in received.items()},
     )
-
-
-def _sums(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    found: Counter[str] = Counter()
-    for part in parts:
-        found.update(part)
-    return dict(sorted(found.items()))
-
-
-def _edge(kind: str, parts: Sequence[EdgeWork]) -> EdgeWork:
-    """Tuples before copies: on an `all` edge every task received the same ones."""
-    if not parts:
-        return EdgeWork(0, 0, 0)
-    messages = sum(part.messages for part in parts)
-    if kind == "all":
-        return EdgeWork(max(p.tuples for p in parts), messages, max(p.bytes for p in parts))
-    return EdgeWork(sum(p.tuples for p in parts), messages, sum(p.bytes for p in parts))
 
 
 def latencies_ms(gathered: Gathered, admitted_us: int, committed_us: int) -> dict[str, tuple[float, float]]:

@@ -8,10 +8,11 @@ from dataclasses import replace
 from jobs.driver.batch_totals import Gathered, counts, latencies_ms, state_bytes
 from jobs.driver.layouts import with_layouts
 from jobs.driver.watermarks import Watermarks
+from jobs.metrics.tally import added
 from jobs.partitioning.layout import Layouts
 from jobs.plan.columns import store_filters, stored_columns
 from jobs.recovery.checkpoint import Change
-from jobs.recovery.manifest import BatchFigures, Manifest, QueryState, StoreState, StreamState, newest
+from jobs.recovery.manifest import BatchFigures, Manifest, QueryState, StoreState, StreamState
 from jobs.sources.planner import PlannedBatch
 from jobs.storage.run import RunRef
 from optimizer.physical.graph import PhysicalGraph
@@ -60,7 +61,7 @@ def successor(
         change=change.number,
         figures=BatchFigures(
             tuples_in=gathered.tuples_in,
-            results=gathered.results,
+            results={name: done.results for name, done in gathered.queries.items()},
             latencies_ms=latencies_ms(gathered, started_us, committed_us),
             state_bytes=state_bytes(runs),
             level_seconds=gathered.level_seconds,
@@ -68,7 +69,11 @@ def successor(
             inserted_bytes=state_bytes(gathered.added),
             fetched_bytes=gathered.fetched_bytes,
             resident_bytes=gathered.resident_bytes,
-            failed_calls=gathered.failed_calls,
+            failed_calls={
+                name: done.failed_calls
+                for name, done in sorted(gathered.queries.items())
+                if done.failed_calls
+            },
             set_aside=gathered.set_aside,
             moved=moved,
         ),
@@ -90,11 +95,9 @@ def _streams(
     for name, done in gathered.streams.items():
         known = streams.get(name, StreamState(active_at_us=started_us))
         moved = done.accepted or done.late or done.undecodable
-        streams[name] = StreamState(
-            accepted=known.accepted + done.accepted,
-            late=known.late + done.late,
-            undecodable=known.undecodable + done.undecodable,
-            max_event_time_us=newest(known.max_event_time_us, done.max_event_time_us),
+        streams[name] = replace(
+            known,
+            **added(known, done),
             active_at_us=started_us if moved else known.active_at_us,
             ended=name in planned.ended,
         )
@@ -108,13 +111,7 @@ def _stores(previous: Manifest | None, graph: PhysicalGraph, gathered: Gathered)
         done = gathered.stores[store.id]
         known = previous.stores.get(store.id) if previous is not None else None
         known = known or StoreState(columns=columns[store.id], filter=filters[store.id])
-        stores[store.id] = replace(
-            known,
-            inserted=known.inserted + done.inserted,
-            evicted=known.evicted + done.evicted,
-            probes=known.probes + done.probes,
-            matches=known.matches + done.matches,
-        )
+        stores[store.id] = replace(known, **added(known, done))
     return stores
 
 
@@ -126,7 +123,7 @@ def _queries(
         known = previous.queries.get(query.name, QueryState()) if previous is not None else QueryState()
         queries[query.name] = replace(
             known,
-            results=known.results + gathered.results[query.name],
+            results=known.results + gathered.queries[query.name].results,
             first_batch_us=known.first_batch_us or started_us,
         )
     return queries

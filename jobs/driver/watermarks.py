@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jobs.plan.event_time import earlier
-from jobs.recovery.manifest import Manifest, StreamState, newest
+from jobs.protocol.metrics import newest
+from jobs.recovery.manifest import Manifest, StreamState
 from optimizer.physical.graph import PhysicalGraph
 
 

@@ -8,31 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from jobs.metrics.tally import Tally
 from jobs.recovery.manifest import OutputFile
 from jobs.storage.run import RunRef
-
-
-@dataclass(frozen=True, slots=True)
-class StoreWork:
-    """What happened in one partition of a store at one level of one batch."""
-
-    inserted: int = 0
-    evicted: int = 0
-    probes: int = 0
-    """Tuples that arrived to probe, copies counted."""
-    matches: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class EdgeWork:
-    """What one task received along an edge, in the edge's own columns. Of an `all` edge, task 0's
-    figures are those of what was sent; every task receives the same. Along a `grid` edge one of a tuple's
-    copies is told."""
-
-    tuples: int
-    messages: int
-    bytes: int
-    """Of the values; a text counts with its length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,27 +46,15 @@ class Arrived:
 
 
 @dataclass(frozen=True, slots=True)
-class StreamReport:
-    stream: str
-    accepted: int
-    late: int
-    undecodable: int
-    max_event_time_us: int | None
-    arrived: Arrived | None
-
-
-@dataclass(frozen=True, slots=True)
 class TaskReport:
     """What one task did at one level of one stage; level 0 is ingestion."""
 
     level: int
     task: int
     seconds: float
-    streams: tuple[StreamReport, ...]
+    counts: Tally
     files: tuple[OutputFile, ...]
     answers: dict[str, Answers]
-    stores: dict[str, StoreWork]
-    edges: dict[str, EdgeWork]
     added: tuple[RunRef, ...]
     dropped: tuple[RunRef, ...]
     rules: dict[str, int]
@@ -101,7 +67,6 @@ class TaskReport:
     """As in `level.Worked`."""
     resident_bytes: int = 0
     """The most that was in memory of the stores at one moment; zero without a limit, when nobody knows."""
-    failed_calls: dict[str, int] = field(default_factory=dict)
-    """As in `level.Worked`."""
     stage: int = 0
     """See `jobs.plan.stage_fusion`; 0 is ingestion."""
+    arrived: tuple[Arrived, ...] = ()

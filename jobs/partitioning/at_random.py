@@ -33,4 +33,5 @@ class AtRandom(Partitioning):
         return [(everyone, probes.sent)] if probes.sent.height else []
 
     def counted_in(self, task: int, arrived: Arriving, *, probing: bool) -> int:
-        return arrived.rows.height
+        """A probe asks every task and counts in the first."""
+        return 0 if probing and task else arrived.rows.height

@@ -35,6 +35,12 @@ from urllib.parse import quote
 
 from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, TypeAdapter
 
+from jobs.protocol.metrics import EdgeMetrics as EdgeMetrics
+from jobs.protocol.metrics import Metric
+from jobs.protocol.metrics import QueryMetrics as QueryMetrics
+from jobs.protocol.metrics import StoreMetrics as StoreMetrics
+from jobs.protocol.metrics import StreamMetrics as StreamMetrics
+
 PROTOCOL_VERSION: Literal[1] = 1
 MARK_KEY = "millrace:mark"
 
@@ -179,81 +185,33 @@ class Heartbeat(Event):
     batch: int
 
 
-class StoreMetrics(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-    tuples: int
-    bytes: int
-    inserted: int
-    """In this batch, like all of the following."""
-    evicted: int
-    probes: int
-    """Tuples that arrived to probe, copies counted."""
-    matches: int
-    per_task: list[int]
-    """Tuples held by each task."""
-
-
-class EdgeMetrics(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-    tuples: int
-    """Before copies."""
-    messages: int
-    bytes: int
-
-
-class StreamMetrics(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-    accepted: int
-    late: int
-    undecodable: int
-    """With those that were set aside."""
-    watermark: datetime | None
-    """At the end of this batch; None before the first tuple."""
-    max_event_time: datetime | None
-    position: str | None = None
-    """The last entry of the Redis stream that this batch or one before it has read, 0-0 before the first;
-    None if its tuples come from elsewhere."""
-    set_aside: int = 0
-    """Tuples that the batch failed with, see `BatchFailed`."""
-
-
-class QueryMetrics(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-    results: int
-    latency_ms_p50: float | None
-    """From a tuple's arrival at its source to the commit; None without results."""
-    latency_ms_p99: float | None
-    complete_since: datetime | None
-    """Since when results cover the whole window; None while it fills."""
-    failed_calls: int = 0
-    """Rows of the batch for which an administrator's function or an expression raised: they count as NULL."""
-    missing_before: datetime | None = None
-    """Results of this batch whose newest tuple has this event time or a newer one are all there; None if all
-    are."""
-
-
 class BatchCompleted(Event):
     type: Literal["batch"] = "batch"
-    batch: int
+    batch: Annotated[int, Metric("number", "The last committed batch.", None, "topology_batch")]
     epoch: int
     plan_id: str
-    seconds: float
-    tuples_in: int
-    backlog: int | None
-    """Tuples that wait at the sources; None if the source cannot tell."""
+    seconds: Annotated[
+        float, Metric("seconds", "Duration of the last batch.", None, "topology_batch_seconds")
+    ]
+    tuples_in: Annotated[
+        int, Metric("tuples", "Tuples that the last batch read.", None, "topology_batch_tuples")
+    ]
+    backlog: Annotated[
+        int | None, Metric("tuples", "Tuples that wait at the sources.", None, "topology_backlog_tuples")
+    ]
+    """None if the source cannot tell."""
     level_seconds: list[float]
     """From 0 (ingestion) to the deepest level."""
     streams: dict[str, StreamMetrics]
     stores: dict[str, StoreMetrics]
     edges: dict[str, EdgeMetrics]
     queries: dict[str, QueryMetrics]
-    resident_bytes: int | None = None
-    """The most of the stores that was in memory at one moment, over all partitions at one level; None if the
-    job has no memory limit, when nobody counts."""
+    resident_bytes: Annotated[
+        int | None,
+        Metric("bytes", "Most of the stores in memory, last batch.", None, "topology_batch_resident_bytes"),
+    ] = None
+    """At one moment, over all partitions at one level; None if the job has no memory limit, when nobody
+    counts."""
 
 
 class PlanSwitched(Event):

@@ -29,9 +29,10 @@ from jobs.plan.columns import store_filters, stored_columns
 from jobs.plan.event_time import oldest_inside
 from jobs.plan.index import index_of
 from jobs.plan.tuples import ARRIVAL, LATE, column_name
+from jobs.protocol.metrics import newest
 from jobs.reconfigure.backfill import rebuild
 from jobs.recovery.checkpoint import Change, Checkpoint
-from jobs.recovery.manifest import Manifest, QueryState, StoreState, StreamState, newest, write_manifest
+from jobs.recovery.manifest import Manifest, QueryState, StoreState, StreamState, write_manifest
 from jobs.storage.memory_budget import Limit
 from jobs.storage.partition import run_figures, state_root
 from jobs.storage.run import RunRef, new_attempt, run_path

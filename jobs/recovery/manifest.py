@@ -18,6 +18,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from jobs.partitioning.layout import StoreLayout
+from jobs.protocol.metrics import StoreCounts, StreamProgress
 from jobs.storage.fsync import sync
 from jobs.storage.remote import read_bytes
 from jobs.storage.run import RunRef
@@ -31,14 +32,9 @@ _KEPT = 16
 
 
 @dataclass(frozen=True, slots=True)
-class StreamState:
-    """How far a stream is, at the end of a batch."""
+class StreamState(StreamProgress):
+    """How far a stream is, at the end of a batch; counts are since the first one."""
 
-    accepted: int = 0
-    """Since the first batch, like the next two."""
-    late: int = 0
-    undecodable: int = 0
-    max_event_time_us: int | None = None
     active_at_us: int | None = None
     """Wall clock when a batch last held tuples of it."""
     ended: bool = False
@@ -46,13 +42,9 @@ class StreamState:
 
 
 @dataclass(frozen=True, slots=True)
-class StoreState:
+class StoreState(StoreCounts):
     """A store's counts since the first batch, and since when it holds everything."""
 
-    inserted: int = 0
-    evicted: int = 0
-    probes: int = 0
-    matches: int = 0
     complete_from_us: int | None = None
     """Tuples with this event time or a newer one are all there; None if all are."""
     columns: tuple[str, ...] = ()
@@ -237,12 +229,3 @@ class OutputFile:
     rows: int
     attempt: str
     """Which attempt at the task wrote it: part of its hidden name."""
-
-
-def newest(first: int | None, second: int | None) -> int | None:
-    """The larger one, None standing for nothing.
-
-    >>> newest(None, 3), newest(5, 3)
-    (3, 5)
-    """
-    return second if first is None else first if second is None else max(first, second)

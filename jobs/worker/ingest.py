@@ -22,6 +22,7 @@ from jobs.partitioning.layout import NO_LAYOUTS, Layouts
 from jobs.partitioning.router import send
 from jobs.plan.index import index_of
 from jobs.plan.tuples import ARRIVAL, LATE, Message, Result, column_name
+from jobs.protocol.metrics import StreamProgress
 from jobs.sources.ahead import LatestTimes, beyond
 from optimizer.algebra.expression import Column
 from optimizer.physical.graph import GraphStream, PhysicalGraph, SourceRule
@@ -40,14 +41,9 @@ class Ingested:
     """Of queries over this stream alone."""
     dead: pa.Table | None
     """With the columns of `DEAD_LETTERS`; None if there are none."""
-    accepted: int
-    late: int
-    """Late tuples, dropped or joined."""
-    undecodable: int
-    """Including those without event time, and those ahead of their arrival."""
-    max_event_time_us: int | None
-    """Newest event time of all decoded tuples not ahead of their arrival, which moves the stream's
-    watermark."""
+    counts: StreamProgress
+    """Late ones are dropped or joined; undecodable ones include those without event time and those ahead of
+    their arrival; all others move the newest event time, and with it the stream's watermark."""
     rule_tuples: dict[str, int]
     """Tuples that passed each source rule, before copies, by rule."""
     failed_calls: dict[str, int]
@@ -109,8 +105,13 @@ def ingest(
     if failed.letters is not None:
         tables.append(failed.letters)
     letters = pa.concat_tables(tables) if tables else None
-    counts = (frame.height, checked.late, unreadable, checked.newest_us)
-    return Ingested(messages, results, letters, *counts, passed, failed.by_query)
+    counts = StreamProgress(
+        accepted=frame.height,
+        late=checked.late,
+        undecodable=unreadable,
+        max_event_time_us=checked.newest_us,
+    )
+    return Ingested(messages, results, letters, counts, passed, failed.by_query)
 
 
 @dataclass(frozen=True, slots=True)

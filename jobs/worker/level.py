@@ -15,12 +15,13 @@ from jobs.failures.task_failure import telling
 from jobs.join.emit import emit
 from jobs.join.probe import Tables, TooMany, probe
 from jobs.join.probe_plan import is_prepared, plan_of
-from jobs.metrics.reports import EdgeWork, StoreWork
+from jobs.metrics.tally import Tally
 from jobs.partitioning.layout import NO_LAYOUTS, Layouts
 from jobs.partitioning.router import arriving, partitioning_under, send, sent_columns
 from jobs.plan.index import RuleIndex, index_of
 from jobs.plan.stage_fusion import Stages
 from jobs.plan.tuples import ARRIVAL, EVERY_TASK, LATE, ORDINAL, Message, Result, ordinal
+from jobs.protocol.metrics import EdgeMetrics, QueryCounts, StoreCounts
 from jobs.storage.partition import PartitionState
 from jobs.storage.run import RunRef
 from optimizer.physical.graph import Edge, GraphStore, PhysicalGraph, ProbeRule
@@ -35,15 +36,13 @@ class Worked:
     """Runs that the batch's manifest must list."""
     dropped: tuple[RunRef, ...]
     """Runs of the last manifest that this batch's must not list: evicted, or merged into others."""
-    stores: dict[str, StoreWork]
-    edges: dict[str, EdgeWork]
+    counts: Tally
+    """By store, edge and query."""
     rule_tuples: dict[str, int]
     """Tuples that each probe rule produced, by rule."""
     too_many: dict[str, int]
     """Probe rules that were given up, and how many combinations they had made or begun to check. What
     is behind them is missing, so the work must not be committed."""
-    failed_calls: dict[str, int]
-    """Calls of user functions and rows of expressions that raised, by query."""
     dead: pa.Table | None = None
     """Dead letters of what raised."""
 
@@ -75,7 +74,7 @@ def work(
         else:
             later.append(message)
     frames = _frames(arrived)
-    tally: dict[str, StoreWork] = {}
+    tally = Tally()
     added: list[RunRef] = []
     dropped: list[RunRef] = []
     if level == 1:
@@ -104,27 +103,26 @@ def work(
                 too_many[rule.id] = error.combinations
                 continue
         failed.count(users, rule.start)
-        _count(tally, store.id, StoreWork(probes=frame.height, matches=found.height))
+        tally.add(StoreCounts, store.id, probes=frame.height, matches=found.height)
         produced[rule.id] = found.height
         if found.height:
             with telling("sending what was found in", users, store.label):
                 later.extend(send(index, rule.out, found, state.partition, layouts))
             inputs = tuple(bound.input for bound in rule.windows)
             results.extend(emit(index, rule.id, rule.emits, inputs, found, failed))
-    edges = {
-        edge: _edge_work(index, index.edges[edge], parts, frames[edge], state.partition, layouts)
-        for edge, parts in arrived.items()
-    }
+    for edge, parts in arrived.items():
+        counted = _counted(index, index.edges[edge], frames[edge], state.partition, layouts)
+        _count_received(index, index.edges[edge], parts, counted, tally)
+    for query, calls in failed.by_query.items():
+        tally.add(QueryCounts, query, failed_calls=calls)
     return Worked(
         later,
         results,
         tuple(added),
         tuple(dropped),
         tally,
-        edges,
         produced,
         too_many,
-        failed.by_query,
         failed.letters,
     )
 
@@ -208,7 +206,7 @@ def _maintain(
     state: PartitionState,
     store: GraphStore,
     watermark_us: int | None,
-    tally: dict[str, StoreWork],
+    tally: Tally,
     added: list[RunRef],
     dropped: list[RunRef],
 ) -> None:
@@ -216,7 +214,7 @@ def _maintain(
     compacted = state.compact(store, index.stored_times(store), watermark_us, level=1)
     dropped.extend((*evicted.dropped, *compacted.dropped))
     added.extend(compacted.added)
-    _count(tally, store.id, StoreWork(evicted=evicted.tuples + compacted.expired))
+    tally.add(StoreCounts, store.id, evicted=evicted.tuples + compacted.expired)
 
 
 def _store(
@@ -224,7 +222,7 @@ def _store(
     state: PartitionState,
     level: int,
     frames: dict[str, pl.DataFrame],
-    tally: dict[str, StoreWork],
+    tally: Tally,
 ) -> list[RunRef]:
     parts: dict[str, list[pl.DataFrame]] = defaultdict(list)
     for rule in index.store_rules[level]:
@@ -236,7 +234,7 @@ def _store(
         store = index.stores[store_id]
         frame = stored[0] if len(stored) == 1 else pl.concat(stored, how="diagonal")
         runs.append(state.insert(store, index.stored_times(store), level, frame))
-        _count(tally, store_id, StoreWork(inserted=frame.height))
+        tally.add(StoreCounts, store_id, inserted=frame.height)
     return runs
 
 
@@ -255,32 +253,25 @@ def _stored(index: RuleIndex, edge: Edge, frame: pl.DataFrame) -> pl.DataFrame:
     return kept.with_columns(pl.lit(start, dtype=pl.Int8).alias(ORDINAL))
 
 
-def _edge_work(
-    index: RuleIndex,
-    edge: Edge,
-    messages: Sequence[Message],
-    frame: pl.DataFrame,
-    task: int,
-    layouts: Layouts,
-) -> EdgeWork:
-    """What arrived on an edge; of the copies of one tuple only one counts."""
-    arrived, probing = arriving(index, edge, frame, frame), edge.id not in index.store_edges
-    counted = partitioning_under(index, edge.target, layouts).counted_in(task, arrived, probing=probing)
+def _counted(index: RuleIndex, edge: Edge, frame: pl.DataFrame, task: int, layouts: Layouts) -> int:
+    """How many of the tuples that arrived in a task count there: of a tuple's copies only one does."""
+    tuples, probing = arriving(index, edge, frame, frame), edge.id not in index.store_edges
+    partitioning = partitioning_under(index, edge.target, layouts)
+    if probing:
+        partitioning = partitioning.probed_by(tuples.key)
+    return partitioning.counted_in(task, tuples, probing=probing)
+
+
+def _count_received(
+    index: RuleIndex, edge: Edge, messages: Sequence[Message], counted: int, tally: Tally
+) -> None:
     assert edge.kind in ("all", "slices") or all(message.partition != EVERY_TASK for message in messages)
     columns = sent_columns(index, edge)
-    counts = counted or edge.kind != "grid"
-    return EdgeWork(
-        counted,
-        len(messages),
-        sum(int(message.body[columns].estimated_size()) for message in messages) if counts else 0,
-    )
-
-
-def _count(tally: dict[str, StoreWork], store: str, more: StoreWork) -> None:
-    known = tally.get(store, StoreWork())
-    tally[store] = StoreWork(
-        known.inserted + more.inserted,
-        known.evicted + more.evicted,
-        known.probes + more.probes,
-        known.matches + more.matches,
+    counts = counted or edge.kind not in ("all", "grid")
+    tally.add(
+        EdgeMetrics,
+        edge.id,
+        tuples=counted,
+        messages=len(messages),
+        bytes=sum(int(message.body[columns].estimated_size()) for message in messages) if counts else 0,
     )

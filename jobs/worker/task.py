@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import time
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,12 +19,14 @@ import pyarrow.compute as pc
 
 from jobs.failures.task_failure import leaving_trail, telling
 from jobs.join.index_columns import limit_of
-from jobs.metrics.reports import Answers, Arrived, StreamReport, Tail, TaskReport
+from jobs.metrics.reports import Answers, Arrived, Tail, TaskReport
+from jobs.metrics.tally import Tally
 from jobs.partitioning.layout import StoreLayout, spread_stores
 from jobs.plan.columns import needed_columns
 from jobs.plan.index import index_of
 from jobs.plan.stage_fusion import Stages
 from jobs.plan.tuples import Result
+from jobs.protocol.metrics import QueryCounts, StreamProgress, values
 from jobs.recovery.manifest import OutputFile, read_manifest
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, result_folder, results_as_arrow, write_hidden
 from jobs.sources.ahead import latest_times
@@ -112,12 +113,12 @@ class IngestStage:
         context = self.context
         graph = load_graph(context.plan)
         late_below = dict(context.late_below_us)
-        streams: list[StreamReport] = []
+        counts = Tally()
+        arrived: list[Arrived] = []
         files: list[OutputFile] = []
         results: list[Result] = []
         letters: list[pa.Table] = []
         passed: dict[str, int] = {}
-        failed: Counter[str] = Counter()
         position = 0
         trail = leaving_trail(context.trail)
         with trail, telling("taking in tuples"), _outbox(context, graph, 0, task, self.near) as outbox:
@@ -129,26 +130,28 @@ class IngestStage:
                 results.extend(done.results)
                 for rule, made in done.rule_tuples.items():
                     passed[rule] = passed.get(rule, 0) + made
-                failed.update(done.failed_calls)
                 if done.dead is not None:
                     letters.append(done.dead)
-                streams.append(
-                    StreamReport(
-                        descriptor.stream,
-                        done.accepted,
-                        done.late,
-                        done.undecodable,
-                        done.max_event_time_us,
-                        _arrived(base, raw),
-                    )
-                )
+                counts.add(StreamProgress, descriptor.stream, **values(done.counts, StreamProgress))
+                for query, calls in done.failed_calls.items():
+                    counts.add(QueryCounts, query, failed_calls=calls)
+                arrived.extend(_arrived(base, raw))
             dead = _bury(context, 0, task, letters, files)
-            answers = _answer(context, 0, task, results, files)
+            answers = _answer(context, 0, task, results, files, counts)
             seconds = time.perf_counter() - started
-            done_here = (tuple(streams), tuple(files), answers)
             outbox.report(
                 TaskReport(
-                    0, task, seconds, *done_here, {}, {}, (), (), passed, dead=dead, failed_calls=dict(failed)
+                    0,
+                    task,
+                    seconds,
+                    counts,
+                    tuple(files),
+                    answers,
+                    (),
+                    (),
+                    passed,
+                    dead=dead,
+                    arrived=tuple(arrived),
                 )
             )
         yield from outbox.rows
@@ -208,18 +211,16 @@ class JoinStage:
                     letters.append(worked.dead)
                 if level == stages.levels[self.stage - 1][-1]:
                     dead = _bury(context, self.stage, partition, letters, files)
-                    answers = _answer(context, self.stage, partition, results, files)
+                    answers = _answer(context, self.stage, partition, results, files, worked.counts)
                 now = time.perf_counter()
                 outbox.report(
                     TaskReport(
                         level,
                         partition,
                         now - started,
-                        (),
+                        worked.counts,
                         tuple(files),
                         answers,
-                        worked.stores,
-                        worked.edges,
                         worked.added,
                         worked.dropped,
                         worked.rule_tuples,
@@ -227,7 +228,6 @@ class JoinStage:
                         dead=dead,
                         too_many=worked.too_many,
                         resident_bytes=state.peak_resident_bytes,
-                        failed_calls=worked.failed_calls,
                         stage=self.stage,
                     )
                 )
@@ -271,11 +271,10 @@ def _ingest_one(
     return raw, done
 
 
-def _arrived(base: int, raw: Raw) -> Arrived | None:
-    if raw.arrived_ms is None or not len(raw.arrived_ms):
-        return None
-    starts = np.flatnonzero(np.diff(raw.arrived_ms, prepend=raw.arrived_ms[0] - 1))
-    return Arrived(base, starts, raw.arrived_ms[starts])
+def _arrived(base: int, raw: Raw) -> Iterator[Arrived]:
+    if raw.arrived_ms is not None and len(raw.arrived_ms):
+        starts = np.flatnonzero(np.diff(raw.arrived_ms, prepend=raw.arrived_ms[0] - 1))
+        yield Arrived(base, starts, raw.arrived_ms[starts])
 
 
 def _bury(
@@ -291,9 +290,14 @@ def _bury(
 
 
 def _answer(
-    context: BatchContext, stage: int, task: int, results: Sequence[Result], files: list[OutputFile]
+    context: BatchContext,
+    stage: int,
+    task: int,
+    results: Sequence[Result],
+    files: list[OutputFile],
+    counts: Tally,
 ) -> dict[str, Answers]:
-    """Write the task's results, one file per query, and report on them."""
+    """Write the task's results, one file per query, count them and report on them."""
     by_query: dict[str, list[Result]] = {}
     for result in results:
         if result.table.height:
@@ -305,6 +309,7 @@ def _answer(
             folder = result_folder(query)
             table = results_as_arrow([part.table for part in parts])
             files.append(write_hidden(context.output, folder, context.batch, stage, task, table))
+        counts.add(QueryCounts, query, results=len(arrivals))
         step = max(1, len(arrivals) // _SAMPLE)
         answers[query] = Answers(len(arrivals), arrivals[::step], newest_results(parts, context.tail))
     return answers

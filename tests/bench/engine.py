@@ -79,8 +79,8 @@ class Engine:
                     with Outbox(self.graph, self._tasks, folder, f"0-{task}", near) as outbox:
                         outbox.send(done.messages)
                 rows += outbox.rows
-                self._newest[stream] = max(self._newest.get(stream, 0), done.max_event_time_us or 0)
-                self.tuples += done.accepted
+                self._newest[stream] = max(self._newest.get(stream, 0), done.counts.max_event_time_us or 0)
+                self.tuples += done.counts.accepted
             self._work(rows, folder, watermark)
         self._batch += 1
 

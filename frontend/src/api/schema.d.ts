@@ -1075,6 +1075,74 @@ export interface components {
             at: string;
             detail: string;
         };
+        /** BatchCompleted */
+        BatchCompleted: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Backlog
+             * @description Tuples that wait at the sources. Unit: tuples.
+             */
+            backlog: number | null;
+            /**
+             * Batch
+             * @description The last committed batch. Unit: number.
+             */
+            batch: number;
+            /** Edges */
+            edges: {
+                [key: string]: components["schemas"]["EdgeMetrics"];
+            };
+            /** Epoch */
+            epoch: number;
+            /** Level Seconds */
+            level_seconds: number[];
+            /** Plan Id */
+            plan_id: string;
+            /** Queries */
+            queries: {
+                [key: string]: components["schemas"]["QueryMetrics"];
+            };
+            /**
+             * Resident Bytes
+             * @description Most of the stores in memory, last batch. Unit: bytes.
+             * @default null
+             */
+            resident_bytes: number | null;
+            /** Run */
+            run: string;
+            /**
+             * Seconds
+             * @description Duration of the last batch. Unit: seconds.
+             */
+            seconds: number;
+            /** Stores */
+            stores: {
+                [key: string]: components["schemas"]["StoreMetrics"];
+            };
+            /** Streams */
+            streams: {
+                [key: string]: components["schemas"]["StreamMetrics"];
+            };
+            /**
+             * Tuples In
+             * @description Tuples that the last batch read. Unit: tuples.
+             */
+            tuples_in: number;
+            /**
+             * Type
+             * @default batch
+             */
+            type: string;
+            /**
+             * Version
+             * @default 1
+             */
+            version: number;
+        };
         BoundTuple: {
             alias: string;
             /** Format: date-time */
@@ -1266,16 +1334,115 @@ export interface components {
             name: string;
             sql: string;
         };
-        EpochPoint: {
-            /** Format: date-time */
+        /**
+         * EdgeMetrics
+         * @description What tasks received along an edge, in the edge's own columns.
+         */
+        EdgeMetrics: {
+            /**
+             * Bytes
+             * @description Bytes of the values sent in the last batch; a text counts with its length. Unit: bytes.
+             * @default 0
+             */
+            bytes: number;
+            /**
+             * Messages
+             * @description Messages sent in the last batch. Unit: messages.
+             * @default 0
+             */
+            messages: number;
+            /**
+             * Tuples
+             * @description Tuples sent in the last batch, before copies. Unit: tuples.
+             * @default 0
+             */
+            tuples: number;
+        };
+        /** ElementRate */
+        ElementRate: {
+            /** Actual */
+            actual: number;
+            /** Estimated */
+            estimated: number | null;
+        };
+        /**
+         * EpochCompleted
+         * @description What an epoch did under its last plan; counts are sums over these batches.
+         */
+        EpochCompleted: {
+            /** Accepted */
+            accepted: {
+                [key: string]: number;
+            };
+            /**
+             * At
+             * Format: date-time
+             */
             at: string;
+            /** Edges */
+            edges: {
+                [key: string]: number;
+            };
+            /** Epoch */
             epoch: number;
-            /** Format: double */
+            /** Event Seconds */
             event_seconds: number;
+            /** First Batch */
             first_batch: number;
+            /** Held */
+            held: {
+                [key: string]: number;
+            };
+            /** Last Batch */
             last_batch: number;
+            /** Plan Id */
             plan_id: string;
-            q_error: components["schemas"]["QError"] | null;
+            q_error: components["schemas"]["QErrorMetrics"] | null;
+            /** Rates */
+            rates: {
+                [key: string]: components["schemas"]["ElementRate"];
+            };
+            /** Rules */
+            rules: {
+                [key: string]: number;
+            };
+            /** Run */
+            run: string;
+            /** Sent */
+            sent: number;
+            /**
+             * Type
+             * @default epoch
+             */
+            type: string;
+            /**
+             * Version
+             * @default 1
+             */
+            version: number;
+        };
+        /**
+         * EpochPoint
+         * @description An epoch in short: how far what its plan was chosen for was from what happened.
+         */
+        EpochPoint: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Epoch */
+            epoch: number;
+            /** Event Seconds */
+            event_seconds: number;
+            /** First Batch */
+            first_batch: number;
+            /** Last Batch */
+            last_batch: number;
+            /** Plan Id */
+            plan_id: string;
+            q_error: components["schemas"]["QErrorMetrics"] | null;
+            /** Sent */
             sent: number;
         };
         /**
@@ -1307,12 +1474,21 @@ export interface components {
             status: string;
             text: string;
         };
+        /**
+         * FailedBatch
+         * @description A batch that failed repeatedly, and what of it was set aside.
+         */
         FailedBatch: {
-            /** Format: date-time */
+            /**
+             * At
+             * Format: date-time
+             */
             at: string;
+            /** Batch */
             batch: number;
+            /** Error */
             error: string;
-            /** @description tuples by stream; empty while they are searched for */
+            /** Set Aside */
             set_aside: {
                 [key: string]: number;
             };
@@ -1365,28 +1541,55 @@ export interface components {
         };
         /** @enum {string} */
         FormatEnum: "json" | "avro";
+        /**
+         * GivenUp
+         * @description A batch in which steps make more than they may: it waits for another plan.
+         */
         GivenUp: {
-            /** Format: date-time */
+            /**
+             * At
+             * Format: date-time
+             */
             at: string;
+            /** Batch */
             batch: number;
+            /** Plan Id */
             plan_id: string;
         };
+        /**
+         * HistoryPoint
+         * @description A batch in short, for the sparklines.
+         */
         HistoryPoint: {
-            /** Format: date-time */
+            /**
+             * At
+             * Format: date-time
+             */
             at: string;
+            /** Backlog */
             backlog: number | null;
+            /** Batch */
             batch: number;
+            /** Epoch */
             epoch: number;
-            /** Format: double */
+            /** Latency Ms P50 */
             latency_ms_p50: number | null;
-            /** Format: double */
+            /** Latency Ms P99 */
             latency_ms_p99: number | null;
+            /**
+             * Level Seconds
+             * @default []
+             */
             level_seconds: number[];
+            /** Results */
             results: number;
-            /** Format: double */
+            /** Seconds */
             seconds: number;
+            /** State Bytes */
             state_bytes: number;
+            /** State Tuples */
             state_tuples: number;
+            /** Tuples In */
             tuples_in: number;
         };
         Impact: {
@@ -1694,19 +1897,20 @@ export interface components {
             steps: components["schemas"]["ProbedStore"][];
             topology: string;
         };
-        QError: {
-            /** Format: double */
+        /**
+         * QErrorMetrics
+         * @description How far estimates are from actuals, the larger over the smaller: 1 is exact.
+         */
+        QErrorMetrics: {
+            /** Actual */
             actual: number;
-            /**
-             * Format: double
-             * @description of it, tuples per second of event time
-             */
+            /** Estimated */
             estimated: number;
-            /** Format: double */
+            /** Max */
             max: number;
-            /** Format: double */
+            /** Median */
             median: number;
-            /** @description the edge or rule that is furthest off */
+            /** Worst */
             worst: string;
         };
         Query: {
@@ -1741,6 +1945,44 @@ export interface components {
              * @description null is unbounded
              */
             window_ms: number | null;
+        };
+        /** QueryMetrics */
+        QueryMetrics: {
+            /**
+             * Complete Since
+             * Format: date-time
+             * @description Since when results cover the whole window; null while it fills. Unit: UTC.
+             */
+            complete_since: string | null;
+            /**
+             * Failed Calls
+             * @description Rows of the last batch for which a function or an expression raised: they count as NULL. Unit: rows.
+             * @default 0
+             */
+            failed_calls: number;
+            /**
+             * Latency Ms P50
+             * @description From a tuple's arrival to its results, last batch. Unit: ms.
+             */
+            latency_ms_p50: number | null;
+            /**
+             * Latency Ms P99
+             * @description From a tuple's arrival to its results, last batch. Unit: ms.
+             */
+            latency_ms_p99: number | null;
+            /**
+             * Missing Before
+             * Format: date-time
+             * @description Results of this batch with an older newest tuple may miss; null if all are there. Unit: UTC.
+             * @default null
+             */
+            missing_before: string | null;
+            /**
+             * Results
+             * @description Results of the last batch. Unit: results.
+             * @default 0
+             */
+            results: number;
         };
         /** @description The newest results, newest first; `ids` and `batches` go with `rows`. */
         QueryResults: {
@@ -1876,16 +2118,11 @@ export interface components {
         };
         /** @description What a topology does now; apply the events after `last_event_id` to keep it fresh. */
         Snapshot: {
-            /** @description the newest BatchCompleted of jobs.protocol */
-            batch: {
-                [key: string]: unknown;
-            } | null;
+            batch: components["schemas"]["BatchCompleted"] | null;
             epoch: number | null;
             epochs: components["schemas"]["EpochPoint"][];
             error: string | null;
-            /** @description the newest batch that failed repeatedly, and what of it was set aside */
             failed_batch: components["schemas"]["FailedBatch"] | null;
-            /** @description the batch that waits for another plan */
             given_up: components["schemas"]["GivenUp"] | null;
             /** Format: date-time */
             heartbeat_at: string | null;
@@ -1895,12 +2132,9 @@ export interface components {
             queries: components["schemas"]["TopologyQuery"][];
             run: string | null;
             state: components["schemas"]["LiveStateEnum"];
-            /** @description the newest EpochCompleted of jobs.protocol, of the newest run */
-            statistics: {
-                [key: string]: unknown;
-            } | null;
+            statistics: components["schemas"]["EpochCompleted"] | null;
             store_history: components["schemas"]["StoresPoint"][];
-            switches: components["schemas"]["Switch"][];
+            switches: components["schemas"]["SwitchPoint"][];
         };
         Sql: {
             sql: string;
@@ -1914,16 +2148,93 @@ export interface components {
             /** @default now */
             mode: components["schemas"]["ModeEnum"];
         };
-        StorePoint: {
+        /** StoreMetrics */
+        StoreMetrics: {
+            /**
+             * Bytes
+             * @description Bytes that a store holds. Unit: bytes.
+             */
             bytes: number;
+            /**
+             * Evicted
+             * @description Tuples evicted in the last batch. Unit: tuples.
+             * @default 0
+             */
             evicted: number;
+            /**
+             * Inserted
+             * @description Tuples stored in the last batch. Unit: tuples.
+             * @default 0
+             */
             inserted: number;
+            /**
+             * Matches
+             * @description Matches that probes found in the last batch. Unit: tuples.
+             * @default 0
+             */
             matches: number;
+            /**
+             * Per Task
+             * @description Tuples held by each task. Unit: tuples.
+             */
+            per_task: number[];
+            /**
+             * Probes
+             * @description Tuples that came to probe in the last batch, copies counted. Unit: tuples.
+             * @default 0
+             */
             probes: number;
+            /**
+             * Tuples
+             * @description Tuples that a store holds. Unit: tuples.
+             */
             tuples: number;
         };
+        /**
+         * StorePoint
+         * @description A store in one batch in single numbers, for sparklines.
+         */
+        StorePoint: {
+            /**
+             * Bytes
+             * @description Bytes that a store holds. Unit: bytes.
+             */
+            bytes: number;
+            /**
+             * Evicted
+             * @description Tuples evicted in the last batch. Unit: tuples.
+             * @default 0
+             */
+            evicted: number;
+            /**
+             * Inserted
+             * @description Tuples stored in the last batch. Unit: tuples.
+             * @default 0
+             */
+            inserted: number;
+            /**
+             * Matches
+             * @description Matches that probes found in the last batch. Unit: tuples.
+             * @default 0
+             */
+            matches: number;
+            /**
+             * Probes
+             * @description Tuples that came to probe in the last batch, copies counted. Unit: tuples.
+             * @default 0
+             */
+            probes: number;
+            /**
+             * Tuples
+             * @description Tuples that a store holds. Unit: tuples.
+             */
+            tuples: number;
+        };
+        /** StoresPoint */
         StoresPoint: {
+            /** Batch */
             batch: number;
+            /** Stores */
             stores: {
                 [key: string]: components["schemas"]["StorePoint"];
             };
@@ -1960,6 +2271,50 @@ export interface components {
         StreamColumnRequest: {
             name: string;
             type: components["schemas"]["ColumnTypeEnum"];
+        };
+        /** StreamMetrics */
+        StreamMetrics: {
+            /**
+             * Accepted
+             * @description Accepted tuples of the last batch. Unit: tuples.
+             * @default 0
+             */
+            accepted: number;
+            /**
+             * Late
+             * @description Late tuples of the last batch. Unit: tuples.
+             * @default 0
+             */
+            late: number;
+            /**
+             * Max Event Time
+             * Format: date-time
+             * @description The newest event time so far. Unit: UTC.
+             */
+            max_event_time: string | null;
+            /**
+             * Position
+             * @default null
+             */
+            position: string | null;
+            /**
+             * Set Aside
+             * @description Tuples that the batch failed with, see BatchFailed. Unit: tuples.
+             * @default 0
+             */
+            set_aside: number;
+            /**
+             * Undecodable
+             * @description Unreadable tuples of the last batch, with those that were set aside. Unit: tuples.
+             * @default 0
+             */
+            undecodable: number;
+            /**
+             * Watermark
+             * Format: date-time
+             * @description The stream's watermark; null before its first tuple. Unit: UTC.
+             */
+            watermark: string | null;
         };
         StreamSample: {
             columns: components["schemas"]["NamedColumn"][];
@@ -2005,12 +2360,20 @@ export interface components {
             /** @description SQL that gives its rows. */
             rows: string;
         };
-        Switch: {
-            /** Format: date-time */
+        /** SwitchPoint */
+        SwitchPoint: {
+            /**
+             * At
+             * Format: date-time
+             */
             at: string;
+            /** Batch */
             batch: number;
+            /** Cause */
             cause: string;
+            /** Epoch */
             epoch: number;
+            /** Plan Id */
             plan_id: string;
         };
         /** @description How many tasks the stores of every stream of a topology have. */

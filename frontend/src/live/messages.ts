@@ -1,56 +1,283 @@
-/** Live messages, checked at the socket: events of `jobs.protocol` and the backend's snapshot. */
+/** Live messages, checked at the socket. Written by `python -m tests.generated`: do not edit. */
 import { z } from "zod";
 
 const whole = z.number().int();
 
-const storeMetrics = z.object({
-  tuples: whole,
-  bytes: whole,
-  inserted: whole,
-  evicted: whole,
-  probes: whole,
-  matches: whole,
-  per_task: z.array(whole),
-});
-const edgeMetrics = z.object({ tuples: whole, messages: whole, bytes: whole });
-const streamMetrics = z.object({
-  accepted: whole,
-  late: whole,
-  undecodable: whole,
-  watermark: z.string().nullable(),
-  max_event_time: z.string().nullable(),
-});
-const queryMetrics = z.object({
-  results: whole,
-  latency_ms_p50: z.number().nullable(),
-  latency_ms_p99: z.number().nullable(),
-  complete_since: z.string().nullable(),
-  failed_calls: whole.optional(),
-});
-
-const shared = { version: z.literal(1), run: z.string(), at: z.string() };
-
-export const batchCompleted = z.object({
-  ...shared,
-  type: z.literal("batch"),
+export const failedBatch = z.object({
+  at: z.string(),
   batch: whole,
-  epoch: whole,
+  error: z.string(),
+  set_aside: z.record(z.string(), whole),
+});
+export type FailedBatch = z.infer<typeof failedBatch>;
+
+export const givenUp = z.object({
+  at: z.string(),
   plan_id: z.string(),
+  batch: whole,
+});
+export type GivenUp = z.infer<typeof givenUp>;
+
+export const historyPoint = z.object({
+  batch: whole,
+  at: z.string(),
+  epoch: whole,
   seconds: z.number(),
   tuples_in: whole,
   backlog: whole.nullable(),
+  results: whole,
+  latency_ms_p50: z.number().nullable(),
+  latency_ms_p99: z.number().nullable(),
+  state_bytes: whole,
+  state_tuples: whole,
   level_seconds: z.array(z.number()),
-  streams: z.record(z.string(), streamMetrics),
-  stores: z.record(z.string(), storeMetrics),
-  edges: z.record(z.string(), edgeMetrics),
-  queries: z.record(z.string(), queryMetrics),
-  resident_bytes: whole.nullish(),
 });
+export type HistoryPoint = z.infer<typeof historyPoint>;
 
-const qError = z.object({ median: z.number(), max: z.number(), worst: z.string(), estimated: z.number(), actual: z.number() });
+export const liveStateEnum = z.enum(["stopped", "starting", "running", "idle", "stopping", "failed"]);
+export type LiveStateEnum = z.infer<typeof liveStateEnum>;
+
+export const switchPoint = z.object({
+  at: z.string(),
+  plan_id: z.string(),
+  epoch: whole,
+  batch: whole,
+  cause: z.string(),
+});
+export type SwitchPoint = z.infer<typeof switchPoint>;
+
+export const verdictEnum = z.enum(["equal", "differs", "unchecked"]);
+export type VerdictEnum = z.infer<typeof verdictEnum>;
+
+export const storePoint = z.object({
+  /** Tuples stored in the last batch. Unit: tuples. */
+  inserted: whole,
+  /** Tuples evicted in the last batch. Unit: tuples. */
+  evicted: whole,
+  /** Tuples that came to probe in the last batch, copies counted. Unit: tuples. */
+  probes: whole,
+  /** Matches that probes found in the last batch. Unit: tuples. */
+  matches: whole,
+  /** Tuples that a store holds. Unit: tuples. */
+  tuples: whole,
+  /** Bytes that a store holds. Unit: bytes. */
+  bytes: whole,
+});
+export type StorePoint = z.infer<typeof storePoint>;
+
+export const qErrorMetrics = z.object({
+  median: z.number(),
+  max: z.number(),
+  worst: z.string(),
+  estimated: z.number(),
+  actual: z.number(),
+});
+export type QErrorMetrics = z.infer<typeof qErrorMetrics>;
+
+export const elementRate = z.object({
+  estimated: z.number().nullable(),
+  actual: z.number(),
+});
+export type ElementRate = z.infer<typeof elementRate>;
+
+export const edgeMetrics = z.object({
+  /** Tuples sent in the last batch, before copies. Unit: tuples. */
+  tuples: whole.default(0),
+  /** Messages sent in the last batch. Unit: messages. */
+  messages: whole.default(0),
+  /** Bytes of the values sent in the last batch; a text counts with its length. Unit: bytes. */
+  bytes: whole.default(0),
+});
+export type EdgeMetrics = z.infer<typeof edgeMetrics>;
+
+export const queryMetrics = z.object({
+  /** Results of the last batch. Unit: results. */
+  results: whole.default(0),
+  /** Rows of the last batch for which a function or an expression raised: they count as NULL. Unit: rows. */
+  failed_calls: whole.default(0),
+  /** From a tuple's arrival to its results, last batch. Unit: ms. */
+  latency_ms_p50: z.number().nullable(),
+  /** From a tuple's arrival to its results, last batch. Unit: ms. */
+  latency_ms_p99: z.number().nullable(),
+  /** Since when results cover the whole window; null while it fills. Unit: UTC. */
+  complete_since: z.string().nullable(),
+  /** Results of this batch with an older newest tuple may miss; null if all are there. Unit: UTC. */
+  missing_before: z.string().nullable().default(null),
+});
+export type QueryMetrics = z.infer<typeof queryMetrics>;
+
+export const storeMetrics = z.object({
+  /** Tuples stored in the last batch. Unit: tuples. */
+  inserted: whole.default(0),
+  /** Tuples evicted in the last batch. Unit: tuples. */
+  evicted: whole.default(0),
+  /** Tuples that came to probe in the last batch, copies counted. Unit: tuples. */
+  probes: whole.default(0),
+  /** Matches that probes found in the last batch. Unit: tuples. */
+  matches: whole.default(0),
+  /** Tuples that a store holds. Unit: tuples. */
+  tuples: whole,
+  /** Bytes that a store holds. Unit: bytes. */
+  bytes: whole,
+  /** Tuples held by each task. Unit: tuples. */
+  per_task: z.array(whole),
+});
+export type StoreMetrics = z.infer<typeof storeMetrics>;
+
+export const streamMetrics = z.object({
+  /** Accepted tuples of the last batch. Unit: tuples. */
+  accepted: whole.default(0),
+  /** Late tuples of the last batch. Unit: tuples. */
+  late: whole.default(0),
+  /** Unreadable tuples of the last batch, with those that were set aside. Unit: tuples. */
+  undecodable: whole.default(0),
+  /** The stream's watermark; null before its first tuple. Unit: UTC. */
+  watermark: z.string().nullable(),
+  /** The newest event time so far. Unit: UTC. */
+  max_event_time: z.string().nullable(),
+  position: z.string().nullable().default(null),
+  /** Tuples that the batch failed with, see BatchFailed. Unit: tuples. */
+  set_aside: whole.default(0),
+});
+export type StreamMetrics = z.infer<typeof streamMetrics>;
+
+export const batchFailed = z.object({
+  version: z.literal(1),
+  run: z.string(),
+  at: z.string(),
+  type: z.literal("batch_failed"),
+  plan_id: z.string(),
+  batch: whole,
+  error: z.string(),
+  set_aside: z.record(z.string(), whole),
+});
+export type BatchFailed = z.infer<typeof batchFailed>;
+
+export const batchGivenUp = z.object({
+  version: z.literal(1),
+  run: z.string(),
+  at: z.string(),
+  type: z.literal("batch_given_up"),
+  plan_id: z.string(),
+  batch: whole,
+  steps: z.record(z.string(), whole),
+  most: whole,
+  failed: z.record(z.string(), z.string()).optional(),
+});
+export type BatchGivenUp = z.infer<typeof batchGivenUp>;
+
+export const deployRefused = z.object({
+  version: z.literal(1),
+  run: z.string(),
+  at: z.string(),
+  type: z.literal("deploy_refused"),
+  plan_id: z.string(),
+  reason: z.string(),
+});
+export type DeployRefused = z.infer<typeof deployRefused>;
+
+export const heartbeat = z.object({
+  version: z.literal(1),
+  run: z.string(),
+  at: z.string(),
+  type: z.literal("heartbeat"),
+  state: z.enum(["starting", "running", "idle", "stopping"]),
+  batch: whole,
+});
+export type Heartbeat = z.infer<typeof heartbeat>;
+
+export const jobFailed = z.object({
+  version: z.literal(1),
+  run: z.string(),
+  at: z.string(),
+  type: z.literal("job_failed"),
+  error: z.string(),
+  detail: z.string(),
+  final: z.boolean().default(false),
+});
+export type JobFailed = z.infer<typeof jobFailed>;
+
+export const jobStarted = z.object({
+  version: z.literal(1),
+  run: z.string(),
+  at: z.string(),
+  type: z.literal("job_started"),
+  pid: whole,
+  host: z.string(),
+  plan_id: z.string(),
+  batch: whole,
+});
+export type JobStarted = z.infer<typeof jobStarted>;
+
+export const jobStopped = z.object({
+  version: z.literal(1),
+  run: z.string(),
+  at: z.string(),
+  type: z.literal("job_stopped"),
+  reason: z.string(),
+});
+export type JobStopped = z.infer<typeof jobStopped>;
+
+export const planSwitched = z.object({
+  version: z.literal(1),
+  run: z.string(),
+  at: z.string(),
+  type: z.literal("plan_switched"),
+  plan_id: z.string(),
+  epoch: whole,
+  batch: whole,
+  cause: z.string(),
+});
+export type PlanSwitched = z.infer<typeof planSwitched>;
+
+export const check = z.object({
+  at: z.string(),
+  topology: z.string(),
+  version: whole,
+  plan_id: z.string(),
+  verdict: verdictEnum,
+  /** why nothing could be compared; else null */
+  reason: z.string().nullable(),
+  first_batch: whole.nullable(),
+  last_batch: whole.nullable(),
+  event_from: z.string().nullable(),
+  event_to: z.string().nullable(),
+  tuples: whole,
+  results: whole,
+  expected: whole,
+  compared: whole,
+  missing: whole,
+  extra: whole,
+  /** some that are missing; values as JSON */
+  missing_rows: z.array(z.record(z.string(), z.unknown().nullable())),
+  /** some that are too many */
+  extra_rows: z.array(z.record(z.string(), z.unknown().nullable())),
+  seconds: z.number(),
+});
+export type Check = z.infer<typeof check>;
+
+export const storesPoint = z.object({
+  batch: whole,
+  stores: z.record(z.string(), storePoint),
+});
+export type StoresPoint = z.infer<typeof storesPoint>;
+
+export const epochPoint = z.object({
+  epoch: whole,
+  at: z.string(),
+  plan_id: z.string(),
+  first_batch: whole,
+  last_batch: whole,
+  event_seconds: z.number(),
+  sent: whole,
+  q_error: qErrorMetrics.nullable(),
+});
+export type EpochPoint = z.infer<typeof epochPoint>;
 
 export const epochCompleted = z.object({
-  ...shared,
+  version: z.literal(1),
+  run: z.string(),
+  at: z.string(),
   type: z.literal("epoch"),
   epoch: whole,
   plan_id: z.string(),
@@ -62,102 +289,62 @@ export const epochCompleted = z.object({
   rules: z.record(z.string(), whole),
   held: z.record(z.string(), whole),
   sent: whole,
-  rates: z.record(z.string(), z.object({ estimated: z.number().nullable(), actual: z.number() })),
-  q_error: qError.nullable(),
+  rates: z.record(z.string(), elementRate),
+  q_error: qErrorMetrics.nullable(),
 });
+export type EpochCompleted = z.infer<typeof epochCompleted>;
 
-export const liveEvent = z.discriminatedUnion("type", [
-  z.object({
-    ...shared,
-    type: z.literal("job_started"),
-    pid: whole,
-    host: z.string(),
-    plan_id: z.string(),
-    batch: whole,
-  }),
-  z.object({
-    ...shared,
-    type: z.literal("heartbeat"),
-    state: z.enum(["starting", "running", "idle", "stopping"]),
-    batch: whole,
-  }),
-  batchCompleted,
-  epochCompleted,
-  z.object({
-    ...shared,
-    type: z.literal("plan_switched"),
-    plan_id: z.string(),
-    epoch: whole,
-    batch: whole,
-    cause: z.string(),
-  }),
-  z.object({
-    ...shared,
-    type: z.literal("batch_given_up"),
-    plan_id: z.string(),
-    batch: whole,
-    steps: z.record(z.string(), whole),
-    most: whole,
-  }),
-  z.object({
-    ...shared,
-    type: z.literal("batch_failed"),
-    plan_id: z.string(),
-    batch: whole,
-    error: z.string(),
-    set_aside: z.record(z.string(), whole),
-  }),
-  z.object({ ...shared, type: z.literal("deploy_refused"), plan_id: z.string(), reason: z.string() }),
-  z.object({ ...shared, type: z.literal("job_stopped"), reason: z.string() }),
-  z.object({ ...shared, type: z.literal("job_failed"), error: z.string(), detail: z.string() }),
-]);
-
-/** The names under which the events arrive, `reset` apart. */
-export const EVENT_TYPES = [
-  "job_started",
-  "heartbeat",
-  "batch",
-  "epoch",
-  "plan_switched",
-  "batch_failed",
-  "batch_given_up",
-  "deploy_refused",
-  "job_stopped",
-  "job_failed",
-] as const;
-
-const historyPoint = z.object({
+export const batchCompleted = z.object({
+  version: z.literal(1),
+  run: z.string(),
+  at: z.string(),
+  type: z.literal("batch"),
+  /** The last committed batch. Unit: number. */
   batch: whole,
-  at: z.string(),
   epoch: whole,
-  seconds: z.number(),
-  tuples_in: whole,
-  backlog: whole.nullable(),
-  results: whole,
-  latency_ms_p50: z.number().nullable(),
-  latency_ms_p99: z.number().nullable(),
-  state_bytes: z.number(),
-  state_tuples: z.number(),
-  level_seconds: z.array(z.number()),
-});
-
-const storePoint = z.object({ tuples: whole, bytes: whole, inserted: whole, evicted: whole, probes: whole, matches: whole });
-const storesPoint = z.object({ batch: whole, stores: z.record(z.string(), storePoint) });
-
-const epochPoint = z.object({
-  epoch: whole,
-  at: z.string(),
   plan_id: z.string(),
-  first_batch: whole,
-  last_batch: whole,
-  event_seconds: z.number(),
-  sent: whole,
-  q_error: qError.nullable(),
+  /** Duration of the last batch. Unit: seconds. */
+  seconds: z.number(),
+  /** Tuples that the last batch read. Unit: tuples. */
+  tuples_in: whole,
+  /** Tuples that wait at the sources. Unit: tuples. */
+  backlog: whole.nullable(),
+  level_seconds: z.array(z.number()),
+  streams: z.record(z.string(), streamMetrics),
+  stores: z.record(z.string(), storeMetrics),
+  edges: z.record(z.string(), edgeMetrics),
+  queries: z.record(z.string(), queryMetrics),
+  /** Most of the stores in memory, last batch. Unit: bytes. */
+  resident_bytes: whole.nullable().default(null),
 });
+export type BatchCompleted = z.infer<typeof batchCompleted>;
+
+export const correctness = z.object({
+  newest: check,
+  /** when this version last differed; null: never */
+  differed_at: z.string().nullable(),
+});
+export type Correctness = z.infer<typeof correctness>;
+
+export const liveEvent = z.discriminatedUnion("type", [jobStarted, heartbeat, batchCompleted, epochCompleted, planSwitched, batchFailed, batchGivenUp, deployRefused, jobStopped, jobFailed]);
+export type LiveEvent = z.infer<typeof liveEvent>;
+
+export const topologyQuery = z.object({
+  id: whole,
+  name: z.string(),
+  version: whole,
+  /** why it is not answered; null if it is */
+  suspended: z.string().nullable(),
+  /** null: not checked yet */
+  correctness: correctness.nullable(),
+  /** the topology to which an operator pinned it; null: wherever it is put */
+  pinned: z.string().nullable(),
+});
+export type TopologyQuery = z.infer<typeof topologyQuery>;
 
 export const snapshot = z.object({
   last_event_id: z.string(),
-  state: z.enum(["stopped", "starting", "running", "idle", "stopping", "failed"]),
+  state: liveStateEnum,
   error: z.string().nullable(),
   run: z.string().nullable(),
   plan_id: z.string().nullable(),
@@ -166,22 +353,14 @@ export const snapshot = z.object({
   batch: batchCompleted.nullable(),
   history: z.array(historyPoint),
   store_history: z.array(storesPoint),
-  switches: z.array(
-    z.object({ at: z.string(), plan_id: z.string(), epoch: whole, batch: whole, cause: z.string() }),
-  ),
-  given_up: z.object({ at: z.string(), plan_id: z.string(), batch: whole }).nullable(),
-  failed_batch: z.object({ at: z.string(), batch: whole, error: z.string(), set_aside: z.record(z.string(), whole) }).nullable(),
+  switches: z.array(switchPoint),
+  given_up: givenUp.nullable(),
+  failed_batch: failedBatch.nullable(),
   epochs: z.array(epochPoint),
   statistics: epochCompleted.nullable(),
-  queries: z.array(z.object({ id: whole, name: z.string(), version: whole })),
+  queries: z.array(topologyQuery),
 });
-
-export type BatchCompleted = z.infer<typeof batchCompleted>;
-export type EpochCompleted = z.infer<typeof epochCompleted>;
-export type EpochPoint = z.infer<typeof epochPoint>;
-export type StoreMetrics = z.infer<typeof storeMetrics>;
-export type LiveEvent = z.infer<typeof liveEvent>;
-export type HistoryPoint = z.infer<typeof historyPoint>;
-export type StorePoint = z.infer<typeof storePoint>;
-export type StoresPoint = z.infer<typeof storesPoint>;
 export type Snapshot = z.infer<typeof snapshot>;
+
+/** The names under which the events arrive, `reset` apart. */
+export const EVENT_TYPES = ["batch", "batch_failed", "batch_given_up", "deploy_refused", "epoch", "heartbeat", "job_failed", "job_started", "job_stopped", "plan_switched"] as const;

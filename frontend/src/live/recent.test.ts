@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import type { BatchCompleted, EpochCompleted } from "./messages";
+import { batchCompleted, type BatchCompleted, type EpochCompleted } from "./messages";
 import { edgeRates, knownRates, headerRates, lagSeconds, RECENT_LENGTH, remember } from "./recent";
 import { historyPoint } from "./reduce";
 
 function batch(number: number, tuples = 100, run = "a1", plan = "P1"): BatchCompleted {
-  return {
+  return batchCompleted.parse({
     type: "batch", version: 1, run, at: new Date(number * 500).toISOString(), batch: number, epoch: 1, plan_id: plan, seconds: 0.2,
     tuples_in: tuples, backlog: 0, level_seconds: [], stores: {}, queries: {},
     streams: { r: { accepted: tuples, late: 0, undecodable: 0, watermark: null, max_event_time: new Date(number * 60_000).toISOString() } },
     edges: { E1: { tuples, messages: 1, bytes: 1 } },
-  };
+  });
 }
 
 describe("remember", () => {

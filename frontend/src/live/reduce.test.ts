@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { liveEvent, type BatchCompleted, type EpochCompleted, type LiveEvent, type Snapshot } from "./messages";
+import { batchCompleted, liveEvent, type BatchCompleted, type EpochCompleted, type LiveEvent, type Snapshot } from "./messages";
 import { EPOCHS_LENGTH, HISTORY_LENGTH, historyPoint, reduce, STORE_BATCHES_LENGTH, withStores } from "./reduce";
 
 const empty: Snapshot = {
@@ -9,7 +9,7 @@ const empty: Snapshot = {
 const at = (second: number): string => new Date(Date.UTC(2026, 10, 21, 0, 0, second)).toISOString();
 
 function batch(number: number, run = "a1", results = 3): BatchCompleted {
-  return {
+  return batchCompleted.parse({
     type: "batch", version: 1, run, at: at(number), batch: number, epoch: 1, plan_id: "P1", seconds: 0.2, tuples_in: 100,
     backlog: null, level_seconds: [0.1, 0.1], streams: {},
     stores: { S1: { tuples: 10, bytes: 100, inserted: 5, evicted: 0, probes: 4, matches: 2, per_task: [5, 5] },
@@ -17,7 +17,7 @@ function batch(number: number, run = "a1", results = 3): BatchCompleted {
     edges: {},
     queries: { q1: { results, latency_ms_p50: 20, latency_ms_p99: 90, complete_since: null },
                q2: { results: 0, latency_ms_p50: null, latency_ms_p99: null, complete_since: null } },
-  };
+  });
 }
 const epoch = (number: number, run = "a1", max = 4): EpochCompleted => ({
   type: "epoch", version: 1, run, at: at(number), epoch: number, plan_id: "P1", first_batch: 2 * number, last_batch: 2 * number + 1,
@@ -43,7 +43,7 @@ const story: LiveEvent[] = [
   { ...started, run: "a2" }, epoch(3, "a1"), batch(5, "a2"), batch(6, "a1"),
   { type: "batch_failed", version: 1, run: "a2", at: at(2), plan_id: "P1", batch: 6, error: "ValueError: no", set_aside: {} },
   { type: "batch_failed", version: 1, run: "a2", at: at(2), plan_id: "P1", batch: 6, error: "ValueError: no", set_aside: { r: 1 } },
-  { type: "job_failed", version: 1, run: "a2", at: at(7), error: "boom", detail: "trace" },
+  { type: "job_failed", version: 1, run: "a2", at: at(7), error: "boom", detail: "trace", final: false },
 ];
 
 describe("reduce", () => {
@@ -101,7 +101,7 @@ describe("the history of stores", () => {
   it("is short, starts afresh with a run, and is shorter the more stores there are", () => {
     const state = play(empty, [started, ...Array.from({ length: STORE_BATCHES_LENGTH + 5 }, (_, i) => batch(i))]);
     expect(state.store_history).toHaveLength(STORE_BATCHES_LENGTH);
-    expect(state.store_history.at(-1)?.stores["S2"]).toEqual({ tuples: 20, bytes: 200, inserted: 5, evicted: 1, probes: 4, matches: 2 });
+    expect(state.store_history.at(-1)?.stores["S2"]).toEqual({ ...batch(0).stores["S2"], per_task: undefined });
     expect(reduce(state, "99-0", { ...started, run: "a2" }).store_history).toEqual([]);
     const store = batch(0).stores["S1"];
     if (store === undefined) throw new Error("the batch lost its store");

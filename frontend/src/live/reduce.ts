@@ -45,12 +45,7 @@ export function withPoint(history: readonly HistoryPoint[], point: HistoryPoint)
 
 /** Every store's point of one more batch; many stores are followed for fewer batches. */
 export function withStores(history: readonly StoresPoint[], batch: BatchCompleted): StoresPoint[] {
-  const stores = Object.fromEntries(
-    Object.entries(batch.stores).map(([id, { tuples, bytes, inserted, evicted, probes, matches }]): [string, StorePoint] => [
-      id,
-      { tuples, bytes, inserted, evicted, probes, matches },
-    ]),
-  );
+  const stores = Object.fromEntries(Object.entries(batch.stores).map(([id, { per_task: _, ...point }]): [string, StorePoint] => [id, point]));
   const point: StoresPoint = { batch: batch.batch, stores };
   const place = history.findIndex((entry) => entry.batch === point.batch);
   if (place >= 0) return history.with(place, point);

@@ -1,5 +1,5 @@
 /** A made-up plan of any size, for tests of what large plans cost to draw. Equal arguments give equal plans. */
-import type { BatchCompleted } from "../live/messages";
+import { batchCompleted, type BatchCompleted } from "../live/messages";
 import type { PhysicalGraph } from "./physicalGraph";
 
 const STREAMS = 30;
@@ -57,11 +57,11 @@ export function largeGraph(stores: number, queries: number): PhysicalGraph {
 /** A batch of a plan, with numbers that differ from batch to batch. */
 export function largeBatch(graph: PhysicalGraph, number: number): BatchCompleted {
   const at = new Date(Date.UTC(2026, 0, 1) + number * 500).toISOString();
-  return {
+  return batchCompleted.parse({
     type: "batch", version: 1, run: "a1", at, batch: number, epoch: 1, plan_id: "large", seconds: 0.2, tuples_in: 5000, backlog: 0, level_seconds: [0.1, 0.1, 0.1],
     streams: Object.fromEntries(graph.streams.map((stream) => [stream.name, { accepted: 100 + number, late: 0, undecodable: 0, watermark: at, max_event_time: at }])),
     stores: Object.fromEntries(graph.stores.map((store, i) => [store.id, { tuples: 1000 + i + number, bytes: 96_000, inserted: 10, evicted: 9, probes: 40, matches: 12, per_task: [250, 250, 250 + i, 250 + number] }])),
     edges: Object.fromEntries(graph.edges.map((edge, i) => [edge.id, { tuples: (i * 7 + number) % 900, messages: 4, bytes: 1000 }])),
     queries: Object.fromEntries(graph.queries.map((query) => [query.name, { results: number, latency_ms_p50: 20, latency_ms_p99: 90, complete_since: null }])),
-  };
+  });
 }

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import type { BatchCompleted, EpochCompleted } from "../live/messages";
+import { batchCompleted, type EpochCompleted } from "../live/messages";
 import document_ from "./__fixtures__/flights.graph.json";
 import { parseGraph } from "./physicalGraph";
 import { compare, elementLabel, stepRows, storeCompared, streamRows } from "./steps";
 
 const graph = parseGraph(document_);
-const batch: BatchCompleted = {
+const batch = batchCompleted.parse({
   type: "batch", version: 1, run: "a1", at: "2026-01-01T00:00:00Z", batch: 1, epoch: 1, plan_id: "P1", seconds: 0.2, tuples_in: 100, backlog: null,
   level_seconds: [0.1, 0.2], stores: {}, queries: {},
   streams: { departures: { accepted: 40, late: 2, undecodable: 1, watermark: "2026-01-01T00:00:00Z", max_event_time: "2026-01-01T00:05:00Z" } },
   edges: { "E-d-w": { tuples: 40, messages: 2, bytes: 900 } },
-};
+});
 const statistics: EpochCompleted = {
   type: "epoch", version: 1, run: "a1", at: "2026-01-01T00:00:00Z", epoch: 1, plan_id: "P1", first_batch: 0, last_batch: 1, event_seconds: 10,
   accepted: { departures: 80 }, edges: { "E-d-w": 80 }, rules: { "P-d-w": 20 }, held: { "S-weather": 30 }, sent: 80,

@@ -160,7 +160,7 @@ def test_a_filter_s_letter_has_the_whole_tuple_and_its_event_time() -> None:
         raises="SELECT r.k FROM r WHERE UPPER(r.name) <> 'A'", plain="SELECT r.k, r.name, r.at FROM r"
     )
     done = ingest(made, "r", table(0, ["a", "b", BAD]), None, 100, None)
-    assert (done.accepted, done.failed_calls) == (3, {"raises": 1})
+    assert (done.counts.accepted, done.failed_calls) == (3, {"raises": 1})
     assert done.dead is not None
     assert done.dead.schema == DEAD_LETTERS
     (letter,) = done.dead.to_pylist()

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from jobs.plan.tuples import ARRIVAL, EVERY_TASK, Message, ordinal
+from jobs.protocol.metrics import StreamProgress
 from jobs.storage.partition import PartitionState
 from jobs.worker.ingest import UNDECODABLE, ingest
 from jobs.worker.level import work
@@ -81,8 +82,8 @@ def test_late_tuples_are_dead_letters_with_their_reason() -> None:
     table = rows((5, 1), (4.999999, 2), (None, 3))
     broken = pa.table({"reason": ["not JSON"], "tuple": ["{"]}, schema=UNDECODABLE)
     done = ingest(plan_graph, "r", table, broken, arrival_base=100, watermark_us=5 * SECOND)
-    assert (done.accepted, done.late, done.undecodable) == (1, 1, 2)
-    assert done.max_event_time_us == 5 * SECOND
+    expected = StreamProgress(accepted=1, late=1, undecodable=2, max_event_time_us=5 * SECOND)
+    assert done.counts == expected
     assert done.dead is not None
     letters = {row["reason"]: row for row in done.dead.to_pylist()}
     assert letters["late"]["arrival"] == 101
@@ -150,12 +151,13 @@ def test_metrics_count_what_happened(tmp_path: Path) -> None:
     done = topology.feed({"r": rows((30, 1)), "s": rows((30, 1), (30, 3))}).gathered
     labels = {store.id: store.label.split("[")[0] for store in topology.graph.stores}
     figures = {
-        labels[store]: (w.inserted, w.evicted, w.probes, w.matches) for store, w in done.stores.items()
+        labels[store]: (work.inserted, work.evicted, work.probes, work.matches)
+        for store, work in done.stores.items()
     }
     # Tuples of s arrive behind those of r here, so they find the pair.
     assert figures == {"r": (1, 0, 2, 1), "s": (2, 0, 1, 0)}
     last = topology.feed({"r": rows((60, 1)), "s": rows((60, 9))}).gathered
-    assert {labels[store]: w.evicted for store, w in last.stores.items()} == {"r": 2, "s": 1}
+    assert {labels[store]: work.evicted for store, work in last.stores.items()} == {"r": 2, "s": 1}
 
 
 def test_many_equal_keys_in_short_windows_stay_bounded(tmp_path: Path) -> None:

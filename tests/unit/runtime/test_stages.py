@@ -10,6 +10,7 @@ import pytest
 
 from jobs.plan.index import index_of
 from jobs.plan.stage_fusion import stages_of
+from jobs.protocol.metrics import EdgeMetrics
 from jobs.worker.task import BatchContext
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
@@ -110,7 +111,12 @@ def test_stages_of_several_levels_find_and_count_the_same(
             counted.append(
                 (
                     sorted((rule, n) for report in done for rule, n in report.rules.items()),
-                    sorted((e, w.tuples, w.bytes) for report in done for e, w in report.edges.items()),
+                    *(
+                        sorted(
+                            one for report in done for one in report.counts.of(EdgeMetrics, metric).items()
+                        )
+                        for metric in ("tuples", "bytes")
+                    ),
                 )
             )
         assert counted[0] == counted[1]

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from jobs.control_plane.events import moment
 from jobs.driver.watermarks import Watermarks
+from jobs.protocol.metrics import StreamProgress
 from jobs.recovery.manifest import BatchFigures, Manifest, StreamState
 from jobs.sources.ahead import beyond, latest_time, latest_times
 from jobs.sources.files.replay import ReplayPlanner, ReplaySource
@@ -60,8 +61,8 @@ def test_a_tuple_ahead_of_its_arrival_is_a_dead_letter_and_moves_no_watermark() 
     made = graph()
     latest = latest_times(made.streams[0], np.full(6, NOW_MS), NOW_MS + 5000)
     done = ingest(made, "r", table, None, 100, None, latest_us=latest)
-    assert (done.accepted, done.late, done.undecodable) == (3, 0, 3)
-    assert done.max_event_time_us == now_us + DAY_US
+    expected = StreamProgress(accepted=3, undecodable=3, max_event_time_us=now_us + DAY_US)
+    assert done.counts == expected
     assert done.dead is not None
     ahead = [row for row in done.dead.to_pylist() if row["reason"] == AHEAD]
     assert [row["arrival"] for row in ahead] == [101, 103]
@@ -140,7 +141,7 @@ def test_times_at_the_ends_of_time_overflow_no_watermark(newest: int, lateness: 
     marks = Watermarks.of(made, previous, 0, None, 0)
     assert all(FIRST <= mark <= LAST for _, mark in marks.late_below_us)
     done = ingest(made, "r", tuples(0, 1_000_000), None, 0, dict(marks.late_below_us)["r"])
-    assert done.accepted + done.late == 2
+    assert done.counts.accepted + done.counts.late == 2
     assert moment(newest - (lateness // timedelta(microseconds=1))).tzinfo is UTC
 
 

@@ -221,8 +221,8 @@ def test_one_tuple_from_the_end_of_time_silences_nobody(port: int) -> None:
     url = f"redis://127.0.0.1:{port}/0"
     context = BatchContext(0, "", "", None, None, None, 1, None, (), url, 10, arrived_by_ms=2**42)
     _, done = _ingest_one(graph, EntryRange("r", stream_key("r"), "0-0", last.decode(), 4), 0, None, context)
-    assert (done.accepted, done.undecodable) == (2, 2)
-    assert done.max_event_time_us is not None
-    assert done.max_event_time_us < (now + timedelta(hours=24)).timestamp() * 1e6
+    assert (done.counts.accepted, done.counts.undecodable) == (2, 2)
+    assert done.counts.max_event_time_us is not None
+    assert done.counts.max_event_time_us < (now + timedelta(hours=24)).timestamp() * 1e6
     assert done.dead is not None
     assert done.dead.column("reason").to_pylist() == [AHEAD, AHEAD]

@@ -13,6 +13,8 @@ import pytest
 
 from jobs.driver.batch_totals import gather
 from jobs.metrics.reports import TaskReport
+from jobs.metrics.tally import Tally
+from jobs.protocol.metrics import QueryCounts
 from jobs.worker.ingest import ingest
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
@@ -78,7 +80,8 @@ def test_a_pair_or_a_result_without_an_answer_counts_for_its_query(allowed: Cata
         tables = {name: table(chance, first, 20) for name in "rs"}
         for name, rows in tables.items():
             seen[name].append(pl.DataFrame(pl.from_arrow(rows)))
-        counted.update(topology.feed(tables).gathered.failed_calls)
+        done = topology.feed(tables).gathered.queries
+        counted.update({query: counts.failed_calls for query, counts in done.items()})
     pairs = pl.concat(seen["r"]).join(pl.concat(seen["s"]), on="k")
     without_pair = pairs.filter(pl.col("x") == pl.col("x_right")).height
     without_output = pairs.filter(pl.col("x") == 0.0).height
@@ -96,8 +99,10 @@ def test_a_filter_without_an_answer_counts_for_its_query(allowed: Catalog) -> No
 
 def test_what_the_tasks_of_a_batch_counted_is_added_up(allowed: Catalog) -> None:
     made = graph(allowed, pair=f"SELECT r.x {BOTH} AND inverse(r.x - s.x) < 9", plain=f"SELECT r.x {BOTH}")
-    reports = [
-        TaskReport(level, task, 0.0, (), (), {}, {}, {}, (), (), {}, failed_calls={"pair": task + 1})
-        for level, task in ((0, 0), (1, 0), (1, 1))
-    ]
-    assert gather(made, reports).failed_calls == {"pair": 4}
+    reports = []
+    for level, task in ((0, 0), (1, 0), (1, 1)):
+        counts = Tally()
+        counts.add(QueryCounts, "pair", failed_calls=task + 1)
+        reports.append(TaskReport(level, task, 0.0, counts, (), {}, (), (), {}))
+    gathered = gather(made, reports)
+    assert {name: done.failed_calls for name, done in gathered.queries.items()} == {"pair": 4, "plain": 0}
