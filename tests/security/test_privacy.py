@@ -43,7 +43,7 @@ from django.core.management import call_command
 call_command("migrate", verbosity=0)
 from django.contrib.auth.models import User
 User.objects.get_or_create(username="ann")
-from backend.topologies import process
+from backend.runs import process
 from backend.topologies.models import Plan, Run, Topology
 from django.conf import settings
 settings.MILLRACE_JOB_COMMAND = [sys.executable, "-c", "import os, sys; open(os.environ['OUT'], 'w')"]
