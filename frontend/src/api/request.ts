@@ -36,7 +36,12 @@ export function refusalFrom(status: number, body: unknown): Refusal {
   if (isRecord(body)) {
     if (Array.isArray(body["errors"])) {
       const problems = body["errors"] as Problem[];
-      return new Refusal(status, problems[0]?.code ?? null, problems, problems[0]?.message ?? "the input was refused");
+      return new Refusal(
+        status,
+        problems[0]?.code ?? null,
+        problems,
+        problems[0]?.message ?? "the input was refused",
+      );
     }
     if (typeof body["detail"] === "string") {
       return new Refusal(status, typeof body["code"] === "string" ? body["code"] : null, [], body["detail"]);

@@ -17,7 +17,12 @@ type Link = PlacedJoinGraph["links"][number];
 export function shortPredicate(text: string): string {
   const [first = "", ...more] = text.split("\n");
   const same = /^\w+\.(\w+) = \w+\.(\w+)$/.exec(first);
-  const short = same !== null && same[1] === same[2] ? (same[1] ?? first) : same !== null ? `${same[1]} = ${same[2]}` : first;
+  const short =
+    same !== null && same[1] === same[2]
+      ? (same[1] ?? first)
+      : same !== null
+        ? `${same[1]} = ${same[2]}`
+        : first;
   const cut = short.length > 24 ? `${short.slice(0, 23)}…` : short;
   return more.length > 0 ? `${cut} +${more.length}` : cut;
 }
@@ -79,7 +84,9 @@ export function createJoinGraph(element: HTMLElement): Chart<JoinGraphData> {
         .attr("transform", (node) => `translate(${node.x},${node.y})`);
       drawn
         .select("title")
-        .text((node) => [`${node.stream}, window ${windowLength(node.windowMs)}`, ...node.filters].join("\n"));
+        .text((node) =>
+          [`${node.stream}, window ${windowLength(node.windowMs)}`, ...node.filters].join("\n"),
+        );
       drawn
         .select("rect")
         .attr("width", (node) => pillWidth(node.alias))
@@ -90,7 +97,10 @@ export function createJoinGraph(element: HTMLElement): Chart<JoinGraphData> {
         .select("text.stream")
         // Outwards, away from the lines to the other half of the picture.
         .attr("y", (node) => (node.y < placed.height / 2 - 8 ? -22 : 29))
-        .text((node) => `${node.stream} · ${windowLength(node.windowMs)}${node.filters.length > 0 ? ` · σ${node.filters.length}` : ""}`);
+        .text(
+          (node) =>
+            `${node.stream} · ${windowLength(node.windowMs)}${node.filters.length > 0 ? ` · σ${node.filters.length}` : ""}`,
+        );
     },
     dispose() {
       svg.remove();

@@ -1,6 +1,6 @@
 /** Draws a plan of operators; joins that belong to one multi-way join light up together. */
 import { select } from "d3";
-import { wholeText, type PlacedOperator, type PlacedPlan } from "../conversion/planTree";
+import { type PlacedOperator, type PlacedPlan, wholeText } from "../conversion/planTree";
 import type { Chart } from "./chart";
 
 export interface OperatorTreeData {
@@ -47,7 +47,10 @@ export function createOperatorTree(element: HTMLElement): Chart<OperatorTreeData
           text.append("tspan").attr("class", "detail").attr("dx", 8);
           return node;
         })
-        .attr("class", ({ operator }) => `operator ${operator.kind}${operator.join === null ? "" : " joined"}`)
+        .attr(
+          "class",
+          ({ operator }) => `operator ${operator.kind}${operator.join === null ? "" : " joined"}`,
+        )
         .classed("marked", ({ operator }) => operator.join !== null && operator.join === marked)
         .attr("aria-level", (row) => row.depth + 1)
         .attr("transform", (row) => `translate(${row.x},${row.y})`)

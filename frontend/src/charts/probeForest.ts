@@ -1,8 +1,8 @@
 /** Draws the probe trees: columns are levels, strokes are tuples per second, line styles the edge kinds. */
-import { pointer, select, zoom, zoomIdentity, zoomTransform, type Selection, type ZoomBehavior } from "d3";
+import { pointer, type Selection, select, type ZoomBehavior, zoom, zoomIdentity, zoomTransform } from "d3";
 import type { StreamColour } from "../colour/streams";
 import { NODE_WIDTH, type PlacedForest, type PlacedLink, type PlacedNode } from "../plan/forestLayout";
-import { motionMs, writeText, type Chart } from "./chart";
+import { type Chart, motionMs, writeText } from "./chart";
 
 export interface NodeText {
   /** Second line under the label, for example "est 120/s · 131/s". */
@@ -66,7 +66,11 @@ function clip(text: string, length: number): string {
 }
 
 export function createProbeForest(element: HTMLElement): ProbeForestChart {
-  const svg = select(element).append("svg").attr("class", "forest").attr("role", "tree").attr("aria-label", "Probe trees");
+  const svg = select(element)
+    .append("svg")
+    .attr("class", "forest")
+    .attr("role", "tree")
+    .attr("aria-label", "Probe trees");
   const scene = svg.append("g");
   const columns = scene.append("g").attr("class", "forest-columns").attr("aria-hidden", "true");
   const links = scene.append("g").attr("class", "forest-links").attr("aria-hidden", "true");
@@ -84,10 +88,15 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
 
   const pan: ZoomBehavior<SVGSVGElement, unknown> = zoom<SVGSVGElement, unknown>()
     // Never empty, as of a drawing that is hidden: a motion through an empty extent leads through NaN.
-    .extent(() => [[0, 0], [element.clientWidth || 1, element.clientHeight || 1]])
+    .extent(() => [
+      [0, 0],
+      [element.clientWidth || 1, element.clientHeight || 1],
+    ])
     .scaleExtent([0.2, 3])
     // The wheel scrolls the page; it zooms only together with Ctrl, like a pinch.
-    .filter((event: Event) => (event.type === "wheel" ? (event as WheelEvent).ctrlKey : !(event as MouseEvent).button))
+    .filter((event: Event) =>
+      event.type === "wheel" ? (event as WheelEvent).ctrlKey : !(event as MouseEvent).button,
+    )
     .on("zoom", (event: { transform: { toString(): string } }) => {
       scene.attr("transform", event.transform.toString());
       drawView();
@@ -101,11 +110,18 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     const { x, y, k } = zoomTransform(svg.node() ?? element);
     const all = x >= -1 && y >= -1 && x + width * k <= room.width + 1 && y + height * k <= room.height + 1;
     map.attr("display", all ? "none" : null);
-    mapView.attr("x", -x / k).attr("y", -y / k).attr("width", room.width / k).attr("height", room.height / k);
+    mapView
+      .attr("x", -x / k)
+      .attr("y", -y / k)
+      .attr("width", room.width / k)
+      .attr("height", room.height / k);
   };
   const drawMap = ({ width, height, nodes: placed }: PlacedForest): void => {
     const scale = Math.min(MAP_WIDTH / width, MAP_MOST_HEIGHT / height);
-    map.attr("viewBox", `0 0 ${width} ${height}`).attr("width", width * scale).attr("height", height * scale);
+    map
+      .attr("viewBox", `0 0 ${width} ${height}`)
+      .attr("width", width * scale)
+      .attr("height", height * scale);
     mapNodes
       .selectAll<SVGRectElement, PlacedNode>("rect")
       .data(placed, (node) => node.key)
@@ -125,10 +141,13 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
   const measure = (): void => {
     room = { width: element.clientWidth, height: element.clientHeight };
   };
-  const watch = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(() => {
-    measure();
-    drawView();
-  });
+  const watch =
+    typeof ResizeObserver === "undefined"
+      ? null
+      : new ResizeObserver(() => {
+          measure();
+          drawView();
+        });
   watch?.observe(element);
 
   /** @param least the smallest scale: readable at first, anything when the whole is asked for */
@@ -170,8 +189,13 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
   const reveal = (group: SVGGElement, node: PlacedNode): void => {
     if (!group.matches(":focus-visible")) return;
     const [box, room] = [group.getBoundingClientRect(), element.getBoundingClientRect()];
-    const inside = box.left >= room.left && box.right <= room.right && box.top >= room.top && box.bottom <= room.bottom;
-    if (!inside) svg.transition().duration(motionMs()).call(pan.translateTo, node.x + NODE_WIDTH / 2, node.y);
+    const inside =
+      box.left >= room.left && box.right <= room.right && box.top >= room.top && box.bottom <= room.bottom;
+    if (!inside)
+      svg
+        .transition()
+        .duration(motionMs())
+        .call(pan.translateTo, node.x + NODE_WIDTH / 2, node.y);
   };
 
   const onKey = (event: KeyboardEvent, node: PlacedNode): void => {
@@ -203,8 +227,20 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
       .on("click", (_event, node) => latest?.onSelect(node.key))
       .on("keydown", onKey);
     group.append("title");
-    group.append("rect").attr("class", "box").attr("width", NODE_WIDTH).attr("height", NODE_HEIGHT).attr("y", -NODE_HEIGHT / 2).attr("rx", 5);
-    group.append("rect").attr("class", "stripe").attr("width", 5).attr("height", NODE_HEIGHT).attr("y", -NODE_HEIGHT / 2).attr("rx", 2);
+    group
+      .append("rect")
+      .attr("class", "box")
+      .attr("width", NODE_WIDTH)
+      .attr("height", NODE_HEIGHT)
+      .attr("y", -NODE_HEIGHT / 2)
+      .attr("rx", 5);
+    group
+      .append("rect")
+      .attr("class", "stripe")
+      .attr("width", 5)
+      .attr("height", NODE_HEIGHT)
+      .attr("y", -NODE_HEIGHT / 2)
+      .attr("rx", 2);
     group.append("text").attr("class", "label").attr("aria-hidden", "true").attr("x", 13).attr("y", -2);
     group.append("text").attr("class", "detail").attr("aria-hidden", "true").attr("x", 13).attr("y", 12);
     group
@@ -244,10 +280,18 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
       .selectAll<SVGPathElement, PlacedLink>("path")
       .data(placed.links, (link) => link.target.key)
       .join((enter) => enter.append("path").attr("d", linkPath))
-      .attr("class", (link) => `link ${link.target.node.edge?.kind ?? "emit"}${data.flow(link) === null ? " unknown" : ""}${out(link.target.key) ? " dimmed" : ""}`);
+      .attr(
+        "class",
+        (link) =>
+          `link ${link.target.node.edge?.kind ?? "emit"}${data.flow(link) === null ? " unknown" : ""}${out(link.target.key) ? " dimmed" : ""}`,
+      );
     const still = motionMs() === 0;
     if (still) lines.attr("stroke-width", (link) => strokeWidth(data.flow(link)));
-    else lines.transition("flow").duration(motionMs()).attr("stroke-width", (link) => strokeWidth(data.flow(link)));
+    else
+      lines
+        .transition("flow")
+        .duration(motionMs())
+        .attr("stroke-width", (link) => strokeWidth(data.flow(link)));
     if (moved && still) lines.attr("d", linkPath);
     else if (moved) lines.transition("place").duration(motionMs()).attr("d", linkPath);
 
@@ -256,7 +300,10 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
       .data(placed.nodes, (node) => node.key)
       .join(
         (enter) => {
-          const group = enter.append("g").attr("data-key", (node) => node.key).attr("transform", (node) => `translate(${node.x},${node.y})`);
+          const group = enter
+            .append("g")
+            .attr("data-key", (node) => node.key)
+            .attr("transform", (node) => `translate(${node.x},${node.y})`);
           enterNode(group);
           return group;
         },
@@ -265,8 +312,17 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
       );
     const changed = drawn.filter((node) => {
       const now = JSON.stringify([
-        data.text(node), node.node.kind, node.node.label, node.node.stream, node.hidden, node.node.level, data.fill(node.key),
-        out(node.key), node.key === data.selected, data.added.has(node.key), node.node.stream === null ? null : data.colour(node.node.stream),
+        data.text(node),
+        node.node.kind,
+        node.node.label,
+        node.node.stream,
+        node.hidden,
+        node.node.level,
+        data.fill(node.key),
+        out(node.key),
+        node.key === data.selected,
+        data.added.has(node.key),
+        node.node.stream === null ? null : data.colour(node.node.stream),
       ]);
       const differs = written.get(node.key) !== now;
       written.set(node.key, now);
@@ -275,16 +331,26 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     changed
       .attr("class", (node) => `node ${node.node.kind}`)
       .attr("aria-level", (node) => node.node.level + 1)
-      .attr("aria-expanded", (node) => (node.parent !== null || node.node.children.length === 0 ? null : String(node.hidden === 0)))
+      .attr("aria-expanded", (node) =>
+        node.parent !== null || node.node.children.length === 0 ? null : String(node.hidden === 0),
+      )
       .classed("dimmed", (node) => out(node.key))
       .classed("selected", (node) => node.key === data.selected)
       .classed("added", (node) => data.added.has(node.key));
     changed.select<SVGRectElement>("rect.box").style("fill", (node) => data.fill(node.key));
     writeText(changed.select("title"), (node) => data.text(node).title);
-    changed.select("rect.stripe").attr("fill", (node) => (node.node.stream === null ? "var(--line-strong)" : data.colour(node.node.stream)));
-    writeText(changed.select("text.label"), (node) => clip(node.hidden > 0 ? `${node.node.label} +${node.hidden}` : node.node.label, 21));
+    changed
+      .select("rect.stripe")
+      .attr("fill", (node) =>
+        node.node.stream === null ? "var(--line-strong)" : data.colour(node.node.stream),
+      );
+    writeText(changed.select("text.label"), (node) =>
+      clip(node.hidden > 0 ? `${node.node.label} +${node.hidden}` : node.node.label, 21),
+    );
     writeText(changed.select("text.detail"), (node) => clip(data.text(node).detail, 28));
-    writeText(changed.select("text.fold"), (node) => (node.node.children.length === 0 ? "" : node.hidden > 0 ? "▸" : "▾"));
+    writeText(changed.select("text.fold"), (node) =>
+      node.node.children.length === 0 ? "" : node.hidden > 0 ? "▸" : "▾",
+    );
     const place = (node: PlacedNode): string => `translate(${node.x},${node.y})`;
     if (moved && still) drawn.attr("transform", place);
     else if (moved) {
@@ -312,11 +378,17 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
       const node = latest?.placed.nodes.find((candidate) => candidate.key === key);
       if (node === undefined) return;
       svg.call(pan.translateTo, node.x + NODE_WIDTH / 2, node.y);
-      nodes.selectAll<SVGGElement, PlacedNode>("g.node").filter((other) => other.key === key).node()?.focus();
+      nodes
+        .selectAll<SVGGElement, PlacedNode>("g.node")
+        .filter((other) => other.key === key)
+        .node()
+        ?.focus();
     },
     picture: () => {
       const drawing = svg.node();
-      return latest === null || drawing === null ? null : { svg: drawing, width: latest.placed.width, height: latest.placed.height };
+      return latest === null || drawing === null
+        ? null
+        : { svg: drawing, width: latest.placed.width, height: latest.placed.height };
     },
     zoomBy: (factor) => {
       svg.transition().duration(motionMs()).call(pan.scaleBy, factor);

@@ -19,7 +19,10 @@ interface PlanProps {
 
 function Plan({ title, operators, marked, onHover }: PlanProps): JSX.Element {
   const placed = useMemo(() => layoutPlan(operators), [operators]);
-  const data = useMemo((): OperatorTreeData => ({ placed, label: title, marked, onHover }), [placed, title, marked, onHover]);
+  const data = useMemo(
+    (): OperatorTreeData => ({ placed, label: title, marked, onHover }),
+    [placed, title, marked, onHover],
+  );
   return (
     <section class="pane plan-tree">
       <h2>{title}</h2>
@@ -32,21 +35,45 @@ function Plan({ title, operators, marked, onHover }: PlanProps): JSX.Element {
 }
 
 function Joins({ conversion }: { readonly conversion: Conversion }): JSX.Element {
-  if (conversion.joins.length === 0) return <p class="empty">No tree of three or more inner joins: the plan stays as it is.</p>;
+  if (conversion.joins.length === 0)
+    return <p class="empty">No tree of three or more inner joins: the plan stays as it is.</p>;
   return (
     <>
       {conversion.joins.map((join) => (
         <section key={join.name}>
           <div class="toolbar">
-            <h3>{join.name}: {join.inputs.join(", ")}</h3>
-            {join.subqueries.length === 0 && <a class="button small" href={shareLink(window.location.origin, "/queries/new/", { sql: join.sql, name: "", description: "" })} title="As a new query, to which you give windows">Open in the editor</a>}
+            <h3>
+              {join.name}: {join.inputs.join(", ")}
+            </h3>
+            {join.subqueries.length === 0 && (
+              <a
+                class="button small"
+                href={shareLink(window.location.origin, "/queries/new/", {
+                  sql: join.sql,
+                  name: "",
+                  description: "",
+                })}
+                title="As a new query, to which you give windows"
+              >
+                Open in the editor
+              </a>
+            )}
           </div>
-          {join.subqueries.length > 0 && <p class="muted">Waits until {join.subqueries.map((subquery) => subquery.name).join(", ")} is complete: an aggregate is no stream of tuples.</p>}
-          <pre class="explain" tabIndex={0}>{join.sql}</pre>
+          {join.subqueries.length > 0 && (
+            <p class="muted">
+              Waits until {join.subqueries.map((subquery) => subquery.name).join(", ")} is complete: an
+              aggregate is no stream of tuples.
+            </p>
+          )}
+          <pre class="explain" tabIndex={0}>
+            {join.sql}
+          </pre>
         </section>
       ))}
       <h3>The rest, over their results</h3>
-      <pre class="explain" tabIndex={0}>{conversion.rest}</pre>
+      <pre class="explain" tabIndex={0}>
+        {conversion.rest}
+      </pre>
     </>
   );
 }
@@ -55,7 +82,10 @@ function Joins({ conversion }: { readonly conversion: Conversion }): JSX.Element
 export function ConversionIsland(): JSX.Element {
   const [sql, setSql] = useState("");
   /** With the text that it is of. */
-  const [converted, setConverted] = useState<{ readonly sql: string; readonly conversion: Conversion } | null>(null);
+  const [converted, setConverted] = useState<{
+    readonly sql: string;
+    readonly conversion: Conversion;
+  } | null>(null);
   const [problems, setProblems] = useState<readonly Problem[]>([]);
   const [reason, setReason] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -78,7 +108,11 @@ export function ConversionIsland(): JSX.Element {
   };
   return (
     <section class="conversion">
-      <p class="muted">A query that joins two at a time, with subqueries and aggregates as other systems write it, over the streams that are registered here. Its inner joins become multi-way joins without intermediate results; each can be opened as a query of its own.</p>
+      <p class="muted">
+        A query that joins two at a time, with subqueries and aggregates as other systems write it, over the
+        streams that are registered here. Its inner joins become multi-way joins without intermediate results;
+        each can be opened as a query of its own.
+      </p>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -87,18 +121,39 @@ export function ConversionIsland(): JSX.Element {
       >
         <label class="field">
           <span>SQL with joins in any nesting</span>
-          <textarea rows={10} spellcheck={false} placeholder={EXAMPLE} value={sql} onInput={(event) => setSql(event.currentTarget.value)} />
+          <textarea
+            rows={10}
+            spellcheck={false}
+            placeholder={EXAMPLE}
+            value={sql}
+            onInput={(event) => setSql(event.currentTarget.value)}
+          />
         </label>
-        <div class="toolbar"><button type="submit" class="button primary" disabled={busy || sql.trim() === ""}>Convert</button></div>
+        <div class="toolbar">
+          <button type="submit" class="button primary" disabled={busy || sql.trim() === ""}>
+            Convert
+          </button>
+        </div>
       </form>
       <div aria-live="polite">
-        {reason !== null && <p class="problem-line" role="alert">{reason}</p>}
+        {reason !== null && (
+          <p class="problem-line" role="alert">
+            {reason}
+          </p>
+        )}
         {problems.length > 0 && (
           <ul class="problems" aria-label="Problems">
             {problems.map((problem) => (
               <li key={`${problem.code} ${problem.line} ${problem.column}`}>
-                <span class="place">{problem.line === null ? "query" : `${problem.line}:${problem.column ?? 1}`}</span> found <code>{problem.found}</code>, expected {problem.expected}
-                {problem.suggestion !== null && <>; did you mean <code>{problem.suggestion}</code>?</>}
+                <span class="place">
+                  {problem.line === null ? "query" : `${problem.line}:${problem.column ?? 1}`}
+                </span>{" "}
+                found <code>{problem.found}</code>, expected {problem.expected}
+                {problem.suggestion !== null && (
+                  <>
+                    ; did you mean <code>{problem.suggestion}</code>?
+                  </>
+                )}
               </li>
             ))}
           </ul>
@@ -106,10 +161,24 @@ export function ConversionIsland(): JSX.Element {
       </div>
       {converted !== null && (
         <>
-          {converted.sql !== sql && <p class="notice" role="status">Of the text before the last change.</p>}
+          {converted.sql !== sql && (
+            <p class="notice" role="status">
+              Of the text before the last change.
+            </p>
+          )}
           <div class="plans">
-            <Plan title="Before: binary joins" operators={converted.conversion.before} marked={marked} onHover={setMarked} />
-            <Plan title="After: multi-way joins" operators={converted.conversion.after} marked={marked} onHover={setMarked} />
+            <Plan
+              title="Before: binary joins"
+              operators={converted.conversion.before}
+              marked={marked}
+              onHover={setMarked}
+            />
+            <Plan
+              title="After: multi-way joins"
+              operators={converted.conversion.after}
+              marked={marked}
+              onHover={setMarked}
+            />
           </div>
           <Joins conversion={converted.conversion} />
         </>

@@ -57,5 +57,10 @@ export function layoutPlan(operators: readonly PlanOperator[]): PlacedPlan {
     rows.push(row);
   });
   const longest = rows.map((row) => row.x + (row.operator.title.length + row.detail.length + 4) * CHARACTER);
-  return { rows, links, width: Math.max(...longest) + MARGIN, height: 2 * MARGIN + (rows.length - 1) * ROW_HEIGHT };
+  return {
+    rows,
+    links,
+    width: Math.max(...longest) + MARGIN,
+    height: 2 * MARGIN + (rows.length - 1) * ROW_HEIGHT,
+  };
 }

@@ -19,9 +19,16 @@ export function AccessForm({ query, onChanged }: Props): JSX.Element {
   const [team, setTeam] = useState(query.team ?? "");
   const [problem, setProblem] = useState<string | null>(null);
   const [asking, setAsking] = useState(false);
-  const teams = [...new Set([...(me.value?.teams ?? []), ...(query.team === null ? [] : [query.team])])].sort();
+  const teams = [
+    ...new Set([...(me.value?.teams ?? []), ...(query.team === null ? [] : [query.team])]),
+  ].sort();
   if (!query.can_edit) {
-    return <p class="muted">{query.owner} owns this query{query.team === null ? "" : `; the team ${query.team} changes it too`}. Everybody who is signed in reads it.</p>;
+    return (
+      <p class="muted">
+        {query.owner} owns this query{query.team === null ? "" : `; the team ${query.team} changes it too`}.
+        Everybody who is signed in reads it.
+      </p>
+    );
   }
   const attempt = (work: Promise<unknown>, then: (answer: unknown) => void): void => {
     setProblem(null);
@@ -35,30 +42,63 @@ export function AccessForm({ query, onChanged }: Props): JSX.Element {
         attempt(transferQuery(query.id, owner, team === "" ? null : team).then(onChanged), () => undefined);
       }}
     >
-      {problem !== null && <p class="problem-line" role="alert">{problem}</p>}
+      {problem !== null && (
+        <p class="problem-line" role="alert">
+          {problem}
+        </p>
+      )}
       <div class="form-row">
         <label class="field">
           <span>Owner</span>
           <select value={owner} onChange={(event) => setOwner(event.currentTarget.value)}>
-            {(accounts.value ?? [{ username: query.owner }]).map((account) => <option key={account.username} value={account.username}>{account.username}</option>)}
+            {(accounts.value ?? [{ username: query.owner }]).map((account) => (
+              <option key={account.username} value={account.username}>
+                {account.username}
+              </option>
+            ))}
           </select>
         </label>
         <label class="field">
           <span>Team that may change it too</span>
           <select value={team} onChange={(event) => setTeam(event.currentTarget.value)}>
             <option value="">none</option>
-            {teams.map((name) => <option key={name} value={name}>{name}</option>)}
+            {teams.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
           </select>
         </label>
       </div>
       <div class="dialog-actions">
-        <button type="button" class="button danger" disabled={query.topology !== null} title={query.topology === null ? undefined : "Undeploy it first."} onClick={() => setAsking(true)}>Delete…</button>
+        <button
+          type="button"
+          class="button danger"
+          disabled={query.topology !== null}
+          title={query.topology === null ? undefined : "Undeploy it first."}
+          onClick={() => setAsking(true)}
+        >
+          Delete…
+        </button>
         <span class="grow" />
-        <button type="submit" class="button" disabled={owner === query.owner && team === (query.team ?? "")}>Hand over</button>
+        <button type="submit" class="button" disabled={owner === query.owner && team === (query.team ?? "")}>
+          Hand over
+        </button>
       </div>
       {asking && (
-        <ConfirmDialog title={`Delete ${query.name}?`} confirm="Delete" onClose={() => setAsking(false)} onConfirm={() => { setAsking(false); attempt(deleteQuery(query.id), () => window.location.assign("/queries/")); }}>
-          <p>Its {query.version === 1 ? "version goes" : `${query.version} versions go`} with it. Queries that read it prevent this.</p>
+        <ConfirmDialog
+          title={`Delete ${query.name}?`}
+          confirm="Delete"
+          onClose={() => setAsking(false)}
+          onConfirm={() => {
+            setAsking(false);
+            attempt(deleteQuery(query.id), () => window.location.assign("/queries/"));
+          }}
+        >
+          <p>
+            Its {query.version === 1 ? "version goes" : `${query.version} versions go`} with it. Queries that
+            read it prevent this.
+          </p>
         </ConfirmDialog>
       )}
     </form>

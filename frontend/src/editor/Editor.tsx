@@ -3,26 +3,26 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { QueryDocument, StreamDocument } from "../api/documents";
 import { createQuery, deployQuery, describeQuery, formatSql, saveVersion } from "../api/endpoints";
 import { explainError, Refusal } from "../api/request";
-import type { StreamColour } from "../colour/streams";
 import { FavouriteButton } from "../catalog/FavouriteButton";
+import type { StreamColour } from "../colour/streams";
 import { StatusBadge } from "../ui/StatusBadge";
-import { QueryLight } from "./QueryLight";
 import type { SchemaRelation } from "./completion";
-import type { SqlFunction } from "./functions";
-import { watchDeployment, type Deployment } from "./deployment";
 import { DeploymentLine } from "./DeploymentLine";
+import { type Deployment, watchDeployment } from "./deployment";
 import { dropDraft, keepDraft, readDraft } from "./draft";
+import type { SqlFunction } from "./functions";
 import { ParameterBar } from "./ParameterBar";
 import { PlanPane } from "./PlanPane";
 import { PreviewPane } from "./PreviewPane";
-import { QueryDrawer } from "./QueryDrawer";
-import { TagList } from "./TagList";
 import { ProblemList } from "./ProblemList";
+import { QueryDrawer } from "./QueryDrawer";
+import { QueryLight } from "./QueryLight";
 import { SchemaPane } from "./SchemaPane";
-import { sharedIn, shareLink, type Shared } from "./share";
+import { type Shared, sharedIn, shareLink } from "./share";
 import { createSqlEditor, type SqlEditor } from "./sqlEditor";
+import { TagList } from "./TagList";
 import { TextHistory } from "./TextHistory";
-import { readHistory, remember, type Entry } from "./textHistory";
+import { type Entry, readHistory, remember } from "./textHistory";
 import { dropUndo, keepUndo, readUndo } from "./undoHistory";
 import { useValidation } from "./useValidation";
 
@@ -38,10 +38,18 @@ interface Props {
   readonly viewer: boolean;
 }
 
-function relations(streams: readonly StreamDocument[], queries: readonly QueryDocument[], own: string | null): SchemaRelation[] {
+function relations(
+  streams: readonly StreamDocument[],
+  queries: readonly QueryDocument[],
+  own: string | null,
+): SchemaRelation[] {
   return [
-    ...streams.map((stream): SchemaRelation => ({ name: stream.name, kind: "stream", columns: stream.columns })),
-    ...queries.filter((query) => query.name !== own).map((query): SchemaRelation => ({ name: query.name, kind: "query", columns: query.outputs })),
+    ...streams.map(
+      (stream): SchemaRelation => ({ name: stream.name, kind: "stream", columns: stream.columns }),
+    ),
+    ...queries
+      .filter((query) => query.name !== own)
+      .map((query): SchemaRelation => ({ name: query.name, kind: "query", columns: query.outputs })),
   ];
 }
 
@@ -49,7 +57,8 @@ function relations(streams: readonly StreamDocument[], queries: readonly QueryDo
 function takeShared(present: string, name: string): Shared | null {
   const found = sharedIn(window.location.hash);
   if (found === null) return null;
-  if (present.trim() !== "" && present !== found.sql) remember({ at: new Date().toISOString(), action: "replaced", name, sql: present });
+  if (present.trim() !== "" && present !== found.sql)
+    remember({ at: new Date().toISOString(), action: "replaced", name, sql: present });
   window.history.replaceState(null, "", window.location.pathname);
   return found;
 }
@@ -61,7 +70,9 @@ export function Editor(props: Props): JSX.Element {
   const [shared] = useState(() => takeShared(kept?.sql ?? query?.sql ?? "", query?.name ?? kept?.name ?? ""));
   const [sql, setSql] = useState(shared?.sql ?? kept?.sql ?? query?.sql ?? "");
   const [name, setName] = useState(query?.name ?? shared?.name ?? kept?.name ?? "");
-  const [description, setDescription] = useState(shared?.description ?? kept?.description ?? query?.description ?? "");
+  const [description, setDescription] = useState(
+    shared?.description ?? kept?.description ?? query?.description ?? "",
+  );
   const [past, setPast] = useState<readonly Entry[] | null>(null);
   const [link, setLink] = useState<string | null>(null);
   const [notice, setNotice] = useState<{ text: string; bad: boolean } | null>(null);
@@ -140,11 +151,16 @@ export function Editor(props: Props): JSX.Element {
   /** A saved query without changes has an address already; any other text travels in the link. */
   const share = async (): Promise<void> => {
     const path = query === null ? "/queries/new/" : `/queries/${query.id}/`;
-    const address = changed ? shareLink(window.location.origin, path, { sql: editor.current?.text() ?? sql, name, description }) : `${window.location.origin}${path}`;
+    const address = changed
+      ? shareLink(window.location.origin, path, { sql: editor.current?.text() ?? sql, name, description })
+      : `${window.location.origin}${path}`;
     setLink(address);
     // Only a page that came over HTTPS, or from this machine, may write to the clipboard.
     if (window.isSecureContext) await navigator.clipboard.writeText(address);
-    setNotice({ text: window.isSecureContext ? "The link is on your clipboard." : "Copy the link below.", bad: false });
+    setNotice({
+      text: window.isSecureContext ? "The link is on your clipboard." : "Copy the link below.",
+      bad: false,
+    });
   };
   const format = async (): Promise<void> => {
     const before = editor.current?.text() ?? "";
@@ -161,7 +177,12 @@ export function Editor(props: Props): JSX.Element {
   };
   // The editor lives as long as the page; its keys call what the newest rendering offers.
   const keys = useRef({ save: () => {}, deploy: () => {}, format: () => {}, keep });
-  keys.current = { save: () => void attempt(async () => void (await save())), deploy: () => void attempt(deploy), format: () => void attempt(format), keep };
+  keys.current = {
+    save: () => void attempt(async () => void (await save())),
+    deploy: () => void attempt(deploy),
+    format: () => void attempt(format),
+    keep,
+  };
   useEffect(() => {
     if (host.current === null) return undefined;
     const made = createSqlEditor(host.current, {
@@ -197,7 +218,12 @@ export function Editor(props: Props): JSX.Element {
     noted("previewed", name.trim(), text);
     setPreviewed({ sql: text });
   };
-  const overtaken = kept !== null && query !== null && kept.version !== null && kept.version < query.version && sql === kept.sql;
+  const overtaken =
+    kept !== null &&
+    query !== null &&
+    kept.version !== null &&
+    kept.version < query.version &&
+    sql === kept.sql;
   const tags = (next: string[]): void => {
     if (query !== null) void attempt(async () => onQuery(await describeQuery(query.id, { tags: next })));
   };
@@ -206,55 +232,190 @@ export function Editor(props: Props): JSX.Element {
       <div class="toolbar">
         <label class="inline">
           <span class="muted">Name</span>
-          <input ref={nameBox} class="query-name" type="text" value={name} readOnly={query !== null} placeholder="late-rotations" maxLength={63} onInput={(event) => setName(event.currentTarget.value)} />
+          <input
+            ref={nameBox}
+            class="query-name"
+            type="text"
+            value={name}
+            readOnly={query !== null}
+            placeholder="late-rotations"
+            maxLength={63}
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
         </label>
         <label class="inline grow">
           <span class="muted">About</span>
-          <input type="text" value={description} readOnly={readOnly} placeholder="What it finds, in one line" onInput={(event) => setDescription(event.currentTarget.value)} />
+          <input
+            type="text"
+            value={description}
+            readOnly={readOnly}
+            placeholder="What it finds, in one line"
+            onInput={(event) => setDescription(event.currentTarget.value)}
+          />
         </label>
         {query !== null && <StatusBadge state={query.status} title={query.suspended} />}
-        {query !== null && query.topology !== null && <a href={`/topologies/${encodeURIComponent(query.topology)}/`}>{query.topology}</a>}
+        {query !== null && query.topology !== null && (
+          <a href={`/topologies/${encodeURIComponent(query.topology)}/`}>{query.topology}</a>
+        )}
         {query !== null && query.topology !== null && <QueryLight query={query} />}
-        {query !== null && <span class="muted">v{query.version}{changed ? " + changes" : ""}</span>}
-        <button type="button" class="button" aria-expanded={past !== null} title="Texts that you previewed, saved or deployed" onClick={() => setPast(past === null ? readHistory() : null)}>History</button>
-        <button type="button" class="button" disabled={sql.trim() === ""} title="Copy a link to this text" onClick={() => void attempt(share)}>Share</button>
-        <button type="button" class="button" disabled={busy} title="Shift-Alt-F" onClick={keys.current.format}>Format</button>
-        <button type="button" class="button" disabled={checked.problems.length > 0 || sql.trim() === ""} title="Run it over recent tuples, without deploying it" onClick={preview}>Preview</button>
-        <button type="button" class="button" disabled={busy || keepsNothing || !changed} title="Ctrl-S" onClick={keys.current.save}>Save</button>
-        <button type="button" class="button primary" disabled={busy || keepsNothing || checked.problems.length > 0 || sql.trim() === ""} title="Ctrl-Enter" onClick={keys.current.deploy}>Deploy</button>
+        {query !== null && (
+          <span class="muted">
+            v{query.version}
+            {changed ? " + changes" : ""}
+          </span>
+        )}
+        <button
+          type="button"
+          class="button"
+          aria-expanded={past !== null}
+          title="Texts that you previewed, saved or deployed"
+          onClick={() => setPast(past === null ? readHistory() : null)}
+        >
+          History
+        </button>
+        <button
+          type="button"
+          class="button"
+          disabled={sql.trim() === ""}
+          title="Copy a link to this text"
+          onClick={() => void attempt(share)}
+        >
+          Share
+        </button>
+        <button
+          type="button"
+          class="button"
+          disabled={busy}
+          title="Shift-Alt-F"
+          onClick={keys.current.format}
+        >
+          Format
+        </button>
+        <button
+          type="button"
+          class="button"
+          disabled={checked.problems.length > 0 || sql.trim() === ""}
+          title="Run it over recent tuples, without deploying it"
+          onClick={preview}
+        >
+          Preview
+        </button>
+        <button
+          type="button"
+          class="button"
+          disabled={busy || keepsNothing || !changed}
+          title="Ctrl-S"
+          onClick={keys.current.save}
+        >
+          Save
+        </button>
+        <button
+          type="button"
+          class="button primary"
+          disabled={busy || keepsNothing || checked.problems.length > 0 || sql.trim() === ""}
+          title="Ctrl-Enter"
+          onClick={keys.current.deploy}
+        >
+          Deploy
+        </button>
       </div>
       {query !== null && (
         <div class="toolbar">
-          <FavouriteButton query={query} onChanged={() => onQuery({ ...query, favourite: !query.favourite })} />
+          <FavouriteButton
+            query={query}
+            onChanged={() => onQuery({ ...query, favourite: !query.favourite })}
+          />
           <TagList tags={query.tags} editable={query.can_edit} onTags={tags} />
         </div>
       )}
-      {props.viewer && query === null && <p class="muted">You are a viewer: you can write and preview a query here, but neither save nor deploy it.</p>}
-      {readOnly && <p class="muted">This query belongs to {query.owner}; you can read it but not change it.</p>}
-      {overtaken && (
-        <p class="notice">
-          Your draft is older than version {query.version}. <button type="button" class="link" onClick={() => editor.current?.replaceAll(query.sql)}>Take version {query.version}</button>
+      {props.viewer && query === null && (
+        <p class="muted">
+          You are a viewer: you can write and preview a query here, but neither save nor deploy it.
         </p>
       )}
-      {notice !== null && <p class={notice.bad ? "problem-line" : "notice"} role={notice.bad ? "alert" : "status"}>{notice.text}</p>}
+      {readOnly && (
+        <p class="muted">This query belongs to {query.owner}; you can read it but not change it.</p>
+      )}
+      {overtaken && (
+        <p class="notice">
+          Your draft is older than version {query.version}.{" "}
+          <button type="button" class="link" onClick={() => editor.current?.replaceAll(query.sql)}>
+            Take version {query.version}
+          </button>
+        </p>
+      )}
+      {notice !== null && (
+        <p class={notice.bad ? "problem-line" : "notice"} role={notice.bad ? "alert" : "status"}>
+          {notice.text}
+        </p>
+      )}
       {link !== null && (
         <div class="toolbar">
-          <label class="inline grow"><span class="muted">Link</span><input type="text" class="mono" readOnly value={link} onFocus={(event) => event.currentTarget.select()} /></label>
-          <button type="button" class="button small" onClick={() => setLink(null)}>Close</button>
+          <label class="inline grow">
+            <span class="muted">Link</span>
+            <input
+              type="text"
+              class="mono"
+              readOnly
+              value={link}
+              onFocus={(event) => event.currentTarget.select()}
+            />
+          </label>
+          <button type="button" class="button small" onClick={() => setLink(null)}>
+            Close
+          </button>
         </div>
       )}
       {deployment !== null && <DeploymentLine deployment={deployment} />}
       <div class="editor-panes">
-        <SchemaPane streams={props.streams} queries={props.queries.filter((other) => other.id !== query?.id)} problem={props.streamsProblem} colour={props.colour} onInsert={(text) => editor.current?.insert(text)} />
+        <SchemaPane
+          streams={props.streams}
+          queries={props.queries.filter((other) => other.id !== query?.id)}
+          problem={props.streamsProblem}
+          colour={props.colour}
+          onInsert={(text) => editor.current?.insert(text)}
+        />
         <div class="pane sql">
-          <ParameterBar sql={sql} readOnly={readOnly} onReplace={(from, to, text) => editor.current?.replace(from, to, text)} />
+          <ParameterBar
+            sql={sql}
+            readOnly={readOnly}
+            onReplace={(from, to, text) => editor.current?.replace(from, to, text)}
+          />
           <div ref={host} class="sql-host" />
-          <ProblemList problems={checked.problems} empty={sql.trim() === ""} validation={checked.validation} pending={checked.pending} onGo={(problem) => editor.current?.goTo(problem)} onFix={(problem) => editor.current?.fix(problem)} />
+          <ProblemList
+            problems={checked.problems}
+            empty={sql.trim() === ""}
+            validation={checked.validation}
+            pending={checked.pending}
+            onGo={(problem) => editor.current?.goTo(problem)}
+            onFix={(problem) => editor.current?.fix(problem)}
+          />
         </div>
-        <PlanPane explanation={checked.explanation} outlook={checked.outlook} reason={checked.reason} stale={checked.pending || checked.problems.length > 0} colour={props.colour} />
+        <PlanPane
+          explanation={checked.explanation}
+          outlook={checked.outlook}
+          reason={checked.reason}
+          stale={checked.pending || checked.problems.length > 0}
+          colour={props.colour}
+        />
       </div>
-      {past !== null && <TextHistory entries={past} current={sql} onTake={(text) => editor.current?.replaceAll(text)} onClose={() => setPast(null)} />}
-      {previewed !== null && <PreviewPane key={previewed.sql} asked={previewed} name={name.trim() === "" ? null : name.trim()} changed={previewed.sql !== sql} onClose={() => setPreviewed(null)} />}
+      {past !== null && (
+        <TextHistory
+          entries={past}
+          current={sql}
+          onTake={(text) => editor.current?.replaceAll(text)}
+          onClose={() => setPast(null)}
+        />
+      )}
+      {previewed !== null && (
+        <PreviewPane
+          key={previewed.sql}
+          asked={previewed}
+          name={name.trim() === "" ? null : name.trim()}
+          changed={previewed.sql !== sql}
+          onClose={() => setPreviewed(null)}
+        />
+      )}
       {query !== null && (
         <QueryDrawer
           query={query}
@@ -262,7 +423,10 @@ export function Editor(props: Props): JSX.Element {
           onReverted={(saved) => {
             onQuery(saved);
             editor.current?.replaceAll(saved.sql);
-            setNotice({ text: `Version ${saved.version} has the older text. Deploy it to run it.`, bad: false });
+            setNotice({
+              text: `Version ${saved.version} has the older text. Deploy it to run it.`,
+              bad: false,
+            });
           }}
         />
       )}

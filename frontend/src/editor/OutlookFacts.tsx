@@ -15,7 +15,8 @@ export function OutlookFacts({ outlook }: { outlook: Outlook }): JSX.Element {
       ) : (
         <details>
           <summary>
-            State{where}: <strong>+{between(state.bytes, bytes)}</strong> <span class="muted">({between(state.tuples, count)} tuples)</span>
+            State{where}: <strong>+{between(state.bytes, bytes)}</strong>{" "}
+            <span class="muted">({between(state.tuples, count)} tuples)</span>
           </summary>
           <table class="list">
             <tbody>
@@ -24,7 +25,9 @@ export function OutlookFacts({ outlook }: { outlook: Outlook }): JSX.Element {
                   <td class="mono">{store.label}</td>
                   <td class="muted">{store.kept ? "kept longer" : "new"}</td>
                   <td class="number">{between(store.bytes, bytes)}</td>
-                  <td class="muted small">{store.measured ? "measured per tuple" : "by its columns' types"}</td>
+                  <td class="muted small">
+                    {store.measured ? "measured per tuple" : "by its columns' types"}
+                  </td>
                 </tr>
               ))}
             </tbody>
@@ -32,7 +35,9 @@ export function OutlookFacts({ outlook }: { outlook: Outlook }): JSX.Element {
         </details>
       )}
       <HitRateLine />
-      {outlook.advice.map((advice) => <AdviceLine key={JSON.stringify(advice.windows)} advice={advice} />)}
+      {outlook.advice.map((advice) => (
+        <AdviceLine key={JSON.stringify(advice.windows)} advice={advice} />
+      ))}
     </section>
   );
 }
@@ -41,18 +46,30 @@ export function OutlookFacts({ outlook }: { outlook: Outlook }): JSX.Element {
 function AdviceLine({ advice }: { advice: Advice }): JSX.Element {
   return (
     <p class="advice">
-      <span aria-hidden="true">→ </span>{advice.longer ? "Widen" : "Narrow"}{" "}
+      <span aria-hidden="true">→ </span>
+      {advice.longer ? "Widen" : "Narrow"}{" "}
       {advice.windows.map((one, i) => (
-        <span key={one.alias}>{i > 0 ? ", " : ""}<strong>{one.alias}</strong> from {span(one.present_ms)} to {span(one.proposed_ms)}</span>
+        <span key={one.alias}>
+          {i > 0 ? ", " : ""}
+          <strong>{one.alias}</strong> from {span(one.present_ms)} to {span(one.proposed_ms)}
+        </span>
       ))}
       {advice.longer ? (
         <>
-          {" "}and share what {advice.like} keeps: {advice.saved_percent > 0 ? <strong>−{percent(advice.saved_percent / 100)}</strong> : "it costs nothing more"}, {advice.shared_after} of {advice.steps} steps are taken already. It then returns more: what only the longer windows hold.
+          {" "}
+          and share what {advice.like} keeps:{" "}
+          {advice.saved_percent > 0 ? (
+            <strong>−{percent(advice.saved_percent / 100)}</strong>
+          ) : (
+            "it costs nothing more"
+          )}
+          , {advice.shared_after} of {advice.steps} steps are taken already. It then returns more: what only
+          the longer windows hold.
         </>
       ) : (
         <>
-          , as {advice.like} has, and save <strong>{percent(advice.saved_percent / 100)}</strong> of what it adds{" "}
-          <span class="muted">({savings(advice)})</span>. It then returns less.
+          , as {advice.like} has, and save <strong>{percent(advice.saved_percent / 100)}</strong> of what it
+          adds <span class="muted">({savings(advice)})</span>. It then returns less.
         </>
       )}
     </p>

@@ -5,9 +5,9 @@ import { ChartHost } from "../charts/ChartHost";
 import { createJoinGraph } from "../charts/joinGraph";
 import type { StreamColour } from "../colour/streams";
 import { count, percent, rate, signed } from "../format/quantities";
-import { conditionsOf, forestOf, probeOrders, type ForestNode } from "../plan/forest";
+import { conditionsOf, type ForestNode, forestOf, probeOrders } from "../plan/forest";
 import { joinGraphOf, layoutJoinGraph } from "../plan/joinGraph";
-import { parseGraph, type PhysicalGraph } from "../plan/physicalGraph";
+import { type PhysicalGraph, parseGraph } from "../plan/physicalGraph";
 import { OutlookFacts } from "./OutlookFacts";
 
 interface Props {
@@ -45,7 +45,9 @@ export function PlanPane({ explanation, outlook, reason, stale, colour }: Props)
           <ProbeOrders graph={graph} colour={colour} />
           <details>
             <summary>Explanation as text</summary>
-            <pre class="explain" tabIndex={0}>{explanation.text}</pre>
+            <pre class="explain" tabIndex={0}>
+              {explanation.text}
+            </pre>
           </details>
         </>
       )}
@@ -58,19 +60,36 @@ function JoinGraphOf({ graph, colour }: { graph: PhysicalGraph; colour: StreamCo
     const [query] = graph.queries;
     const join = query === undefined ? null : joinGraphOf(graph, query.name);
     if (join === null) return null;
-    return { placed: layoutJoinGraph(join, WIDTH, join.nodes.length > 3 ? 250 : join.nodes.length > 2 ? 190 : 110), colour };
+    return {
+      placed: layoutJoinGraph(join, WIDTH, join.nodes.length > 3 ? 250 : join.nodes.length > 2 ? 190 : 110),
+      colour,
+    };
   }, [graph, colour]);
-  return data === null ? null : <ChartHost create={createJoinGraph} data={data} class="join-graph-host" label="Join graph" />;
+  return data === null ? null : (
+    <ChartHost create={createJoinGraph} data={data} class="join-graph-host" label="Join graph" />
+  );
 }
 
 function Costs({ explanation }: { explanation: Explanation }): JSX.Element {
   const { cost } = explanation;
   return (
     <dl class="numbers compact">
-      <div><dt>probe</dt><dd>{rate(cost.probe)}</dd></div>
-      <div><dt>storage</dt><dd>{count(cost.storage)}</dd></div>
-      <div><dt>latency</dt><dd>{count(cost.latency)}</dd></div>
-      <div><dt>total</dt><dd>{count(cost.total)}</dd></div>
+      <div>
+        <dt>probe</dt>
+        <dd>{rate(cost.probe)}</dd>
+      </div>
+      <div>
+        <dt>storage</dt>
+        <dd>{count(cost.storage)}</dd>
+      </div>
+      <div>
+        <dt>latency</dt>
+        <dd>{count(cost.latency)}</dd>
+      </div>
+      <div>
+        <dt>total</dt>
+        <dd>{count(cost.total)}</dd>
+      </div>
     </dl>
   );
 }
@@ -80,16 +99,26 @@ function MarginalCost({ marginal }: { marginal: Marginal }): JSX.Element {
   return (
     <p class="marginal">
       In <a href={`/topologies/${encodeURIComponent(marginal.topology)}/`}>{marginal.topology}</a>:{" "}
-      <strong>{signed(marginal.stores_new, count)} {marginal.stores_new === 1 ? "store" : "stores"}</strong>,{" "}
-      <strong>{signed(marginal.probe_percent === null ? null : marginal.probe_percent / 100, percent)} probes</strong>, {marginal.reuse}
+      <strong>
+        {signed(marginal.stores_new, count)} {marginal.stores_new === 1 ? "store" : "stores"}
+      </strong>
+      ,{" "}
+      <strong>
+        {signed(marginal.probe_percent === null ? null : marginal.probe_percent / 100, percent)} probes
+      </strong>
+      , {marginal.reuse}
     </p>
   );
 }
 
 function ProbeOrders({ graph, colour }: { graph: PhysicalGraph; colour: StreamColour }): JSX.Element {
   const orders = useMemo(() => probeOrders(forestOf(graph)), [graph]);
-  const costs = useMemo(() => new Map(graph.estimates.map((estimate) => [estimate.id, estimate.cost])), [graph]);
-  const costOf = (step: ForestNode): number | null => (step.edge === null ? null : (costs.get(step.edge.id) ?? null));
+  const costs = useMemo(
+    () => new Map(graph.estimates.map((estimate) => [estimate.id, estimate.cost])),
+    [graph],
+  );
+  const costOf = (step: ForestNode): number | null =>
+    step.edge === null ? null : (costs.get(step.edge.id) ?? null);
   if (orders.length === 0) return <p class="muted">One stream: nothing to probe.</p>;
   return (
     <table class="list orders">
@@ -103,13 +132,18 @@ function ProbeOrders({ graph, colour }: { graph: PhysicalGraph; colour: StreamCo
                 <span class="dot" style={{ background: colour(start.stream ?? "") }} aria-hidden="true" />
                 {start.label}
                 {steps.map((step) => (
-                  <span key={step.key} title={step.rule?.kind === "probe" ? conditionsOf(step.rule).join("\n") : ""}>
+                  <span
+                    key={step.key}
+                    title={step.rule?.kind === "probe" ? conditionsOf(step.rule).join("\n") : ""}
+                  >
                     {" → "}
                     {step.label} <span class="muted small">{rate(costOf(step))}</span>
                   </span>
                 ))}
               </td>
-              <td class="number">{rate(known.length === 0 ? null : known.reduce((sum, cost) => sum + cost, 0))}</td>
+              <td class="number">
+                {rate(known.length === 0 ? null : known.reduce((sum, cost) => sum + cost, 0))}
+              </td>
             </tr>
           );
         })}

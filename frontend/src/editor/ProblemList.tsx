@@ -25,7 +25,9 @@ export function ProblemList({ problems, validation, empty, pending, onGo, onFix 
             {problem.suggestion !== null && problem.column !== null && (
               <>
                 {" "}
-                <button type="button" class="button small" title="Ctrl-." onClick={() => onFix(problem)}>Replace by {problem.suggestion}</button>
+                <button type="button" class="button small" title="Ctrl-." onClick={() => onFix(problem)}>
+                  Replace by {problem.suggestion}
+                </button>
               </>
             )}
           </li>
@@ -33,12 +35,25 @@ export function ProblemList({ problems, validation, empty, pending, onGo, onFix 
       </ul>
     );
   }
-  if (empty) return <p class="hint">Ctrl-Space completes, Ctrl-Enter saves and deploys, Ctrl-S saves, Shift-Alt-F formats.</p>;
-  if (validation === null || !validation.ok) return <p class="hint" aria-live="polite">{pending ? "Checking…" : ""}</p>;
+  if (empty)
+    return (
+      <p class="hint">
+        Ctrl-Space completes, Ctrl-Enter saves and deploys, Ctrl-S saves, Shift-Alt-F formats.
+      </p>
+    );
+  if (validation === null || !validation.ok)
+    return (
+      <p class="hint" aria-live="polite">
+        {pending ? "Checking…" : ""}
+      </p>
+    );
   return (
     <p class="hint" aria-live="polite">
-      <span class="good">✓ valid</span> · reads {validation.inputs.map((input) => `${input.stream} as ${input.alias} (${windowLength(input.window_ms)})`).join(", ")} · gives{" "}
-      {validation.outputs.map((output) => output.name).join(", ")}
+      <span class="good">✓ valid</span> · reads{" "}
+      {validation.inputs
+        .map((input) => `${input.stream} as ${input.alias} (${windowLength(input.window_ms)})`)
+        .join(", ")}{" "}
+      · gives {validation.outputs.map((output) => output.name).join(", ")}
     </p>
   );
 }

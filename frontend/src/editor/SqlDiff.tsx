@@ -3,7 +3,15 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { explainError } from "../api/request";
 
 /** Two versions of a text in one: what went is struck, what came is marked. The merge view loads when it is first needed. */
-export function SqlDiff({ before, after, label }: { before: string; after: string; label: string }): JSX.Element {
+export function SqlDiff({
+  before,
+  after,
+  label,
+}: {
+  before: string;
+  after: string;
+  label: string;
+}): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => {
@@ -11,7 +19,9 @@ export function SqlDiff({ before, after, label }: { before: string; after: strin
     let gone = false;
     const draw = async (): Promise<void> => {
       const [{ unifiedMergeView }, { EditorView, lineNumbers }, { EditorState }] = await Promise.all([
-        import("@codemirror/merge"), import("@codemirror/view"), import("@codemirror/state"),
+        import("@codemirror/merge"),
+        import("@codemirror/view"),
+        import("@codemirror/state"),
       ]);
       if (gone || host.current === null) return;
       view = new EditorView({
@@ -33,5 +43,11 @@ export function SqlDiff({ before, after, label }: { before: string; after: strin
       view?.destroy();
     };
   }, [before, after]);
-  return problem === null ? <div ref={host} class="sql-diff" /> : <p class="problem-line" role="alert">{problem}</p>;
+  return problem === null ? (
+    <div ref={host} class="sql-diff" />
+  ) : (
+    <p class="problem-line" role="alert">
+      {problem}
+    </p>
+  );
 }

@@ -12,7 +12,24 @@ export function TagList({ tags, editable, onTags }: Props): JSX.Element {
   const [typed, setTyped] = useState("");
   return (
     <span class="tag-list" role="group" aria-label="Tags">
-      {tags.map((tag) => (editable ? <button key={tag} type="button" class="tag" title="Take it away" aria-label={`Take away the tag ${tag}`} onClick={() => onTags(tags.filter((other) => other !== tag))}>{tag} ✕</button> : <span key={tag} class="tag">{tag}</span>))}
+      {tags.map((tag) =>
+        editable ? (
+          <button
+            key={tag}
+            type="button"
+            class="tag"
+            title="Take it away"
+            aria-label={`Take away the tag ${tag}`}
+            onClick={() => onTags(tags.filter((other) => other !== tag))}
+          >
+            {tag} ✕
+          </button>
+        ) : (
+          <span key={tag} class="tag">
+            {tag}
+          </span>
+        ),
+      )}
       {editable && (
         <input
           type="text"

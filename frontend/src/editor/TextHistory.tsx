@@ -17,7 +17,9 @@ export function TextHistory({ entries, current, onTake, onClose }: Props): JSX.E
         <h2>History</h2>
         <span class="muted">what you previewed, saved or deployed in this browser</span>
         <span class="grow" />
-        <button type="button" class="button small" onClick={onClose}>Close</button>
+        <button type="button" class="button small" onClick={onClose}>
+          Close
+        </button>
       </div>
       {entries.length === 0 ? (
         <p class="empty">Nothing yet. Preview, save or deploy a text, and you find it here again.</p>
@@ -29,8 +31,20 @@ export function TextHistory({ entries, current, onTake, onClose }: Props): JSX.E
                 <td class="muted">{instant(entry.at)} UTC</td>
                 <td>{entry.action}</td>
                 <td>{entry.name === "" ? <span class="muted">no name yet</span> : entry.name}</td>
-                <td><code class="clip" title={entry.sql}>{entry.sql.replaceAll(/\s+/g, " ").slice(0, 90)}</code></td>
-                <td>{entry.sql === current ? <span class="muted">in the editor</span> : <button type="button" class="button small" onClick={() => onTake(entry.sql)}>Take it</button>}</td>
+                <td>
+                  <code class="clip" title={entry.sql}>
+                    {entry.sql.replaceAll(/\s+/g, " ").slice(0, 90)}
+                  </code>
+                </td>
+                <td>
+                  {entry.sql === current ? (
+                    <span class="muted">in the editor</span>
+                  ) : (
+                    <button type="button" class="button small" onClick={() => onTake(entry.sql)}>
+                      Take it
+                    </button>
+                  )}
+                </td>
               </tr>
             ))}
           </tbody>

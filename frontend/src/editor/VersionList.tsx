@@ -21,7 +21,14 @@ export function VersionList({ query, onReverted }: Props): JSX.Element {
   const [open, setOpen] = useState<number | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const now = useNow();
-  if (versions.value === null) return versions.problem === null ? <p class="muted">Loading…</p> : <p class="problem-line" role="alert">{versions.problem}</p>;
+  if (versions.value === null)
+    return versions.problem === null ? (
+      <p class="muted">Loading…</p>
+    ) : (
+      <p class="problem-line" role="alert">
+        {versions.problem}
+      </p>
+    );
   const texts = new Map(versions.value.map((version) => [version.number, version.sql]));
   const revert = (sql: string): void => {
     setProblem(null);
@@ -29,24 +36,54 @@ export function VersionList({ query, onReverted }: Props): JSX.Element {
   };
   return (
     <>
-      {problem !== null && <p class="problem-line" role="alert">{problem}</p>}
+      {problem !== null && (
+        <p class="problem-line" role="alert">
+          {problem}
+        </p>
+      )}
       <ol class="versions">
         {versions.value.map((version) => (
           <li key={version.number}>
             <div class="toolbar">
               <strong>v{version.number}</strong>
               {version.number === query.deployed_version && <span class="good">deployed</span>}
-              <span class="muted" title={`${instant(version.created_at)} UTC`}>{version.created_by}, {ago(version.created_at, now)}</span>
+              <span class="muted" title={`${instant(version.created_at)} UTC`}>
+                {version.created_by}, {ago(version.created_at, now)}
+              </span>
               <span class="grow" />
-              <button type="button" class="button small" aria-expanded={open === version.number} onClick={() => setOpen(open === version.number ? null : version.number)}>
+              <button
+                type="button"
+                class="button small"
+                aria-expanded={open === version.number}
+                onClick={() => setOpen(open === version.number ? null : version.number)}
+              >
                 {texts.has(version.number - 1) ? `Changes from v${version.number - 1}` : "Text"}
               </button>
               {version.number !== query.version && query.can_edit && (
-                <button type="button" class="button small" title={`Writes v${query.version + 1} with this text`} onClick={() => revert(version.sql)}>Revert to v{version.number}</button>
+                <button
+                  type="button"
+                  class="button small"
+                  title={`Writes v${query.version + 1} with this text`}
+                  onClick={() => revert(version.sql)}
+                >
+                  Revert to v{version.number}
+                </button>
               )}
             </div>
-            {open === version.number && texts.has(version.number - 1) && <PlanChange name={query.name} before={texts.get(version.number - 1) ?? ""} after={version.sql} />}
-            {open === version.number && <SqlDiff before={texts.get(version.number - 1) ?? version.sql} after={version.sql} label={`SQL of version ${version.number}`} />}
+            {open === version.number && texts.has(version.number - 1) && (
+              <PlanChange
+                name={query.name}
+                before={texts.get(version.number - 1) ?? ""}
+                after={version.sql}
+              />
+            )}
+            {open === version.number && (
+              <SqlDiff
+                before={texts.get(version.number - 1) ?? version.sql}
+                after={version.sql}
+                label={`SQL of version ${version.number}`}
+              />
+            )}
           </li>
         ))}
       </ol>

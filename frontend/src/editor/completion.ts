@@ -1,6 +1,6 @@
 /** What the editor offers at a place: streams, windows, columns of the aliases in scope, functions, clauses. */
 import { SQL_FUNCTIONS, type SqlFunction } from "./functions";
-import { clauseAt, sourcesOf, type Source } from "./scope";
+import { clauseAt, type Source, sourcesOf } from "./scope";
 
 export interface SchemaRelation {
   readonly name: string;
@@ -24,12 +24,44 @@ export interface Offers {
 }
 
 const WINDOWS: readonly Offer[] = [
-  { label: "[RANGE … MINUTES]", kind: "window", template: "[RANGE ${10} MINUTES] AS ${alias}", detail: "window, then alias", boost: 5 },
-  { label: "[RANGE … HOUR]", kind: "window", template: "[RANGE ${1} HOUR] AS ${alias}", detail: "window, then alias", boost: 4 },
-  { label: "('sliding', …)", kind: "window", template: "('sliding', '${10}', '${minutes}') AS ${alias}", detail: "window, then alias" },
+  {
+    label: "[RANGE … MINUTES]",
+    kind: "window",
+    template: "[RANGE ${10} MINUTES] AS ${alias}",
+    detail: "window, then alias",
+    boost: 5,
+  },
+  {
+    label: "[RANGE … HOUR]",
+    kind: "window",
+    template: "[RANGE ${1} HOUR] AS ${alias}",
+    detail: "window, then alias",
+    boost: 4,
+  },
+  {
+    label: "('sliding', …)",
+    kind: "window",
+    template: "('sliding', '${10}', '${minutes}') AS ${alias}",
+    detail: "window, then alias",
+  },
 ];
 const UNITS = ["SECONDS", "MINUTES", "HOURS", "DAYS", "SECOND", "MINUTE", "HOUR", "DAY"];
-const CONNECTIVES = ["AND", "OR", "NOT", "BETWEEN", "IN", "IS NULL", "IS NOT NULL", "LIKE", "ILIKE", "CASE", "TRUE", "FALSE", "NULL", "INTERVAL"];
+const CONNECTIVES = [
+  "AND",
+  "OR",
+  "NOT",
+  "BETWEEN",
+  "IN",
+  "IS NULL",
+  "IS NOT NULL",
+  "LIKE",
+  "ILIKE",
+  "CASE",
+  "TRUE",
+  "FALSE",
+  "NULL",
+  "INTERVAL",
+];
 
 const keyword = (label: string): Offer => ({ label, kind: "keyword", boost: -2 });
 
@@ -43,7 +75,9 @@ function freshAlias(stream: string, taken: ReadonlySet<string>): string {
 }
 
 function columnsOf(source: Source, schema: readonly SchemaRelation[]): SchemaRelation["columns"] {
-  return schema.find((relation) => relation.name.toLowerCase() === source.stream.toLowerCase())?.columns ?? [];
+  return (
+    schema.find((relation) => relation.name.toLowerCase() === source.stream.toLowerCase())?.columns ?? []
+  );
 }
 
 /**
@@ -51,23 +85,44 @@ function columnsOf(source: Source, schema: readonly SchemaRelation[]): SchemaRel
  *
  * `offersAt("SELECT d. FROM departures AS d", 9, schema)` has the columns of departures.
  */
-export function offersAt(sql: string, position: number, schema: readonly SchemaRelation[], own: readonly SqlFunction[] = []): Offers {
+export function offersAt(
+  sql: string,
+  position: number,
+  schema: readonly SchemaRelation[],
+  own: readonly SqlFunction[] = [],
+): Offers {
   const place = clauseAt(sql, position);
   if (place.kind === "none") return { from: position, offers: [] };
   const sources = sourcesOf(sql);
   return { from: place.from, offers: offersFor(place, sources, schema, own) };
 }
 
-function offersFor(place: Exclude<ReturnType<typeof clauseAt>, { kind: "none" }>, sources: readonly Source[], schema: readonly SchemaRelation[], own: readonly SqlFunction[]): Offer[] {
+function offersFor(
+  place: Exclude<ReturnType<typeof clauseAt>, { kind: "none" }>,
+  sources: readonly Source[],
+  schema: readonly SchemaRelation[],
+  own: readonly SqlFunction[],
+): Offer[] {
   const taken = new Set(sources.map((source) => source.alias));
   switch (place.kind) {
     case "start":
-      return [{ label: "SELECT", kind: "keyword", template: "SELECT ${*}\nFROM ${stream} [RANGE ${10} MINUTES] AS ${a}\nWHERE ${}", detail: "query" }];
+      return [
+        {
+          label: "SELECT",
+          kind: "keyword",
+          template: "SELECT ${*}\nFROM ${stream} [RANGE ${10} MINUTES] AS ${a}\nWHERE ${}",
+          detail: "query",
+        },
+      ];
     case "column": {
       const source = sources.find((candidate) => candidate.alias.toLowerCase() === place.alias.toLowerCase());
       return source === undefined
         ? []
-        : columnsOf(source, schema).map((column) => ({ label: column.name, kind: "column", detail: column.type }));
+        : columnsOf(source, schema).map((column) => ({
+            label: column.name,
+            kind: "column",
+            detail: column.type,
+          }));
     }
     case "window":
       return [keyword("RANGE"), keyword("UNBOUNDED"), ...UNITS.map(keyword)];
@@ -75,29 +130,45 @@ function offersFor(place: Exclude<ReturnType<typeof clauseAt>, { kind: "none" }>
       return schema.map((relation) => ({
         label: relation.name,
         kind: relation.kind,
-        template: relation.kind === "stream" ? `${relation.name} [RANGE \${10} MINUTES] AS \${${freshAlias(relation.name, taken)}}` : `${relation.name} AS \${${freshAlias(relation.name, taken)}}`,
+        template:
+          relation.kind === "stream"
+            ? `${relation.name} [RANGE \${10} MINUTES] AS \${${freshAlias(relation.name, taken)}}`
+            : `${relation.name} AS \${${freshAlias(relation.name, taken)}}`,
         detail: relation.kind === "stream" ? `${relation.columns.length} columns` : "query",
         boost: relation.kind === "stream" ? 1 : 0,
       }));
     case "after-source":
-      return [...WINDOWS, keyword("AS"), keyword("JOIN"), keyword("CROSS JOIN"), keyword("ON"), keyword("WHERE")];
+      return [
+        ...WINDOWS,
+        keyword("AS"),
+        keyword("JOIN"),
+        keyword("CROSS JOIN"),
+        keyword("ON"),
+        keyword("WHERE"),
+      ];
     case "expression": {
       const columns = sources.flatMap((source) =>
-        columnsOf(source, schema).map((column): Offer => ({
-          label: `${source.alias}.${column.name}`,
-          kind: "column",
-          detail: column.type,
-          boost: 1,
-        })),
+        columnsOf(source, schema).map(
+          (column): Offer => ({
+            label: `${source.alias}.${column.name}`,
+            kind: "column",
+            detail: column.type,
+            boost: 1,
+          }),
+        ),
       );
-      const aliases = sources.map((source): Offer => ({ label: source.alias, kind: "alias", detail: source.stream, boost: 2 }));
-      const functions = [...own, ...SQL_FUNCTIONS].map((entry): Offer => ({
-        label: entry.sql,
-        kind: "function",
-        template: `${entry.sql}(\${})`,
-        detail: entry.signature,
-        boost: -1,
-      }));
+      const aliases = sources.map(
+        (source): Offer => ({ label: source.alias, kind: "alias", detail: source.stream, boost: 2 }),
+      );
+      const functions = [...own, ...SQL_FUNCTIONS].map(
+        (entry): Offer => ({
+          label: entry.sql,
+          kind: "function",
+          template: `${entry.sql}(\${})`,
+          detail: entry.signature,
+          boost: -1,
+        }),
+      );
       const words = place.clause === "select" ? ["AS", "FROM", "CASE", "NULL"] : CONNECTIVES;
       return [...aliases, ...columns, ...functions, ...words.map(keyword)];
     }

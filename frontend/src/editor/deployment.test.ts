@@ -1,10 +1,13 @@
 import { expect, it } from "vitest";
-import type { TopologyDocument } from "../api/documents";
 import documents from "../__fixtures__/documents.json";
+import type { TopologyDocument } from "../api/documents";
 import { deploymentOf } from "./deployment";
 
 const base = documents.topologies[0] as TopologyDocument;
-const topology = (changes: Partial<TopologyDocument>, deployment: Partial<TopologyDocument["deployment"]> = {}): TopologyDocument => ({
+const topology = (
+  changes: Partial<TopologyDocument>,
+  deployment: Partial<TopologyDocument["deployment"]> = {},
+): TopologyDocument => ({
   ...base,
   ...changes,
   deployment: { ...base.deployment, ...deployment },
@@ -16,11 +19,23 @@ it("is active once the revision, or a newer one, runs", () => {
 });
 
 it("says what it waits for", () => {
-  expect(deploymentOf(topology({}, { active_revision: 11, state: "planning" }), 12)).toMatchObject({ kind: "waiting", text: "planning with all other queries" });
-  expect(deploymentOf(topology({ state: "stopped", desired: "stopped" }, { active_revision: 11, state: "planned" }), 12)).toMatchObject({ kind: "waiting", text: "saved in the topology, which is stopped: start it" });
+  expect(deploymentOf(topology({}, { active_revision: 11, state: "planning" }), 12)).toMatchObject({
+    kind: "waiting",
+    text: "planning with all other queries",
+  });
+  expect(
+    deploymentOf(
+      topology({ state: "stopped", desired: "stopped" }, { active_revision: 11, state: "planned" }),
+      12,
+    ),
+  ).toMatchObject({ kind: "waiting", text: "saved in the topology, which is stopped: start it" });
 });
 
 it("gives the reason of a failure", () => {
-  expect(deploymentOf(topology({}, { active_revision: 11, state: "failed", error: "no plan" }), 12)).toMatchObject({ kind: "failed", reason: "no plan" });
-  expect(deploymentOf(topology({ state: "failed", error: "boom" }, { active_revision: 11, state: "planned" }), 12)).toMatchObject({ kind: "failed", reason: "boom" });
+  expect(
+    deploymentOf(topology({}, { active_revision: 11, state: "failed", error: "no plan" }), 12),
+  ).toMatchObject({ kind: "failed", reason: "no plan" });
+  expect(
+    deploymentOf(topology({ state: "failed", error: "boom" }, { active_revision: 11, state: "planned" }), 12),
+  ).toMatchObject({ kind: "failed", reason: "boom" });
 });

@@ -20,8 +20,10 @@ const TEXTS: Readonly<Record<string, string>> = {
 export function deploymentOf(topology: TopologyDocument, revision: number): Deployment {
   const { deployment, name } = topology;
   if (deployment.active_revision >= revision) return { kind: "active", topology: name };
-  if (deployment.state === "failed") return { kind: "failed", topology: name, reason: deployment.error ?? "the deployment failed" };
-  if (topology.state === "failed") return { kind: "failed", topology: name, reason: topology.error ?? "the topology failed" };
+  if (deployment.state === "failed")
+    return { kind: "failed", topology: name, reason: deployment.error ?? "the deployment failed" };
+  if (topology.state === "failed")
+    return { kind: "failed", topology: name, reason: topology.error ?? "the topology failed" };
   if (topology.state === "stopped" && topology.desired === "stopped") {
     return { kind: "waiting", topology: name, text: "saved in the topology, which is stopped: start it" };
   }
@@ -29,7 +31,11 @@ export function deploymentOf(topology: TopologyDocument, revision: number): Depl
 }
 
 /** Report progress until the end; resolves when it is active or failed, or when `signal` says so. */
-export async function watchDeployment(answer: DeployAnswer, report: (deployment: Deployment) => void, signal: AbortSignal): Promise<void> {
+export async function watchDeployment(
+  answer: DeployAnswer,
+  report: (deployment: Deployment) => void,
+  signal: AbortSignal,
+): Promise<void> {
   for (;;) {
     const deployment = deploymentOf(await readTopology(answer.topology), answer.revision);
     if (signal.aborted) return;

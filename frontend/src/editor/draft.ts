@@ -1,7 +1,12 @@
 /** Unsaved work is kept in this browser, per query, until it is saved. */
 import { z } from "zod";
 
-const draft = z.object({ sql: z.string(), name: z.string(), description: z.string(), version: z.number().nullable() });
+const draft = z.object({
+  sql: z.string(),
+  name: z.string(),
+  description: z.string(),
+  version: z.number().nullable(),
+});
 
 export type Draft = z.infer<typeof draft>;
 

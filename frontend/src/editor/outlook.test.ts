@@ -2,7 +2,13 @@ import { describe, expect, it } from "vitest";
 import { bytes, count } from "../format/quantities";
 import { between, savings, stateOf } from "./outlook";
 
-const store = (low: number, high: number) => ({ label: "s", kept: false, measured: true, tuples: { low, expected: (low + high) / 2, high }, bytes: { low: 10 * low, expected: 5 * (low + high), high: 10 * high } });
+const store = (low: number, high: number) => ({
+  label: "s",
+  kept: false,
+  measured: true,
+  tuples: { low, expected: (low + high) / 2, high },
+  bytes: { low: 10 * low, expected: 5 * (low + high), high: 10 * high },
+});
 
 describe("a draft's outlook", () => {
   it("adds up the ends of all stores", () => {

@@ -9,9 +9,21 @@ export interface Interval {
 }
 
 /** All stores together; the ends add up, because one cause (a rate) moves several of them. */
-export function stateOf(outlook: Pick<Outlook, "stores">): { readonly tuples: Interval; readonly bytes: Interval } {
+export function stateOf(outlook: Pick<Outlook, "stores">): {
+  readonly tuples: Interval;
+  readonly bytes: Interval;
+} {
   const sum = (of: (store: Outlook["stores"][number]) => Interval): Interval =>
-    outlook.stores.map(of).reduce((all, one) => ({ low: all.low + one.low, expected: all.expected + one.expected, high: all.high + one.high }), { low: 0, expected: 0, high: 0 });
+    outlook.stores
+      .map(of)
+      .reduce(
+        (all, one) => ({
+          low: all.low + one.low,
+          expected: all.expected + one.expected,
+          high: all.high + one.high,
+        }),
+        { low: 0, expected: 0, high: 0 },
+      );
   return { tuples: sum((store) => store.tuples), bytes: sum((store) => store.bytes) };
 }
 
@@ -22,7 +34,10 @@ export function between({ low, high }: Interval, format: (value: number) => stri
 }
 
 /** "4.1 m/s fewer sent, 1,060 fewer tuples kept": what is not zero of both. */
-export function savings({ saved_probe, saved_storage }: Pick<Advice, "saved_probe" | "saved_storage">): string {
+export function savings({
+  saved_probe,
+  saved_storage,
+}: Pick<Advice, "saved_probe" | "saved_storage">): string {
   const parts = [];
   if (saved_probe > 0) parts.push(`${rate(saved_probe)} fewer sent`);
   if (saved_storage > 0) parts.push(`${count(saved_storage)} fewer tuples kept`);

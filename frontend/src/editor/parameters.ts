@@ -20,7 +20,8 @@ export function parametersOf(sql: string): Parameter[] {
     const match = DECLARATION.exec(line.replace(/\r$/, ""));
     const [name, value] = [match?.[1], match?.[2]];
     if (name !== undefined && value !== undefined) {
-      const from = start + line.indexOf("=") + 1 + (/^[ \t]*/.exec(line.slice(line.indexOf("=") + 1))?.[0].length ?? 0);
+      const from =
+        start + line.indexOf("=") + 1 + (/^[ \t]*/.exec(line.slice(line.indexOf("=") + 1))?.[0].length ?? 0);
       found.push({ name, value, from, to: from + value.length });
     }
     start += line.length + 1;
@@ -34,7 +35,8 @@ export function undeclared(sql: string): string[] {
   const bare = sql.replace(STRINGS_AND_COMMENTS, (text) => " ".repeat(text.length));
   const used = new Map<string, string>();
   for (const [, name] of bare.matchAll(REFERENCE)) {
-    if (name !== undefined && !declared.has(name.toLowerCase()) && !used.has(name.toLowerCase())) used.set(name.toLowerCase(), name);
+    if (name !== undefined && !declared.has(name.toLowerCase()) && !used.has(name.toLowerCase()))
+      used.set(name.toLowerCase(), name);
   }
   return [...used.values()];
 }

@@ -8,7 +8,8 @@ export interface Span {
 }
 
 export function problemSpan(problem: Pick<Problem, "line" | "column" | "end_column">, text: Text): Span {
-  if (problem.line === null || problem.line < 1) return { from: 0, to: Math.min(text.length, text.line(1).to) };
+  if (problem.line === null || problem.line < 1)
+    return { from: 0, to: Math.min(text.length, text.line(1).to) };
   const line = text.line(Math.min(problem.line, text.lines));
   if (problem.column === null) return { from: line.from, to: line.to };
   const from = Math.min(line.from + Math.max(0, problem.column - 1), line.to);

@@ -20,7 +20,9 @@ export type Clause =
 
 /** Replace strings and comments by spaces, so that words inside them are not read. */
 export function blank(text: string): string {
-  return text.replace(/'(?:[^']|'')*(?:'|$)|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g, (part) => part.replace(/[^\n]/g, " "));
+  return text.replace(/'(?:[^']|'')*(?:'|$)|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g, (part) =>
+    part.replace(/[^\n]/g, " "),
+  );
 }
 
 const END_OF_FROM = /\b(?:where|group|having|order|limit|union)\b|;/i;
@@ -50,16 +52,14 @@ export function sourcesOf(sql: string): Source[] {
   const from = fromClause(blank(sql));
   if (from === null) return [];
   // ON conditions hold no sources, but commas inside of them would look like some.
-  return from.body
-    .split(/,(?![^(]*\))|\b(?:(?:inner|cross)\s+)?join\b/i)
-    .flatMap((part) => {
-      const match = ITEM.exec(part.replace(/\bon\b[\s\S]*$/i, " "));
-      const stream = match?.[1];
-      if (stream === undefined || NOT_AN_ALIAS.test(stream)) return [];
-      const alias = match?.[2];
-      const named = alias !== undefined && !NOT_AN_ALIAS.test(alias) ? alias : stream;
-      return [{ alias: unquote(named), stream: unquote(stream) }];
-    });
+  return from.body.split(/,(?![^(]*\))|\b(?:(?:inner|cross)\s+)?join\b/i).flatMap((part) => {
+    const match = ITEM.exec(part.replace(/\bon\b[\s\S]*$/i, " "));
+    const stream = match?.[1];
+    if (stream === undefined || NOT_AN_ALIAS.test(stream)) return [];
+    const alias = match?.[2];
+    const named = alias !== undefined && !NOT_AN_ALIAS.test(alias) ? alias : stream;
+    return [{ alias: unquote(named), stream: unquote(stream) }];
+  });
 }
 
 /** Which kind of word stands at `position`, and where it starts. */
@@ -77,8 +77,13 @@ export function clauseAt(sql: string, position: number): Clause {
   const clause = fromClause(before);
   if (clause === null) return { kind: "expression", clause: "select", from };
   if (clause.start + clause.body.length < position) return { kind: "expression", clause: "where", from };
-  if (/(?:\bfrom|\bjoin|,)\s*$/i.test(head) && !/\bon\b[^,]*$/i.test(head.slice(clause.start))) return { kind: "source", from };
-  const last = before.slice(clause.start).split(/,(?![^(]*\))|\bjoin\b/i).at(-1) ?? "";
+  if (/(?:\bfrom|\bjoin|,)\s*$/i.test(head) && !/\bon\b[^,]*$/i.test(head.slice(clause.start)))
+    return { kind: "source", from };
+  const last =
+    before
+      .slice(clause.start)
+      .split(/,(?![^(]*\))|\bjoin\b/i)
+      .at(-1) ?? "";
   if (/\bon\b/i.test(last)) return { kind: "expression", clause: "where", from };
   const named = new RegExp(`^\\s*(${NAME})\\s+(?:[a-z]*)$`, "i").exec(last);
   if (named?.[1] !== undefined) return { kind: "after-source", stream: unquote(named[1]), from };

@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { sharedIn, shareLink } from "./share";
 
-const TEXT = { sql: "-- Böen über 20 → spät\nSELECT 'x' FROM s WHERE a > 1 AND b <> '?&#'", name: "böen", description: "" };
+const TEXT = {
+  sql: "-- Böen über 20 → spät\nSELECT 'x' FROM s WHERE a > 1 AND b <> '?&#'",
+  name: "böen",
+  description: "",
+};
 
 describe("a link with a text", () => {
   it("carries any text there and back", () => {
@@ -13,6 +17,7 @@ describe("a link with a text", () => {
 
   it("is none when it was cut or is something else", () => {
     const { hash } = new URL(shareLink("http://localhost:8000", "/queries/new/", TEXT));
-    for (const damaged of ["", "#", "#results", hash.slice(0, -7), "#draft=%%%", "#draft=e30", "#draft=gICA"]) expect(sharedIn(damaged)).toBeNull();
+    for (const damaged of ["", "#", "#results", hash.slice(0, -7), "#draft=%%%", "#draft=e30", "#draft=gICA"])
+      expect(sharedIn(damaged)).toBeNull();
   });
 });

@@ -25,7 +25,8 @@ export function sharedIn(hash: string): Shared | null {
     return shared.parse(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
   } catch (error) {
     // Not UTF-8, not JSON, not ours: all say that the link is damaged.
-    if (error instanceof TypeError || error instanceof SyntaxError || error instanceof z.ZodError) return null;
+    if (error instanceof TypeError || error instanceof SyntaxError || error instanceof z.ZodError)
+      return null;
     throw error;
   }
 }

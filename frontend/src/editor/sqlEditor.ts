@@ -1,14 +1,33 @@
 /** The SQL editor: CodeMirror with our completion, our problems and our keys. */
-import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, snippet, type Completion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
+import {
+  acceptCompletion,
+  autocompletion,
+  type Completion,
+  type CompletionContext,
+  type CompletionResult,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionKeymap,
+  snippet,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyField, historyKeymap, indentWithTab } from "@codemirror/commands";
-import { sql, StandardSQL } from "@codemirror/lang-sql";
+import { StandardSQL, sql } from "@codemirror/lang-sql";
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
-import { lintGutter, lintKeymap, nextDiagnostic, setDiagnostics, type Diagnostic } from "@codemirror/lint";
+import { type Diagnostic, lintGutter, lintKeymap, nextDiagnostic, setDiagnostics } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
-import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, keymap, lineNumbers, placeholder } from "@codemirror/view";
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  highlightSpecialChars,
+  keymap,
+  lineNumbers,
+  placeholder,
+} from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import type { Problem } from "../api/documents";
-import { offersAt, type Offer, type SchemaRelation } from "./completion";
+import { type Offer, offersAt, type SchemaRelation } from "./completion";
 import type { SqlFunction } from "./functions";
 import { problemSpan } from "./problemSpan";
 
@@ -79,9 +98,17 @@ export function createSqlEditor(element: HTMLElement, options: SqlEditorOptions)
     // Nothing is called like a number, and Enter behind one shall begin a line.
     if (!context.explicit && context.matchBefore(/(?<![\w.])[\d.]+$/) !== null) return null;
     // By itself only while a name is being written; after a space only when asked (Ctrl-Space) or behind FROM and JOIN.
-    const asked = context.explicit || /[\w.[]/.test(before) || context.matchBefore(/\b(?:from|join|where|and|on)\s+$/i) !== null;
+    const asked =
+      context.explicit ||
+      /[\w.[]/.test(before) ||
+      context.matchBefore(/\b(?:from|join|where|and|on)\s+$/i) !== null;
     if (!asked) return null;
-    const { from, offers } = offersAt(context.state.doc.toString(), context.pos, options.schema(), options.functions);
+    const { from, offers } = offersAt(
+      context.state.doc.toString(),
+      context.pos,
+      options.schema(),
+      options.functions,
+    );
     return offers.length === 0 ? null : { from, options: offers.map(completionOf), validFor: /^[\w$]*$/ };
   };
   const run = (action: () => void) => (): boolean => {
@@ -113,10 +140,19 @@ export function createSqlEditor(element: HTMLElement, options: SqlEditorOptions)
       sql({ dialect: StandardSQL }),
       syntaxHighlighting(colours),
       lintGutter(),
-      placeholder("SELECT d.flight, w.wind_speed\nFROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w\nWHERE d.origin = w.origin"),
+      placeholder(
+        "SELECT d.flight, w.wind_speed\nFROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w\nWHERE d.origin = w.origin",
+      ),
       EditorView.lineWrapping,
       EditorView.contentAttributes.of({ "aria-label": "SQL", spellcheck: "false", tabindex: "0" }),
-      keymap.of([...closeBracketsKeymap, ...completionKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
+      keymap.of([
+        ...closeBracketsKeymap,
+        ...completionKeymap,
+        ...lintKeymap,
+        ...historyKeymap,
+        ...defaultKeymap,
+        indentWithTab,
+      ]),
       EditorView.updateListener.of((change) => {
         if (change.docChanged) options.onChange(change.state.doc.toString());
       }),
@@ -124,19 +160,28 @@ export function createSqlEditor(element: HTMLElement, options: SqlEditorOptions)
   };
   const view = new EditorView({
     parent: element,
-    state: options.state === null ? EditorState.create(config) : EditorState.fromJSON(options.state, config, PAST),
+    state:
+      options.state === null ? EditorState.create(config) : EditorState.fromJSON(options.state, config, PAST),
   });
 
   const fix = (problem: Problem): void => {
     if (problem.suggestion === null || problem.column === null) return;
     const { from, to } = problemSpan(problem, view.state.doc);
-    view.dispatch({ changes: { from, to, insert: problem.suggestion }, selection: { anchor: from + problem.suggestion.length }, userEvent: "input.fix" });
+    view.dispatch({
+      changes: { from, to, insert: problem.suggestion },
+      selection: { anchor: from + problem.suggestion.length },
+      userEvent: "input.fix",
+    });
     view.focus();
   };
   const fixNearest = (): boolean => {
     const here = view.state.selection.main.head;
     const fixable = shown.filter((problem) => problem.suggestion !== null && problem.column !== null);
-    const nearest = fixable.sort((a, b) => Math.abs(problemSpan(a, view.state.doc).from - here) - Math.abs(problemSpan(b, view.state.doc).from - here))[0];
+    const nearest = fixable.sort(
+      (a, b) =>
+        Math.abs(problemSpan(a, view.state.doc).from - here) -
+        Math.abs(problemSpan(b, view.state.doc).from - here),
+    )[0];
     if (nearest === undefined) return nextDiagnostic(view);
     fix(nearest);
     return true;
@@ -154,7 +199,10 @@ export function createSqlEditor(element: HTMLElement, options: SqlEditorOptions)
     text: () => view.state.doc.toString(),
     state: () => view.state.toJSON(PAST),
     replaceAll: (text) => {
-      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, userEvent: "input.replace" });
+      view.dispatch({
+        changes: { from: 0, to: view.state.doc.length, insert: text },
+        userEvent: "input.replace",
+      });
     },
     insert: (text) => {
       view.dispatch(view.state.replaceSelection(text), { userEvent: "input.insert" });

@@ -1,7 +1,12 @@
 /** Texts that were previewed, saved or deployed in this browser, newest first. */
 import { z } from "zod";
 
-const entry = z.object({ at: z.string(), action: z.enum(["previewed", "saved", "deployed", "replaced"]), name: z.string(), sql: z.string() });
+const entry = z.object({
+  at: z.string(),
+  action: z.enum(["previewed", "saved", "deployed", "replaced"]),
+  name: z.string(),
+  sql: z.string(),
+});
 
 export type Entry = z.infer<typeof entry>;
 
@@ -22,7 +27,10 @@ export function readHistory(): Entry[] {
 
 /** Keep a text; one that is there already moves to the front with what was done last. */
 export function remember(made: Entry): Entry[] {
-  const kept = [made, ...readHistory().filter((other) => other.sql !== made.sql || other.name !== made.name)].slice(0, MOST);
+  const kept = [
+    made,
+    ...readHistory().filter((other) => other.sql !== made.sql || other.name !== made.name),
+  ].slice(0, MOST);
   localStorage.setItem(KEY, JSON.stringify(kept));
   return kept;
 }

@@ -18,7 +18,14 @@ export interface Checked {
   readonly pending: boolean;
 }
 
-const NOTHING: Checked = { problems: [], validation: null, explanation: null, outlook: null, reason: null, pending: false };
+const NOTHING: Checked = {
+  problems: [],
+  validation: null,
+  explanation: null,
+  outlook: null,
+  reason: null,
+  pending: false,
+};
 const EMPTY_REASON = "Write a query: its join graph, cost and probe orders appear here while you type.";
 
 /** Validate, then explain, whatever stands in the editor; an answer to an older text is never shown. */
@@ -38,7 +45,16 @@ export function useValidation(sql: string, name: string | null): Checked {
       const validation = await validateSql(sql, name, control.signal);
       if (control.signal.aborted) return;
       if (!validation.ok) {
-        setChecked((before) => ({ ...before, problems: validation.errors, validation, reason: before.explanation === null ? "The plan appears as soon as the query is right." : "The plan of the last text that was right:", pending: false }));
+        setChecked((before) => ({
+          ...before,
+          problems: validation.errors,
+          validation,
+          reason:
+            before.explanation === null
+              ? "The plan appears as soon as the query is right."
+              : "The plan of the last text that was right:",
+          pending: false,
+        }));
         return;
       }
       setChecked((before) => ({ ...before, problems: [], validation }));
@@ -52,7 +68,14 @@ export function useValidation(sql: string, name: string | null): Checked {
       check().catch((error: unknown) => {
         if (isAbort(error) || control.signal.aborted) return;
         const problems = error instanceof Refusal ? error.problems : [];
-        setChecked((before) => ({ ...before, problems, explanation: null, outlook: null, reason: explainError(error), pending: false }));
+        setChecked((before) => ({
+          ...before,
+          problems,
+          explanation: null,
+          outlook: null,
+          reason: explainError(error),
+          pending: false,
+        }));
       });
     }, PAUSE_MS);
     return () => {

@@ -22,7 +22,12 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
   const [asked, setAsked] = useState(false);
   const [busy, setBusy] = useState(false);
   const { value } = tasks;
-  if (value === null) return tasks.problem === null ? <p class="muted">Loading…</p> : <p class="problem-line">{tasks.problem}</p>;
+  if (value === null)
+    return tasks.problem === null ? (
+      <p class="muted">Loading…</p>
+    ) : (
+      <p class="problem-line">{tasks.problem}</p>
+    );
   const fields = { ...fieldsOf(value), ...typed };
   const found = changesOf(value, fields);
   const scale = (): void => {
@@ -50,19 +55,29 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
       }}
     >
       <p class="muted small">
-        A store's tasks work at once; each costs a little in every batch. Empty: the load decides, up to {value.most}. The topology is planned anew and goes over at a batch boundary, without
-        stopping; results stay the same. The number is the stream's: other topologies that read it follow when they are next planned.
+        A store's tasks work at once; each costs a little in every batch. Empty: the load decides, up to{" "}
+        {value.most}. The topology is planned anew and goes over at a batch boundary, without stopping;
+        results stay the same. The number is the stream's: other topologies that read it follow when they are
+        next planned.
       </p>
       <div class="table-scroll" tabIndex={0} role="region" aria-label={`Tasks of ${topology}`}>
         <table class="list stack">
           <thead>
-            <tr><th scope="col">Stream</th><th scope="col" class="number">Tasks now</th><th scope="col">Set to</th></tr>
+            <tr>
+              <th scope="col">Stream</th>
+              <th scope="col" class="number">
+                Tasks now
+              </th>
+              <th scope="col">Set to</th>
+            </tr>
           </thead>
           <tbody>
             {value.streams.map((one) => (
               <tr key={one.stream}>
                 <td>{one.stream}</td>
-                <td class="number" data-label="tasks now">{count(one.tasks)}</td>
+                <td class="number" data-label="tasks now">
+                  {count(one.tasks)}
+                </td>
                 <td data-label="set to">
                   <input
                     type="number"
@@ -82,9 +97,24 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
           </tbody>
         </table>
       </div>
-      {(problem ?? found.problem ?? tasks.problem) !== null && <p class="problem-line" role="alert">{problem ?? found.problem ?? tasks.problem}</p>}
-      {asked && <p class="muted" role="status">Asked for. The numbers above change when the new plan takes over.</p>}
-      <button type="submit" class="button" disabled={!operator || busy || found.problem !== null || Object.keys(found.changes).length === 0} title={operator ? undefined : "Only operators may do this."}>Scale</button>
+      {(problem ?? found.problem ?? tasks.problem) !== null && (
+        <p class="problem-line" role="alert">
+          {problem ?? found.problem ?? tasks.problem}
+        </p>
+      )}
+      {asked && (
+        <p class="muted" role="status">
+          Asked for. The numbers above change when the new plan takes over.
+        </p>
+      )}
+      <button
+        type="submit"
+        class="button"
+        disabled={!operator || busy || found.problem !== null || Object.keys(found.changes).length === 0}
+        title={operator ? undefined : "Only operators may do this."}
+      >
+        Scale
+      </button>
     </form>
   );
 }

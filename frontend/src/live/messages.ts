@@ -47,7 +47,13 @@ export const batchCompleted = z.object({
   resident_bytes: whole.nullish(),
 });
 
-const qError = z.object({ median: z.number(), max: z.number(), worst: z.string(), estimated: z.number(), actual: z.number() });
+const qError = z.object({
+  median: z.number(),
+  max: z.number(),
+  worst: z.string(),
+  estimated: z.number(),
+  actual: z.number(),
+});
 
 export const epochCompleted = z.object({
   ...shared,
@@ -141,7 +147,14 @@ const historyPoint = z.object({
   level_seconds: z.array(z.number()),
 });
 
-const storePoint = z.object({ tuples: whole, bytes: whole, inserted: whole, evicted: whole, probes: whole, matches: whole });
+const storePoint = z.object({
+  tuples: whole,
+  bytes: whole,
+  inserted: whole,
+  evicted: whole,
+  probes: whole,
+  matches: whole,
+});
 const storesPoint = z.object({ batch: whole, stores: z.record(z.string(), storePoint) });
 
 const epochPoint = z.object({
@@ -170,7 +183,9 @@ export const snapshot = z.object({
     z.object({ at: z.string(), plan_id: z.string(), epoch: whole, batch: whole, cause: z.string() }),
   ),
   given_up: z.object({ at: z.string(), plan_id: z.string(), batch: whole }).nullable(),
-  failed_batch: z.object({ at: z.string(), batch: whole, error: z.string(), set_aside: z.record(z.string(), whole) }).nullable(),
+  failed_batch: z
+    .object({ at: z.string(), batch: whole, error: z.string(), set_aside: z.record(z.string(), whole) })
+    .nullable(),
   epochs: z.array(epochPoint),
   statistics: epochCompleted.nullable(),
   queries: z.array(z.object({ id: whole, name: z.string(), version: whole })),

@@ -4,7 +4,10 @@ import { paced } from "./paced";
 const DRAWING_MS = 40;
 const FRAME_MS = 16;
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "requestAnimationFrame"] }));
+beforeEach(
+  () =>
+    void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "requestAnimationFrame"] }),
+);
 afterEach(() => void vi.useRealTimers());
 
 /** What is shown, when; each drawing takes a while. */
@@ -42,7 +45,8 @@ test("of those that come while something is drawn only the newest is shown, and 
   // A frame to draw, and as long again for everything else.
   expect(shown.length).toBeLessThanOrEqual(Math.ceil(100 / (2 * FRAME_MS)) + 2);
   const moments = shown.map(([at]) => at);
-  for (const [number, at] of moments.slice(1).entries()) expect(at - (moments[number] ?? 0)).toBeGreaterThanOrEqual(FRAME_MS);
+  for (const [number, at] of moments.slice(1).entries())
+    expect(at - (moments[number] ?? 0)).toBeGreaterThanOrEqual(FRAME_MS);
 });
 
 test("what takes long to draw is drawn half of the time at most", () => {

@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
-import { everyTree, isFolded, UNCHOSEN, withTree, type Folding } from "./folding";
+import { everyTree, type Folding, isFolded, UNCHOSEN, withTree } from "./folding";
 
 const SMALL = ["r", "s"];
 const OTHER = ["s", "t"];
-const foldedOf = (folding: Folding, roots: readonly string[], usual: boolean): string[] => roots.filter((root) => isFolded(folding, root, usual));
+const foldedOf = (folding: Folding, roots: readonly string[], usual: boolean): string[] =>
+  roots.filter((root) => isFolded(folding, root, usual));
 
 it("follows the plan's size until somebody chooses", () => {
   expect(foldedOf(UNCHOSEN, SMALL, false)).toEqual([]);

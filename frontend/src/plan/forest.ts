@@ -61,7 +61,9 @@ export function forestOf(graph: PhysicalGraph): Forest {
   });
 
   const below = (rule: Exclude<Rule, { kind: "store" }>, skipBase: boolean): ForestNode[] => [
-    ...rule.out.flatMap((id) => (receivers.get(id) ?? []).flatMap((next) => receiverNode(id, next, skipBase))),
+    ...rule.out.flatMap((id) =>
+      (receivers.get(id) ?? []).flatMap((next) => receiverNode(id, next, skipBase)),
+    ),
     ...rule.emits.map((emit) => queryNode(rule, emit)),
   ];
 
@@ -139,7 +141,9 @@ export function focusedKeys(forest: Forest, focus: Focus): ReadonlySet<string> |
     const wanted =
       focus.query !== null
         ? node.queries.includes(focus.query)
-        : behindStore || node.store?.id === focus.store || node.keptIn.some((store) => store.id === focus.store);
+        : behindStore ||
+          node.store?.id === focus.store ||
+          node.keptIn.some((store) => store.id === focus.store);
     // What a probe of the store finds goes on to all that stands behind it; a source only fills the store.
     const further = focus.query === null && wanted && node.kind !== "source";
     const inChildren = node.children.map((child) => visit(child, further)).some(Boolean);

@@ -4,9 +4,16 @@
  * Read from the physical graph alone: every path to a leaf of the query checks all of its predicates, so
  * the first path found names them all.
  */
-import { forceCenter, forceCollide, forceLink, forceManyBody, forceSimulation, type SimulationNodeDatum } from "d3";
+import {
+  forceCenter,
+  forceCollide,
+  forceLink,
+  forceManyBody,
+  forceSimulation,
+  type SimulationNodeDatum,
+} from "d3";
 import { expressionText, inputsOf } from "./expressionText";
-import { forestOf, type ForestNode } from "./forest";
+import { type ForestNode, forestOf } from "./forest";
 import type { Expression, PhysicalGraph } from "./physicalGraph";
 
 export interface JoinNode {
@@ -42,7 +49,12 @@ function conditions(node: ForestNode): Expression[] {
   if (node.rule?.kind === "source") return node.rule.filter === null ? [] : [node.rule.filter];
   if (node.rule?.kind !== "probe") return [];
   const equalities = node.rule.equalities.map(
-    ({ probe, stored }): Expression => ({ kind: "call", function: "eq", arguments: [probe, stored], type: "boolean" }),
+    ({ probe, stored }): Expression => ({
+      kind: "call",
+      function: "eq",
+      arguments: [probe, stored],
+      type: "boolean",
+    }),
   );
   return [...equalities, ...node.rule.predicates];
 }
@@ -62,13 +74,18 @@ function conjuncts(expression: Expression): Expression[] {
 export function joinGraphOf(graph: PhysicalGraph, queryName: string): JoinGraph | null {
   const query = graph.queries.find((candidate) => candidate.name === queryName);
   if (query === undefined) return null;
-  const path = forestOf(graph).roots.map((root) => pathTo(root, queryName)).find((found) => found !== null) ?? [];
+  const path =
+    forestOf(graph)
+      .roots.map((root) => pathTo(root, queryName))
+      .find((found) => found !== null) ?? [];
   const aliasOf = new Map(query.inputs.map((input) => [input.input, input.alias]));
   const filters = new Map<string, Set<string>>();
   const edges = new Map<string, { aliases: string[]; predicates: Set<string>; equality: boolean }>();
   for (const predicate of path.flatMap(conditions).flatMap(conjuncts)) {
     const text = expressionText(predicate, (input) => aliasOf.get(input) ?? input);
-    const aliases = inputsOf(predicate).flatMap((input) => aliasOf.get(input) ?? []).sort();
+    const aliases = inputsOf(predicate)
+      .flatMap((input) => aliasOf.get(input) ?? [])
+      .sort();
     const [only] = aliases;
     if (aliases.length === 1 && only !== undefined) {
       filters.set(only, (filters.get(only) ?? new Set()).add(text));
@@ -91,7 +108,11 @@ export function joinGraphOf(graph: PhysicalGraph, queryName: string): JoinGraph 
       })),
     edges: [...edges.entries()]
       .sort(([a], [b]) => a.localeCompare(b))
-      .map(([, edge]) => ({ aliases: edge.aliases, predicates: [...edge.predicates].sort((a, b) => rank(a) - rank(b) || a.localeCompare(b)), equality: edge.equality })),
+      .map(([, edge]) => ({
+        aliases: edge.aliases,
+        predicates: [...edge.predicates].sort((a, b) => rank(a) - rank(b) || a.localeCompare(b)),
+        equality: edge.equality,
+      })),
   };
 }
 
@@ -118,7 +139,10 @@ const TICKS = 220;
 
 /** Turn the picture so that its longest axis is horizontal, where there is room for the labels. */
 function layDown(bodies: readonly Body[]): void {
-  const [mx, my] = [bodies.reduce((sum, body) => sum + (body.x ?? 0), 0) / bodies.length, bodies.reduce((sum, body) => sum + (body.y ?? 0), 0) / bodies.length];
+  const [mx, my] = [
+    bodies.reduce((sum, body) => sum + (body.x ?? 0), 0) / bodies.length,
+    bodies.reduce((sum, body) => sum + (body.y ?? 0), 0) / bodies.length,
+  ];
   let [xx, xy, yy] = [0, 0, 0];
   for (const body of bodies) {
     const [dx, dy] = [(body.x ?? 0) - mx, (body.y ?? 0) - my];
@@ -146,7 +170,14 @@ export function layoutJoinGraph(graph: JoinGraph, width: number, height: number)
     edge.aliases.flatMap((from, i) => edge.aliases.slice(i + 1).map((to) => ({ edge, from, to }))),
   );
   forceSimulation(bodies)
-    .force("link", forceLink<Body, { source: string; target: string }>(pairs.map(({ from, to }) => ({ source: from, target: to }))).id((body) => body.alias).distance(120))
+    .force(
+      "link",
+      forceLink<Body, { source: string; target: string }>(
+        pairs.map(({ from, to }) => ({ source: from, target: to })),
+      )
+        .id((body) => body.alias)
+        .distance(120),
+    )
     .force("apart", forceManyBody().strength(-420))
     .force("collide", forceCollide(46))
     .force("centre", forceCenter(0, 0))
@@ -163,9 +194,13 @@ export function layoutJoinGraph(graph: JoinGraph, width: number, height: number)
     return size / 2 + (value - least - extent / 2) * scale;
   };
   const places = new Map(
-    bodies.map((body) => [body.alias, { x: fit(body.x ?? 0, xs, width, padX), y: fit(body.y ?? 0, ys, height, padY) }]),
+    bodies.map((body) => [
+      body.alias,
+      { x: fit(body.x ?? 0, xs, width, padX), y: fit(body.y ?? 0, ys, height, padY) },
+    ]),
   );
-  const place = (alias: string): { x: number; y: number } => places.get(alias) ?? { x: width / 2, y: height / 2 };
+  const place = (alias: string): { x: number; y: number } =>
+    places.get(alias) ?? { x: width / 2, y: height / 2 };
   return {
     nodes: graph.nodes.map((node) => ({ ...node, ...place(node.alias) })),
     links: pairs.map(({ edge, from, to }) => ({

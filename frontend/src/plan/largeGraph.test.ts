@@ -25,7 +25,15 @@ describe("a plan of 300 stores and 200 queries", () => {
 
   it("shows of its physical graph just what a query needs", () => {
     const { boxes, lines } = boxesOfQuery(graph, "query7");
-    expect(boxes.map((box) => box.label).sort()).toEqual(["in7", "in8", "in9", "query7", "stream7[k7]", "stream8[k8]", "stream9[k9]"]);
+    expect(boxes.map((box) => box.label).sort()).toEqual([
+      "in7",
+      "in8",
+      "in9",
+      "query7",
+      "stream7[k7]",
+      "stream8[k8]",
+      "stream9[k9]",
+    ]);
     // Each stream fills its store and starts a probe order of two steps and a result.
     expect(lines).toHaveLength(3 * (1 + 2 + 1));
   });
@@ -38,7 +46,9 @@ describe("a plan of 300 stores and 200 queries", () => {
     expect(pruned(forest, new Set()).roots).toEqual([]);
   });
 
-  it("is drawn folded, one row per tree, and a batch changes it without drawing anything anew", { timeout: 60_000 }, () => {
+  it("is drawn folded, one row per tree, and a batch changes it without drawing anything anew", {
+    timeout: 60_000,
+  }, () => {
     const forest = forestOf(graph);
     expect(nodesOf(forest)).toHaveLength(300 + 200 * 9);
     const folded = new Set(forest.roots.map((root) => root.key));
@@ -51,7 +61,13 @@ describe("a plan of 300 stores and 200 queries", () => {
       const rates = edgeRates(batches, batches.map(historyPoint));
       const { fractions } = shadingOf("load", forest, graph, batches[1] ?? null, (edge) => rates(edge).now);
       return {
-        placed, kept: null, selected: null, added: new Set(), onHover: () => {}, onSelect: () => {}, onFold: () => {},
+        placed,
+        kept: null,
+        selected: null,
+        added: new Set(),
+        onHover: () => {},
+        onSelect: () => {},
+        onFold: () => {},
         colour: streamColours(graph.streams.map((stream) => stream.name)),
         text: ({ node }) => ({ detail: String(number), title: node.label }),
         flow: () => null,
@@ -70,6 +86,8 @@ describe("a plan of 300 stores and 200 queries", () => {
     expect([...host.querySelectorAll("g.node")]).toEqual(before);
     expect(host.querySelector("g.node text.detail")?.textContent).toBe("4");
     // Measured, not asserted: the machine that tests may be busy.
-    console.info(`an update of the folded trees of 300 stores: ${Math.max(...updates).toFixed(1)} ms at most`);
+    console.info(
+      `an update of the folded trees of 300 stores: ${Math.max(...updates).toFixed(1)} ms at most`,
+    );
   });
 });

@@ -36,7 +36,12 @@ const expression: z.ZodType<Expression> = z.lazy(() =>
       value: z.union([z.boolean(), z.number(), z.string(), z.null()]),
       type: columnType,
     }),
-    z.object({ kind: z.literal("call"), function: z.string(), arguments: z.array(expression), type: columnType }),
+    z.object({
+      kind: z.literal("call"),
+      function: z.string(),
+      arguments: z.array(expression),
+      type: columnType,
+    }),
   ]),
 );
 
@@ -123,7 +128,12 @@ export const physicalGraph = z.object({
       name: z.string(),
       sql: z.string(),
       inputs: z.array(
-        z.object({ alias: z.string(), input: z.string(), stream: z.string(), window_us: z.number().nullable() }),
+        z.object({
+          alias: z.string(),
+          input: z.string(),
+          stream: z.string(),
+          window_us: z.number().nullable(),
+        }),
       ),
       outputs: z.array(z.tuple([z.string(), columnType])),
       marks_late: z.boolean(),

@@ -51,10 +51,17 @@ export function shadingOf(
   const least = shade === "skew" || shade === "query" ? 1 : 0;
   const most = known.length === 0 ? null : Math.max(...known.map(([, number]) => number));
   const span = most === null ? 0 : most - least;
-  return { fractions: new Map(known.map(([key, number]) => [key, span <= 0 ? 0 : Math.max(0, (number - least) / span)])), most };
+  return {
+    fractions: new Map(
+      known.map(([key, number]) => [key, span <= 0 ? 0 : Math.max(0, (number - least) / span)]),
+    ),
+    most,
+  };
 }
 
 /** The colour of a fraction, in both themes; null (unknown) is the node's own. */
 export function shadeColour(fraction: number | undefined): string | null {
-  return fraction === undefined ? null : `color-mix(in srgb, var(--accent) ${Math.round(fraction * STRONGEST_PERCENT)}%, var(--raised))`;
+  return fraction === undefined
+    ? null
+    : `color-mix(in srgb, var(--accent) ${Math.round(fraction * STRONGEST_PERCENT)}%, var(--raised))`;
 }

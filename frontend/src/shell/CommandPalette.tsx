@@ -37,8 +37,20 @@ async function loadEntries(): Promise<Entry[]> {
   const stores = await Promise.all(topologies.map((topology) => storesOf(topology.name)));
   return [
     ...queries.map((query): Entry => ({ kind: "query", name: query.name, href: `/queries/${query.id}/` })),
-    ...topologies.map((topology): Entry => ({ kind: "topology", name: topology.name, href: `/topologies/${encodeURIComponent(topology.name)}/` })),
-    ...streams.map((stream): Entry => ({ kind: "stream", name: stream.name, href: `/streams/${encodeURIComponent(stream.name)}/` })),
+    ...topologies.map(
+      (topology): Entry => ({
+        kind: "topology",
+        name: topology.name,
+        href: `/topologies/${encodeURIComponent(topology.name)}/`,
+      }),
+    ),
+    ...streams.map(
+      (stream): Entry => ({
+        kind: "stream",
+        name: stream.name,
+        href: `/streams/${encodeURIComponent(stream.name)}/`,
+      }),
+    ),
     ...stores.flat(),
   ];
 }
@@ -131,7 +143,13 @@ export function CommandPalette({ writer }: { writer: boolean }): JSX.Element | n
         />
         <ul id="palette-list" role="listbox">
           {found.map((entry, i) => (
-            <li key={`${entry.kind} ${entry.href}`} id={`palette-${i}`} role="option" aria-selected={i === place} onMouseEnter={() => setPlace(i)}>
+            <li
+              key={`${entry.kind} ${entry.href}`}
+              id={`palette-${i}`}
+              role="option"
+              aria-selected={i === place}
+              onMouseEnter={() => setPlace(i)}
+            >
               <a href={entry.href} tabIndex={-1} onClick={() => setOpen(false)}>
                 <span class="palette-kind">{entry.kind}</span> {entry.name}
               </a>

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { bestEntries, fit, type Entry } from "./match";
+import { bestEntries, type Entry, fit } from "./match";
 
 const entries: Entry[] = [
   { kind: "page", name: "Queries", href: "/queries/" },
@@ -14,7 +14,10 @@ it("finds letters in order only", () => {
 });
 
 it("prefers whole runs, and among them early ones", () => {
-  expect(bestEntries(entries, "rot", 5).map((entry) => entry.name)).toEqual(["rotations-in-wind", "late-rotations"]);
+  expect(bestEntries(entries, "rot", 5).map((entry) => entry.name)).toEqual([
+    "rotations-in-wind",
+    "late-rotations",
+  ]);
   expect(bestEntries(entries, "riw", 1)[0]?.name).toBe("rotations-in-wind");
 });
 

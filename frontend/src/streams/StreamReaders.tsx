@@ -12,7 +12,12 @@ export function StreamReaders({ name }: { name: string }): JSX.Element {
     <>
       <h2>Readers</h2>
       {impact.problem !== null && <p class="problem-line">{impact.problem}</p>}
-      {impact.value !== null && <ImpactFacts impact={impact.value} queriesSay={impact.value.queries.length === 1 ? "reads it" : "read it"} />}
+      {impact.value !== null && (
+        <ImpactFacts
+          impact={impact.value}
+          queriesSay={impact.value.queries.length === 1 ? "reads it" : "read it"}
+        />
+      )}
     </>
   );
 }

@@ -2,7 +2,16 @@
 import type { StreamDocument, StreamWrite } from "../api/documents";
 
 export type ColumnType = StreamWrite["columns"][number]["type"];
-export const COLUMN_TYPES: readonly ColumnType[] = ["bigint", "int", "double", "string", "boolean", "timestamp", "date", "binary"];
+export const COLUMN_TYPES: readonly ColumnType[] = [
+  "bigint",
+  "int",
+  "double",
+  "string",
+  "boolean",
+  "timestamp",
+  "date",
+  "binary",
+];
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -36,8 +45,25 @@ export interface StreamFields {
 }
 
 export const EMPTY: StreamFields = {
-  name: "", description: "", columns: [{ name: "at", type: "timestamp" }], eventTime: "at", lateness: "0", maxAhead: "24", late: "drop", rate: "", tasks: "", team: "",
-  topic: "", format: "json", schema: "", schemaId: "", key: "", recordTime: false, start: "earliest", lost: "fail", mostPerBatch: "",
+  name: "",
+  description: "",
+  columns: [{ name: "at", type: "timestamp" }],
+  eventTime: "at",
+  lateness: "0",
+  maxAhead: "24",
+  late: "drop",
+  rate: "",
+  tasks: "",
+  team: "",
+  topic: "",
+  format: "json",
+  schema: "",
+  schemaId: "",
+  key: "",
+  recordTime: false,
+  start: "earliest",
+  lost: "fail",
+  mostPerBatch: "",
 };
 
 export function fieldsOf(stream: StreamDocument): StreamFields {
@@ -49,7 +75,10 @@ export function fieldsOf(stream: StreamDocument): StreamFields {
     lateness: String((stream.lateness_ms ?? 0) / 1000),
     maxAhead: String((stream.max_ahead_ms ?? DAY_MS) / HOUR_MS),
     late: stream.late ?? "drop",
-    rate: stream.tuples_per_second === null || stream.tuples_per_second === undefined ? "" : String(stream.tuples_per_second),
+    rate:
+      stream.tuples_per_second === null || stream.tuples_per_second === undefined
+        ? ""
+        : String(stream.tuples_per_second),
     tasks: stream.parallelism === null || stream.parallelism === undefined ? "" : String(stream.parallelism),
     team: stream.team ?? "",
     topic: stream.kafka?.topic ?? "",
@@ -72,12 +101,16 @@ export function writersOf(stream: StreamDocument): string {
 
 /** The columns that can be the event time. */
 export function timestamps(fields: StreamFields): string[] {
-  return fields.columns.filter((column) => column.type === "timestamp" && column.name !== "").map((column) => column.name);
+  return fields.columns
+    .filter((column) => column.type === "timestamp" && column.name !== "")
+    .map((column) => column.name);
 }
 
 /** The columns that can hold the records' keys. */
 export function keyColumns(fields: StreamFields): string[] {
-  return fields.columns.filter((column) => (column.type === "string" || column.type === "binary") && column.name !== "").map((column) => column.name);
+  return fields.columns
+    .filter((column) => (column.type === "string" || column.type === "binary") && column.name !== "")
+    .map((column) => column.name);
 }
 
 function numberOr(text: string, missing: number | null): number | null {
@@ -89,12 +122,22 @@ export function faultsOf(fields: StreamFields): string[] {
   const faults: string[] = [];
   if (fields.name === "") faults.push("Give the stream a name.");
   if (fields.columns.some((column) => column.name === "")) faults.push("Give every column a name.");
-  if (!timestamps(fields).includes(fields.eventTime)) faults.push("Choose a timestamp column as the event time.");
-  for (const [label, text] of [["Lateness", fields.lateness], ["Time ahead", fields.maxAhead], ["Rate", fields.rate], ["Tasks", fields.tasks], ["Schema number", fields.schemaId], ["Most records of a batch", fields.mostPerBatch]] as const) {
+  if (!timestamps(fields).includes(fields.eventTime))
+    faults.push("Choose a timestamp column as the event time.");
+  for (const [label, text] of [
+    ["Lateness", fields.lateness],
+    ["Time ahead", fields.maxAhead],
+    ["Rate", fields.rate],
+    ["Tasks", fields.tasks],
+    ["Schema number", fields.schemaId],
+    ["Most records of a batch", fields.mostPerBatch],
+  ] as const) {
     const value = numberOr(text, 0);
-    if (value === null || !Number.isFinite(value) || value < 0) faults.push(`${label} is a number, not ${text}.`);
+    if (value === null || !Number.isFinite(value) || value < 0)
+      faults.push(`${label} is a number, not ${text}.`);
   }
-  if (fields.topic !== "" && fields.format === "avro" && fields.schema.trim() === "") faults.push("Give the Avro schema of the topic's values.");
+  if (fields.topic !== "" && fields.format === "avro" && fields.schema.trim() === "")
+    faults.push("Give the Avro schema of the topic's values.");
   return faults;
 }
 
@@ -133,6 +176,8 @@ export function documentOf(fields: StreamFields): StreamWrite {
 /** Only what differs: columns of a stream in use may not even be named. */
 export function changesOf(fields: StreamFields, stream: StreamDocument): Partial<StreamWrite> {
   const [wanted, present] = [documentOf(fields), documentOf(fieldsOf(stream))];
-  const changed = Object.entries(wanted).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(present[key as keyof StreamWrite]));
+  const changed = Object.entries(wanted).filter(
+    ([key, value]) => JSON.stringify(value) !== JSON.stringify(present[key as keyof StreamWrite]),
+  );
   return Object.fromEntries(changed) as Partial<StreamWrite>;
 }

@@ -18,15 +18,35 @@ export function EpochScrubber({ epochs, epoch, onChoose }: Props): JSX.Element |
   const found = epochs.findIndex((point) => point.epoch === epoch);
   const place = found < 0 ? epochs.length : found;
   const point = epochs[place];
-  const text = point === undefined ? "now" : `epoch ${point.epoch}, batches ${point.first_batch} to ${point.last_batch}`;
+  const text =
+    point === undefined ? "now" : `epoch ${point.epoch}, batches ${point.first_batch} to ${point.last_batch}`;
   return (
     <div class="scrubber">
       <label class="inline">
         <span class="muted">Look back</span>
-        <input type="range" min={0} max={epochs.length} step={1} value={place} aria-valuetext={text} onInput={(event) => onChoose(epochs[Number(event.currentTarget.value)] ?? null)} />
+        <input
+          type="range"
+          min={0}
+          max={epochs.length}
+          step={1}
+          value={place}
+          aria-valuetext={text}
+          onInput={(event) => onChoose(epochs[Number(event.currentTarget.value)] ?? null)}
+        />
       </label>
       <span class="small" role="status">
-        {point === undefined ? "now" : <>{text} <span class="muted">· ended {instant(point.at)} UTC · {span(point.event_seconds * 1000)} of event time · {count(point.sent)} tuples sent · estimates off by <QError value={point.q_error?.median ?? null} /></span></>}
+        {point === undefined ? (
+          "now"
+        ) : (
+          <>
+            {text}{" "}
+            <span class="muted">
+              · ended {instant(point.at)} UTC · {span(point.event_seconds * 1000)} of event time ·{" "}
+              {count(point.sent)} tuples sent · estimates off by{" "}
+              <QError value={point.q_error?.median ?? null} />
+            </span>
+          </>
+        )}
       </span>
     </div>
   );

@@ -12,7 +12,12 @@ interface Props {
 
 /** Every switch with its cause and what the batches under it did; any of them can be looked at again. */
 export function EpochTable({ rows, running, past, onChoose }: Props): JSX.Element {
-  if (rows.length === 0) return <p class="empty">One plan since the start. A switch appears here when queries change or a better plan is found.</p>;
+  if (rows.length === 0)
+    return (
+      <p class="empty">
+        One plan since the start. A switch appears here when queries change or a better plan is found.
+      </p>
+    );
   return (
     <div class="table-scroll" tabIndex={0} role="region" aria-label="Epochs">
       <table class="list stack">
@@ -21,14 +26,30 @@ export function EpochTable({ rows, running, past, onChoose }: Props): JSX.Elemen
             <th scope="col">Since (UTC)</th>
             <th scope="col">Cause</th>
             <th scope="col">Plan</th>
-            <th scope="col" class="number">Epoch</th>
-            <th scope="col" class="number">From batch</th>
-            <th scope="col" class="number" title="over the batches that the page still knows">Time per batch</th>
-            <th scope="col" class="number">Tuples in</th>
-            <th scope="col" class="number">Results</th>
-            <th scope="col" class="number">p99</th>
-            <th scope="col" class="number">State</th>
-            <th scope="col"><span class="visually-hidden">Show</span></th>
+            <th scope="col" class="number">
+              Epoch
+            </th>
+            <th scope="col" class="number">
+              From batch
+            </th>
+            <th scope="col" class="number" title="over the batches that the page still knows">
+              Time per batch
+            </th>
+            <th scope="col" class="number">
+              Tuples in
+            </th>
+            <th scope="col" class="number">
+              Results
+            </th>
+            <th scope="col" class="number">
+              p99
+            </th>
+            <th scope="col" class="number">
+              State
+            </th>
+            <th scope="col">
+              <span class="visually-hidden">Show</span>
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -37,18 +58,39 @@ export function EpochTable({ rows, running, past, onChoose }: Props): JSX.Elemen
               <td class="instant">{instant(row.at)}</td>
               <td class="cause">{row.cause}</td>
               <td class="mono plan-id">{row.planId}</td>
-              <td class="number" data-label="epoch">{row.epoch}</td>
-              <td class="number" data-label="from batch">{row.batch}</td>
-              <td class="number" data-label="per batch">{milliseconds(row.secondsPerBatch === null ? null : row.secondsPerBatch * 1000)}</td>
-              <td class="number" data-label="in">{count(row.tuplesIn)}</td>
-              <td class="number" data-label="results">{count(row.results)}</td>
-              <td class="number" data-label="p99">{milliseconds(row.latencyP99Ms)}</td>
-              <td class="number" data-label="state">{bytes(row.stateBytes)}</td>
+              <td class="number" data-label="epoch">
+                {row.epoch}
+              </td>
+              <td class="number" data-label="from batch">
+                {row.batch}
+              </td>
+              <td class="number" data-label="per batch">
+                {milliseconds(row.secondsPerBatch === null ? null : row.secondsPerBatch * 1000)}
+              </td>
+              <td class="number" data-label="in">
+                {count(row.tuplesIn)}
+              </td>
+              <td class="number" data-label="results">
+                {count(row.results)}
+              </td>
+              <td class="number" data-label="p99">
+                {milliseconds(row.latencyP99Ms)}
+              </td>
+              <td class="number" data-label="state">
+                {bytes(row.stateBytes)}
+              </td>
               <td>
                 {row.planId === running ? (
                   <span class="muted">runs now</span>
                 ) : (
-                  <button type="button" class="button small" aria-pressed={row.planId === past} onClick={() => onChoose(row.planId === past ? null : row.planId)}>Look at it</button>
+                  <button
+                    type="button"
+                    class="button small"
+                    aria-pressed={row.planId === past}
+                    onClick={() => onChoose(row.planId === past ? null : row.planId)}
+                  >
+                    Look at it
+                  </button>
                 )}
               </td>
             </tr>

@@ -18,12 +18,26 @@ const MEANING = {
 /** What the state of this topology's queries was forecast to be when they were deployed, and what it came to. */
 export function ForecastTable({ name }: { name: string }): JSX.Element {
   const { value, problem } = useLoaded(() => readForecasts(name, LIMIT), REFRESH_MS, name);
-  if (value === null) return problem === null ? <p class="muted">Loading…</p> : <p class="problem-line" role="alert">{problem}</p>;
+  if (value === null)
+    return problem === null ? (
+      <p class="muted">Loading…</p>
+    ) : (
+      <p class="problem-line" role="alert">
+        {problem}
+      </p>
+    );
   return (
     <>
-      <p>Of the tuples that a query's stores hold once its windows are full: <strong>{hitRateText(value)}</strong>. {value.open > 0 && <span class="muted">{value.open} not due yet. </span>}{value.overtaken > 0 && <span class="muted">{value.overtaken} overtaken by another plan.</span>}</p>
+      <p>
+        Of the tuples that a query's stores hold once its windows are full:{" "}
+        <strong>{hitRateText(value)}</strong>.{" "}
+        {value.open > 0 && <span class="muted">{value.open} not due yet. </span>}
+        {value.overtaken > 0 && <span class="muted">{value.overtaken} overtaken by another plan.</span>}
+      </p>
       {value.newest.length === 0 ? (
-        <p class="empty">No forecast yet. One is kept with every deployment of a query whose stores forget.</p>
+        <p class="empty">
+          No forecast yet. One is kept with every deployment of a query whose stores forget.
+        </p>
       ) : (
         <div class="table-scroll" tabIndex={0} role="region" aria-label="Forecasts">
           <table class="list stack">
@@ -31,19 +45,35 @@ export function ForecastTable({ name }: { name: string }): JSX.Element {
               <tr>
                 <th scope="col">Query</th>
                 <th scope="col">Deployed (UTC)</th>
-                <th scope="col" class="number">Forecast, tuples</th>
-                <th scope="col" class="number">Held, tuples</th>
+                <th scope="col" class="number">
+                  Forecast, tuples
+                </th>
+                <th scope="col" class="number">
+                  Held, tuples
+                </th>
                 <th scope="col">Verdict</th>
               </tr>
             </thead>
             <tbody>
               {value.newest.map((one) => (
                 <tr key={`${one.query} ${one.made_at}`}>
-                  <td><strong>{one.query}</strong> <span class="muted">v{one.version}</span></td>
+                  <td>
+                    <strong>{one.query}</strong> <span class="muted">v{one.version}</span>
+                  </td>
                   <td class="instant">{instant(one.made_at)}</td>
-                  <td class="number" data-label="forecast">{between(one, count)}</td>
-                  <td class="number" data-label="held">{count(one.observed)}</td>
-                  <td title={MEANING[one.state]} class={{ open: "muted", held: "good", missed: "bad", overtaken: "muted" }[one.state]}><span aria-hidden="true">{SIGNS[one.state]} </span>{one.state}</td>
+                  <td class="number" data-label="forecast">
+                    {between(one, count)}
+                  </td>
+                  <td class="number" data-label="held">
+                    {count(one.observed)}
+                  </td>
+                  <td
+                    title={MEANING[one.state]}
+                    class={{ open: "muted", held: "good", missed: "bad", overtaken: "muted" }[one.state]}
+                  >
+                    <span aria-hidden="true">{SIGNS[one.state]} </span>
+                    {one.state}
+                  </td>
                 </tr>
               ))}
             </tbody>

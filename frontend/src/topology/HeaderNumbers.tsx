@@ -34,25 +34,53 @@ export function HeaderNumbers({ live, topology, actions }: Props): JSX.Element {
   return (
     <div class="topology-head">
       <div class="toolbar">
-        <StatusBadge state={shownState(snapshot, topology)} title={snapshot === null || snapshot.given_up === null ? null : `batch ${snapshot.given_up.batch} makes more than one may; nothing is committed until another plan is there`} />
+        <StatusBadge
+          state={shownState(snapshot, topology)}
+          title={
+            snapshot === null || snapshot.given_up === null
+              ? null
+              : `batch ${snapshot.given_up.batch} makes more than one may; nothing is committed until another plan is there`
+          }
+        />
         <span class="muted">
           {snapshot?.epoch === null || snapshot === null ? "" : `epoch ${snapshot.epoch} · `}
-          {topology === null ? "" : `${topology.queries.length} ${topology.queries.length === 1 ? "query" : "queries"} · ${topology.streams.length} ${topology.streams.length === 1 ? "stream" : "streams"}`}
+          {topology === null
+            ? ""
+            : `${topology.queries.length} ${topology.queries.length === 1 ? "query" : "queries"} · ${topology.streams.length} ${topology.streams.length === 1 ? "stream" : "streams"}`}
         </span>
         <ConnectionSign live={live} />
-        {topology !== null && topology.queries.length > 0 && <CorrectnessLight light={lightOfAll(topology.queries)} />}
+        {topology !== null && topology.queries.length > 0 && (
+          <CorrectnessLight light={lightOfAll(topology.queries)} />
+        )}
         <span class="grow" />
         {actions}
       </div>
       <dl class="numbers">
         {number("in", rate(tuplesIn), "Tuples per second of wall time, over the newest batches")}
         {number("out", rate(results), "Results per second of wall time, over the newest batches")}
-        {number("p50", milliseconds(latency?.latency_ms_p50), "Median time from a tuple's arrival to the commit of its results")}
+        {number(
+          "p50",
+          milliseconds(latency?.latency_ms_p50),
+          "Median time from a tuple's arrival to the commit of its results",
+        )}
         {number("p99", milliseconds(latency?.latency_ms_p99), "99th percentile of the same")}
         {number("state", bytes(last?.state_bytes), `${count(last?.state_tuples)} tuples in all stores`)}
-        {limit !== null && number("in memory", `${bytes(snapshot?.batch?.resident_bytes)} of ${bytes(limit)}`, "The most of the state that was in memory at one moment of the newest batch, and the limit that the job was started with")}
-        {number("lag", lag === null ? count(null) : lag === 0 ? "0 s" : span(lag * 1000), `${count(last?.backlog)} tuples wait at the sources`)}
-        {number("batch", last === undefined ? count(null) : String(last.batch), last === undefined ? "no batch yet" : `took ${milliseconds(last.seconds * 1000)}`)}
+        {limit !== null &&
+          number(
+            "in memory",
+            `${bytes(snapshot?.batch?.resident_bytes)} of ${bytes(limit)}`,
+            "The most of the state that was in memory at one moment of the newest batch, and the limit that the job was started with",
+          )}
+        {number(
+          "lag",
+          lag === null ? count(null) : lag === 0 ? "0 s" : span(lag * 1000),
+          `${count(last?.backlog)} tuples wait at the sources`,
+        )}
+        {number(
+          "batch",
+          last === undefined ? count(null) : String(last.batch),
+          last === undefined ? "no batch yet" : `took ${milliseconds(last.seconds * 1000)}`,
+        )}
       </dl>
     </div>
   );

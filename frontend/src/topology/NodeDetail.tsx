@@ -40,18 +40,46 @@ export function NodeDetail({ node, store, graph, rates, batch, statistics, colou
   if (node === null && store === null) {
     return (
       <aside class="pane detail" aria-label="Details">
-        <p class="muted">Point at a step, or move with Tab and the arrow keys, to see what it checks, its store, and the estimate beside what happens. A query shows just its paths.</p>
+        <p class="muted">
+          Point at a step, or move with Tab and the arrow keys, to see what it checks, its store, and the
+          estimate beside what happens. A query shows just its paths.
+        </p>
       </aside>
     );
   }
   return (
     <aside class="pane detail" aria-label="Details" aria-live="polite">
-      {node !== null ? <NodeFacts node={node} graph={graph} rates={rates} batch={batch} statistics={statistics} colour={colour} /> : store !== null && <><h3>{store.label}</h3><dl><StoreFacts store={store} graph={graph} batch={batch} statistics={statistics} /></dl></>}
+      {node !== null ? (
+        <NodeFacts
+          node={node}
+          graph={graph}
+          rates={rates}
+          batch={batch}
+          statistics={statistics}
+          colour={colour}
+        />
+      ) : (
+        store !== null && (
+          <>
+            <h3>{store.label}</h3>
+            <dl>
+              <StoreFacts store={store} graph={graph} batch={batch} statistics={statistics} />
+            </dl>
+          </>
+        )
+      )}
     </aside>
   );
 }
 
-function NodeFacts({ node, graph, rates, batch, statistics, colour }: Omit<Props, "node" | "store"> & { node: ForestNode }): JSX.Element {
+function NodeFacts({
+  node,
+  graph,
+  rates,
+  batch,
+  statistics,
+  colour,
+}: Omit<Props, "node" | "store"> & { node: ForestNode }): JSX.Element {
   const { rule, edge } = node;
   const estimate = graph.estimates.find((entry) => entry.id === edge?.id);
   const produced = graph.estimates.find((entry) => entry.id === node.key);
@@ -61,29 +89,98 @@ function NodeFacts({ node, graph, rates, batch, statistics, colour }: Omit<Props
   return (
     <>
       <h3>
-        {node.stream !== null && <span class="dot" style={{ background: colour(node.stream) }} aria-hidden="true" />} {node.label}
+        {node.stream !== null && (
+          <span class="dot" style={{ background: colour(node.stream) }} aria-hidden="true" />
+        )}{" "}
+        {node.label}
       </h3>
       <dl>
-        <Row label="what">{{ source: "new tuples start here", probe: "joined with the stored tuples", feed: "kept as an intermediate result", query: "results of a query" }[node.kind]}</Row>
-        {rule?.kind === "source" && <Row label="filter">{rule.filter === null ? "none" : <code>{expressionText(rule.filter)}</code>}</Row>}
-        {rule?.kind === "probe" && (
-          <Row label="checks">
-            {conditionsOf(rule).length === 0 ? "windows only" : <>{conditionsOf(rule).map((text) => <code key={text} class="line">{text}</code>)}</>}
+        <Row label="what">
+          {
+            {
+              source: "new tuples start here",
+              probe: "joined with the stored tuples",
+              feed: "kept as an intermediate result",
+              query: "results of a query",
+            }[node.kind]
+          }
+        </Row>
+        {rule?.kind === "source" && (
+          <Row label="filter">
+            {rule.filter === null ? "none" : <code>{expressionText(rule.filter)}</code>}
           </Row>
         )}
-        {rule?.kind === "probe" && <Row label="windows">{rule.windows.map((bound) => `${bound.input} ${windowLength(bound.window_us === null ? null : bound.window_us / 1000)}`).join(", ")}</Row>}
-        {node.emit !== null && <Row label="checks last">{node.emit.residuals.length === 0 ? "nothing more" : <>{node.emit.residuals.map((residual) => <code key={expressionText(residual)} class="line">{expressionText(residual)}</code>)}</>}</Row>}
-        {edge !== null && <Row label="sent">{`${KINDS[edge.kind]}${edge.key === null ? "" : `, key ${expressionText(edge.key)}`}; level ${edge.level}`}</Row>}
+        {rule?.kind === "probe" && (
+          <Row label="checks">
+            {conditionsOf(rule).length === 0 ? (
+              "windows only"
+            ) : (
+              <>
+                {conditionsOf(rule).map((text) => (
+                  <code key={text} class="line">
+                    {text}
+                  </code>
+                ))}
+              </>
+            )}
+          </Row>
+        )}
+        {rule?.kind === "probe" && (
+          <Row label="windows">
+            {rule.windows
+              .map(
+                (bound) =>
+                  `${bound.input} ${windowLength(bound.window_us === null ? null : bound.window_us / 1000)}`,
+              )
+              .join(", ")}
+          </Row>
+        )}
+        {node.emit !== null && (
+          <Row label="checks last">
+            {node.emit.residuals.length === 0 ? (
+              "nothing more"
+            ) : (
+              <>
+                {node.emit.residuals.map((residual) => (
+                  <code key={expressionText(residual)} class="line">
+                    {expressionText(residual)}
+                  </code>
+                ))}
+              </>
+            )}
+          </Row>
+        )}
+        {edge !== null && (
+          <Row label="sent">{`${KINDS[edge.kind]}${edge.key === null ? "" : `, key ${expressionText(edge.key)}`}; level ${edge.level}`}</Row>
+        )}
         {edge !== null && <Row label="estimate">{`${rate(estimate?.tuples_per_second)} of event time`}</Row>}
-        {edge !== null && <Row label="actual">{`${rate(measured?.eventTime)} of event time (${ratio(measured?.eventTime, estimate?.tuples_per_second)}), ${rate(measured?.now)} now`}</Row>}
-        {produced !== undefined && <Row label="gives">{`${rate(produced.tuples_per_second)} estimated, ${rate(statistics?.rates[node.key]?.actual)} in the epoch`}</Row>}
-        {node.kind === "source" && node.stream !== null && <Row label="batch">{`${count(batch?.streams[node.stream]?.accepted)} accepted, ${count(batch?.streams[node.stream]?.late)} late, ${count(batch?.streams[node.stream]?.undecodable)} undecodable`}</Row>}
-        {node.keptIn.map((store) => <StoreFacts key={store.id} store={store} graph={graph} batch={batch} statistics={statistics} />)}
-        {node.store !== null && <StoreFacts store={node.store} graph={graph} batch={batch} statistics={statistics} />}
+        {edge !== null && (
+          <Row label="actual">{`${rate(measured?.eventTime)} of event time (${ratio(measured?.eventTime, estimate?.tuples_per_second)}), ${rate(measured?.now)} now`}</Row>
+        )}
+        {produced !== undefined && (
+          <Row label="gives">{`${rate(produced.tuples_per_second)} estimated, ${rate(statistics?.rates[node.key]?.actual)} in the epoch`}</Row>
+        )}
+        {node.kind === "source" && node.stream !== null && (
+          <Row label="batch">{`${count(batch?.streams[node.stream]?.accepted)} accepted, ${count(batch?.streams[node.stream]?.late)} late, ${count(batch?.streams[node.stream]?.undecodable)} undecodable`}</Row>
+        )}
+        {node.keptIn.map((store) => (
+          <StoreFacts key={store.id} store={store} graph={graph} batch={batch} statistics={statistics} />
+        ))}
+        {node.store !== null && (
+          <StoreFacts store={node.store} graph={graph} batch={batch} statistics={statistics} />
+        )}
         {metrics !== undefined && <Row label="batch">{`${count(metrics.results)} results`}</Row>}
-        {query !== undefined && <Row label="SQL"><code class="sql-text">{query.sql}</code></Row>}
-        {node.kind !== "query" && <Row label="serves">{node.queries.length === 0 ? "no query" : node.queries.join(", ")}</Row>}
-        <Row label="id"><code>{node.key}</code></Row>
+        {query !== undefined && (
+          <Row label="SQL">
+            <code class="sql-text">{query.sql}</code>
+          </Row>
+        )}
+        {node.kind !== "query" && (
+          <Row label="serves">{node.queries.length === 0 ? "no query" : node.queries.join(", ")}</Row>
+        )}
+        <Row label="id">
+          <code>{node.key}</code>
+        </Row>
       </dl>
     </>
   );
@@ -91,9 +188,14 @@ function NodeFacts({ node, graph, rates, batch, statistics, colour }: Omit<Props
 
 function placement({ partitioning, tasks }: Store): string {
   if (partitioning === null) return "at random";
-  if (partitioning.kind === "slices") return `by time in ${partitioning.count} ${partitioning.count === 1 ? "slice" : "slices"}`;
-  if (partitioning.kind === "grid") return `as a grid of ${tasks / partitioning.groups} by ${partitioning.groups}`;
-  if (partitioning.kind === "grids") return `as grids of ${gridSizes(tasks).map((size, i) => `${size / partitioning.rows[i]!} by ${partitioning.rows[i]}`).join(", ")}`;
+  if (partitioning.kind === "slices")
+    return `by time in ${partitioning.count} ${partitioning.count === 1 ? "slice" : "slices"}`;
+  if (partitioning.kind === "grid")
+    return `as a grid of ${tasks / partitioning.groups} by ${partitioning.groups}`;
+  if (partitioning.kind === "grids")
+    return `as grids of ${gridSizes(tasks)
+      .map((size, i) => `${size / partitioning.rows[i]!} by ${partitioning.rows[i]}`)
+      .join(", ")}`;
   return `by ${expressionText(partitioning)}`;
 }
 
@@ -104,11 +206,21 @@ function gridSizes(tasks: number): number[] {
   return sizes;
 }
 
-function StoreFacts({ store, graph, batch, statistics }: Pick<Props, "graph" | "batch" | "statistics"> & { store: Store }): JSX.Element {
+function StoreFacts({
+  store,
+  graph,
+  batch,
+  statistics,
+}: Pick<Props, "graph" | "batch" | "statistics"> & { store: Store }): JSX.Element {
   const metrics = batch?.stores[store.id];
-  const held = batch === null && statistics !== null ? `${count(statistics.held[store.id])} tuples on average` : `${count(metrics?.tuples)} tuples`;
+  const held =
+    batch === null && statistics !== null
+      ? `${count(statistics.held[store.id])} tuples on average`
+      : `${count(metrics?.tuples)} tuples`;
   const estimate = graph.estimates.find((entry) => entry.id === store.id);
-  const kept = store.retention_us.map((retention) => windowLength(retention === null ? null : retention / 1000)).join(", ");
+  const kept = store.retention_us
+    .map((retention) => windowLength(retention === null ? null : retention / 1000))
+    .join(", ");
   const placed = placement(store);
   return (
     <>

@@ -7,8 +7,8 @@ import type { StreamColour } from "../colour/streams";
 import { bytes, count } from "../format/quantities";
 import { knownRates } from "../live/recent";
 import type { Live } from "../live/useFeed";
-import { boxesOf, boxesOfQuery, layoutBoxes, type PlacedBoxes } from "../plan/physicalView";
 import type { PhysicalGraph } from "../plan/physicalGraph";
+import { boxesOf, boxesOfQuery, layoutBoxes, type PlacedBoxes } from "../plan/physicalView";
 import { useAddress } from "../ui/useAddress";
 import { NodeDetail } from "./NodeDetail";
 import { QueryChoice } from "./QueryChoice";
@@ -46,7 +46,10 @@ export function PhysicalView({ graph, live, colour }: Props): JSX.Element {
     };
   }, [boxes, tooMany]);
   const statistics = live.snapshot?.statistics ?? null;
-  const rates = useMemo(() => knownRates(live.recent, live.snapshot?.history ?? [], statistics), [live.recent, statistics]);
+  const rates = useMemo(
+    () => knownRates(live.recent, live.snapshot?.history ?? [], statistics),
+    [live.recent, statistics],
+  );
   const batch = live.snapshot?.batch ?? null;
   const data = useMemo((): PhysicalGraphData | null => {
     if (placed === null || tooMany) return null;
@@ -69,18 +72,45 @@ export function PhysicalView({ graph, live, colour }: Props): JSX.Element {
           <h2>Physical graph</h2>
           <QueryChoice graph={graph} query={query} onChoose={setAsked} />
         </div>
-        {problem !== null && <p class="problem-line" role="alert">{problem}</p>}
-        {tooMany && (
-          <p class="empty">
-            This plan has {boxes.boxes.length} boxes: choose a query to see its part. <button type="button" class="button small" onClick={() => setWanted(true)}>Lay out all of it</button>
+        {problem !== null && (
+          <p class="problem-line" role="alert">
+            {problem}
           </p>
         )}
-        {data === null ? !tooMany && problem === null && <p class="muted">Laying out…</p> : <ChartHost create={createPhysicalGraph} data={data} class="forest-host" label="Physical graph; Tab moves, Enter selects" />}
+        {tooMany && (
+          <p class="empty">
+            This plan has {boxes.boxes.length} boxes: choose a query to see its part.{" "}
+            <button type="button" class="button small" onClick={() => setWanted(true)}>
+              Lay out all of it
+            </button>
+          </p>
+        )}
+        {data === null ? (
+          !tooMany && problem === null && <p class="muted">Laying out…</p>
+        ) : (
+          <ChartHost
+            create={createPhysicalGraph}
+            data={data}
+            class="forest-host"
+            label="Physical graph; Tab moves, Enter selects"
+          />
+        )}
         <p class="legend muted small">
-          <span>sources, stores, queries · one line per edge · stroke: tuples per second · drag to pan, Ctrl-wheel to zoom</span>
+          <span>
+            sources, stores, queries · one line per edge · stroke: tuples per second · drag to pan, Ctrl-wheel
+            to zoom
+          </span>
         </p>
       </div>
-      <NodeDetail node={null} store={graph.stores.find((store) => store.id === selected) ?? null} graph={graph} rates={rates} batch={batch} statistics={statistics} colour={colour} />
+      <NodeDetail
+        node={null}
+        store={graph.stores.find((store) => store.id === selected) ?? null}
+        graph={graph}
+        rates={rates}
+        batch={batch}
+        statistics={statistics}
+        colour={colour}
+      />
     </div>
   );
 }

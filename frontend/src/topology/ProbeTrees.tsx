@@ -3,17 +3,30 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { explainError } from "../api/request";
 import { ChartHost } from "../charts/ChartHost";
 import { picturePng, pictureText, saveFile } from "../charts/exportPicture";
-import { createProbeForest, type NodeText, type ProbeForestChart, type ProbeForestData } from "../charts/probeForest";
+import {
+  createProbeForest,
+  type NodeText,
+  type ProbeForestChart,
+  type ProbeForestData,
+} from "../charts/probeForest";
 import type { StreamColour } from "../colour/streams";
 import { count, rate } from "../format/quantities";
 import type { BatchCompleted, EpochCompleted } from "../live/messages";
-import { knownRates, type EdgeRate } from "../live/recent";
+import { type EdgeRate, knownRates } from "../live/recent";
 import type { Live } from "../live/useFeed";
 import { everyTree, isFolded, UNCHOSEN, withTree } from "../plan/folding";
-import { conditionsOf, focusedKeys, forestOf, nodesOf, pruned, type Focus, type ForestNode } from "../plan/forest";
+import {
+  conditionsOf,
+  type Focus,
+  type ForestNode,
+  focusedKeys,
+  forestOf,
+  nodesOf,
+  pruned,
+} from "../plan/forest";
 import { layoutForest, type PlacedNode } from "../plan/forestLayout";
-import { shadeColour, SHADES, shadingOf, type Shade } from "../plan/shade";
 import type { PhysicalGraph } from "../plan/physicalGraph";
+import { SHADES, type Shade, shadeColour, shadingOf } from "../plan/shade";
 import { useAddress } from "../ui/useAddress";
 import { NodeDetail } from "./NodeDetail";
 import { QueryChoice } from "./QueryChoice";
@@ -41,10 +54,17 @@ function hashKey(): string | null {
 export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Element {
   const forest = useMemo(() => forestOf(graph), [graph]);
   const nodes = useMemo(() => new Map(nodesOf(forest).map((node) => [node.key, node])), [forest]);
-  const estimates = useMemo(() => new Map(graph.estimates.map((estimate) => [estimate.id, estimate])), [graph]);
+  const estimates = useMemo(
+    () => new Map(graph.estimates.map((estimate) => [estimate.id, estimate])),
+    [graph],
+  );
   const [folding, setFolding] = useState(UNCHOSEN);
   const large = nodes.size > FOLD_ABOVE;
-  const folded = useMemo((): ReadonlySet<string> => new Set(forest.roots.map((root) => root.key).filter((key) => isFolded(folding, key, large))), [forest, folding, large]);
+  const folded = useMemo(
+    (): ReadonlySet<string> =>
+      new Set(forest.roots.map((root) => root.key).filter((key) => isFolded(folding, key, large))),
+    [forest, folding, large],
+  );
   const [selected, setSelected] = useState<string | null>(hashKey);
   const [hovered, setHovered] = useState<string | null>(null);
   const [asked, setQuery] = useAddress("query");
@@ -61,41 +81,67 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
   }, []);
 
   const statistics = live.snapshot?.statistics ?? null;
-  const rates = useMemo(() => knownRates(live.recent, live.snapshot?.history ?? [], statistics), [live.recent, statistics]);
+  const rates = useMemo(
+    () => knownRates(live.recent, live.snapshot?.history ?? [], statistics),
+    [live.recent, statistics],
+  );
   const flow = (edge: string): number | null => rates(edge).now ?? rates(edge).eventTime;
   const batch = live.snapshot?.batch ?? null;
   // The store behind a palette link is an id of a store, not of a node.
-  const selectedStore = selected !== null && !nodes.has(selected) && graph.stores.some((store) => store.id === selected) ? selected : null;
+  const selectedStore =
+    selected !== null && !nodes.has(selected) && graph.stores.some((store) => store.id === selected)
+      ? selected
+      : null;
   const shown = hovered ?? (selected !== null && nodes.has(selected) ? selected : null);
 
   const select = (key: string): void => {
     if (folded.has(key)) setFolding((before) => withTree(before, key, false));
     const next = key === selected ? null : key;
     setSelected(next);
-    window.history.replaceState(null, "", next === null ? `${window.location.pathname}${window.location.search}` : `#${encodeURIComponent(next)}`);
+    window.history.replaceState(
+      null,
+      "",
+      next === null ? `${window.location.pathname}${window.location.search}` : `#${encodeURIComponent(next)}`,
+    );
   };
 
   const focus = useMemo((): Focus => {
     const node = shown === null ? undefined : nodes.get(shown);
     if (query !== null) return { query, store: null };
     if (node?.kind === "query") return { query: node.label, store: null };
-    if (hovered !== null && node?.store !== null && node?.store !== undefined) return { query: null, store: node.store.id };
+    if (hovered !== null && node?.store !== null && node?.store !== undefined)
+      return { query: null, store: node.store.id };
     return { query: null, store: selectedStore };
   }, [query, shown, hovered, selectedStore, nodes]);
 
-  const toggle = (key: string): void => setFolding((before) => withTree(before, key, !isFolded(before, key, large)));
+  const toggle = (key: string): void =>
+    setFolding((before) => withTree(before, key, !isFolded(before, key, large)));
 
-  const shading = useMemo(() => shadingOf(shade, forest, graph, batch, flow), [shade, forest, graph, batch, rates]);
+  const shading = useMemo(
+    () => shadingOf(shade, forest, graph, batch, flow),
+    [shade, forest, graph, batch, rates],
+  );
   const found = useMemo(() => {
     const word = sought.trim().toLowerCase();
-    return word === "" ? null : [...nodes.values()].filter((node) => searchText(node).includes(word)).map((node) => node.key);
+    return word === ""
+      ? null
+      : [...nodes.values()].filter((node) => searchText(node).includes(word)).map((node) => node.key);
   }, [sought, nodes]);
   // A large plan shows only the trees that are asked for, opened as long as that stays readable.
   const placed = useMemo(() => {
-    const wanted = !large ? null : found !== null ? new Set(found) : query !== null ? focusedKeys(forest, { query, store: null }) : null;
+    const wanted = !large
+      ? null
+      : found !== null
+        ? new Set(found)
+        : query !== null
+          ? focusedKeys(forest, { query, store: null })
+          : null;
     if (wanted === null) return layoutForest(forest, folded);
     const trees = pruned(forest, wanted);
-    return layoutForest(trees, nodesOf(trees).length > FOLD_ABOVE ? new Set(trees.roots.map((root) => root.key)) : new Set());
+    return layoutForest(
+      trees,
+      nodesOf(trees).length > FOLD_ABOVE ? new Set(trees.roots.map((root) => root.key)) : new Set(),
+    );
   }, [forest, folded, found, query]);
   const save = (form: "svg" | "png"): void => {
     const picture = chart.current?.picture() ?? null;
@@ -103,11 +149,16 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
     const text = pictureText(picture.svg, picture);
     setProblem(null);
     if (form === "svg") saveFile(new Blob([text], { type: "image/svg+xml" }), `${name}.svg`);
-    else picturePng(text, picture).then((file) => saveFile(file, `${name}.png`), (error: unknown) => setProblem(explainError(error)));
+    else
+      picturePng(text, picture).then(
+        (file) => saveFile(file, `${name}.png`),
+        (error: unknown) => setProblem(explainError(error)),
+      );
   };
 
   const data = useMemo((): ProbeForestData => {
-    const text = ({ node }: PlacedNode): NodeText => nodeText(node, rates, (id) => estimates.get(id)?.tuples_per_second ?? null, batch, statistics);
+    const text = ({ node }: PlacedNode): NodeText =>
+      nodeText(node, rates, (id) => estimates.get(id)?.tuples_per_second ?? null, batch, statistics);
     return {
       placed,
       colour,
@@ -138,7 +189,12 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
                   type="button"
                   class="tag"
                   aria-pressed={query === entry.name}
-                  onMouseEnter={() => setHovered(nodesOf(forest).find((node) => node.kind === "query" && node.label === entry.name)?.key ?? null)}
+                  onMouseEnter={() =>
+                    setHovered(
+                      nodesOf(forest).find((node) => node.kind === "query" && node.label === entry.name)
+                        ?.key ?? null,
+                    )
+                  }
                   onMouseLeave={() => setHovered(null)}
                   onClick={() => setQuery(query === entry.name ? null : entry.name)}
                 >
@@ -160,10 +216,19 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
               if (event.key === "Enter" && first !== undefined) chart.current?.reveal(first);
             }}
           />
-          {found !== null && <span class="muted" role="status">{found.length} found</span>}
+          {found !== null && (
+            <span class="muted" role="status">
+              {found.length} found
+            </span>
+          )}
           <label class="inline">
             <span class="muted">Shade</span>
-            <select value={shade} onChange={(event) => setShade(event.currentTarget.value === "stream" ? null : event.currentTarget.value)}>
+            <select
+              value={shade}
+              onChange={(event) =>
+                setShade(event.currentTarget.value === "stream" ? null : event.currentTarget.value)
+              }
+            >
               <option value="stream">by stream</option>
               <option value="cost">cost</option>
               <option value="load">load</option>
@@ -171,24 +236,96 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
               <option value="query">sharing</option>
             </select>
           </label>
-          <button type="button" class="button small" title="Every tree as one row, or all of them open" onClick={() => setFolding(everyTree(folded.size === 0))}>{folded.size === 0 ? "Fold" : "Unfold"}</button>
-          <button type="button" class="button small" title="Save the picture as SVG" onClick={() => save("svg")}>SVG</button>
-          <button type="button" class="button small" title="Save the picture as PNG" onClick={() => save("png")}>PNG</button>
-          <button type="button" class="button small" aria-label="Zoom in" onClick={() => chart.current?.zoomBy(1.25)}>+</button>
-          <button type="button" class="button small" aria-label="Zoom out" onClick={() => chart.current?.zoomBy(0.8)}>−</button>
-          <button type="button" class="button small" onClick={() => chart.current?.fit()}>Fit</button>
+          <button
+            type="button"
+            class="button small"
+            title="Every tree as one row, or all of them open"
+            onClick={() => setFolding(everyTree(folded.size === 0))}
+          >
+            {folded.size === 0 ? "Fold" : "Unfold"}
+          </button>
+          <button
+            type="button"
+            class="button small"
+            title="Save the picture as SVG"
+            onClick={() => save("svg")}
+          >
+            SVG
+          </button>
+          <button
+            type="button"
+            class="button small"
+            title="Save the picture as PNG"
+            onClick={() => save("png")}
+          >
+            PNG
+          </button>
+          <button
+            type="button"
+            class="button small"
+            aria-label="Zoom in"
+            onClick={() => chart.current?.zoomBy(1.25)}
+          >
+            +
+          </button>
+          <button
+            type="button"
+            class="button small"
+            aria-label="Zoom out"
+            onClick={() => chart.current?.zoomBy(0.8)}
+          >
+            −
+          </button>
+          <button type="button" class="button small" onClick={() => chart.current?.fit()}>
+            Fit
+          </button>
         </div>
-        {problem !== null && <p class="problem-line" role="alert">{problem}</p>}
-        <ChartHost create={createProbeForest} data={data} class="forest-host" label="Probe trees; arrow keys move, Enter selects" onReady={(made) => { chart.current = made; }} />
+        {problem !== null && (
+          <p class="problem-line" role="alert">
+            {problem}
+          </p>
+        )}
+        <ChartHost
+          create={createProbeForest}
+          data={data}
+          class="forest-host"
+          label="Probe trees; arrow keys move, Enter selects"
+          onReady={(made) => {
+            chart.current = made;
+          }}
+        />
         <p class="legend muted small">
-          <svg width="26" height="8" aria-hidden="true"><line class="link shuffle" x1="0" x2="26" y1="4" y2="4" stroke-width="2" /></svg> shuffle
-          <svg width="26" height="8" aria-hidden="true"><line class="link group_by" x1="0" x2="26" y1="4" y2="4" stroke-width="2" /></svg> group by key
-          <svg width="26" height="8" aria-hidden="true"><line class="link all" x1="0" x2="26" y1="4" y2="4" stroke-width="2" /></svg> all tasks
-          {shade !== "stream" && <span class="scale">· <i aria-hidden="true" /> {scaleText(shade, shading.most)}</span>}
+          <svg width="26" height="8" aria-hidden="true">
+            <line class="link shuffle" x1="0" x2="26" y1="4" y2="4" stroke-width="2" />
+          </svg>{" "}
+          shuffle
+          <svg width="26" height="8" aria-hidden="true">
+            <line class="link group_by" x1="0" x2="26" y1="4" y2="4" stroke-width="2" />
+          </svg>{" "}
+          group by key
+          <svg width="26" height="8" aria-hidden="true">
+            <line class="link all" x1="0" x2="26" y1="4" y2="4" stroke-width="2" />
+          </svg>{" "}
+          all tasks
+          {shade !== "stream" && (
+            <span class="scale">
+              · <i aria-hidden="true" /> {scaleText(shade, shading.most)}
+            </span>
+          )}
           <span>· stroke: tuples per second · drag to pan, Ctrl-wheel to zoom</span>
         </p>
       </div>
-      <NodeDetail node={shown === null ? null : (nodes.get(shown) ?? null)} store={selectedStore === null ? null : (graph.stores.find((store) => store.id === selectedStore) ?? null)} graph={graph} rates={rates} batch={batch} statistics={statistics} colour={colour} />
+      <NodeDetail
+        node={shown === null ? null : (nodes.get(shown) ?? null)}
+        store={
+          selectedStore === null ? null : (graph.stores.find((store) => store.id === selectedStore) ?? null)
+        }
+        graph={graph}
+        rates={rates}
+        batch={batch}
+        statistics={statistics}
+        colour={colour}
+      />
     </div>
   );
 }
@@ -223,17 +360,30 @@ function nodeText(
   statistics: EpochCompleted | null,
 ): NodeText {
   if (node.kind === "query") {
-    if (batch === null && statistics !== null) return { detail: "– results in epoch", title: `Query ${node.label}: epochs do not keep the number of results` };
+    if (batch === null && statistics !== null)
+      return {
+        detail: "– results in epoch",
+        title: `Query ${node.label}: epochs do not keep the number of results`,
+      };
     const results = batch?.queries[node.label]?.results;
-    return { detail: `${count(results)} results in batch`, title: `Query ${node.label}: ${count(results)} results in the newest batch` };
+    return {
+      detail: `${count(results)} results in batch`,
+      title: `Query ${node.label}: ${count(results)} results in the newest batch`,
+    };
   }
   if (node.kind === "source") {
     const inEpoch = statistics?.accepted[node.stream ?? ""];
     if (batch === null && statistics !== null) {
-      return { detail: `${count(inEpoch)} in epoch`, title: `Source ${node.label}: ${count(inEpoch)} tuples accepted in epoch ${statistics.epoch}; feeds ${node.queries.join(", ")}` };
+      return {
+        detail: `${count(inEpoch)} in epoch`,
+        title: `Source ${node.label}: ${count(inEpoch)} tuples accepted in epoch ${statistics.epoch}; feeds ${node.queries.join(", ")}`,
+      };
     }
     const accepted = batch?.streams[node.stream ?? ""]?.accepted;
-    return { detail: `${count(accepted)} in batch`, title: `Source ${node.label}: ${count(accepted)} tuples accepted in the newest batch; feeds ${node.queries.join(", ")}` };
+    return {
+      detail: `${count(accepted)} in batch`,
+      title: `Source ${node.label}: ${count(accepted)} tuples accepted in the newest batch; feeds ${node.queries.join(", ")}`,
+    };
   }
   const edge = node.edge?.id ?? "";
   const { now, eventTime } = rates(edge);

@@ -10,9 +10,17 @@ interface Props {
 /** Which query's part of the plan is drawn. */
 export function QueryChoice({ graph, query, onChoose }: Props): JSX.Element {
   return (
-    <select aria-label="Show only one query's paths" value={query ?? ""} onChange={(event) => onChoose(event.currentTarget.value === "" ? null : event.currentTarget.value)}>
+    <select
+      aria-label="Show only one query's paths"
+      value={query ?? ""}
+      onChange={(event) => onChoose(event.currentTarget.value === "" ? null : event.currentTarget.value)}
+    >
       <option value="">all {graph.queries.length} queries</option>
-      {graph.queries.map((entry) => <option key={entry.name} value={entry.name}>{entry.name}</option>)}
+      {graph.queries.map((entry) => (
+        <option key={entry.name} value={entry.name}>
+          {entry.name}
+        </option>
+      ))}
     </select>
   );
 }

@@ -3,8 +3,8 @@ import type { StreamColour } from "../colour/streams";
 import { count, instant, rate, span } from "../format/quantities";
 import type { Live } from "../live/useFeed";
 import type { PhysicalGraph } from "../plan/physicalGraph";
-import { streamRows, type StreamRow } from "../plan/steps";
-import { LongTable, type Column } from "../ui/LongTable";
+import { type StreamRow, streamRows } from "../plan/steps";
+import { type Column, LongTable } from "../ui/LongTable";
 import { StreamChip } from "../ui/StreamChip";
 
 interface Props {
@@ -15,13 +15,48 @@ interface Props {
 
 const COLUMNS: readonly Column<StreamRow>[] = [
   { key: "stream", label: "Stream", value: (row) => row.name },
-  { key: "rate", label: "Rate", number: true, title: "over the newest epoch, per second of event time", value: (row) => row.rate },
-  { key: "accepted", label: "Accepted", number: true, title: "in the newest batch", value: (row) => row.accepted },
-  { key: "late", label: "Late", number: true, title: "in the newest batch: older than the watermark", value: (row) => row.late },
-  { key: "undecodable", label: "Undecodable", number: true, title: "in the newest batch", value: (row) => row.undecodable },
-  { key: "lateness", label: "Allowed lateness", number: true, title: "how much older than the newest one a tuple may be", value: (row) => row.latenessMs },
+  {
+    key: "rate",
+    label: "Rate",
+    number: true,
+    title: "over the newest epoch, per second of event time",
+    value: (row) => row.rate,
+  },
+  {
+    key: "accepted",
+    label: "Accepted",
+    number: true,
+    title: "in the newest batch",
+    value: (row) => row.accepted,
+  },
+  {
+    key: "late",
+    label: "Late",
+    number: true,
+    title: "in the newest batch: older than the watermark",
+    value: (row) => row.late,
+  },
+  {
+    key: "undecodable",
+    label: "Undecodable",
+    number: true,
+    title: "in the newest batch",
+    value: (row) => row.undecodable,
+  },
+  {
+    key: "lateness",
+    label: "Allowed lateness",
+    number: true,
+    title: "how much older than the newest one a tuple may be",
+    value: (row) => row.latenessMs,
+  },
   { key: "newest", label: "Newest event (UTC)", value: (row) => row.newest },
-  { key: "watermark", label: "Watermark (UTC)", title: "what is older is late", value: (row) => row.watermark },
+  {
+    key: "watermark",
+    label: "Watermark (UTC)",
+    title: "what is older is late",
+    value: (row) => row.watermark,
+  },
 ];
 
 /** What each stream brings, and how far it is. */
@@ -31,12 +66,24 @@ export function StreamTable({ graph, live, colour }: Props): JSX.Element {
     <LongTable caption="Streams" class="stack" columns={COLUMNS} rows={rows} text={(row) => row.name}>
       {(row) => (
         <tr key={row.name} data-stream={row.name}>
-          <td><StreamChip stream={row.name} colour={colour} /></td>
-          <td class="number" data-label="rate">{rate(row.rate)}</td>
-          <td class="number" data-label="accepted">{count(row.accepted)}</td>
-          <td class="number" data-label="late">{count(row.late)}</td>
-          <td class="number" data-label="undecodable">{count(row.undecodable)}</td>
-          <td class="number" data-label="allowed lateness">{row.latenessMs === 0 ? "none" : span(row.latenessMs)}</td>
+          <td>
+            <StreamChip stream={row.name} colour={colour} />
+          </td>
+          <td class="number" data-label="rate">
+            {rate(row.rate)}
+          </td>
+          <td class="number" data-label="accepted">
+            {count(row.accepted)}
+          </td>
+          <td class="number" data-label="late">
+            {count(row.late)}
+          </td>
+          <td class="number" data-label="undecodable">
+            {count(row.undecodable)}
+          </td>
+          <td class="number" data-label="allowed lateness">
+            {row.latenessMs === 0 ? "none" : span(row.latenessMs)}
+          </td>
           <td data-label="newest event">{instant(row.newest)}</td>
           <td data-label="watermark">{instant(row.watermark)}</td>
         </tr>

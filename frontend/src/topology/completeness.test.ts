@@ -13,7 +13,10 @@ it("a window fills, a store without one that missed tuples never does", () => {
 
 it("what is complete says since when, and unknown is a dash", () => {
   for (const inputs of [WINDOWED, UNBOUNDED]) {
-    expect(completeness(inputs, { complete_since: "2026-01-01T00:00:00Z" })).toEqual({ text: "2026-01-01 00:00:00 UTC", advice: "" });
+    expect(completeness(inputs, { complete_since: "2026-01-01T00:00:00Z" })).toEqual({
+      text: "2026-01-01 00:00:00 UTC",
+      advice: "",
+    });
     expect(completeness(inputs, undefined).text).toBe("–");
   }
 });

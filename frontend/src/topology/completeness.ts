@@ -18,9 +18,16 @@ const NEVER: Completeness = {
  * `complete_since` of a query's newest metrics is null while its streams have not come that far. A query with
  * an input that never forgets comes that far only if it missed nothing; then the time is known at once.
  */
-export function completeness(inputs: readonly { readonly window_us: number | null }[], metrics: { readonly complete_since: string | null } | undefined): Completeness {
+export function completeness(
+  inputs: readonly { readonly window_us: number | null }[],
+  metrics: { readonly complete_since: string | null } | undefined,
+): Completeness {
   if (metrics === undefined) return { text: UNKNOWN, advice: "" };
   if (metrics.complete_since !== null) return { text: `${instant(metrics.complete_since)} UTC`, advice: "" };
   if (inputs.some((input) => input.window_us === null)) return NEVER;
-  return { text: "its window is filling", advice: "Tuples from before the query came are missing from its stores; results are complete once a whole window has passed." };
+  return {
+    text: "its window is filling",
+    advice:
+      "Tuples from before the query came are missing from its stores; results are complete once a whole window has passed.",
+  };
 }

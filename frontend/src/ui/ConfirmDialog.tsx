@@ -18,8 +18,12 @@ export function ConfirmDialog({ title, confirm, children, onConfirm, onClose }: 
       <h2 id="confirm-title">{title}</h2>
       {children}
       <div class="dialog-actions">
-        <button type="button" class="button" onClick={() => dialog.current?.close()}>Leave it</button>
-        <button type="button" class="button danger" onClick={onConfirm}>{confirm}</button>
+        <button type="button" class="button" onClick={() => dialog.current?.close()}>
+          Leave it
+        </button>
+        <button type="button" class="button danger" onClick={onConfirm}>
+          {confirm}
+        </button>
       </div>
     </dialog>
   );

@@ -15,16 +15,55 @@ export function ImpactFacts({ impact, queriesSay }: Props): JSX.Element {
   const kept = impact.stores.filter((store) => !store.released);
   return (
     <dl class="impact">
-      <dt>{impact.queries.length === 0 ? "No query" : impact.queries.length === 1 ? "One query" : `${impact.queries.length} queries`} {queriesSay}</dt>
+      <dt>
+        {impact.queries.length === 0
+          ? "No query"
+          : impact.queries.length === 1
+            ? "One query"
+            : `${impact.queries.length} queries`}{" "}
+        {queriesSay}
+      </dt>
       {impact.queries.map((query) => (
         <dd key={query.id}>
-          <a href={`/queries/${query.id}/`}>{query.name}</a> <StatusBadge state={query.status} /> <span class="muted">{query.owner}{query.pinned_version === null ? "" : `, keeps reading v${query.pinned_version}`}</span>
+          <a href={`/queries/${query.id}/`}>{query.name}</a> <StatusBadge state={query.status} />{" "}
+          <span class="muted">
+            {query.owner}
+            {query.pinned_version === null ? "" : `, keeps reading v${query.pinned_version}`}
+          </span>
         </dd>
       ))}
-      {gone.length > 0 && <dt>{gone.length === 1 ? "One store goes" : `${gone.length} stores go`}, nothing else needs {gone.length === 1 ? "it" : "them"}</dt>}
-      {gone.map((store) => <dd key={store.id}>{store.label} <span class="muted">{count(store.tuples)} tuples, {bytes(store.bytes)}</span></dd>)}
-      {kept.length > 0 && <dt>{gone.length > 0 ? `${kept.length} more ${kept.length === 1 ? "stays" : "stay"}` : kept.length === 1 ? "One store holds tuples" : `${kept.length} stores hold tuples`}</dt>}
-      {kept.map((store) => <dd key={`${store.topology} ${store.id}`}>{store.label} <span class="muted">{count(store.tuples)} tuples, {bytes(store.bytes)}; serves {store.used_by.length === 0 ? "no query" : store.used_by.join(", ")}</span></dd>)}
+      {gone.length > 0 && (
+        <dt>
+          {gone.length === 1 ? "One store goes" : `${gone.length} stores go`}, nothing else needs{" "}
+          {gone.length === 1 ? "it" : "them"}
+        </dt>
+      )}
+      {gone.map((store) => (
+        <dd key={store.id}>
+          {store.label}{" "}
+          <span class="muted">
+            {count(store.tuples)} tuples, {bytes(store.bytes)}
+          </span>
+        </dd>
+      ))}
+      {kept.length > 0 && (
+        <dt>
+          {gone.length > 0
+            ? `${kept.length} more ${kept.length === 1 ? "stays" : "stay"}`
+            : kept.length === 1
+              ? "One store holds tuples"
+              : `${kept.length} stores hold tuples`}
+        </dt>
+      )}
+      {kept.map((store) => (
+        <dd key={`${store.topology} ${store.id}`}>
+          {store.label}{" "}
+          <span class="muted">
+            {count(store.tuples)} tuples, {bytes(store.bytes)}; serves{" "}
+            {store.used_by.length === 0 ? "no query" : store.used_by.join(", ")}
+          </span>
+        </dd>
+      ))}
     </dl>
   );
 }

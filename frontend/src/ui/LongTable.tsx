@@ -30,11 +30,20 @@ interface Props<Row> {
 }
 
 /** A table that is sorted by its headers, filtered by a word, and drawn as far as somebody wants to read. */
-export function LongTable<Row>({ caption, columns, rows, text, children, ...props }: Props<Row>): JSX.Element {
+export function LongTable<Row>({
+  caption,
+  columns,
+  rows,
+  text,
+  children,
+  ...props
+}: Props<Row>): JSX.Element {
   const [sought, setSought] = useState("");
   const [order, setOrder] = useState<{ by: string | null; falling: boolean }>({ by: null, falling: true });
   const [most, setMost] = useState(STEP);
-  const values = Object.fromEntries(columns.flatMap((column) => (column.value === undefined ? [] : [[column.key, column.value]])));
+  const values = Object.fromEntries(
+    columns.flatMap((column) => (column.value === undefined ? [] : [[column.key, column.value]])),
+  );
   const chosen = chooseRows(rows, { sought, most, ...order }, values, text);
   // Numbers are asked for from the largest on, names from the first on; the third press gives the plan's order back.
   const turn = ({ key, number, largestFirst }: Column<Row>): void =>
@@ -43,13 +52,27 @@ export function LongTable<Row>({ caption, columns, rows, text, children, ...prop
       if (before.by !== key) return { by: key, falling: first };
       return before.falling === first ? { by: key, falling: !first } : { by: null, falling: true };
     });
-  const sortOf = (column: Column<Row>): "ascending" | "descending" | "none" => (order.by !== column.key ? "none" : order.falling ? "descending" : "ascending");
+  const sortOf = (column: Column<Row>): "ascending" | "descending" | "none" =>
+    order.by !== column.key ? "none" : order.falling ? "descending" : "ascending";
   return (
     <>
       {rows.length > FILTER_ABOVE && (
         <div class="toolbar table-tools">
-          <input type="search" class="search" value={sought} aria-label={`Filter ${caption.toLowerCase()}`} placeholder={`Filter ${caption.toLowerCase()}`} onInput={(event) => setSought(event.currentTarget.value)} />
-          <span class="muted small" role="status">{chosen.rows.length < chosen.found ? `${chosen.rows.length} of ${chosen.found} shown` : sought === "" ? "" : `${chosen.found} of ${rows.length}`}</span>
+          <input
+            type="search"
+            class="search"
+            value={sought}
+            aria-label={`Filter ${caption.toLowerCase()}`}
+            placeholder={`Filter ${caption.toLowerCase()}`}
+            onInput={(event) => setSought(event.currentTarget.value)}
+          />
+          <span class="muted small" role="status">
+            {chosen.rows.length < chosen.found
+              ? `${chosen.rows.length} of ${chosen.found} shown`
+              : sought === ""
+                ? ""
+                : `${chosen.found} of ${rows.length}`}
+          </span>
         </div>
       )}
       <div class="table-scroll" tabIndex={0} role="region" aria-label={caption}>
@@ -57,10 +80,21 @@ export function LongTable<Row>({ caption, columns, rows, text, children, ...prop
           <thead>
             <tr>
               {columns.map((column) => (
-                <th key={column.key} scope="col" class={column.number === true ? "number" : ""} title={column.title} {...(column.value === undefined ? {} : { "aria-sort": sortOf(column) })}>
-                  {column.value === undefined ? column.label : (
+                <th
+                  key={column.key}
+                  scope="col"
+                  class={column.number === true ? "number" : ""}
+                  title={column.title}
+                  {...(column.value === undefined ? {} : { "aria-sort": sortOf(column) })}
+                >
+                  {column.value === undefined ? (
+                    column.label
+                  ) : (
                     <button type="button" class="sort" onClick={() => turn(column)}>
-                      {column.label}<span class="direction" aria-hidden="true">{{ ascending: "▲", descending: "▼", none: "" }[sortOf(column)]}</span>
+                      {column.label}
+                      <span class="direction" aria-hidden="true">
+                        {{ ascending: "▲", descending: "▼", none: "" }[sortOf(column)]}
+                      </span>
                     </button>
                   )}
                 </th>
@@ -70,7 +104,11 @@ export function LongTable<Row>({ caption, columns, rows, text, children, ...prop
           <tbody>{chosen.rows.map((row) => children(row))}</tbody>
         </table>
       </div>
-      {chosen.rows.length < chosen.found && <button type="button" class="button small" onClick={() => setMost(most + STEP)}>Show {Math.min(STEP, chosen.found - chosen.rows.length)} more of {chosen.found}</button>}
+      {chosen.rows.length < chosen.found && (
+        <button type="button" class="button small" onClick={() => setMost(most + STEP)}>
+          Show {Math.min(STEP, chosen.found - chosen.rows.length)} more of {chosen.found}
+        </button>
+      )}
     </>
   );
 }

@@ -30,12 +30,24 @@ export function NameGuard({ title, name, confirm, keep, children, onConfirm, onC
         <h2 id="guard-title">{title}</h2>
         {children}
         <label class="field">
-          <span>Type <strong>{name}</strong> to confirm</span>
-          <input type="text" value={typed} autocomplete="off" autofocus onInput={(event) => setTyped(event.currentTarget.value)} />
+          <span>
+            Type <strong>{name}</strong> to confirm
+          </span>
+          <input
+            type="text"
+            value={typed}
+            autocomplete="off"
+            autofocus
+            onInput={(event) => setTyped(event.currentTarget.value)}
+          />
         </label>
         <div class="dialog-actions">
-          <button type="button" class="button" onClick={() => dialog.current?.close()}>{keep}</button>
-          <button type="submit" class="button danger" disabled={typed !== name}>{confirm}</button>
+          <button type="button" class="button" onClick={() => dialog.current?.close()}>
+            {keep}
+          </button>
+          <button type="submit" class="button danger" disabled={typed !== name}>
+            {confirm}
+          </button>
         </div>
       </form>
     </dialog>

@@ -22,7 +22,12 @@ export function RowsTable({ columns, rows, keys, caption, onPick, picked }: Prop
           <tr>
             {onPick !== undefined && <th scope="col">Path</th>}
             {columns.map((column) => (
-              <th key={column.name} scope="col" class={NUMERIC.has(column.type) ? "number" : ""} title={column.type}>
+              <th
+                key={column.name}
+                scope="col"
+                class={NUMERIC.has(column.type) ? "number" : ""}
+                title={column.type}
+              >
                 {column.name}
               </th>
             ))}
@@ -30,17 +35,31 @@ export function RowsTable({ columns, rows, keys, caption, onPick, picked }: Prop
         </thead>
         <tbody>
           {rows.map((row, i) => (
-            <tr key={keys?.[i] ?? i} class={picked !== undefined && picked !== null && picked === keys?.[i] ? "picked" : ""}>
+            <tr
+              key={keys?.[i] ?? i}
+              class={picked !== undefined && picked !== null && picked === keys?.[i] ? "picked" : ""}
+            >
               {onPick !== undefined && (
                 <td>
-                  <button type="button" class="link" aria-label={`How row ${i + 1} came about`} aria-pressed={picked === keys?.[i]} onClick={() => onPick(keys?.[i] ?? "")}>↶</button>
+                  <button
+                    type="button"
+                    class="link"
+                    aria-label={`How row ${i + 1} came about`}
+                    aria-pressed={picked === keys?.[i]}
+                    onClick={() => onPick(keys?.[i] ?? "")}
+                  >
+                    ↶
+                  </button>
                 </td>
               )}
               {columns.map((column) => {
                 const value = row[column.name];
                 const missing = value === null || value === undefined;
                 return (
-                  <td key={column.name} class={`${NUMERIC.has(column.type) ? "number" : ""} ${missing ? "missing" : ""}`}>
+                  <td
+                    key={column.name}
+                    class={`${NUMERIC.has(column.type) ? "number" : ""} ${missing ? "missing" : ""}`}
+                  >
                     {cell(value)}
                   </td>
                 );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { chooseRows, type Choice } from "./chosenRows";
+import { type Choice, chooseRows } from "./chosenRows";
 
 interface Row {
   readonly name: string;
@@ -14,7 +14,8 @@ const rows: readonly Row[] = [
 ];
 const all: Choice = { sought: "", by: null, falling: false, most: 50 };
 const columns = { name: (row: Row) => row.name, size: (row: Row) => row.size };
-const names = (choice: Partial<Choice>): string[] => chooseRows(rows, { ...all, ...choice }, columns, (row) => row.name).rows.map((row) => row.name);
+const names = (choice: Partial<Choice>): string[] =>
+  chooseRows(rows, { ...all, ...choice }, columns, (row) => row.name).rows.map((row) => row.name);
 
 describe("rows of a long table", () => {
   it("keep their order until a column is asked for", () => {
@@ -26,7 +27,12 @@ describe("rows of a long table", () => {
     expect(names({ by: "size", falling: true })).toEqual(["t", "s10", "s1", "s2"]);
   });
   it("are counted before they are cut off", () => {
-    const chosen = chooseRows(rows, { ...all, sought: " S", by: "size", falling: true, most: 1 }, columns, (row) => row.name);
+    const chosen = chooseRows(
+      rows,
+      { ...all, sought: " S", by: "size", falling: true, most: 1 },
+      columns,
+      (row) => row.name,
+    );
     expect(chosen).toEqual({ rows: [rows[0]], found: 3 });
   });
 });

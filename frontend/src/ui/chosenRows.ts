@@ -19,14 +19,21 @@ export interface Chosen<Row> {
 }
 
 function compare(a: Value, b: Value): number {
-  return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
+  return typeof a === "number" && typeof b === "number"
+    ? a - b
+    : String(a).localeCompare(String(b), "en", { numeric: true });
 }
 
 /**
  * @example chooseRows([1, 3, 2], { sought: "", by: "n", falling: true, most: 2 }, { n: (row) => row }, String) has the rows 3, 2 of 3 found
  * @param columns a row's value by the column's key; unknown ones (null) come last, whatever the direction
  */
-export function chooseRows<Row>(rows: readonly Row[], choice: Choice, columns: Readonly<Record<string, (row: Row) => Value>>, text: (row: Row) => string): Chosen<Row> {
+export function chooseRows<Row>(
+  rows: readonly Row[],
+  choice: Choice,
+  columns: Readonly<Record<string, (row: Row) => Value>>,
+  text: (row: Row) => string,
+): Chosen<Row> {
   const word = choice.sought.trim().toLowerCase();
   const found = word === "" ? rows : rows.filter((row) => text(row).toLowerCase().includes(word));
   const value = choice.by === null ? undefined : columns[choice.by];
@@ -34,6 +41,10 @@ export function chooseRows<Row>(rows: readonly Row[], choice: Choice, columns: R
   const direction = choice.falling ? -1 : 1;
   const sorted = found
     .map((row) => ({ row, value: value(row) }))
-    .sort((a, b) => (a.value === null || b.value === null ? Number(a.value === null) - Number(b.value === null) : direction * compare(a.value, b.value)));
+    .sort((a, b) =>
+      a.value === null || b.value === null
+        ? Number(a.value === null) - Number(b.value === null)
+        : direction * compare(a.value, b.value),
+    );
   return { rows: sorted.slice(0, choice.most).map(({ row }) => row), found: found.length };
 }
