@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createQuery, listStreams, validateSql } from "./endpoints";
 import { explainError, isAbort, Refusal, refusalFrom, Unreachable } from "./request";

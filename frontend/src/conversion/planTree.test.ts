@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { PlanOperator } from "../api/documents";
 import { createOperatorTree } from "../charts/operatorTree";

@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { expect, it } from "vitest";
 import documents from "../__fixtures__/documents.json";
 import type { TopologyDocument } from "../api/documents";

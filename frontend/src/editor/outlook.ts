@@ -14,16 +14,14 @@ export function stateOf(outlook: Pick<Outlook, "stores">): {
   readonly bytes: Interval;
 } {
   const sum = (of: (store: Outlook["stores"][number]) => Interval): Interval =>
-    outlook.stores
-      .map(of)
-      .reduce(
-        (all, one) => ({
-          low: all.low + one.low,
-          expected: all.expected + one.expected,
-          high: all.high + one.high,
-        }),
-        { low: 0, expected: 0, high: 0 },
-      );
+    outlook.stores.map(of).reduce(
+      (all, one) => ({
+        low: all.low + one.low,
+        expected: all.expected + one.expected,
+        high: all.high + one.high,
+      }),
+      { low: 0, expected: 0, high: 0 },
+    );
   return { tuples: sum((store) => store.tuples), bytes: sum((store) => store.bytes) };
 }
 

@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { type Connection, HIDDEN_MS, openFeed } from "./feed";
 import type { Snapshot } from "./messages";

@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { pictureText, plainColour } from "../charts/exportPicture";
 import type { EpochPoint, HistoryPoint } from "../live/messages";

@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { h, render } from "preact";
 import { expect, it } from "vitest";
 import documents from "../__fixtures__/documents.json";
