@@ -17,14 +17,14 @@ const ISLANDS: Readonly<Record<string, () => Promise<ComponentType<IslandProps>>
 };
 
 async function mount(element: HTMLElement): Promise<void> {
-  const name = element.dataset["island"] ?? "";
+  const name = element.dataset.island ?? "";
   const load = ISLANDS[name];
   if (load === undefined)
     throw new Error(`no island is called ${name}; there are ${Object.keys(ISLANDS).join(", ")}`);
-  const props: IslandProps = parseIslandProps(element.dataset["props"] ?? "{}");
+  const props: IslandProps = parseIslandProps(element.dataset.props ?? "{}");
   render(h(await load(), props), element);
 }
 
 const islands = [...document.querySelectorAll<HTMLElement>("[data-island]")];
-mountShell(parseIslandProps(islands[0]?.dataset["props"] ?? "{}").me);
+mountShell(parseIslandProps(islands[0]?.dataset.props ?? "{}").me);
 for (const element of islands) void mount(element);

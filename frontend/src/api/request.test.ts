@@ -15,6 +15,7 @@ function network(reply: () => Promise<Response>): void {
 }
 beforeEach(() => {
   seen = [];
+  // biome-ignore lint/suspicious/noDocumentCookie: what is tested reads it, and jsdom has no Cookie Store
   document.cookie = "csrftoken=t0ken";
 });
 afterEach(() => vi.unstubAllGlobals());

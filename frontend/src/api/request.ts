@@ -34,8 +34,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 /** Turn any answer that is not 2xx into one `Refusal`, whatever shape its body has. */
 export function refusalFrom(status: number, body: unknown): Refusal {
   if (isRecord(body)) {
-    if (Array.isArray(body["errors"])) {
-      const problems = body["errors"] as Problem[];
+    if (Array.isArray(body.errors)) {
+      const problems = body.errors as Problem[];
       return new Refusal(
         status,
         problems[0]?.code ?? null,
@@ -43,8 +43,8 @@ export function refusalFrom(status: number, body: unknown): Refusal {
         problems[0]?.message ?? "the input was refused",
       );
     }
-    if (typeof body["detail"] === "string") {
-      return new Refusal(status, typeof body["code"] === "string" ? body["code"] : null, [], body["detail"]);
+    if (typeof body.detail === "string") {
+      return new Refusal(status, typeof body.code === "string" ? body.code : null, [], body.detail);
     }
     const fields = Object.entries(body).map(([field, texts]) => `${field}: ${[texts].flat().join(" ")}`);
     if (fields.length > 0) return new Refusal(status, null, [], fields.join("; "));

@@ -29,11 +29,11 @@ const MARGIN = { top: 8, right: 8, bottom: 18, left: 52 };
 /** The parts of a batch's seconds, from the bottom of its bar; a batch without levels is one part. */
 export function levelParts(point: Pick<HistoryPoint, "seconds" | "level_seconds">): LevelPart[] {
   let top = 0;
-  const parts: LevelPart[] = point.level_seconds.map((seconds, level) => ({
-    level,
-    from: top,
-    to: (top += seconds),
-  }));
+  const parts = point.level_seconds.map((seconds, level): LevelPart => {
+    const from = top;
+    top += seconds;
+    return { level, from, to: top };
+  });
   return point.seconds > top ? [...parts, { level: null, from: top, to: point.seconds }] : parts;
 }
 

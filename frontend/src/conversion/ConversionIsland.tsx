@@ -6,6 +6,8 @@ import { explainError, Refusal } from "../api/request";
 import { ChartHost } from "../charts/ChartHost";
 import { createOperatorTree, type OperatorTreeData } from "../charts/operatorTree";
 import { shareLink } from "../editor/share";
+import { ScrollArea } from "../ui/ScrollArea";
+import { ScrollText } from "../ui/ScrollText";
 import { layoutPlan } from "./planTree";
 
 const EXAMPLE = "SELECT … FROM (SELECT … FROM a JOIN b ON …) AS t JOIN c ON … WHERE …";
@@ -26,10 +28,9 @@ function Plan({ title, operators, marked, onHover }: PlanProps): JSX.Element {
   return (
     <section class="pane plan-tree">
       <h2>{title}</h2>
-      {/* Scrollable with the keyboard too. */}
-      <div class="operators-scroll" tabIndex={0} role="region" aria-label={`${title}, scrollable`}>
+      <ScrollArea class="operators-scroll" label={`${title}, scrollable`}>
         <ChartHost create={createOperatorTree} data={data} class="operators-host" label={title} />
-      </div>
+      </ScrollArea>
     </section>
   );
 }
@@ -65,15 +66,11 @@ function Joins({ conversion }: { readonly conversion: Conversion }): JSX.Element
               aggregate is no stream of tuples.
             </p>
           )}
-          <pre class="explain" tabIndex={0}>
-            {join.sql}
-          </pre>
+          <ScrollText text={join.sql} />
         </section>
       ))}
       <h3>The rest, over their results</h3>
-      <pre class="explain" tabIndex={0}>
-        {conversion.rest}
-      </pre>
+      <ScrollText text={conversion.rest} />
     </>
   );
 }

@@ -5,6 +5,7 @@ import { count, instant, milliseconds } from "../format/quantities";
 import { CorrectnessLight } from "../ui/CorrectnessLight";
 import { checkedSpan, type LightState, lightOf, plural, verdictText } from "../ui/correctness";
 import { RowsTable } from "../ui/RowsTable";
+import { ScrollArea } from "../ui/ScrollArea";
 import { useLoaded } from "../ui/useLoaded";
 import { useNow } from "../ui/useNow";
 
@@ -46,7 +47,7 @@ export function CheckList({ query }: { query: QueryDocument }): JSX.Element {
         </p>
       )}
       {value !== null && value.length > 0 && (
-        <div class="table-scroll" tabIndex={0} role="region" aria-label="Checks">
+        <ScrollArea label="Checks">
           <table class="list stack">
             <thead>
               <tr>
@@ -96,7 +97,7 @@ export function CheckList({ query }: { query: QueryDocument }): JSX.Element {
               ))}
             </tbody>
           </table>
-        </div>
+        </ScrollArea>
       )}
     </>
   );

@@ -14,7 +14,7 @@ export function ParameterBar({ sql, readOnly, onReplace }: Props): JSX.Element |
   const missing = undeclared(sql);
   if (declared.length + missing.length === 0) return null;
   return (
-    <div class="toolbar parameters" role="group" aria-label="Parameters">
+    <fieldset class="group toolbar parameters" aria-label="Parameters">
       <span class="muted">Parameters</span>
       {declared.map((parameter) => (
         <label key={parameter.name} class="inline">
@@ -49,6 +49,6 @@ export function ParameterBar({ sql, readOnly, onReplace }: Props): JSX.Element |
           Declare :{name}
         </button>
       ))}
-    </div>
+    </fieldset>
   );
 }

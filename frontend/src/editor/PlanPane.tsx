@@ -8,6 +8,7 @@ import { count, percent, rate, signed } from "../format/quantities";
 import { conditionsOf, type ForestNode, forestOf, probeOrders } from "../plan/forest";
 import { joinGraphOf, layoutJoinGraph } from "../plan/joinGraph";
 import { type PhysicalGraph, parseGraph } from "../plan/physicalGraph";
+import { ScrollText } from "../ui/ScrollText";
 import { OutlookFacts } from "./OutlookFacts";
 
 interface Props {
@@ -45,9 +46,7 @@ export function PlanPane({ explanation, outlook, reason, stale, colour }: Props)
           <ProbeOrders graph={graph} colour={colour} />
           <details>
             <summary>Explanation as text</summary>
-            <pre class="explain" tabIndex={0}>
-              {explanation.text}
-            </pre>
+            <ScrollText text={explanation.text} />
           </details>
         </>
       )}

@@ -11,7 +11,7 @@ interface Props {
 export function TagList({ tags, editable, onTags }: Props): JSX.Element {
   const [typed, setTyped] = useState("");
   return (
-    <span class="tag-list" role="group" aria-label="Tags">
+    <fieldset class="group tag-list" aria-label="Tags">
       {tags.map((tag) =>
         editable ? (
           <button
@@ -48,6 +48,6 @@ export function TagList({ tags, editable, onTags }: Props): JSX.Element {
           }}
         />
       )}
-    </span>
+    </fieldset>
   );
 }

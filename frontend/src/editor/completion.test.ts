@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the editor's snippets mark their fields like this
 import { describe, expect, it } from "vitest";
 import { offersAt, type SchemaRelation } from "./completion";
 import { blank, sourcesOf } from "./scope";

@@ -26,7 +26,7 @@ export function blank(text: string): string {
 }
 
 const END_OF_FROM = /\b(?:where|group|having|order|limit|union)\b|;/i;
-const NAME = String.raw`(?:"[^"]+"|[a-z_][a-z0-9_$-]*)`;
+const NAME = '(?:"[^"]+"|[a-z_][a-z0-9_$-]*)';
 const ITEM = new RegExp(
   String.raw`^\s*(${NAME})\s*(?:\([^)]*\)|\[[^\]]*\]?)?\s*(?:\bas\b\s*)?(${NAME})?`,
   "i",

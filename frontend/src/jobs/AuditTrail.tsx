@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { auditTrail } from "../api/endpoints";
 import { instant } from "../format/quantities";
 import { Opened } from "../ui/Opened";
+import { ScrollArea } from "../ui/ScrollArea";
 import { useLoaded } from "../ui/useLoaded";
 
 const LIMIT = 50;
@@ -17,7 +18,7 @@ function Entries({ topology }: { topology: string }): JSX.Element {
     return problem === null ? <p class="muted">Loading…</p> : <p class="problem-line">{problem}</p>;
   if (value.length === 0) return <p class="empty">Nobody has asked for anything yet.</p>;
   return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label={`Audit trail of ${topology}`}>
+    <ScrollArea label={`Audit trail of ${topology}`}>
       <table class="list stack">
         <thead>
           <tr>
@@ -38,6 +39,6 @@ function Entries({ topology }: { topology: string }): JSX.Element {
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollArea>
   );
 }

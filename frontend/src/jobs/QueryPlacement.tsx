@@ -4,6 +4,7 @@ import type { TopologyDocument } from "../api/documents";
 import { pinQuery } from "../api/endpoints";
 import { explainError } from "../api/request";
 import { ConfirmDialog } from "../ui/ConfirmDialog";
+import { ScrollArea } from "../ui/ScrollArea";
 
 interface Props {
   readonly topology: TopologyDocument;
@@ -44,7 +45,7 @@ export function QueryPlacement({ topology, topologies, operator, onDone }: Props
           {problem}
         </p>
       )}
-      <div class="table-scroll" tabIndex={0} role="region" aria-label={`Queries of ${topology.name}`}>
+      <ScrollArea label={`Queries of ${topology.name}`}>
         <table class="list stack">
           <thead>
             <tr>
@@ -78,7 +79,7 @@ export function QueryPlacement({ topology, topologies, operator, onDone }: Props
             ))}
           </tbody>
         </table>
-      </div>
+      </ScrollArea>
       {moving !== null && (
         <ConfirmDialog
           title={`Move ${moving.query.name} to ${moving.target}?`}

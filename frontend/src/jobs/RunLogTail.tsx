@@ -30,8 +30,10 @@ export function RunLogTail({ id }: { id: string }): JSX.Element {
         <span class="muted">{log.value?.truncated === true ? `last ${TAIL} lines` : ""}</span>
       </div>
       {log.problem !== null && <p class="problem-line">{log.problem}</p>}
+      {/* biome-ignore lint/a11y/useSemanticElements: its line breaks are the log's, so it is a <pre> */}
       <pre
         ref={box}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll what has the focus (axe: scrollable-region-focusable)
         tabIndex={0}
         role="region"
         aria-label="Log"

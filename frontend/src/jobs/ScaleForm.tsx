@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { setTasks, topologyTasks } from "../api/endpoints";
 import { explainError } from "../api/request";
 import { count } from "../format/quantities";
+import { ScrollArea } from "../ui/ScrollArea";
 import { useLoaded } from "../ui/useLoaded";
 import { changesOf, fieldsOf, MOST_TASKS, type TaskFields } from "./taskForm";
 
@@ -60,7 +61,7 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
         results stay the same. The number is the stream's: other topologies that read it follow when they are
         next planned.
       </p>
-      <div class="table-scroll" tabIndex={0} role="region" aria-label={`Tasks of ${topology}`}>
+      <ScrollArea label={`Tasks of ${topology}`}>
         <table class="list stack">
           <thead>
             <tr>
@@ -96,7 +97,7 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
             ))}
           </tbody>
         </table>
-      </div>
+      </ScrollArea>
       {(problem ?? found.problem ?? tasks.problem) !== null && (
         <p class="problem-line" role="alert">
           {problem ?? found.problem ?? tasks.problem}

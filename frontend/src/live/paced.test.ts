@@ -71,7 +71,7 @@ test("a page that nobody sees still shows the newest value", () => {
   vi.spyOn(document, "hidden", "get").mockReturnValue(true);
   const { shown, show } = screen();
   const updates = paced(show);
-  [1, 2, 3].forEach((value) => updates.push(value));
+  for (const value of [1, 2, 3]) updates.push(value);
   vi.advanceTimersByTime(100);
   expect(shown.map(([, value]) => value)).toEqual([1, 3]);
 });

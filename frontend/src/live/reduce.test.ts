@@ -253,7 +253,7 @@ describe("the history of stores", () => {
       ...Array.from({ length: STORE_BATCHES_LENGTH + 5 }, (_, i) => batch(i)),
     ]);
     expect(state.store_history).toHaveLength(STORE_BATCHES_LENGTH);
-    expect(state.store_history.at(-1)?.stores["S2"]).toEqual({
+    expect(state.store_history.at(-1)?.stores.S2).toEqual({
       tuples: 20,
       bytes: 200,
       inserted: 5,
@@ -262,7 +262,7 @@ describe("the history of stores", () => {
       matches: 2,
     });
     expect(reduce(state, "99-0", { ...started, run: "a2" }).store_history).toEqual([]);
-    const store = batch(0).stores["S1"];
+    const store = batch(0).stores.S1;
     if (store === undefined) throw new Error("the batch lost its store");
     const many = (number: number): BatchCompleted => ({
       ...batch(number),

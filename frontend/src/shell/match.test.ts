@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { bestEntries, type Entry, fit } from "./match";
+import { bestEntries, type Entry, score } from "./match";
 
 const entries: Entry[] = [
   { kind: "page", name: "Queries", href: "/queries/" },
@@ -9,8 +9,8 @@ const entries: Entry[] = [
 ];
 
 it("finds letters in order only", () => {
-  expect(fit("late-rotations", "lr")).not.toBeNull();
-  expect(fit("late-rotations", "rl")).toBeNull();
+  expect(score("late-rotations", "lr")).not.toBeNull();
+  expect(score("late-rotations", "rl")).toBeNull();
 });
 
 it("prefers whole runs, and among them early ones", () => {

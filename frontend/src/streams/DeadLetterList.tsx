@@ -5,6 +5,7 @@ import { type ChosenLetter, deadLetters, discardLetters, redriveLetters } from "
 import { explainError, Refusal } from "../api/request";
 import { count, instant } from "../format/quantities";
 import { ConfirmDialog } from "../ui/ConfirmDialog";
+import { ScrollArea } from "../ui/ScrollArea";
 import { useLoaded } from "../ui/useLoaded";
 import { keyOf, parseTuple, reasonsOf } from "./deadLetters";
 
@@ -103,7 +104,7 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
               </span>
             ))}
           </p>
-          <div class="table-scroll" tabIndex={0} role="region" aria-label="Dead letters, newest first">
+          <ScrollArea label="Dead letters, newest first">
             <table class="list stack letters">
               <thead>
                 <tr>
@@ -153,7 +154,7 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
                 ))}
               </tbody>
             </table>
-          </div>
+          </ScrollArea>
         </>
       )}
       {asking !== null && (

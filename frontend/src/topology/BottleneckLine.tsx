@@ -34,6 +34,7 @@ export function BottleneckLine({
     );
   if (Object.values(found).every((one) => one === null)) return null;
   return (
+    // biome-ignore lint/a11y/useSemanticElements: a list of facts, and no fieldset of a form
     <div role="group" aria-label="Bottlenecks in the newest batch">
       <dl class="bottlenecks">
         {found.level !== null && (

@@ -3,6 +3,7 @@ import { count, instant, rate, span } from "../format/quantities";
 import type { EpochPoint } from "../live/messages";
 import type { PhysicalGraph } from "../plan/physicalGraph";
 import { elementLabel } from "../plan/steps";
+import { ScrollArea } from "../ui/ScrollArea";
 import { QError } from "./StepTable";
 
 interface Props {
@@ -18,7 +19,7 @@ export function EpochErrors({ epochs, graph }: Props): JSX.Element {
       <p class="empty">No epoch is over yet. Estimates are compared with what happened at the end of each.</p>
     );
   return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label="Estimates by epoch">
+    <ScrollArea label="Estimates by epoch">
       <table class="list stack">
         <thead>
           <tr>
@@ -83,6 +84,6 @@ export function EpochErrors({ epochs, graph }: Props): JSX.Element {
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollArea>
   );
 }

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { bytes, count, instant, milliseconds } from "../format/quantities";
 import type { EpochRow } from "../plan/epochs";
+import { ScrollArea } from "../ui/ScrollArea";
 
 interface Props {
   readonly rows: readonly EpochRow[];
@@ -19,7 +20,7 @@ export function EpochTable({ rows, running, past, onChoose }: Props): JSX.Elemen
       </p>
     );
   return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label="Epochs">
+    <ScrollArea label="Epochs">
       <table class="list stack">
         <thead>
           <tr>
@@ -97,6 +98,6 @@ export function EpochTable({ rows, running, past, onChoose }: Props): JSX.Elemen
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollArea>
   );
 }

@@ -3,6 +3,7 @@ import { readForecasts } from "../api/endpoints";
 import { between } from "../editor/outlook";
 import { count, instant } from "../format/quantities";
 import { hitRateText } from "../plan/hitRate";
+import { ScrollArea } from "../ui/ScrollArea";
 import { useLoaded } from "../ui/useLoaded";
 
 const REFRESH_MS = 10_000;
@@ -39,7 +40,7 @@ export function ForecastTable({ name }: { name: string }): JSX.Element {
           No forecast yet. One is kept with every deployment of a query whose stores forget.
         </p>
       ) : (
-        <div class="table-scroll" tabIndex={0} role="region" aria-label="Forecasts">
+        <ScrollArea label="Forecasts">
           <table class="list stack">
             <thead>
               <tr>
@@ -78,7 +79,7 @@ export function ForecastTable({ name }: { name: string }): JSX.Element {
               ))}
             </tbody>
           </table>
-        </div>
+        </ScrollArea>
       )}
     </>
   );

@@ -1,4 +1,4 @@
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import type { StreamColour } from "../colour/streams";
 import { count, rate, ratio, windowLength } from "../format/quantities";
 import type { BatchCompleted, EpochCompleted } from "../live/messages";
@@ -26,7 +26,7 @@ const KINDS = {
   grid: "to one row of tasks",
 } as const;
 
-function Row({ label, children }: { label: string; children: JSX.Element | string }): JSX.Element {
+function Row({ label, children }: { label: string; children: ComponentChildren }): JSX.Element {
   return (
     <>
       <dt>{label}</dt>
@@ -112,17 +112,13 @@ function NodeFacts({
         )}
         {rule?.kind === "probe" && (
           <Row label="checks">
-            {conditionsOf(rule).length === 0 ? (
-              "windows only"
-            ) : (
-              <>
-                {conditionsOf(rule).map((text) => (
+            {conditionsOf(rule).length === 0
+              ? "windows only"
+              : conditionsOf(rule).map((text) => (
                   <code key={text} class="line">
                     {text}
                   </code>
                 ))}
-              </>
-            )}
           </Row>
         )}
         {rule?.kind === "probe" && (
@@ -137,17 +133,13 @@ function NodeFacts({
         )}
         {node.emit !== null && (
           <Row label="checks last">
-            {node.emit.residuals.length === 0 ? (
-              "nothing more"
-            ) : (
-              <>
-                {node.emit.residuals.map((residual) => (
+            {node.emit.residuals.length === 0
+              ? "nothing more"
+              : node.emit.residuals.map((residual) => (
                   <code key={expressionText(residual)} class="line">
                     {expressionText(residual)}
                   </code>
                 ))}
-              </>
-            )}
           </Row>
         )}
         {edge !== null && (
@@ -194,7 +186,10 @@ function placement({ partitioning, tasks }: Store): string {
     return `as a grid of ${tasks / partitioning.groups} by ${partitioning.groups}`;
   if (partitioning.kind === "grids")
     return `as grids of ${gridSizes(tasks)
-      .map((size, i) => `${size / partitioning.rows[i]!} by ${partitioning.rows[i]}`)
+      .map((size, i) => {
+        const rows = partitioning.rows[i] ?? 1;
+        return `${size / rows} by ${rows}`;
+      })
       .join(", ")}`;
   return `by ${expressionText(partitioning)}`;
 }

@@ -3,6 +3,7 @@ import type { Alternative, PlanDocument } from "../api/documents";
 import { count, instant, milliseconds, percent, signed } from "../format/quantities";
 import { forestOf, nodesOf } from "../plan/forest";
 import type { PhysicalGraph } from "../plan/physicalGraph";
+import { ScrollArea } from "../ui/ScrollArea";
 
 interface Props {
   readonly plan: PlanDocument;
@@ -90,7 +91,7 @@ export function PlanReceipt({ plan, graph, alternatives, problem, shown, onShow 
         <p class="muted">Loading what other methods would cost…</p>
       )}
       {alternatives !== null && (
-        <div class="table-scroll" tabIndex={0} role="region" aria-label="Other methods">
+        <ScrollArea label="Other methods">
           <table class="list">
             <thead>
               <tr>
@@ -166,7 +167,7 @@ export function PlanReceipt({ plan, graph, alternatives, problem, shown, onShow 
           <p class="muted small">
             Other methods are priced with the measurements that this plan was made from.
           </p>
-        </div>
+        </ScrollArea>
       )}
     </div>
   );

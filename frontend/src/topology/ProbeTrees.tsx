@@ -182,7 +182,7 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
           {graph.queries.length > BUTTONS_MOST ? (
             <QueryChoice graph={graph} query={query} onChoose={setQuery} />
           ) : (
-            <span class="query-filter" role="group" aria-label="Show only one query's paths">
+            <fieldset class="group query-filter" aria-label="Show only one query's paths">
               {graph.queries.map((entry) => (
                 <button
                   key={entry.name}
@@ -201,7 +201,7 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
                   {entry.name}
                 </button>
               ))}
-            </span>
+            </fieldset>
           )}
           <span class="grow" />
           <input

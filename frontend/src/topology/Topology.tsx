@@ -12,6 +12,7 @@ import { type Live, useFeed } from "../live/useFeed";
 import { epochOf, epochRows } from "../plan/epochs";
 import { parseGraph } from "../plan/physicalGraph";
 import { planDiff } from "../plan/planDiff";
+import { ScrollText } from "../ui/ScrollText";
 import { useAddress } from "../ui/useAddress";
 import { useLoaded } from "../ui/useLoaded";
 import { BottleneckLine } from "./BottleneckLine";
@@ -202,7 +203,7 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
       )}
       {diff !== null && <DiffSummary diff={diff} against="the running plan" />}
       {graph !== null && plan !== null && (
-        <div class="views" role="group" aria-label="View">
+        <fieldset class="group views" aria-label="View">
           <button
             type="button"
             class="tag"
@@ -222,7 +223,7 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
           >
             Together and alone
           </button>
-        </div>
+        </fieldset>
       )}
       {graph !== null &&
         planGraph !== null &&
@@ -329,11 +330,7 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
               />
             )}
             {tab === "Forecasts" && <ForecastTable name={name} />}
-            {tab === "Plan" && (
-              <pre class="explain" tabIndex={0}>
-                {plan.text}
-              </pre>
-            )}
+            {tab === "Plan" && <ScrollText text={plan.text} />}
           </div>
           {tab === "Stores" && <ResultsTail queries={queries} />}
         </>

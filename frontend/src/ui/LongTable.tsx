@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { chooseRows, type Value } from "./chosenRows";
+import { ScrollArea } from "./ScrollArea";
 
 /** Rows drawn at first, and more with every press of the button: a plan of 300 stores stays quick to follow. */
 const STEP = 50;
@@ -75,7 +76,7 @@ export function LongTable<Row>({
           </span>
         </div>
       )}
-      <div class="table-scroll" tabIndex={0} role="region" aria-label={caption}>
+      <ScrollArea label={caption}>
         <table class={`list ${props.class ?? ""}`}>
           <thead>
             <tr>
@@ -103,7 +104,7 @@ export function LongTable<Row>({
           </thead>
           <tbody>{chosen.rows.map((row) => children(row))}</tbody>
         </table>
-      </div>
+      </ScrollArea>
       {chosen.rows.length < chosen.found && (
         <button type="button" class="button small" onClick={() => setMost(most + STEP)}>
           Show {Math.min(STEP, chosen.found - chosen.rows.length)} more of {chosen.found}

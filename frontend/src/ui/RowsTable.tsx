@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { cell } from "../format/quantities";
+import { ScrollArea } from "./ScrollArea";
 
 interface Props {
   readonly columns: readonly { readonly name: string; readonly type: string }[];
@@ -16,7 +17,7 @@ const NUMERIC = new Set(["bigint", "int", "double"]);
 /** Rows of a stream or a query, as they are. */
 export function RowsTable({ columns, rows, keys, caption, onPick, picked }: Props): JSX.Element {
   return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label={caption}>
+    <ScrollArea label={caption}>
       <table class="rows">
         <thead>
           <tr>
@@ -68,6 +69,6 @@ export function RowsTable({ columns, rows, keys, caption, onPick, picked }: Prop
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollArea>
   );
 }
