@@ -4,12 +4,12 @@ import { streamColours } from "../colour/streams";
 import type { EpochPoint } from "../live/messages";
 import document_ from "../plan/__fixtures__/flights.graph.json";
 import { focusedKeys, forestOf } from "../plan/forest";
-import { layoutForest } from "../plan/forestLayout";
-import { joinGraphOf, layoutJoinGraph } from "../plan/joinGraph";
+import { layoutForest } from "../plan/layout/forestLayout";
+import { joinGraphOf, layoutJoinGraph } from "../plan/layout/joinGraph";
 import { parseGraph } from "../plan/physicalGraph";
 import { createEpochStrip } from "./epochStrip";
-import { createJoinGraph, shortPredicate } from "./joinGraph";
-import { createProbeForest, type ProbeForestData, strokeWidth } from "./probeForest";
+import { createJoinGraph, shortPredicate } from "./graphs/joinGraph";
+import { createProbeForest, type ProbeForestData, strokeWidth } from "./graphs/probeForest";
 import { createSkewBars } from "./skewBars";
 import { createSparkline } from "./sparkline";
 

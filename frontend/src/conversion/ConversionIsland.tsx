@@ -4,10 +4,10 @@ import type { Conversion, PlanOperator, Problem } from "../api/documents";
 import { convertSql } from "../api/endpoints";
 import { explainError, Refusal } from "../api/request";
 import { ChartHost } from "../charts/ChartHost";
-import { createOperatorTree, type OperatorTreeData } from "../charts/operatorTree";
-import { shareLink } from "../editor/share";
-import { ScrollArea } from "../ui/ScrollArea";
-import { ScrollText } from "../ui/ScrollText";
+import { createOperatorTree, type OperatorTreeData } from "../charts/graphs/operatorTree";
+import { shareLink } from "../editor/text/share";
+import { ScrollArea } from "../ui/table/ScrollArea";
+import { ScrollText } from "../ui/table/ScrollText";
 import { layoutPlan } from "./planTree";
 
 const EXAMPLE = "SELECT … FROM (SELECT … FROM a JOIN b ON …) AS t JOIN c ON … WHERE …";

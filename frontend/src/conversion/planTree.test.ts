@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { PlanOperator } from "../api/documents";
-import { createOperatorTree } from "../charts/operatorTree";
+import { createOperatorTree } from "../charts/graphs/operatorTree";
 import { layoutPlan, ROW_HEIGHT, wholeText } from "./planTree";
 
 const operator = (

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { auditTrail } from "../api/endpoints";
 import { instant } from "../format/quantities";
 import { Opened } from "../ui/Opened";
-import { ScrollArea } from "../ui/ScrollArea";
+import { ScrollArea } from "../ui/table/ScrollArea";
 import { useLoaded } from "../ui/useLoaded";
 
 const LIMIT = 50;

@@ -3,8 +3,8 @@ import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
 import { pinQuery } from "../api/endpoints";
 import { explainError } from "../api/request";
-import { ConfirmDialog } from "../ui/ConfirmDialog";
-import { ScrollArea } from "../ui/ScrollArea";
+import { ConfirmDialog } from "../ui/dialog/ConfirmDialog";
+import { ScrollArea } from "../ui/table/ScrollArea";
 
 interface Props {
   readonly topology: TopologyDocument;

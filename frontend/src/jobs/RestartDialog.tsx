@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { TopologyDocument } from "../api/documents";
-import { NameGuard } from "../ui/NameGuard";
+import { NameGuard } from "../ui/dialog/NameGuard";
 
 interface Props {
   readonly topology: TopologyDocument;

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { setTasks, topologyTasks } from "../api/endpoints";
 import { explainError } from "../api/request";
 import { count } from "../format/quantities";
-import { ScrollArea } from "../ui/ScrollArea";
+import { ScrollArea } from "../ui/table/ScrollArea";
 import { useLoaded } from "../ui/useLoaded";
 import { changesOf, fieldsOf, MOST_TASKS, type TaskFields } from "./taskForm";
 

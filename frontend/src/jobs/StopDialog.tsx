@@ -2,8 +2,8 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
 import { topologyImpact } from "../api/endpoints";
-import { ImpactFacts } from "../ui/ImpactFacts";
-import { NameGuard } from "../ui/NameGuard";
+import { ImpactFacts } from "../ui/dialog/ImpactFacts";
+import { NameGuard } from "../ui/dialog/NameGuard";
 import { useLoaded } from "../ui/useLoaded";
 
 interface Props {

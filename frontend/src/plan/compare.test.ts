@@ -5,10 +5,10 @@ import type { EpochPoint, HistoryPoint } from "../live/messages";
 import document_ from "./__fixtures__/flights.graph.json";
 import { epochOf, epochRows } from "./epochs";
 import { forestOf } from "./forest";
+import { boxesOf, layoutBoxes } from "./layout/physicalView";
+import { shadeColour, shadingOf } from "./layout/shade";
 import { type PhysicalGraph, parseGraph } from "./physicalGraph";
-import { boxesOf, layoutBoxes } from "./physicalView";
 import { partsOf, planDiff } from "./planDiff";
-import { shadeColour, shadingOf } from "./shade";
 
 const graph = parseGraph(document_);
 

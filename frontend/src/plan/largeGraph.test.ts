@@ -1,15 +1,15 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createProbeForest, type ProbeForestData } from "../charts/probeForest";
+import { createProbeForest, type ProbeForestData } from "../charts/graphs/probeForest";
 import { streamColours } from "../colour/streams";
 import { edgeRates } from "../live/recent";
 import { historyPoint } from "../live/reduce";
 import { focusedKeys, forestOf, nodesOf, pruned } from "./forest";
-import { layoutForest } from "./forestLayout";
 import { largeBatch, largeGraph } from "./largeGraph";
+import { layoutForest } from "./layout/forestLayout";
+import { boxesOfQuery } from "./layout/physicalView";
+import { shadingOf } from "./layout/shade";
 import { parseGraph } from "./physicalGraph";
-import { boxesOfQuery } from "./physicalView";
-import { shadingOf } from "./shade";
 
 const graph = largeGraph(300, 200);
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import document from "./__fixtures__/flights.graph.json";
 import { expressionText } from "./expressionText";
 import { focusedKeys, forestOf, nodesOf, probeOrders } from "./forest";
-import { layoutForest, ROW_HEIGHT } from "./forestLayout";
-import { joinGraphOf, layoutJoinGraph } from "./joinGraph";
+import { layoutForest, ROW_HEIGHT } from "./layout/forestLayout";
+import { joinGraphOf, layoutJoinGraph } from "./layout/joinGraph";
 import { type Expression, parseGraph } from "./physicalGraph";
 
 const graph = parseGraph(document);

@@ -4,8 +4,8 @@ import type { DeadLetter, StreamDocument } from "../api/documents";
 import { type ChosenLetter, deadLetters, discardLetters, redriveLetters } from "../api/endpoints";
 import { explainError, Refusal } from "../api/request";
 import { count, instant } from "../format/quantities";
-import { ConfirmDialog } from "../ui/ConfirmDialog";
-import { ScrollArea } from "../ui/ScrollArea";
+import { ConfirmDialog } from "../ui/dialog/ConfirmDialog";
+import { ScrollArea } from "../ui/table/ScrollArea";
 import { useLoaded } from "../ui/useLoaded";
 import { keyOf, parseTuple, reasonsOf } from "./deadLetters";
 

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { streamImpact } from "../api/endpoints";
-import { ImpactFacts } from "../ui/ImpactFacts";
+import { ImpactFacts } from "../ui/dialog/ImpactFacts";
 import { useLoaded } from "../ui/useLoaded";
 
 const REFRESH_MS = 5000;
