@@ -13,6 +13,7 @@ import {
 import { explainError, Refusal } from "../api/request";
 import { count, instant } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
+import { ProblemLine } from "../ui/ProblemLine";
 import { useLoaded } from "../ui/useLoaded";
 import { type AlertFields, documentOf, EMPTY, toldOf } from "./alertForm";
 
@@ -57,11 +58,7 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
           {notice.text}
         </p>
       )}
-      {rules.problem !== null && (
-        <p class="problem-line" role="alert">
-          {rules.problem}
-        </p>
-      )}
+      <ProblemLine text={rules.problem} />
       {rules.value?.length === 0 && !adding && (
         <p class="empty">
           Nobody is told of anything yet. Make an alert: a topology, what to be told of, and a webhook or an

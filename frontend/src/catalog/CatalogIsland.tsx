@@ -7,6 +7,7 @@ import { ago, instant, windowLength } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
 import { CorrectnessLight } from "../ui/CorrectnessLight";
 import { lightOf } from "../ui/correctness";
+import { ProblemLine } from "../ui/ProblemLine";
 import { StatusBadge } from "../ui/StatusBadge";
 import { StreamChip } from "../ui/StreamChip";
 import { useLoaded } from "../ui/useLoaded";
@@ -70,11 +71,7 @@ export function CatalogIsland({ me }: IslandProps): JSX.Element {
           {queries.value === null ? "" : `${found.length} of ${queries.value.length}`}
         </span>
       </div>
-      {queries.problem !== null && (
-        <p class="problem-line" role="alert">
-          {queries.problem}
-        </p>
-      )}
+      <ProblemLine text={queries.problem} />
       {queries.value?.length === 0 && (
         <p class="empty">
           No query yet.{" "}

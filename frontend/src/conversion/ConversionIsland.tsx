@@ -6,6 +6,7 @@ import { explainError, Refusal } from "../api/request";
 import { ChartHost } from "../charts/ChartHost";
 import { createOperatorTree, type OperatorTreeData } from "../charts/graphs/operatorTree";
 import { shareLink } from "../editor/text/share";
+import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
 import { ScrollText } from "../ui/table/ScrollText";
 import { layoutPlan } from "./planTree";
@@ -133,11 +134,7 @@ export function ConversionIsland(): JSX.Element {
         </div>
       </form>
       <div aria-live="polite">
-        {reason !== null && (
-          <p class="problem-line" role="alert">
-            {reason}
-          </p>
-        )}
+        <ProblemLine text={reason} />
         {problems.length > 0 && (
           <ul class="problems" aria-label="Problems">
             {problems.map((problem) => (

@@ -5,6 +5,7 @@ import { listRuns, listTopologies } from "../api/endpoints";
 import { ago, count, instant, UNKNOWN } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
 import { Opened } from "../ui/Opened";
+import { ProblemLine } from "../ui/ProblemLine";
 import { QuotaLine } from "../ui/QuotaLine";
 import { StatusBadge } from "../ui/StatusBadge";
 import { useLoaded } from "../ui/useLoaded";
@@ -26,11 +27,7 @@ export function JobsIsland({ me }: IslandProps): JSX.Element {
   const topologies = useLoaded(listTopologies, REFRESH_MS);
   return (
     <section class="jobs">
-      {topologies.problem !== null && (
-        <p class="problem-line" role="alert">
-          {topologies.problem}
-        </p>
-      )}
+      <ProblemLine text={topologies.problem} />
       {topologies.value?.length === 0 && (
         <p class="empty">
           No job yet. <a href="/queries/">Deploy a query</a>: its topology is started by itself.

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
 import { setMemoryLimit } from "../api/endpoints";
 import { explainError } from "../api/request";
+import { ProblemLine } from "../ui/ProblemLine";
 import { fieldOf, limitOf, limitText, limitUntilRestart } from "./memoryLimit";
 
 interface Props {
@@ -71,11 +72,7 @@ export function MemoryForm({ topology, operator, onDone }: Props): JSX.Element {
       >
         Set limit
       </button>
-      {(problem ?? found.problem) !== null && (
-        <p class="problem-line" role="alert">
-          {problem ?? found.problem}
-        </p>
-      )}
+      <ProblemLine text={problem ?? found.problem} />
       <p class="muted" role="status">
         {kept && "Kept. "}
         {waiting !== null &&

@@ -4,6 +4,7 @@ import type { TopologyDocument } from "../api/documents";
 import { pinQuery } from "../api/endpoints";
 import { explainError } from "../api/request";
 import { ConfirmDialog } from "../ui/dialog/ConfirmDialog";
+import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
 
 interface Props {
@@ -40,11 +41,7 @@ export function QueryPlacement({ topology, topologies, operator, onDone }: Props
         A pinned query stays in its topology with every version. Without a pin the next deployment of a query
         that does not run goes where most of its streams are stored.
       </p>
-      {problem !== null && (
-        <p class="problem-line" role="alert">
-          {problem}
-        </p>
-      )}
+      <ProblemLine text={problem} />
       <ScrollArea label={`Queries of ${topology.name}`}>
         <table class="list stack">
           <thead>

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { setTasks, topologyTasks } from "../api/endpoints";
 import { explainError } from "../api/request";
 import { count } from "../format/quantities";
+import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
 import { useLoaded } from "../ui/useLoaded";
 import { changesOf, fieldsOf, MOST_TASKS, type TaskFields } from "./taskForm";
@@ -98,11 +99,7 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
           </tbody>
         </table>
       </ScrollArea>
-      {(problem ?? found.problem ?? tasks.problem) !== null && (
-        <p class="problem-line" role="alert">
-          {problem ?? found.problem ?? tasks.problem}
-        </p>
-      )}
+      <ProblemLine text={problem ?? found.problem ?? tasks.problem} />
       {asked && (
         <p class="muted" role="status">
           Asked for. The numbers above change when the new plan takes over.

@@ -4,6 +4,7 @@ import type { TopologyDocument } from "../api/documents";
 import { topologyImpact } from "../api/endpoints";
 import { ImpactFacts } from "../ui/dialog/ImpactFacts";
 import { NameGuard } from "../ui/dialog/NameGuard";
+import { ProblemLine } from "../ui/ProblemLine";
 import { useLoaded } from "../ui/useLoaded";
 
 interface Props {
@@ -26,11 +27,7 @@ export function StopDialog({ topology, onStop, onClose }: Props): JSX.Element {
       onClose={onClose}
     >
       <p>Stored tuples and the position in every stream are kept; starting again goes on from there.</p>
-      {impact.problem !== null && (
-        <p class="problem-line" role="alert">
-          {impact.problem}
-        </p>
-      )}
+      <ProblemLine text={impact.problem} />
       {impact.value !== null && (
         <ImpactFacts
           impact={impact.value}

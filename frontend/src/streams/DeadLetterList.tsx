@@ -5,6 +5,7 @@ import { type ChosenLetter, deadLetters, discardLetters, redriveLetters } from "
 import { explainError, Refusal } from "../api/request";
 import { count, instant } from "../format/quantities";
 import { ConfirmDialog } from "../ui/dialog/ConfirmDialog";
+import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
 import { useLoaded } from "../ui/useLoaded";
 import { keyOf, parseTuple, reasonsOf } from "./deadLetters";
@@ -251,11 +252,7 @@ function LetterRow({
               value={text}
               onInput={(event) => setText(event.currentTarget.value)}
             />
-            {problem !== null && (
-              <p class="problem-line" role="alert">
-                {problem}
-              </p>
-            )}
+            <ProblemLine text={problem} />
           </>
         ) : (
           <code>

@@ -7,6 +7,7 @@ import { streamColours } from "../colour/streams";
 import { count, rate, span } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
 import { ConfirmDialog } from "../ui/dialog/ConfirmDialog";
+import { ProblemLine } from "../ui/ProblemLine";
 import { StreamChip } from "../ui/StreamChip";
 import { RowsTable } from "../ui/table/RowsTable";
 import { useLoaded } from "../ui/useLoaded";
@@ -33,11 +34,7 @@ export function StreamsIsland({ stream, me }: IslandProps): JSX.Element {
   const chosen = stream === null ? null : (streams.value?.find((entry) => entry.name === stream) ?? null);
   return (
     <section class="streams">
-      {streams.problem !== null && (
-        <p class="problem-line" role="alert">
-          {streams.problem}
-        </p>
-      )}
+      <ProblemLine text={streams.problem} />
       {streams.value?.length === 0 && (
         <p class="empty">
           No stream yet. Register one: a name, its columns, and which of them is the event time. Then send
@@ -177,11 +174,7 @@ function StreamDetail({
           All streams
         </a>
       </div>
-      {problem !== null && (
-        <p class="problem-line" role="alert">
-          {problem}
-        </p>
-      )}
+      <ProblemLine text={problem} />
       {!stream.can_edit && <p class="muted">{writersOf(stream)}</p>}
       {editing && (
         <StreamForm

@@ -4,6 +4,7 @@ import type { NewToken } from "../api/documents";
 import { createToken, listStreams, listTokens, revokeToken } from "../api/endpoints";
 import { explainError } from "../api/request";
 import { ago, instant } from "../format/quantities";
+import { ProblemLine } from "../ui/ProblemLine";
 import { QuotaLine } from "../ui/QuotaLine";
 import { useLoaded } from "../ui/useLoaded";
 import { useNow } from "../ui/useNow";
@@ -31,11 +32,7 @@ export function TokensIsland(): JSX.Element {
         A program that sends <code>Authorization: Bearer …</code> acts for you. The <code>millrace</code>{" "}
         command reads it from <code>MILLRACE_TOKEN</code>.
       </p>
-      {problem !== null && (
-        <p class="problem-line" role="alert">
-          {problem}
-        </p>
-      )}
+      <ProblemLine text={problem} />
       <form
         class="form"
         aria-label="Make a token"

@@ -12,6 +12,7 @@ import { type Live, useFeed } from "../live/useFeed";
 import { epochOf, epochRows } from "../plan/epochs";
 import { parseGraph } from "../plan/physicalGraph";
 import { planDiff } from "../plan/planDiff";
+import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollText } from "../ui/table/ScrollText";
 import { useAddress } from "../ui/useAddress";
 import { useLoaded } from "../ui/useLoaded";
@@ -144,11 +145,7 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
           )
         }
       />
-      {topology.problem !== null && (
-        <p class="problem-line" role="alert">
-          {topology.problem}
-        </p>
-      )}
+      <ProblemLine text={topology.problem} />
       {failed !== null && snapshot?.state === "failed" && (
         <p class="problem-line" role="alert">
           ✕ {failed} <a href="/jobs/">See its log</a>
@@ -169,11 +166,7 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
           ✕ {topology.value.deployment.error}
         </p>
       )}
-      {problem !== null && (
-        <p class="problem-line" role="alert">
-          {problem}
-        </p>
-      )}
+      <ProblemLine text={problem} />
       {missing && graph === null && (
         <p class="empty">
           Nothing is planned here yet. <a href="/queries/">Open a query</a> and deploy it: its probe tree

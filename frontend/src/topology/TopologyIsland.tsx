@@ -4,6 +4,7 @@ import { listStreams, listTopologies } from "../api/endpoints";
 import { streamColours } from "../colour/streams";
 import { count } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
+import { ProblemLine } from "../ui/ProblemLine";
 import { StatusBadge } from "../ui/StatusBadge";
 import { StreamChip } from "../ui/StreamChip";
 import { useLoaded } from "../ui/useLoaded";
@@ -28,11 +29,7 @@ function TopologyList({ colour }: { colour: ReturnType<typeof streamColours> }):
   const topologies = useLoaded(listTopologies, REFRESH_MS);
   return (
     <section>
-      {topologies.problem !== null && (
-        <p class="problem-line" role="alert">
-          {topologies.problem}
-        </p>
-      )}
+      <ProblemLine text={topologies.problem} />
       {topologies.value?.length === 0 && (
         <p class="empty">
           No topology yet. <a href="/queries/">Deploy a query</a>, and the job that answers it appears here.

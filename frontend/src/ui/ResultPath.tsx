@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import type { Provenance } from "../api/documents";
 import { resultProvenance } from "../api/endpoints";
 import { count, instant, UNKNOWN } from "../format/quantities";
+import { ProblemLine } from "./ProblemLine";
 import { useLoaded } from "./useLoaded";
 
 interface Props {
@@ -23,11 +24,7 @@ export function ResultPath({ query, result, onClose }: Props): JSX.Element {
           Close
         </button>
       </div>
-      {problem !== null && (
-        <p class="problem-line" role="alert">
-          {problem}
-        </p>
-      )}
+      <ProblemLine text={problem} />
       {value === null ? problem === null && <p class="muted">Loading…</p> : <Path path={value} />}
     </section>
   );

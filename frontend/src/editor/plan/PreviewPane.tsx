@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import type { Preview } from "../../api/documents";
 import { previewSql } from "../../api/endpoints";
 import { count, instant, milliseconds } from "../../format/quantities";
+import { ProblemLine } from "../../ui/ProblemLine";
 import { RowsTable } from "../../ui/table/RowsTable";
 import { useLoaded } from "../../ui/useLoaded";
 
@@ -38,11 +39,7 @@ export function PreviewPane({ asked, name, changed, onClose }: Props): JSX.Eleme
           Close
         </button>
       </div>
-      {problem !== null && (
-        <p class="problem-line" role="alert">
-          {problem}
-        </p>
-      )}
+      <ProblemLine text={problem} />
       {value === null && problem === null && (
         <p class="muted" role="status">
           Running it over recent tuples…

@@ -4,6 +4,7 @@ import type { QueryDocument } from "../../api/documents";
 import { deleteQuery, listAccounts, readMe, transferQuery } from "../../api/endpoints";
 import { explainError } from "../../api/request";
 import { ConfirmDialog } from "../../ui/dialog/ConfirmDialog";
+import { ProblemLine } from "../../ui/ProblemLine";
 import { useLoaded } from "../../ui/useLoaded";
 
 interface Props {
@@ -42,11 +43,7 @@ export function AccessForm({ query, onChanged }: Props): JSX.Element {
         attempt(transferQuery(query.id, owner, team === "" ? null : team).then(onChanged), () => undefined);
       }}
     >
-      {problem !== null && (
-        <p class="problem-line" role="alert">
-          {problem}
-        </p>
-      )}
+      <ProblemLine text={problem} />
       <div class="form-row">
         <label class="field">
           <span>Owner</span>

@@ -4,6 +4,7 @@ import { queryChecks } from "../../api/endpoints";
 import { count, instant, milliseconds } from "../../format/quantities";
 import { CorrectnessLight } from "../../ui/CorrectnessLight";
 import { checkedSpan, type LightState, lightOf, plural, verdictText } from "../../ui/correctness";
+import { ProblemLine } from "../../ui/ProblemLine";
 import { RowsTable } from "../../ui/table/RowsTable";
 import { ScrollArea } from "../../ui/table/ScrollArea";
 import { useLoaded } from "../../ui/useLoaded";
@@ -32,11 +33,7 @@ export function CheckList({ query }: { query: QueryDocument }): JSX.Element {
         as far as Redis still holds them. Values are compared as far back as the live tail reaches, beyond it
         the number of results.
       </p>
-      {problem !== null && (
-        <p class="problem-line" role="alert">
-          {problem}
-        </p>
-      )}
+      <ProblemLine text={problem} />
       {differing !== undefined && <Difference query={query} check={differing} />}
       {value?.length === 0 && (
         <p class="empty">

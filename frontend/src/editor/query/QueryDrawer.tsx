@@ -5,6 +5,7 @@ import { queryImpact, queryResults, resultsFile, undeployQuery } from "../../api
 import { explainError } from "../../api/request";
 import { ConfirmDialog } from "../../ui/dialog/ConfirmDialog";
 import { ImpactFacts } from "../../ui/dialog/ImpactFacts";
+import { ProblemLine } from "../../ui/ProblemLine";
 import { ResultPath } from "../../ui/ResultPath";
 import { RowsTable } from "../../ui/table/RowsTable";
 import { useLoaded } from "../../ui/useLoaded";
@@ -102,21 +103,11 @@ function Reach({ query }: { query: QueryDocument }): JSX.Element {
   const [asking, setAsking] = useState<Impact | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   if (impact.value === null)
-    return impact.problem === null ? (
-      <p class="muted">Loading…</p>
-    ) : (
-      <p class="problem-line" role="alert">
-        {impact.problem}
-      </p>
-    );
+    return impact.problem === null ? <p class="muted">Loading…</p> : <ProblemLine text={impact.problem} />;
   const readers = impact.value.queries.length === 1 ? "reads it as a view" : "read it as a view";
   return (
     <>
-      {problem !== null && (
-        <p class="problem-line" role="alert">
-          {problem}
-        </p>
-      )}
+      <ProblemLine text={problem} />
       <p class="muted">
         A new version changes no reader: each keeps the version that it read when it was written.
       </p>

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { explainError } from "../../api/request";
+import { ProblemLine } from "../../ui/ProblemLine";
 
 /** Two versions of a text in one: what went is struck, what came is marked. The merge view loads when it is first needed. */
 export function SqlDiff({
@@ -43,11 +44,5 @@ export function SqlDiff({
       view?.destroy();
     };
   }, [before, after]);
-  return problem === null ? (
-    <div ref={host} class="sql-diff" />
-  ) : (
-    <p class="problem-line" role="alert">
-      {problem}
-    </p>
-  );
+  return problem === null ? <div ref={host} class="sql-diff" /> : <ProblemLine text={problem} />;
 }

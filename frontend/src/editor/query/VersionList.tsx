@@ -4,6 +4,7 @@ import type { QueryDocument } from "../../api/documents";
 import { listVersions, saveVersion } from "../../api/endpoints";
 import { explainError } from "../../api/request";
 import { ago, instant } from "../../format/quantities";
+import { ProblemLine } from "../../ui/ProblemLine";
 import { useLoaded } from "../../ui/useLoaded";
 import { useNow } from "../../ui/useNow";
 import { PlanChange } from "./PlanChange";
@@ -25,9 +26,7 @@ export function VersionList({ query, onReverted }: Props): JSX.Element {
     return versions.problem === null ? (
       <p class="muted">Loading…</p>
     ) : (
-      <p class="problem-line" role="alert">
-        {versions.problem}
-      </p>
+      <ProblemLine text={versions.problem} />
     );
   const texts = new Map(versions.value.map((version) => [version.number, version.sql]));
   const revert = (sql: string): void => {
@@ -36,11 +35,7 @@ export function VersionList({ query, onReverted }: Props): JSX.Element {
   };
   return (
     <>
-      {problem !== null && (
-        <p class="problem-line" role="alert">
-          {problem}
-        </p>
-      )}
+      <ProblemLine text={problem} />
       <ol class="versions">
         {versions.value.map((version) => (
           <li key={version.number}>

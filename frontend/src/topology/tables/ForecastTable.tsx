@@ -3,6 +3,7 @@ import { readForecasts } from "../../api/endpoints";
 import { between } from "../../editor/plan/outlook";
 import { count, instant } from "../../format/quantities";
 import { hitRateText } from "../../plan/hitRate";
+import { ProblemLine } from "../../ui/ProblemLine";
 import { ScrollArea } from "../../ui/table/ScrollArea";
 import { useLoaded } from "../../ui/useLoaded";
 
@@ -20,13 +21,7 @@ const MEANING = {
 export function ForecastTable({ name }: { name: string }): JSX.Element {
   const { value, problem } = useLoaded(() => readForecasts(name, LIMIT), REFRESH_MS, name);
   if (value === null)
-    return problem === null ? (
-      <p class="muted">Loading…</p>
-    ) : (
-      <p class="problem-line" role="alert">
-        {problem}
-      </p>
-    );
+    return problem === null ? <p class="muted">Loading…</p> : <ProblemLine text={problem} />;
   return (
     <>
       <p>

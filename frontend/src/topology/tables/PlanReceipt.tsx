@@ -3,6 +3,7 @@ import type { Alternative, PlanDocument } from "../../api/documents";
 import { count, instant, milliseconds, percent, signed } from "../../format/quantities";
 import { forestOf, nodesOf } from "../../plan/forest";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
+import { ProblemLine } from "../../ui/ProblemLine";
 import { ScrollArea } from "../../ui/table/ScrollArea";
 
 interface Props {
@@ -82,11 +83,7 @@ export function PlanReceipt({ plan, graph, alternatives, problem, shown, onShow 
         </div>
       </dl>
       <p class="muted">{proof}</p>
-      {problem !== null && (
-        <p class="problem-line" role="alert">
-          {problem}
-        </p>
-      )}
+      <ProblemLine text={problem} />
       {alternatives === null && problem === null && (
         <p class="muted">Loading what other methods would cost…</p>
       )}

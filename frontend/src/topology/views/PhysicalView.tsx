@@ -9,6 +9,7 @@ import { knownRates } from "../../live/recent";
 import type { Live } from "../../live/useFeed";
 import { boxesOf, boxesOfQuery, layoutBoxes, type PlacedBoxes } from "../../plan/layout/physicalView";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
+import { ProblemLine } from "../../ui/ProblemLine";
 import { useAddress } from "../../ui/useAddress";
 import { NodeDetail } from "./NodeDetail";
 import { QueryChoice } from "./QueryChoice";
@@ -72,11 +73,7 @@ export function PhysicalView({ graph, live, colour }: Props): JSX.Element {
           <h2>Physical graph</h2>
           <QueryChoice graph={graph} query={query} onChoose={setAsked} />
         </div>
-        {problem !== null && (
-          <p class="problem-line" role="alert">
-            {problem}
-          </p>
-        )}
+        <ProblemLine text={problem} />
         {tooMany && (
           <p class="empty">
             This plan has {boxes.boxes.length} boxes: choose a query to see its part.{" "}

@@ -27,6 +27,7 @@ import { everyTree, isFolded, UNCHOSEN, withTree } from "../../plan/layout/foldi
 import { layoutForest, type PlacedNode } from "../../plan/layout/forestLayout";
 import { SHADES, type Shade, shadeColour, shadingOf } from "../../plan/layout/shade";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
+import { ProblemLine } from "../../ui/ProblemLine";
 import { useAddress } from "../../ui/useAddress";
 import { NodeDetail } from "./NodeDetail";
 import { QueryChoice } from "./QueryChoice";
@@ -280,11 +281,7 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
             Fit
           </button>
         </div>
-        {problem !== null && (
-          <p class="problem-line" role="alert">
-            {problem}
-          </p>
-        )}
+        <ProblemLine text={problem} />
         <ChartHost
           create={createProbeForest}
           data={data}

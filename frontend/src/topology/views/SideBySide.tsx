@@ -14,6 +14,7 @@ import { isFolded, UNCHOSEN, withTree } from "../../plan/layout/folding";
 import { layoutForest } from "../../plan/layout/forestLayout";
 import { type PhysicalGraph, parseGraph } from "../../plan/physicalGraph";
 import { type PlanSize, planSize, savedBySharing } from "../../plan/sharing";
+import { ProblemLine } from "../../ui/ProblemLine";
 
 interface Props {
   readonly plan: PlanDocument;
@@ -28,12 +29,7 @@ interface Props {
 export function SideBySide({ plan, graph, individual, problem, colour }: Props): JSX.Element {
   const alone = useMemo(() => (individual === null ? null : parseGraph(individual.graph)), [individual]);
   const [query, setQuery] = useState<string | null>(null);
-  if (problem !== null)
-    return (
-      <p class="problem-line" role="alert">
-        {problem}
-      </p>
-    );
+  if (problem !== null) return <ProblemLine text={problem} />;
   if (individual === null || alone === null)
     return <p class="muted">Loading what each query alone would cost…</p>;
   const [shared, own] = [planSize(graph, plan.cost.total), planSize(alone, individual.cost.total)];
