@@ -8,8 +8,9 @@ import { layoutForest } from "../plan/layout/forestLayout";
 import { joinGraphOf, layoutJoinGraph } from "../plan/layout/joinGraph";
 import { parseGraph } from "../plan/physicalGraph";
 import { createEpochStrip } from "./epochStrip";
+import type { ProbeForestData } from "./graphs/forestData";
 import { createJoinGraph, shortPredicate } from "./graphs/joinGraph";
-import { createProbeForest, type ProbeForestData, strokeWidth } from "./graphs/probeForest";
+import { createProbeForest, strokeWidth } from "./graphs/probeForest";
 import { createSkewBars } from "./skewBars";
 import { createSparkline } from "./sparkline";
 

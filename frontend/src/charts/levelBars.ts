@@ -1,5 +1,5 @@
 /** The newest batches as stacked bars: how long each level took, what is left over, and the trigger as a line. */
-import { max, scaleBand, scaleLinear, select } from "d3";
+import { type EnterElement, max, type Selection, scaleBand, scaleLinear, select } from "d3";
 import { milliseconds } from "../format/quantities";
 import type { HistoryPoint } from "../live/messages";
 import type { Chart } from "./chart";
@@ -56,6 +56,22 @@ export function levelText(point: HistoryPoint): string {
   return `batch ${point.batch}: ${milliseconds(point.seconds * 1000)}: ${parts.join(", ")}`;
 }
 
+/** A text, where it stands, and which of its ends stands there. */
+type Mark = [text: string, left: number, down: number, anchor: "start" | "end"];
+
+/** The first and the last batch, under their bars. */
+function batchMarks(history: readonly HistoryPoint[], width: number): Mark[] {
+  return [
+    [history.length === 0 ? "" : `batch ${history[0]?.batch}`, MARGIN.left, HEIGHT - 4, "start"],
+    [history.length < 2 ? "" : String(history.at(-1)?.batch), width - MARGIN.right, HEIGHT - 4, "end"],
+  ];
+}
+
+/** The highest that anything of a batch reaches, in seconds. */
+function topOf(point: HistoryPoint): number {
+  return Math.max(point.seconds, levelParts(point).at(-1)?.to ?? 0);
+}
+
 export function createLevelBars(element: HTMLElement): Chart<LevelBarsData> {
   const svg = select(element)
     .append("svg")
@@ -90,6 +106,32 @@ export function createLevelBars(element: HTMLElement): Chart<LevelBarsData> {
       ?.focus();
   };
 
+  const enterBatch = (
+    enter: Selection<EnterElement, HistoryPoint, SVGGElement, unknown>,
+  ): Selection<SVGGElement, HistoryPoint, SVGGElement, unknown> => {
+    const group = enter
+      .append("g")
+      .attr("class", "batch")
+      .attr("role", "img")
+      .on("pointerenter", (_event, point) => latest.onPoint(point.batch))
+      .on("pointerleave blur", () => latest.onPoint(null))
+      .on("focus", (_event, point) => {
+        reached = point.batch;
+        bars
+          .selectAll<SVGGElement, HistoryPoint>("g.batch")
+          .attr("tabindex", (one) => (one.batch === reached ? 0 : -1));
+        latest.onPoint(point.batch);
+      })
+      .on("keydown", walk);
+    // The whole column answers to the pointer, not only what is filled.
+    group
+      .append("rect")
+      .attr("class", "column")
+      .attr("y", MARGIN.top)
+      .attr("height", HEIGHT - MARGIN.top - MARGIN.bottom);
+    return group;
+  };
+
   const draw = (data: LevelBarsData, room: number): void => {
     latest = data;
     const { history, triggerMs } = latest;
@@ -97,11 +139,8 @@ export function createLevelBars(element: HTMLElement): Chart<LevelBarsData> {
     svg.attr("viewBox", `0 0 ${width} ${HEIGHT}`).attr("width", width);
     for (const line of [axis, trigger]) line.attr("x2", width - MARGIN.right);
     const depth = (max(history, (point) => point.level_seconds.length) ?? 1) - 1;
-    const triggerSeconds = triggerMs === null ? 0 : triggerMs / 1000;
-    const most = Math.max(
-      max(history, (point) => Math.max(point.seconds, levelParts(point).at(-1)?.to ?? 0)) ?? 0,
-      triggerSeconds,
-    );
+    const triggerSeconds = (triggerMs ?? 0) / 1000;
+    const most = Math.max(max(history, topOf) ?? 0, triggerSeconds);
     const x = scaleBand(
       history.map((point) => point.batch),
       [MARGIN.left, width - MARGIN.right],
@@ -118,29 +157,7 @@ export function createLevelBars(element: HTMLElement): Chart<LevelBarsData> {
     const groups = bars
       .selectAll<SVGGElement, HistoryPoint>("g.batch")
       .data(history, (point) => point.batch)
-      .join((enter) => {
-        const group = enter
-          .append("g")
-          .attr("class", "batch")
-          .attr("role", "img")
-          .on("pointerenter", (_event, point) => latest.onPoint(point.batch))
-          .on("pointerleave blur", () => latest.onPoint(null))
-          .on("focus", (_event, point) => {
-            reached = point.batch;
-            bars
-              .selectAll<SVGGElement, HistoryPoint>("g.batch")
-              .attr("tabindex", (one) => (one.batch === reached ? 0 : -1));
-            latest.onPoint(point.batch);
-          })
-          .on("keydown", walk);
-        // The whole column answers to the pointer, not only what is filled.
-        group
-          .append("rect")
-          .attr("class", "column")
-          .attr("y", MARGIN.top)
-          .attr("height", HEIGHT - MARGIN.top - MARGIN.bottom);
-        return group;
-      })
+      .join(enterBatch)
       .attr("tabindex", (point) => (point.batch === reached ? 0 : -1))
       .attr("aria-label", levelText);
     groups
@@ -162,14 +179,13 @@ export function createLevelBars(element: HTMLElement): Chart<LevelBarsData> {
       .attr("y1", y(triggerSeconds))
       .attr("y2", y(triggerSeconds));
     axis.raise();
-    const marks: [string, number, number, string][] = [
+    const marks: Mark[] = [
       [milliseconds(most * 1000), MARGIN.left - 4, y(most) + 4, "end"],
       ["0", MARGIN.left - 4, y(0), "end"],
-      [history.length === 0 ? "" : `batch ${history[0]?.batch}`, MARGIN.left, HEIGHT - 4, "start"],
-      [history.length < 2 ? "" : String(history.at(-1)?.batch), width - MARGIN.right, HEIGHT - 4, "end"],
+      ...batchMarks(history, width),
     ];
     labels
-      .selectAll<SVGTextElement, (typeof marks)[number]>("text")
+      .selectAll<SVGTextElement, Mark>("text")
       .data(marks)
       .join("text")
       .attr("x", ([, left]) => left)

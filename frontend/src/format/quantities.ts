@@ -37,6 +37,11 @@ export function count(value: Quantity): string {
   return unit === "" ? number : `${number} ${unit}`;
 }
 
+/** `plural(1, "task")` is "1 task"; `plural(2, "query", "queries")` is "2 queries". */
+export function plural(value: number, one: string, more = `${one}s`): string {
+  return `${value} ${value === 1 ? one : more}`;
+}
+
 /** Tuples per second: `rate(12_431)` is "12.4 k/s"; slow ones per minute or hour: `rate(0.0104)` is "37.4/h". */
 export function rate(value: Quantity): string {
   if (!known(value)) return UNKNOWN;

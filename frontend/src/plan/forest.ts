@@ -34,6 +34,15 @@ export interface Forest {
   readonly depth: number;
 }
 
+/** The input of a store that keeps one stream's tuples; of an intermediate result there is none. */
+function baseInput(store: Store | null): Store["inputs"][number] | undefined {
+  return store?.inputs.length === 1 ? store.inputs[0] : undefined;
+}
+
+function queriesOf(children: readonly ForestNode[]): string[] {
+  return [...new Set(children.flatMap((child) => child.queries))].sort();
+}
+
 /** Read the trees of a plan; roots in the order of their inputs, children in the order of the plan. */
 export function forestOf(graph: PhysicalGraph): Forest {
   const edges = new Map(graph.edges.map((edge) => [edge.id, edge]));
@@ -70,22 +79,22 @@ export function forestOf(graph: PhysicalGraph): Forest {
   const receiverNode = (edgeId: string, rule: Rule, skipBase: boolean): ForestNode[] => {
     if (rule.kind === "source") return [];
     const store = stores.get(rule.store) ?? null;
-    if (rule.kind === "store" && skipBase && store?.inputs.length === 1) return [];
+    const base = baseInput(store);
+    if (rule.kind === "store" && skipBase && base !== undefined) return [];
     const edge = edges.get(edgeId) ?? null;
     const children = rule.kind === "probe" ? below(rule, false) : [];
-    const queries = [...new Set(children.flatMap((child) => child.queries))].sort();
     const node: ForestNode = {
       key: rule.id,
       kind: rule.kind === "probe" ? "probe" : "feed",
       label: store?.label ?? rule.store,
-      stream: store?.inputs.length === 1 ? (store.inputs[0]?.stream ?? null) : null,
+      stream: base?.stream ?? null,
       level: edge?.level ?? 0,
       edge,
       store,
       rule,
       emit: null,
       keptIn: [],
-      queries,
+      queries: queriesOf(children),
       children,
     };
     return [node];
@@ -111,7 +120,7 @@ export function forestOf(graph: PhysicalGraph): Forest {
         rule,
         emit: null,
         keptIn,
-        queries: [...new Set(children.flatMap((child) => child.queries))].sort(),
+        queries: queriesOf(children),
         children,
       },
     ];

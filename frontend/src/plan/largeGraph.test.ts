@@ -1,6 +1,7 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createProbeForest, type ProbeForestData } from "../charts/graphs/probeForest";
+import type { ProbeForestData } from "../charts/graphs/forestData";
+import { createProbeForest } from "../charts/graphs/probeForest";
 import { streamColours } from "../colour/streams";
 import { edgeRates } from "../live/recent";
 import { historyPoint } from "../live/reduce";

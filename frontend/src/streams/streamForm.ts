@@ -66,6 +66,10 @@ export const EMPTY: StreamFields = {
   mostPerBatch: "",
 };
 
+function textOf(value: number | null | undefined): string {
+  return value === null || value === undefined ? "" : String(value);
+}
+
 export function fieldsOf(stream: StreamDocument): StreamFields {
   return {
     name: stream.name,
@@ -75,22 +79,25 @@ export function fieldsOf(stream: StreamDocument): StreamFields {
     lateness: String((stream.lateness_ms ?? 0) / 1000),
     maxAhead: String((stream.max_ahead_ms ?? DAY_MS) / HOUR_MS),
     late: stream.late ?? "drop",
-    rate:
-      stream.tuples_per_second === null || stream.tuples_per_second === undefined
-        ? ""
-        : String(stream.tuples_per_second),
-    tasks: stream.parallelism === null || stream.parallelism === undefined ? "" : String(stream.parallelism),
+    rate: textOf(stream.tuples_per_second),
+    tasks: textOf(stream.parallelism),
     team: stream.team ?? "",
-    topic: stream.kafka?.topic ?? "",
-    format: stream.kafka?.format ?? "json",
-    schema: stream.kafka?.schema ?? "",
-    schemaId: String(stream.kafka?.schema_id ?? ""),
-    key: stream.kafka?.key ?? "",
-    recordTime: stream.kafka?.record_time ?? false,
-    start: stream.kafka?.start ?? "earliest",
-    lost: stream.kafka?.lost ?? "fail",
-    mostPerBatch: String(stream.kafka?.most_per_batch ?? ""),
+    ...topicFieldsOf(stream.kafka),
   };
+}
+
+function topicFieldsOf(topic: StreamDocument["kafka"]) {
+  return {
+    topic: topic?.topic ?? "",
+    format: topic?.format ?? "json",
+    schema: topic?.schema ?? "",
+    schemaId: textOf(topic?.schema_id),
+    key: topic?.key ?? "",
+    recordTime: topic?.record_time ?? false,
+    start: topic?.start ?? "earliest",
+    lost: topic?.lost ?? "fail",
+    mostPerBatch: textOf(topic?.most_per_batch),
+  } satisfies Partial<StreamFields>;
 }
 
 /** Who may change the stream and write tuples to it, for those who may not. */

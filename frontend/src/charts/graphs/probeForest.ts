@@ -1,39 +1,15 @@
 /** Draws the probe trees: columns are levels, strokes are tuples per second, line styles the edge kinds. */
-import { pointer, type Selection, select, type ZoomBehavior, zoom, zoomIdentity, zoomTransform } from "d3";
-import type { StreamColour } from "../../colour/streams";
+import { type Selection, select, type ZoomBehavior, zoom, zoomIdentity, zoomTransform } from "d3";
 import {
   NODE_WIDTH,
   type PlacedForest,
   type PlacedLink,
   type PlacedNode,
 } from "../../plan/layout/forestLayout";
-import { type Chart, motionMs, writeText } from "../chart";
-
-export interface NodeText {
-  /** Second line under the label, for example "est 120/s · 131/s". */
-  readonly detail: string;
-  /** Everything, for the title and for screen readers. */
-  readonly title: string;
-}
-
-export interface ProbeForestData {
-  readonly placed: PlacedForest;
-  readonly colour: StreamColour;
-  readonly text: (node: PlacedNode) => NodeText;
-  /** Tuples per second along a link; null is unknown. */
-  readonly flow: (link: PlacedLink) => number | null;
-  /** Keys that stay in view; null keeps all. */
-  readonly kept: ReadonlySet<string> | null;
-  readonly selected: string | null;
-  /** A node's fill; null is its own. */
-  readonly fill: (key: string) => string | null;
-  /** Nodes that the plan compared with does not have. */
-  readonly added: ReadonlySet<string>;
-  readonly onHover: (key: string | null) => void;
-  readonly onSelect: (key: string) => void;
-  /** A tree is to be drawn as one row, or opened again; `key` is its root's. */
-  readonly onFold: (key: string) => void;
-}
+import { type Chart, motionMs } from "../chart";
+import type { ProbeForestData } from "./forestData";
+import { appendParts, foldsTree, lookOf, neighbourOf, writeParts } from "./forestNodes";
+import { createMinimap } from "./minimap";
 
 export interface ProbeForestChart extends Chart<ProbeForestData> {
   fit(): void;
@@ -44,13 +20,10 @@ export interface ProbeForestChart extends Chart<ProbeForestData> {
   picture(): { readonly svg: SVGSVGElement; readonly width: number; readonly height: number } | null;
 }
 
-const NODE_HEIGHT = 36;
 const UNKNOWN_STROKE = 1.25;
 const FIT_LIMIT = 1.15;
 const READABLE_SCALE = 0.85;
 const LEAST_HEIGHT = 200;
-const MAP_WIDTH = 132;
-const MAP_MOST_HEIGHT = 84;
 
 /** Stroke width grows with the logarithm: 0/s is a hairline, each factor of ten adds 1.4 px, at most 9 px. */
 export function strokeWidth(tuplesPerSecond: number | null): number {
@@ -64,10 +37,6 @@ function linkPath(link: PlacedLink): string {
   const bend = x0 + Math.min(56, (x1 - x0) / 2);
   // Bend early and run straight to the target, so that links that skip levels stay on their own row.
   return `M${x0},${y0}C${bend},${y0} ${bend - 8},${y1} ${Math.min(bend + 28, x1)},${y1}L${x1},${y1}`;
-}
-
-function clip(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 
 export function createProbeForest(element: HTMLElement): ProbeForestChart {
@@ -87,9 +56,7 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
   /** What is drawn of each node: only what changes is written again. */
   const written = new Map<string, string>();
   let room = { width: 0, height: 0 };
-  const map = select(element).append("svg").attr("class", "minimap").attr("aria-hidden", "true");
-  const mapNodes = map.append("g");
-  const mapView = map.append("rect").attr("class", "view");
+  const map = createMinimap(element, (x, y) => svg.call(pan.translateTo, x, y));
 
   const pan: ZoomBehavior<SVGSVGElement, unknown> = zoom<SVGSVGElement, unknown>()
     // Never empty, as of a drawing that is hidden: a motion through an empty extent leads through NaN.
@@ -108,40 +75,9 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     });
   svg.call(pan).on("dblclick.zoom", null);
 
-  /** The part of the trees that is in view, on the small map; the map is away while everything is in view. */
   const drawView = (): void => {
-    if (latest === null) return;
-    const { width, height } = latest.placed;
-    const { x, y, k } = zoomTransform(svg.node() ?? element);
-    const all = x >= -1 && y >= -1 && x + width * k <= room.width + 1 && y + height * k <= room.height + 1;
-    map.attr("display", all ? "none" : null);
-    mapView
-      .attr("x", -x / k)
-      .attr("y", -y / k)
-      .attr("width", room.width / k)
-      .attr("height", room.height / k);
+    if (latest !== null) map.view(latest.placed, zoomTransform(svg.node() ?? element), room);
   };
-  const drawMap = ({ width, height, nodes: placed }: PlacedForest): void => {
-    const scale = Math.min(MAP_WIDTH / width, MAP_MOST_HEIGHT / height);
-    map
-      .attr("viewBox", `0 0 ${width} ${height}`)
-      .attr("width", width * scale)
-      .attr("height", height * scale);
-    mapNodes
-      .selectAll<SVGRectElement, PlacedNode>("rect")
-      .data(placed, (node) => node.key)
-      .join("rect")
-      .attr("x", (node) => node.x)
-      .attr("y", (node) => node.y - NODE_HEIGHT / 2)
-      .attr("width", NODE_WIDTH)
-      .attr("height", NODE_HEIGHT);
-  };
-  const goTo = (event: PointerEvent): void => {
-    if (event.buttons !== 1) return;
-    const [x, y] = pointer(event, map.node());
-    svg.call(pan.translateTo, x, y);
-  };
-  map.on("pointerdown pointermove", goTo);
   /** Asked for when it changes, not at every drawing: the browser would lay the page out for each answer. */
   const measure = (): void => {
     room = { width: element.clientWidth, height: element.clientHeight };
@@ -173,23 +109,6 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     else svg.transition().duration(motionMs()).call(pan.transform, transform);
   };
 
-  /** Where an arrow leads; at a tree's root the left one folds the tree and the right one opens it. */
-  const neighbour = (key: string, direction: string): string | null => {
-    if (latest === null) return null;
-    const all = latest.placed.nodes;
-    const here = all.find((node) => node.key === key);
-    if (here === undefined) return null;
-    if (direction === "ArrowLeft") {
-      if (here.parent === null && here.hidden === 0) latest.onFold(key);
-      return here.parent;
-    }
-    if (direction === "ArrowRight" && here.hidden > 0) latest.onFold(key);
-    if (direction === "ArrowRight") return all.find((node) => node.parent === key)?.key ?? null;
-    const column = all.filter((node) => node.x === here.x).sort((a, b) => a.y - b.y);
-    const place = column.indexOf(here) + (direction === "ArrowDown" ? 1 : -1);
-    return column[place]?.key ?? null;
-  };
-
   /** Keyboard focus must never be out of sight. */
   const reveal = (group: SVGGElement, node: PlacedNode): void => {
     if (!group.matches(":focus-visible")) return;
@@ -209,7 +128,9 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
       latest?.onSelect(node.key);
       return;
     }
-    const target = event.key.startsWith("Arrow") ? neighbour(node.key, event.key) : null;
+    if (latest === null || !event.key.startsWith("Arrow")) return;
+    if (foldsTree(node, event.key)) latest.onFold(node.key);
+    const target = neighbourOf(latest.placed.nodes, node.key, event.key);
     if (target === null) return;
     event.preventDefault();
     nodes
@@ -231,35 +152,7 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
       .on("pointerleave blur", () => latest?.onHover(null))
       .on("click", (_event, node) => latest?.onSelect(node.key))
       .on("keydown", onKey);
-    group.append("title");
-    group
-      .append("rect")
-      .attr("class", "box")
-      .attr("width", NODE_WIDTH)
-      .attr("height", NODE_HEIGHT)
-      .attr("y", -NODE_HEIGHT / 2)
-      .attr("rx", 5);
-    group
-      .append("rect")
-      .attr("class", "stripe")
-      .attr("width", 5)
-      .attr("height", NODE_HEIGHT)
-      .attr("y", -NODE_HEIGHT / 2)
-      .attr("rx", 2);
-    group.append("text").attr("class", "label").attr("aria-hidden", "true").attr("x", 13).attr("y", -2);
-    group.append("text").attr("class", "detail").attr("aria-hidden", "true").attr("x", 13).attr("y", 12);
-    group
-      .filter((node) => node.parent === null)
-      .append("text")
-      .attr("class", "fold")
-      .attr("aria-hidden", "true")
-      .attr("x", NODE_WIDTH - 10)
-      .attr("y", 4)
-      .attr("text-anchor", "middle")
-      .on("click", (event: MouseEvent, node) => {
-        event.stopPropagation();
-        latest?.onFold(node.key);
-      });
+    appendParts(group, (key) => latest?.onFold(key));
   };
 
   const update = (data: ProbeForestData): void => {
@@ -316,46 +209,12 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
         (gone) => gone.each((node) => written.delete(node.key)).remove(),
       );
     const changed = drawn.filter((node) => {
-      const now = JSON.stringify([
-        data.text(node),
-        node.node.kind,
-        node.node.label,
-        node.node.stream,
-        node.hidden,
-        node.node.level,
-        data.fill(node.key),
-        out(node.key),
-        node.key === data.selected,
-        data.added.has(node.key),
-        node.node.stream === null ? null : data.colour(node.node.stream),
-      ]);
+      const now = lookOf(node, data);
       const differs = written.get(node.key) !== now;
       written.set(node.key, now);
       return differs;
     });
-    changed
-      .attr("class", (node) => `node ${node.node.kind}`)
-      .attr("aria-level", (node) => node.node.level + 1)
-      .attr("aria-expanded", (node) =>
-        node.parent !== null || node.node.children.length === 0 ? null : String(node.hidden === 0),
-      )
-      .classed("dimmed", (node) => out(node.key))
-      .classed("selected", (node) => node.key === data.selected)
-      .classed("added", (node) => data.added.has(node.key));
-    changed.select<SVGRectElement>("rect.box").style("fill", (node) => data.fill(node.key));
-    writeText(changed.select("title"), (node) => data.text(node).title);
-    changed
-      .select("rect.stripe")
-      .attr("fill", (node) =>
-        node.node.stream === null ? "var(--line-strong)" : data.colour(node.node.stream),
-      );
-    writeText(changed.select("text.label"), (node) =>
-      clip(node.hidden > 0 ? `${node.node.label} +${node.hidden}` : node.node.label, 21),
-    );
-    writeText(changed.select("text.detail"), (node) => clip(data.text(node).detail, 28));
-    writeText(changed.select("text.fold"), (node) =>
-      node.node.children.length === 0 ? "" : node.hidden > 0 ? "▸" : "▾",
-    );
+    writeParts(changed, data);
     const place = (node: PlacedNode): string => `translate(${node.x},${node.y})`;
     if (moved && still) drawn.attr("transform", place);
     else if (moved) {
@@ -370,7 +229,7 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     const size = `${placed.width}x${placed.height}`;
     if (size !== fitted) {
       fitted = size;
-      drawMap(placed);
+      map.draw(placed);
       fit(READABLE_SCALE);
     }
     if (moved) drawView();

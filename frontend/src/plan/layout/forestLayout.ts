@@ -10,6 +10,7 @@ import type { Forest, ForestNode } from "../forest";
 export const COLUMN_WIDTH = 220;
 export const ROW_HEIGHT = 42;
 export const NODE_WIDTH = 176;
+export const NODE_HEIGHT = 36;
 const MARGIN = { top: 44, left: 16, right: 16, bottom: 20 };
 const TREE_GAP = 0.35;
 

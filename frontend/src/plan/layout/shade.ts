@@ -29,22 +29,15 @@ export function shadingOf(
   load: (edge: string) => number | null,
 ): Shading {
   const costs = new Map(graph.estimates.map((estimate) => [estimate.id, estimate.cost]));
-  const value = (node: ForestNode): number | null => {
-    switch (shade) {
-      case "stream":
-        return null;
-      case "cost":
-        return node.edge === null ? null : (costs.get(node.edge.id) ?? null);
-      case "load":
-        return node.edge === null ? null : load(node.edge.id);
-      case "skew":
-        return node.store === null ? null : skewOf(batch?.stores[node.store.id]?.per_task ?? []);
-      case "query":
-        return node.kind === "query" ? null : node.queries.length;
-    }
+  const values: Readonly<Record<Shade, (node: ForestNode) => number | null>> = {
+    stream: () => null,
+    cost: ({ edge }) => (edge === null ? null : (costs.get(edge.id) ?? null)),
+    load: ({ edge }) => (edge === null ? null : load(edge.id)),
+    skew: ({ store }) => (store === null ? null : skewOf(batch?.stores[store.id]?.per_task ?? [])),
+    query: ({ kind, queries }) => (kind === "query" ? null : queries.length),
   };
   const known = nodesOf(forest).flatMap((node): [string, number][] => {
-    const found = value(node);
+    const found = values[shade](node);
     return found === null ? [] : [[node.key, found]];
   });
   // Even spreading is ×1, and one query is no sharing: both are the scale's lower end.

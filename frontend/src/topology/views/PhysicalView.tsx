@@ -11,7 +11,7 @@ import { boxesOf, boxesOfQuery, layoutBoxes, type PlacedBoxes } from "../../plan
 import type { PhysicalGraph } from "../../plan/physicalGraph";
 import { ProblemLine } from "../../ui/ProblemLine";
 import { useAddress } from "../../ui/useAddress";
-import { NodeDetail } from "./NodeDetail";
+import { NodeDetail } from "../detail/NodeDetail";
 import { QueryChoice } from "./QueryChoice";
 
 interface Props {

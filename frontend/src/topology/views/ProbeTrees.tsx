@@ -3,11 +3,8 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { explainError } from "../../api/request";
 import { ChartHost } from "../../charts/ChartHost";
 import { picturePng, pictureText, saveFile } from "../../charts/exportPicture";
-import {
-  createProbeForest,
-  type ProbeForestChart,
-  type ProbeForestData,
-} from "../../charts/graphs/probeForest";
+import type { ProbeForestData } from "../../charts/graphs/forestData";
+import { createProbeForest, type ProbeForestChart } from "../../charts/graphs/probeForest";
 import type { StreamColour } from "../../colour/streams";
 import { knownRates } from "../../live/recent";
 import type { Live } from "../../live/useFeed";
@@ -16,7 +13,7 @@ import { SHADES, type Shade, shadeColour, shadingOf } from "../../plan/layout/sh
 import type { PhysicalGraph } from "../../plan/physicalGraph";
 import { ProblemLine } from "../../ui/ProblemLine";
 import { useAddress } from "../../ui/useAddress";
-import { NodeDetail } from "./NodeDetail";
+import { NodeDetail } from "../detail/NodeDetail";
 import { nodeText } from "./nodeText";
 import { TreeLegend } from "./TreeLegend";
 import { TreeTools } from "./TreeTools";

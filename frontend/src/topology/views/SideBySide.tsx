@@ -2,11 +2,8 @@ import type { JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Alternative, PlanDocument } from "../../api/documents";
 import { ChartHost } from "../../charts/ChartHost";
-import {
-  createProbeForest,
-  type ProbeForestChart,
-  type ProbeForestData,
-} from "../../charts/graphs/probeForest";
+import type { ProbeForestData } from "../../charts/graphs/forestData";
+import { createProbeForest, type ProbeForestChart } from "../../charts/graphs/probeForest";
 import type { StreamColour } from "../../colour/streams";
 import { count, percent, rate } from "../../format/quantities";
 import { focusedKeys, forestOf, nodesOf } from "../../plan/forest";

@@ -1,4 +1,4 @@
-import type { NodeText } from "../../charts/graphs/probeForest";
+import type { NodeText } from "../../charts/graphs/forestData";
 import { count, rate } from "../../format/quantities";
 import type { BatchCompleted, EpochCompleted } from "../../live/messages";
 import type { EdgeRate } from "../../live/recent";
