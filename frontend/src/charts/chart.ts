@@ -7,7 +7,7 @@ export interface Chart<Data> {
   dispose(): void;
 }
 
-export function prefersStillness(): boolean {
+function prefersStillness(): boolean {
   return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 

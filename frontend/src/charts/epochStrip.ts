@@ -21,7 +21,7 @@ const SIDE = 10;
 const [GOOD, ROUGH] = [2, 10];
 
 /** How wrong estimates were that were off by this factor. */
-export function errorClass(qError: number | null): "unknown" | "good" | "rough" | "wrong" {
+function errorClass(qError: number | null): "unknown" | "good" | "rough" | "wrong" {
   if (qError === null) return "unknown";
   return qError < GOOD ? "good" : qError < ROUGH ? "rough" : "wrong";
 }

@@ -6,7 +6,7 @@ import { hierarchy, stratify } from "d3";
 import type { PlanOperator } from "../api/documents";
 
 export const ROW_HEIGHT = 26;
-export const INDENT = 20;
+const INDENT = 20;
 const MARGIN = 14;
 const CHARACTER = 7.3;
 const MOST_CHARACTERS = 96;

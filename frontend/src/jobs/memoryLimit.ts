@@ -4,8 +4,8 @@ import { bytes } from "../format/quantities";
 
 const MEGABYTE = 1024 * 1024;
 /** The server refuses what is below or above, for the reasons in docs/memory.md. */
-export const LEAST_MB = 64;
-export const MOST_MB = 64 * MEGABYTE;
+const LEAST_MB = 64;
+const MOST_MB = 64 * MEGABYTE;
 
 /** What stands in the field for a limit; nothing for none. */
 export function fieldOf(limit: number | null): string {

@@ -14,7 +14,7 @@ import type {
 } from "./messages";
 
 export const HISTORY_LENGTH = 300;
-export const SWITCHES_LENGTH = 50;
+const SWITCHES_LENGTH = 50;
 export const EPOCHS_LENGTH = 50;
 export const STORE_BATCHES_LENGTH = 60;
 const STORE_BATCHES_LEAST = 5;
@@ -46,7 +46,7 @@ export function historyPoint(batch: BatchCompleted): HistoryPoint {
 }
 
 /** The history with one more point; a replayed batch replaces its first attempt where it stands. */
-export function withPoint(history: readonly HistoryPoint[], point: HistoryPoint): HistoryPoint[] {
+function withPoint(history: readonly HistoryPoint[], point: HistoryPoint): HistoryPoint[] {
   const place = history.findIndex((entry) => entry.batch === point.batch);
   if (place >= 0) return history.with(place, point);
   return [...history, point].slice(-HISTORY_LENGTH);
@@ -73,7 +73,7 @@ export function withStores(history: readonly StoresPoint[], batch: BatchComplete
 }
 
 /** The epochs with one more; one that is told again stands where it stood. */
-export function withEpoch(epochs: readonly EpochPoint[], event: EpochCompleted): EpochPoint[] {
+function withEpoch(epochs: readonly EpochPoint[], event: EpochCompleted): EpochPoint[] {
   const { epoch, at, plan_id, first_batch, last_batch, event_seconds, sent, q_error } = event;
   const point: EpochPoint = { epoch, at, plan_id, first_batch, last_batch, event_seconds, sent, q_error };
   const place = epochs.findIndex((entry) => entry.epoch === epoch);

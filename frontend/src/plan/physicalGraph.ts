@@ -8,18 +8,18 @@ import { z } from "zod";
 
 const columnType = z.string();
 
-export interface Column {
+interface Column {
   kind: "column";
   input: string;
   name: string;
   type: string;
 }
-export interface Literal {
+interface Literal {
   kind: "literal";
   value: boolean | number | string | null;
   type: string;
 }
-export interface Call {
+interface Call {
   kind: "call";
   function: string;
   arguments: Expression[];
@@ -89,7 +89,7 @@ const grids = z.object({ kind: z.literal("grids"), rows: z.array(z.number()) });
 
 const partitioning = z.discriminatedUnion("kind", [column, slices, grid, grids]);
 
-export const physicalGraph = z.object({
+const physicalGraph = z.object({
   version: z.literal(1),
   method: z.string(),
   streams: z.array(

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { StreamDocument } from "../api/documents";
 
 /** Entry counts of all streams at one moment. */
-export interface Counted {
+interface Counted {
   readonly at: number;
   readonly entries: ReadonlyMap<string, number>;
 }

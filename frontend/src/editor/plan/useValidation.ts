@@ -4,7 +4,7 @@ import { explainSql, outlookSql, validateSql } from "../../api/endpoints";
 import { explainError, isAbort, Refusal } from "../../api/request";
 
 /** After this pause in typing the text is checked. */
-export const PAUSE_MS = 170;
+const PAUSE_MS = 170;
 
 export interface Checked {
   readonly problems: readonly Problem[];

@@ -7,7 +7,7 @@
 import { cluster, hierarchy } from "d3";
 import type { Forest, ForestNode } from "../forest";
 
-export const COLUMN_WIDTH = 220;
+const COLUMN_WIDTH = 220;
 export const ROW_HEIGHT = 42;
 export const NODE_WIDTH = 176;
 export const NODE_HEIGHT = 36;
@@ -43,7 +43,7 @@ function sizeOf(node: ForestNode): number {
   return node.children.reduce((sum, child) => sum + sizeOf(child), 1);
 }
 
-export function columnLabel(level: number, depth: number): string {
+function columnLabel(level: number, depth: number): string {
   return level === 0 ? "sources" : level > depth ? "queries" : `level ${level}`;
 }
 

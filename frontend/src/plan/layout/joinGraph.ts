@@ -16,14 +16,14 @@ import { expressionText, inputsOf } from "../expressionText";
 import { type ForestNode, forestOf } from "../forest";
 import type { Expression, PhysicalGraph } from "../physicalGraph";
 
-export interface JoinNode {
+interface JoinNode {
   readonly alias: string;
   readonly stream: string;
   readonly windowMs: number | null;
   readonly filters: readonly string[];
 }
 
-export interface JoinEdge {
+interface JoinEdge {
   /** The aliases that it connects, sorted; more than two for an n-ary predicate. */
   readonly aliases: readonly string[];
   readonly predicates: readonly string[];

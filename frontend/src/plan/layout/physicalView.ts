@@ -8,7 +8,7 @@ import type { ElkExtendedEdge, ElkNode } from "elkjs/lib/elk-api";
 import { focusedKeys, forestOf } from "../forest";
 import type { Edge, PhysicalGraph, Rule } from "../physicalGraph";
 
-export interface Box {
+interface Box {
   readonly id: string;
   readonly kind: "source" | "store" | "query";
   readonly label: string;
@@ -16,7 +16,7 @@ export interface Box {
   readonly stream: string | null;
 }
 
-export interface Line {
+interface Line {
   readonly id: string;
   readonly from: string;
   readonly to: string;
