@@ -61,8 +61,7 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
       <ProblemLine text={rules.problem} />
       {rules.value?.length === 0 && !adding && (
         <p class="empty">
-          Nobody is told of anything yet. Make an alert: a topology, what to be told of, and a webhook or an
-          e-mail address.
+          No alerts yet. Create one: choose a topology, a condition, and a webhook or an e-mail address.
         </p>
       )}
       {rules.value !== null && rules.value.length > 0 && (
@@ -150,7 +149,7 @@ function Messages({ rule }: { rule: AlertRule }): JSX.Element {
         </p>
       )}
       {problem !== null && <p class="problem-line">{problem}</p>}
-      {value?.length === 0 && <p class="empty">Nothing was told yet.</p>}
+      {value?.length === 0 && <p class="empty">No messages yet.</p>}
       {value !== null && value.length > 0 && (
         <div class="table-scroll">
           <table class="list stack">
@@ -247,7 +246,7 @@ function AlertForm({ onDone, onCancel }: { onDone: () => void; onCancel: () => v
           </select>
         </label>
         <label class="field">
-          <span>Team that sees and changes it too</span>
+          <span>Team that may also see and change it</span>
           <select value={fields.team} onChange={(event) => set({ team: event.currentTarget.value })}>
             <option value="">none</option>
             {account.value?.teams.map((name) => (
@@ -269,7 +268,7 @@ function AlertForm({ onDone, onCancel }: { onDone: () => void; onCancel: () => v
           its job fails
         </label>
         <label class="field">
-          <span>a watermark is behind the newest tuple by more than so many seconds of event time</span>
+          <span>a watermark falls behind the newest tuple by more than this many seconds of event time</span>
           <input
             type="text"
             inputMode="numeric"
@@ -279,7 +278,7 @@ function AlertForm({ onDone, onCancel }: { onDone: () => void; onCancel: () => v
           />
         </label>
         <label class="field">
-          <span>tuples wait and no batch was committed for so many seconds</span>
+          <span>tuples wait and no batch has been committed for this many seconds</span>
           <input
             type="text"
             inputMode="numeric"

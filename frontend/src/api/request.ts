@@ -67,7 +67,7 @@ client.use({
   },
   onError({ error }) {
     if (isAbort(error)) return undefined;
-    return new Unreachable("the server cannot be reached; try again, or see whether it runs");
+    return new Unreachable("the server cannot be reached; check that it is running and try again");
   },
 });
 

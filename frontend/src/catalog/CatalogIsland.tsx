@@ -76,7 +76,7 @@ export function CatalogIsland({ me }: IslandProps): JSX.Element {
         <p class="empty">
           No query yet.{" "}
           {me.role === "viewer" ? (
-            "Whoever is more than a viewer may write the first one."
+            "Viewers cannot write queries; ask an author to write the first one."
           ) : (
             <>
               <a href="/queries/new/">Write the first one</a>: name the streams, give each a window, join
@@ -87,7 +87,7 @@ export function CatalogIsland({ me }: IslandProps): JSX.Element {
       )}
       {queries.value !== null && queries.value.length > 0 && found.length === 0 && (
         <p class="empty">
-          No query fits.{" "}
+          No query matches.{" "}
           <button type="button" class="link" onClick={() => search("")}>
             Clear the search
           </button>

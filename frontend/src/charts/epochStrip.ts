@@ -29,7 +29,7 @@ function errorClass(qError: number | null): "unknown" | "good" | "rough" | "wron
 function errorText(point: EpochPoint): string {
   const error = point.q_error;
   const span = `epoch ${point.epoch}, batches ${point.first_batch} to ${point.last_batch}`;
-  if (error === null) return `${span}: event time stood still`;
+  if (error === null) return `${span}: event time did not advance`;
   return `${span}: estimates off by ×${error.median.toFixed(1)} in the median, ×${error.max.toFixed(1)} at most (${error.worst}: ${rate(error.estimated)} estimated, ${rate(error.actual)} actual)`;
 }
 

@@ -150,7 +150,7 @@ export function createLevelBars(element: HTMLElement): Chart<LevelBarsData> {
       "aria-label",
       history.length === 0
         ? "no batches yet"
-        : `${history.length} batches by level; arrow keys lead from one to the next`,
+        : `${history.length} batches by level; arrow keys move between them`,
     );
     if (reached === null || !history.some((point) => point.batch === reached))
       reached = history.at(-1)?.batch ?? null;

@@ -55,7 +55,7 @@ function Joins({ conversion }: { readonly conversion: Conversion }): JSX.Element
                   name: "",
                   description: "",
                 })}
-                title="As a new query, to which you give windows"
+                title="Open as a new query, to add windows"
               >
                 Open in the editor
               </a>
@@ -157,7 +157,7 @@ export function ConversionIsland(): JSX.Element {
         <>
           {converted.sql !== sql && (
             <p class="notice" role="status">
-              Of the text before the last change.
+              For the text before the last change.
             </p>
           )}
           <div class="plans">

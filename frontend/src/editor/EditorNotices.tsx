@@ -36,7 +36,7 @@ export function EditorNotices(props: Props): JSX.Element {
         <p class="notice">
           Your draft is older than version {query.version}.{" "}
           <button type="button" class="link" onClick={() => props.onTakeSaved(query.sql)}>
-            Take version {query.version}
+            Use version {query.version}
           </button>
         </p>
       )}

@@ -16,7 +16,7 @@ function Entries({ topology }: { topology: string }): JSX.Element {
   const { value, problem } = useLoaded(() => auditTrail(topology, LIMIT), null, topology);
   if (value === null)
     return problem === null ? <p class="muted">Loading…</p> : <p class="problem-line">{problem}</p>;
-  if (value.length === 0) return <p class="empty">Nobody has asked for anything yet.</p>;
+  if (value.length === 0) return <p class="empty">No actions yet.</p>;
   return (
     <ScrollArea label={`Audit trail of ${topology}`}>
       <table class="list stack">

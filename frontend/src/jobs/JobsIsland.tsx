@@ -30,7 +30,7 @@ export function JobsIsland({ me }: IslandProps): JSX.Element {
       <ProblemLine text={topologies.problem} />
       {topologies.value?.length === 0 && (
         <p class="empty">
-          No job yet. <a href="/queries/">Deploy a query</a>: its topology is started by itself.
+          No job yet. <a href="/queries/">Deploy a query</a>: its topology starts automatically.
         </p>
       )}
       {topologies.value?.map((topology) => (
@@ -106,8 +106,8 @@ function TopologyJobs({ topology, topologies, operator, onDone }: Props): JSX.El
         <p class="problem-line" role="alert">
           ✕ {topology.error}
           {topology.restart_at === null
-            ? " It is not started again by itself."
-            : ` It is started again at ${instant(topology.restart_at)} UTC.`}
+            ? " It will not restart automatically."
+            : ` It restarts at ${instant(topology.restart_at)} UTC.`}
         </p>
       )}
       {topology.waiting !== null && (
@@ -117,7 +117,7 @@ function TopologyJobs({ topology, topologies, operator, onDone }: Props): JSX.El
       )}
       {runs.problem !== null && <p class="problem-line">{runs.problem}</p>}
       {runs.value?.length === 0 && (
-        <p class="empty">It has never run. Start it when its queries are right.</p>
+        <p class="empty">It has never run. Start it when its queries are ready.</p>
       )}
       {runs.value !== null && runs.value.length > 0 && (
         <div class="table-scroll">

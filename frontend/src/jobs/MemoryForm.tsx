@@ -45,9 +45,9 @@ export function MemoryForm({ topology, operator, onDone }: Props): JSX.Element {
       }}
     >
       <p class="muted small">
-        Bounds what of the stores is in memory; the rest is read from disk as probes need it, and results stay
-        the same. The batch in hand, Python and Java come on top, about 1.2 GB. Empty: no limit. The job hears
-        it when it starts.
+        Limits how much of the stores is held in memory; the rest is read from disk when probes need it, and
+        results stay the same. The current batch, Python and Java need about 1.2 GB more. Empty: no limit. A
+        change takes effect when the job next starts.
       </p>
       <label>
         Memory limit of {topology.name}, MB{" "}
@@ -76,7 +76,7 @@ export function MemoryForm({ topology, operator, onDone }: Props): JSX.Element {
       <p class="muted" role="status">
         {kept && "Kept. "}
         {waiting !== null &&
-          `The process that runs has ${limitText(waiting.limit)}; with its next start it has ${limitText(topology.memory_limit_bytes)}.`}
+          `The running process has ${limitText(waiting.limit)}; after its next start it has ${limitText(topology.memory_limit_bytes)}.`}
       </p>
     </form>
   );

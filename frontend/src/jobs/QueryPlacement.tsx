@@ -34,12 +34,12 @@ export function QueryPlacement({ topology, topologies, operator, onDone }: Props
     else if (target === topology.name) pin(query, target);
     else setMoving({ query, target });
   };
-  if (topology.queries.length === 0) return <p class="empty">It answers no query.</p>;
+  if (topology.queries.length === 0) return <p class="empty">It runs no queries.</p>;
   return (
     <>
       <p class="muted small">
-        A pinned query stays in its topology with every version. Without a pin the next deployment of a query
-        that does not run goes where most of its streams are stored.
+        A pinned query stays in its topology in every version. Without a pin, a query that is not running is
+        deployed to the topology that already stores most of its streams.
       </p>
       <ProblemLine text={problem} />
       <ScrollArea label={`Queries of ${topology.name}`}>

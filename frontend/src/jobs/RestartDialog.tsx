@@ -21,9 +21,9 @@ export function RestartDialog({ topology, onRestart, onClose }: Props): JSX.Elem
       onClose={onClose}
     >
       <p>
-        Its process ends after the running batch and another one goes on from there.{" "}
-        {length === 1 ? "Its query waits" : `Its ${length} queries wait`} for as long as Spark takes to start;
-        no result is lost or given twice.
+        Its process ends after the current batch, and a new one continues from there.{" "}
+        {length === 1 ? "Its query waits" : `Its ${length} queries wait`} while Spark starts; no result is
+        lost or duplicated.
       </p>
     </NameGuard>
   );

@@ -44,8 +44,8 @@ export function RunLogTail({ id }: { id: string }): JSX.Element {
       >
         {log.value !== null && lines.length === 0
           ? wanted === ""
-            ? "The log is empty so far."
-            : "No line contains that."
+            ? "The log is empty."
+            : "No matching lines."
           : lines.join("\n")}
       </pre>
     </div>

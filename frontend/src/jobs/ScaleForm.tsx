@@ -57,9 +57,9 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
       }}
     >
       <p class="muted small">
-        A store's tasks work at once; each costs a little in every batch. Empty: the load decides, up to{" "}
-        {value.most}. The topology is planned anew and goes over at a batch boundary, without stopping;
-        results stay the same. The number is the stream's: other topologies that read it follow when they are
+        A store's tasks run in parallel; each adds a little to every batch. Empty: chosen by load, up to{" "}
+        {value.most}. The topology is re-planned and switches between two batches, without stopping; results
+        stay the same. The number belongs to the stream: other topologies that read it follow when they are
         next planned.
       </p>
       <ScrollArea label={`Tasks of ${topology}`}>
@@ -102,7 +102,7 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
       <ProblemLine text={problem ?? found.problem ?? tasks.problem} />
       {asked && (
         <p class="muted" role="status">
-          Asked for. The numbers above change when the new plan takes over.
+          Requested. The numbers above change when the new plan takes effect.
         </p>
       )}
       <button

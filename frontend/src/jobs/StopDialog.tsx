@@ -26,7 +26,7 @@ export function StopDialog({ topology, onStop, onClose }: Props): JSX.Element {
       onConfirm={() => onStop(mode)}
       onClose={onClose}
     >
-      <p>Stored tuples and the position in every stream are kept; starting again goes on from there.</p>
+      <p>Stored tuples and the position in every stream are kept; starting again continues from there.</p>
       <ProblemLine text={impact.problem} />
       {impact.value !== null && (
         <ImpactFacts
@@ -42,7 +42,7 @@ export function StopDialog({ topology, onStop, onClose }: Props): JSX.Element {
         </label>
         <label>
           <input type="radio" name="mode" checked={mode === "drain"} onChange={() => setMode("drain")} />{" "}
-          after all that has arrived
+          after everything that has arrived
         </label>
       </fieldset>
     </NameGuard>

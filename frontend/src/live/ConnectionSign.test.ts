@@ -58,6 +58,6 @@ it("says that it is signed out, and since when the page is old", () => {
 
 it("says how often it is renewed where too many pages are open", () => {
   expect(signOf(live({ connection: { kind: "polling", seconds: 10 } }), 2_000_000).text).toBe(
-    "too many live pages open: renewed every 10 s",
+    "too many live pages open: refreshed every 10 s",
   );
 });

@@ -21,7 +21,7 @@ export function signOf({ connection, snapshot, heardAt }: Live, now: number): Si
   if (connection.kind === "signed-out")
     return { kind: "signed-out", text: `signed out${since === "" ? "" : `, stale${since}`}` };
   if (connection.kind === "polling")
-    return { kind: "polling", text: `too many live pages open: renewed every ${connection.seconds} s` };
+    return { kind: "polling", text: `too many live pages open: refreshed every ${connection.seconds} s` };
   if (connection.kind === "reconnecting")
     return {
       kind: "reconnecting",

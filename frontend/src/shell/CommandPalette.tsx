@@ -158,7 +158,7 @@ export function CommandPalette({ writer }: { writer: boolean }): JSX.Element | n
             </a>
           ))}
         </div>
-        {found.length === 0 && <p class="empty">Nothing is called that. Try fewer letters.</p>}
+        {found.length === 0 && <p class="empty">Nothing matches. Try fewer letters.</p>}
         {problem !== null && <p class="problem-line">{problem}</p>}
       </div>
     </div>

@@ -71,9 +71,8 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
       )}
       {value !== null && letters.length === 0 && (
         <p class="empty">
-          No tuple was turned away, or none is kept any more. A tuple that is too late, too far ahead of its
-          arrival, cannot be read or makes a batch fail appears here with the reason, and so does one for
-          which an expression has no value.
+          No dead letters. A tuple that is too late, too far ahead of its arrival, unreadable, or makes a
+          batch fail appears here with the reason, and so does one for which an expression fails.
         </p>
       )}
       {letters.length > 0 && (
@@ -103,7 +102,7 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
                   )}
                   <th scope="col">Reason</th>
                   <th scope="col">Event time (UTC)</th>
-                  <th scope="col">Turned away by</th>
+                  <th scope="col">Rejected by</th>
                   <th scope="col">Tuple</th>
                   {stream.can_edit && <th scope="col">Correct</th>}
                 </tr>
@@ -197,7 +196,7 @@ function LetterDialog({ asking, stream, letters, onClose, onConfirm }: DialogPro
         onClose={onClose}
         onConfirm={onConfirm}
       >
-        <p>They leave the dead letters; their tuples are gone. The audit trail notes it.</p>
+        <p>The letters and their tuples are deleted. The audit trail records it.</p>
       </ConfirmDialog>
     );
   return (

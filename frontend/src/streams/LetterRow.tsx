@@ -48,7 +48,8 @@ export function LetterRow({
         {letter.reason}
         {letter.expression !== null && (
           <div class="small">
-            no value for <code>{letter.expression}</code>: NULL; the tuple itself was accepted
+            failed to evaluate <code>{letter.expression}</code>; it counts as NULL, and the tuple itself was
+            accepted
           </div>
         )}
         {letter.query !== null && <div class="muted small">query {letter.query}</div>}

@@ -94,7 +94,7 @@ export function StreamForm({ stream, onDone, onCancel }: Props): JSX.Element {
         <input
           type="text"
           value={fields.description}
-          placeholder="What one tuple is"
+          placeholder="What one tuple describes"
           onInput={(event) => set({ description: event.currentTarget.value })}
         />
       </label>
@@ -172,7 +172,7 @@ export function StreamForm({ stream, onDone, onCancel }: Props): JSX.Element {
         </label>
         <label
           class="field"
-          title="A tuple whose event time lies further ahead of its arrival goes to the dead letters: it would make all that follow late."
+          title="A tuple whose event time is further ahead of its arrival goes to the dead letters: accepting it would make every later tuple late."
         >
           <span>Event time ahead of arrival, at most hours</span>
           <input
@@ -203,7 +203,7 @@ export function StreamForm({ stream, onDone, onCancel }: Props): JSX.Element {
           />
         </label>
         <label class="field">
-          <span>Team that may change it too</span>
+          <span>Team that may also change it</span>
           <select value={fields.team} onChange={(event) => set({ team: event.currentTarget.value })}>
             <option value="">none</option>
             {teams.map((name) => (

@@ -82,7 +82,7 @@ export function StreamsIsland({ stream, me }: IslandProps): JSX.Element {
                 <th scope="col" class="number" title="entries per second that reach Redis now">
                   Arriving
                 </th>
-                <th scope="col" class="number" title="what lies in Redis">
+                <th scope="col" class="number" title="entries held in Redis">
                   Entries
                 </th>
                 <th scope="col" class="wide">
@@ -199,7 +199,7 @@ function StreamDetail({
             );
           }}
         >
-          <p>The {count(stream.entries)} entries that lie in Redis for it go with it.</p>
+          <p>The {count(stream.entries)} entries that Redis holds for it are deleted too.</p>
         </ConfirmDialog>
       )}
       <dl class="numbers">
@@ -219,7 +219,7 @@ function StreamDetail({
           <dt>late after</dt>
           <dd>{span(stream.lateness_ms)}</dd>
         </div>
-        <div title="A tuple whose event time lies further ahead of its arrival goes to the dead letters.">
+        <div title="A tuple whose event time is further ahead of its arrival goes to the dead letters.">
           <dt>ahead by at most</dt>
           <dd>{span(stream.max_ahead_ms)}</dd>
         </div>

@@ -12,7 +12,7 @@ interface Props {
 export function TopicFields({ fields, set, fixed }: Props): JSX.Element {
   return (
     <fieldset disabled={fixed}>
-      <legend>Kafka topic, if one brings the tuples</legend>
+      <legend>Kafka topic, if tuples come from one</legend>
       <div class="form-row">
         <label class="field">
           <span>Topic</span>
@@ -93,8 +93,8 @@ export function TopicFields({ fields, set, fixed }: Props): JSX.Element {
                 set({ start: event.currentTarget.value === "latest" ? "latest" : "earliest" })
               }
             >
-              <option value="earliest">everything there is</option>
-              <option value="latest">what arrives from now on</option>
+              <option value="earliest">the oldest record</option>
+              <option value="latest">the newest record</option>
             </select>
           </label>
           <label class="field">
@@ -103,8 +103,8 @@ export function TopicFields({ fields, set, fixed }: Props): JSX.Element {
               value={fields.lost}
               onChange={(event) => set({ lost: event.currentTarget.value === "skip" ? "skip" : "fail" })}
             >
-              <option value="fail">stop and say so</option>
-              <option value="skip">go on behind it</option>
+              <option value="fail">stop with an error</option>
+              <option value="skip">continue after the gap</option>
             </select>
           </label>
           <label class="field">

@@ -72,7 +72,7 @@ describe("the form of a stream", () => {
     expect(fieldsOf(stream).maxAhead).toBe("1.5");
     expect(changesOf({ ...fieldsOf(stream), maxAhead: "0" }, stream)).toEqual({ max_ahead_ms: 0 });
     expect(faultsOf({ ...EMPTY, name: "gates", maxAhead: "never" })).toEqual([
-      "Time ahead is a number, not never.",
+      "Time ahead must be a number, not never.",
     ]);
   });
 
@@ -97,7 +97,7 @@ describe("the form of a stream", () => {
       [
         "Give every column a name.",
         "Choose a timestamp column as the event time.",
-        "Rate is a number, not fast.",
+        "Rate must be a number, not fast.",
       ],
     );
     expect(timestamps(fieldsOf(stream))).toEqual(["at"]);

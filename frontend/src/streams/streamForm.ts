@@ -141,7 +141,7 @@ export function faultsOf(fields: StreamFields): string[] {
   ] as const) {
     const value = numberOr(text, 0);
     if (value === null || !Number.isFinite(value) || value < 0)
-      faults.push(`${label} is a number, not ${text}.`);
+      faults.push(`${label} must be a number, not ${text}.`);
   }
   if (fields.topic !== "" && fields.format === "avro" && fields.schema.trim() === "")
     faults.push("Give the Avro schema of the topic's values.");

@@ -81,7 +81,7 @@ export function TokensIsland(): JSX.Element {
           >
             Copy
           </button>{" "}
-          It is shown this once.
+          It is shown only once.
         </p>
       )}
       {tokens.problem !== null && <p class="problem-line">{tokens.problem}</p>}

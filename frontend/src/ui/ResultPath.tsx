@@ -70,7 +70,7 @@ function Path({ path }: { path: Provenance }): JSX.Element {
         ))}
         {path.residuals.length > 0 && (
           <li>
-            passed what was left of the query
+            passed the remaining conditions of the query
             {path.residuals.map((text) => (
               <code key={text} class="condition">
                 {text}

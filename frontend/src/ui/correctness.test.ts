@@ -55,7 +55,7 @@ it("a difference is red, and remembered when the next check is equal", () => {
   const wrong = light({ verdict: "differs", missing: 2, extra: 1 }, CHECK.at);
   expect(lightOf(wrong, NOW)).toMatchObject({
     state: "differs",
-    text: "checked 40 s ago: 2 missing, 1 too many",
+    text: "checked 40 s ago: 2 missing, 1 extra",
   });
   expect(lightOf(light({}, "2026-11-21T11:58:40Z"), NOW)).toMatchObject({
     state: "differed",

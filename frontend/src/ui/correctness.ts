@@ -26,13 +26,13 @@ export function checkedSpan(check: Pick<Check, "first_batch" | "last_batch">): s
     : `batches ${check.first_batch} to ${check.last_batch}`;
 }
 
-/** `2 missing, 1 too many`, or how many are equal. */
+/** `2 missing, 1 extra`, or how many are equal. */
 export function verdictText(check: Pick<Check, "verdict" | "results" | "missing" | "extra">): string {
   switch (check.verdict) {
     case "equal":
       return `${plural(check.results, "result")} equal`;
     case "differs":
-      return `${WHOLE.format(check.missing)} missing, ${WHOLE.format(check.extra)} too many`;
+      return `${WHOLE.format(check.missing)} missing, ${WHOLE.format(check.extra)} extra`;
     case "unchecked":
       return "could not be checked";
   }

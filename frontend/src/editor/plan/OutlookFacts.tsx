@@ -11,7 +11,7 @@ export function OutlookFacts({ outlook }: { outlook: Outlook }): JSX.Element {
   return (
     <section class="outlook" aria-label="State and advice">
       {outlook.stores.length === 0 ? (
-        <p>State: nothing more than {outlook.topology ?? "there is"} keeps already.</p>
+        <p>State: nothing beyond what {outlook.topology ?? "there is"} keeps already.</p>
       ) : (
         <details>
           <summary>

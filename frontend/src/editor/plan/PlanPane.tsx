@@ -118,7 +118,7 @@ function ProbeOrders({ graph, colour }: { graph: PhysicalGraph; colour: StreamCo
   );
   const costOf = (step: ForestNode): number | null =>
     step.edge === null ? null : (costs.get(step.edge.id) ?? null);
-  if (orders.length === 0) return <p class="muted">One stream: nothing to probe.</p>;
+  if (orders.length === 0) return <p class="muted">One stream: there is nothing to join.</p>;
   return (
     <table class="list orders">
       <caption>Probe orders, one per starting stream</caption>

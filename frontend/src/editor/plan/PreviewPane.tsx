@@ -31,7 +31,7 @@ export function PreviewPane({ asked, name, changed, onClose }: Props): JSX.Eleme
                 ? "one result"
                 : `${count(value.rows.length)} results`}{" "}
             in {milliseconds(value.seconds * 1000)}
-            {changed ? ", of the text before the last change" : ""}
+            {changed ? ", for the text before the last change" : ""}
           </span>
         )}
         <span class="grow" />
@@ -49,10 +49,7 @@ export function PreviewPane({ asked, name, changed, onClose }: Props): JSX.Eleme
         <>
           <Sources preview={value} />
           {value.rows.length === 0 ? (
-            <p class="empty">
-              No result in these tuples. Nothing is wrong with that: try a longer window, or wait for more
-              tuples.
-            </p>
+            <p class="empty">These tuples give no results. Try a longer window, or wait for more tuples.</p>
           ) : (
             <RowsTable columns={value.columns} rows={value.rows} caption="Preview of the results" />
           )}

@@ -51,8 +51,8 @@ export function useValidation(sql: string, name: string | null): Checked {
           validation,
           reason:
             before.explanation === null
-              ? "The plan appears as soon as the query is right."
-              : "The plan of the last text that was right:",
+              ? "The plan appears once the query is valid."
+              : "The plan of the last valid text:",
           pending: false,
         }));
         return;

@@ -26,8 +26,9 @@ export function AccessForm({ query, onChanged }: Props): JSX.Element {
   if (!query.can_edit) {
     return (
       <p class="muted">
-        {query.owner} owns this query{query.team === null ? "" : `; the team ${query.team} changes it too`}.
-        Everybody who is signed in reads it.
+        {query.owner} owns this query
+        {query.team === null ? "" : `; the team ${query.team} may also change it`}. Everyone who is signed in
+        can read it.
       </p>
     );
   }
@@ -56,7 +57,7 @@ export function AccessForm({ query, onChanged }: Props): JSX.Element {
           </select>
         </label>
         <label class="field">
-          <span>Team that may change it too</span>
+          <span>Team that may also change it</span>
           <select value={team} onChange={(event) => setTeam(event.currentTarget.value)}>
             <option value="">none</option>
             {teams.map((name) => (

@@ -116,8 +116,8 @@ function Difference({ query, check }: { query: QueryDocument; check: Check }): J
       )}
       {check.extra_rows.length > 0 && (
         <>
-          <p>Too many, such as</p>
-          <RowsTable columns={query.outputs} rows={check.extra_rows} caption="Results that are none" />
+          <p>Extra, such as</p>
+          <RowsTable columns={query.outputs} rows={check.extra_rows} caption="Extra results" />
         </>
       )}
     </section>

@@ -60,9 +60,7 @@ function Results({ query }: { query: QueryDocument }): JSX.Element {
   const { value, problem } = useLoaded(() => queryResults(query.id, LIMIT), REFRESH_MS, query.id);
   const [picked, setPicked] = useState<string | null>(null);
   if (query.topology === null)
-    return (
-      <p class="empty">Not deployed: nothing answers it. Deploy it, and its newest results appear here.</p>
-    );
+    return <p class="empty">Not deployed. Deploy the query to see its newest results here.</p>;
   return (
     <>
       <div class="toolbar">
@@ -77,7 +75,7 @@ function Results({ query }: { query: QueryDocument }): JSX.Element {
       </div>
       {problem !== null && <p class="problem-line">{problem}</p>}
       {value !== null && value.rows.length === 0 && (
-        <p class="empty">No result yet. It appears here with the batch that finds it.</p>
+        <p class="empty">No results yet. They appear here with the batch that finds them.</p>
       )}
       {value !== null && value.rows.length > 0 && (
         <RowsTable
@@ -109,7 +107,7 @@ function Reach({ query }: { query: QueryDocument }): JSX.Element {
     <>
       <ProblemLine text={problem} />
       <p class="muted">
-        A new version changes no reader: each keeps the version that it read when it was written.
+        A new version does not affect readers: each keeps the version that it was written against.
       </p>
       <ImpactFacts impact={impact.value} queriesSay={readers} />
       {query.topology !== null && (

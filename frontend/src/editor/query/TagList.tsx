@@ -18,7 +18,7 @@ export function TagList({ tags, editable, onTags }: Props): JSX.Element {
             key={tag}
             type="button"
             class="tag"
-            title="Take it away"
+            title="Remove this tag"
             aria-label={`Take away the tag ${tag}`}
             onClick={() => onTags(tags.filter((other) => other !== tag))}
           >

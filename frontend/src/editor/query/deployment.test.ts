@@ -29,7 +29,7 @@ it("says what it waits for", () => {
       topology({ state: "stopped", desired: "stopped" }, { active_revision: 11, state: "planned" }),
       12,
     ),
-  ).toMatchObject({ kind: "waiting", text: "saved in the topology, which is stopped: start it" });
+  ).toMatchObject({ kind: "waiting", text: "the topology is stopped; start it to run the query" });
 });
 
 it("gives the reason of a failure", () => {

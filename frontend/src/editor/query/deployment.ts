@@ -25,7 +25,7 @@ export function deploymentOf(topology: TopologyDocument, revision: number): Depl
   if (topology.state === "failed")
     return { kind: "failed", topology: name, reason: topology.error ?? "the topology failed" };
   if (topology.state === "stopped" && topology.desired === "stopped") {
-    return { kind: "waiting", topology: name, text: "saved in the topology, which is stopped: start it" };
+    return { kind: "waiting", topology: name, text: "the topology is stopped; start it to run the query" };
   }
   return { kind: "waiting", topology: name, text: TEXTS[deployment.state] ?? deployment.state };
 }

@@ -192,7 +192,7 @@ export function createSqlEditor(element: HTMLElement, options: SqlEditorOptions)
     message: `found ${problem.found}, expected ${problem.expected}`,
     ...(problem.suggestion === null || problem.column === null
       ? {}
-      : { actions: [{ name: `Replace by ${problem.suggestion}`, apply: () => fix(problem) }] }),
+      : { actions: [{ name: `Replace with ${problem.suggestion}`, apply: () => fix(problem) }] }),
   });
 
   return {

@@ -22,7 +22,7 @@ export function TextHistory({ entries, current, onTake, onClose }: Props): JSX.E
         </button>
       </div>
       {entries.length === 0 ? (
-        <p class="empty">Nothing yet. Preview, save or deploy a text, and you find it here again.</p>
+        <p class="empty">Nothing yet. Texts that you preview, save or deploy appear here.</p>
       ) : (
         <table class="list">
           <tbody>
@@ -41,7 +41,7 @@ export function TextHistory({ entries, current, onTake, onClose }: Props): JSX.E
                     <span class="muted">in the editor</span>
                   ) : (
                     <button type="button" class="button small" onClick={() => onTake(entry.sql)}>
-                      Take it
+                      Use this
                     </button>
                   )}
                 </td>

@@ -14,7 +14,7 @@ export function FailedBatchLine({ failed }: Props): JSX.Element {
     <p class="problem-line" role="status">
       ⚠ Batch {failed.batch} failed repeatedly
       {streams.length === 0 ? (
-        ". The tuples that it fails with are being searched for; everything else of it follows."
+        ". Searching for the tuples that make it fail; the rest of the batch follows."
       ) : (
         <>
           ; {tuples === 1 ? "1 tuple was" : `${count(tuples)} tuples were`} set aside, see the dead letters of{" "}
@@ -24,7 +24,7 @@ export function FailedBatchLine({ failed }: Props): JSX.Element {
               <a href={`/streams/${encodeURIComponent(stream)}/`}>{stream}</a>
             </span>
           ))}
-          . All other tuples were taken.
+          . All other tuples were processed.
         </>
       )}{" "}
       <span class="muted small">{failed.error}</span>

@@ -29,7 +29,7 @@ export function HeaderProblems({ topology, snapshot, loading, planning }: Props)
         .filter((query) => query.suspended !== null)
         .map((query) => (
           <Alert key={query.id}>
-            ⏸ {query.name} is not answered: {query.suspended}. Deploy it again once that is mended.
+            ⏸ {query.name} is suspended: {query.suspended}. Deploy it again once this is fixed.
           </Alert>
         ))}
       {failedBatch !== null && <FailedBatchLine failed={failedBatch} />}

@@ -16,7 +16,7 @@ export function ShownPlanNotice({ shown, epochs }: Props): JSX.Element {
       {past !== null && <PastPlan past={past} shown={shown} epochs={epochs} />}
       {other !== null && (
         <p class="notice past" role="status">
-          <strong>What if: {other.method}</strong>. These trees do not run.{" "}
+          <strong>What if: {other.method}</strong>. This plan is not running.{" "}
           <button type="button" class="button small" onClick={() => shown.showMethod(null)}>
             Back to the plan
           </button>
@@ -34,9 +34,9 @@ function PastPlan({ past, shown, epochs }: Props & { readonly past: string }): J
     <p class="notice past" role="status">
       <strong>{runs ? "The running plan, earlier" : `Past plan ${past}`}</strong>
       {row === undefined ? "" : `: from batch ${row.batch} on, epoch ${row.epoch}, ${row.cause}`}.{" "}
-      {runs ? "" : "It is not what runs now. "}
+      {runs ? "" : "It is not running now. "}
       {shown.epoch === null
-        ? "What it did is not known: no epoch of it is kept. "
+        ? "No epoch of it is kept, so its rates are unknown. "
         : (shown.epochProblem ?? `Rates and tuples held are those of epoch ${shown.epoch}. `)}
       <button type="button" class="button small" onClick={() => shown.showPast(null)}>
         Back to now

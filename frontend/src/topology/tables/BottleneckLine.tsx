@@ -38,7 +38,7 @@ export function BottleneckLine({
     <div role="group" aria-label="Bottlenecks in the newest batch">
       <dl class="bottlenecks">
         {found.level !== null && (
-          <div title="the slowest task of that level in the newest batch, and its part of all levels">
+          <div title="the slowest task of that level in the newest batch, and its share of all levels">
             <dt>slowest level</dt>
             <dd>
               {found.level.level === 0 ? "ingestion" : `level ${found.level.level}`}{" "}
@@ -48,10 +48,10 @@ export function BottleneckLine({
             </dd>
           </div>
         )}
-        {worst("largest store", "bytes held, and their part of all stores", found.largest, bytes)}
+        {worst("largest store", "bytes held, and the share of all stores", found.largest, bytes)}
         {worst(
           "most probed",
-          "tuples that came to probe in the newest batch, and their part of all stores",
+          "probing tuples in the newest batch, and the share of all stores",
           found.mostProbed,
           count,
         )}

@@ -16,7 +16,9 @@ interface Props {
 export function EpochErrors({ epochs, graph }: Props): JSX.Element {
   if (epochs.length === 0)
     return (
-      <p class="empty">No epoch is over yet. Estimates are compared with what happened at the end of each.</p>
+      <p class="empty">
+        No epoch has ended yet. Estimates are compared with actuals at the end of each epoch.
+      </p>
     );
   return (
     <ScrollArea label="Estimates by epoch">
@@ -31,7 +33,7 @@ export function EpochErrors({ epochs, graph }: Props): JSX.Element {
               Batches
             </th>
             <th scope="col">Plan</th>
-            <th scope="col" class="number" title="in order to probe, copies counted">
+            <th scope="col" class="number" title="in order to probe, copies included">
               Tuples sent
             </th>
             <th scope="col" class="number">
@@ -77,7 +79,7 @@ export function EpochErrors({ epochs, graph }: Props): JSX.Element {
               </td>
               <td>
                 {point.q_error === null
-                  ? "event time stood still"
+                  ? "event time did not advance"
                   : `${graph === null ? point.q_error.worst : elementLabel(graph, point.q_error.worst)}: ${rate(point.q_error.estimated)} estimated, ${rate(point.q_error.actual)} actual`}
               </td>
             </tr>

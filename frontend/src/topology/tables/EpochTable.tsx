@@ -33,7 +33,7 @@ export function EpochTable({ rows, running, past, onChoose }: Props): JSX.Elemen
             <th scope="col" class="number">
               From batch
             </th>
-            <th scope="col" class="number" title="over the batches that the page still knows">
+            <th scope="col" class="number" title="over the batches that the page still holds">
               Time per batch
             </th>
             <th scope="col" class="number">

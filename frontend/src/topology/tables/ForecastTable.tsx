@@ -14,7 +14,7 @@ const MEANING = {
   open: "its windows are not full yet",
   held: "the stores hold what was forecast",
   missed: "the stores hold less or more",
-  overtaken: "another plan came before its windows were full",
+  overtaken: "another plan took over before its windows were full",
 } as const;
 
 /** What the state of this topology's queries was forecast to be when they were deployed, and what it came to. */
@@ -25,15 +25,13 @@ export function ForecastTable({ name }: { name: string }): JSX.Element {
   return (
     <>
       <p>
-        Of the tuples that a query's stores hold once its windows are full:{" "}
+        Forecasts of how many tuples a query's stores hold once its windows are full:{" "}
         <strong>{hitRateText(value)}</strong>.{" "}
         {value.open > 0 && <span class="muted">{value.open} not due yet. </span>}
         {value.overtaken > 0 && <span class="muted">{value.overtaken} overtaken by another plan.</span>}
       </p>
       {value.newest.length === 0 ? (
-        <p class="empty">
-          No forecast yet. One is kept with every deployment of a query whose stores forget.
-        </p>
+        <p class="empty">No forecasts yet. Deploying a query with windows records one.</p>
       ) : (
         <ScrollArea label="Forecasts">
           <table class="list stack">

@@ -18,7 +18,7 @@ interface Props {
 }
 
 const MEANING: Readonly<Record<string, string>> = {
-  greedy: "one step after the other, nothing revised",
+  greedy: "one step at a time, never revised",
   individual: "each query alone, nothing shared",
 };
 
@@ -33,9 +33,9 @@ export function PlanReceipt({ plan, graph, alternatives, problem, shown, onShow 
   const depth = Math.max(0, ...graph.edges.map((edge) => edge.level));
   const proof =
     plan.bound === null
-      ? "no bound: this method proves nothing"
+      ? "no bound: this method proves no optimum"
       : plan.gap === 0
-        ? "proven the least"
+        ? "proven optimal"
         : `no plan costs less than ${count(plan.bound)}`;
   const saved = plan.individual_cost > 0 ? 1 - total / plan.individual_cost : null;
   return (

@@ -36,7 +36,7 @@ export function ResultsTail({
       </div>
       {query === null ? (
         <p class="empty">
-          No query runs here. <a href="/queries/">Deploy one</a> to see results.
+          No query is running here. <a href="/queries/">Deploy one</a> to see results.
         </p>
       ) : (
         <Tail key={query.id} id={query.id} name={query.name} />

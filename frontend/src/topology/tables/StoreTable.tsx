@@ -33,7 +33,7 @@ const MEASURES: readonly {
   {
     key: "probes",
     label: "Probes",
-    title: "tuples that came to probe in the newest batch, copies counted",
+    title: "probing tuples in the newest batch, copies included",
     format: count,
   },
   { key: "matches", label: "Matches", title: "in the newest batch", format: count },

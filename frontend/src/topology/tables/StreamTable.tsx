@@ -47,7 +47,7 @@ const COLUMNS: readonly Column<StreamRow>[] = [
     key: "lateness",
     label: "Allowed lateness",
     number: true,
-    title: "how much older than the newest one a tuple may be",
+    title: "how much older than the newest tuple a tuple may be",
     value: (row) => row.latenessMs,
   },
   { key: "newest", label: "Newest event (UTC)", value: (row) => row.newest },

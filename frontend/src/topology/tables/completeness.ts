@@ -10,8 +10,8 @@ export interface Completeness {
 const NEVER: Completeness = {
   text: "never: older tuples are missing",
   advice:
-    "An input has no window, and its store began after the stream's first tuples, so results with those are missing for ever. " +
-    "Give every input a window, or let the topology begin again with what the sources still hold: docs/operations.md, Lost checkpoint.",
+    "An input has no window, and its store began after the stream's first tuples, so results with those are missing permanently. " +
+    "Give every input a window, or restart the topology from what the sources still hold: docs/operations.md, Lost checkpoint.",
 };
 
 /**

@@ -78,7 +78,7 @@ export function PhysicalView({ graph, live, colour }: Props): JSX.Element {
           <p class="empty">
             This plan has {boxes.boxes.length} boxes: choose a query to see its part.{" "}
             <button type="button" class="button small" onClick={() => setWanted(true)}>
-              Lay out all of it
+              Draw it all anyway
             </button>
           </p>
         )}

@@ -34,7 +34,7 @@ export function ImpactFacts({ impact, queriesSay }: Props): JSX.Element {
       ))}
       {gone.length > 0 && (
         <dt>
-          {gone.length === 1 ? "One store goes" : `${gone.length} stores go`}, nothing else needs{" "}
+          {gone.length === 1 ? "One store goes" : `${gone.length} stores go`}; nothing else needs{" "}
           {gone.length === 1 ? "it" : "them"}
         </dt>
       )}
