@@ -41,7 +41,7 @@ schema: setup ## Write the generated files anew: plan schema, OpenAPI document, 
 test-kafka: setup ## Run the tests with a real Kafka broker (Maven fetches its jars once)
 	@$(VENV)/python -m tests kafka
 
-bench: setup ## Run the benchmarks (ONLY=linear3, SCALE=0.1, REPEAT=1); writes docs/benchmarks.md
+bench: setup ## Run the benchmarks (ONLY=linear3, SCALE=0.1, REPEAT=1); writes docs/lab/benchmarks.md
 	@$(VENV)/python -m tests.bench $(if $(ONLY),--only $(ONLY)) $(if $(SCALE),--scale $(SCALE)) $(if $(REPEAT),--repeat $(REPEAT))
 
 screenshots: setup ## Take every page, light and dark, wide and narrow, into docs/screenshots

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import redis.exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
@@ -13,7 +11,7 @@ from backend.errors import InputErrors, Later, MillraceError, problem
 from optimizer.algebra.errors import Infeasible, InputError
 
 
-def answer(error: Exception, context: dict[str, Any]) -> Response | None:
+def answer(error: Exception, context: dict[str, object]) -> Response | None:
     """DRF's exception handler, extended by the domain's errors."""
     if isinstance(error, InputError):
         return Response({"errors": [problem(error)]}, status=400)

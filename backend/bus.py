@@ -10,9 +10,15 @@ import redis.asyncio
 import redis.asyncio.retry
 from django.conf import settings
 from redis.backoff import NoBackoff
+from redis.typing import StreamRangeResponse
 
 from backend.errors import Unavailable
 from jobs.protocol import AnyEvent, Control, control_key, events_key
+
+Entry = tuple[str, dict[str, str]]
+"""The id and the fields of a stream's entry."""
+BinaryEntry = tuple[bytes, dict[bytes, bytes]]
+"""The same as `binary_connection` reads it."""
 
 CONTROL_KEPT = 1000
 """Control messages kept; the job follows them within seconds."""
@@ -81,6 +87,16 @@ def send_control(topology: str, message: Control) -> str:
 def send_event(topology: str, message: AnyEvent) -> str:
     """Append an event on behalf of a run that cannot speak for itself: starting, or dead."""
     return _append(events_key(topology), message.model_dump_json(), EVENTS_KEPT)
+
+
+def read_entries(reply: StreamRangeResponse | None) -> list[Entry]:
+    """What XRANGE and XREVRANGE answer on a `connection`; its type is the same whether or not it decodes."""
+    return cast(list[Entry], reply)
+
+
+def read_binary_entries(reply: StreamRangeResponse | None) -> list[BinaryEntry]:
+    """The same on a `binary_connection`."""
+    return cast(list[BinaryEntry], reply)
 
 
 def _append(key: str, text: str, kept: int) -> str:

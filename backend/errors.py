@@ -7,7 +7,6 @@ state of the product. Both become answers in `backend.answers`, nowhere else.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from optimizer.algebra.errors import InputError
 
@@ -21,7 +20,7 @@ class MillraceError(Exception):
         self.code = code
         super().__init__(detail)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # Errors are told between processes too (`backend.bounded`).
         return type(self), (self.code, str(self))
 
@@ -83,7 +82,7 @@ class TooManyAtOnce(Later):
             "more begin when one of them is done (MILLRACE_WORK_PER_ACCOUNT)",
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self._present,)
 
 
@@ -96,7 +95,7 @@ class Busy(Later):
     def __init__(self) -> None:
         super().__init__("busy", "too many plans and previews are asked for; try again in a few seconds")
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), ()
 
 
@@ -107,12 +106,12 @@ class InputErrors(ValueError):
         self.errors = tuple(errors)
         super().__init__("; ".join(str(error) for error in errors))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.errors,)
 
 
-def problem(error: InputError) -> dict[str, Any]:
-    """The error as the API shows it (docs/frontend-contract.md, Problem)."""
+def problem(error: InputError) -> dict[str, object]:
+    """The error as the API shows it (docs/design/frontend-contract.md, Problem)."""
     place = error.place
     return {
         "code": error.code,

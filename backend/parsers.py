@@ -25,7 +25,7 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _load(text: bytes) -> Any:
+def _load(text: bytes) -> object:
     # Too deep a document ends in RecursionError and a number of thousands of digits in ValueError:
     # both are the sender's fault.
     try:
@@ -43,7 +43,7 @@ class BoundedJSONParser(BaseParser):
         self,
         stream: IO[bytes],
         media_type: str | None = None,
-        parser_context: Mapping[str, Any] | None = None,
+        parser_context: Mapping[str, object] | None = None,
     ) -> Any:
         return _load(_read(stream))
 
@@ -57,7 +57,7 @@ class NDJSONParser(BaseParser):
         self,
         stream: IO[bytes],
         media_type: str | None = None,
-        parser_context: Mapping[str, Any] | None = None,
+        parser_context: Mapping[str, object] | None = None,
     ) -> Any:
         documents = []
         for number, line in enumerate(_read(stream).splitlines(), start=1):

@@ -7,15 +7,15 @@ what it made: giving a query away frees no place and takes none of the new owner
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, cast
+from typing import cast
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.contrib.auth.models import User
+from django.db.models import Model, OuterRef, QuerySet, Subquery
 
 from backend.accounts.models import Quota
 from backend.accounts.queries import is_operator, operators
@@ -59,15 +59,16 @@ class Use:
     """None for operators."""
 
 
-def uses(account: AbstractBaseUser | AnonymousUser) -> list[Use]:
+def uses(account: User) -> list[Use]:
     """What the account has of everything that is counted by account."""
+    limits: Mapping[Resource, int | None]
     limits = dict.fromkeys(Resource) if is_operator(account) else _limits(account.pk)
     return [
         Use(resource, counted(account.pk).count(), limits[resource]) for resource, counted in _COUNTED.items()
     ]
 
 
-def claim(account: AbstractBaseUser, resource: Resource) -> None:
+def claim(account: User, resource: Resource) -> None:
     """Let the account have one more, to be made in the caller's transaction.
 
     Of several requests at once each waits here for the one before it, so that all count what is there.
@@ -79,7 +80,7 @@ def claim(account: AbstractBaseUser, resource: Resource) -> None:
     _refuse(account, resource, _COUNTED[resource](account.pk).count(), account.get_username())
 
 
-def claim_version(account: AbstractBaseUser, query: Query) -> None:
+def claim_version(account: User, query: Query) -> None:
     """As `claim`, for another version of a query."""
     if is_operator(account):
         return
@@ -87,7 +88,7 @@ def claim_version(account: AbstractBaseUser, query: Query) -> None:
     _refuse(account, Resource.VERSIONS, query.versions.count(), query.name)
 
 
-def claim_topology(account: AbstractBaseUser, query: Query, target: Topology, is_new: bool) -> None:
+def claim_topology(account: User, query: Query, target: Topology, is_new: bool) -> None:
     """As `claim`, for a query that `account` is about to deploy on `target`; counts for the query's maker.
 
     A topology that answers something already runs anyway, whoever is answered by it.
@@ -111,17 +112,17 @@ def maker_of(query: Query) -> User:
     return query.owner if first is None else first.created_by
 
 
-def queries_of(account_id: int | None) -> QuerySet[Query]:
+def queries_of(account_id: int) -> QuerySet[Query]:
     """The queries that the account made."""
     return Query.objects.filter(versions__number=1, versions__created_by=account_id)
 
 
-def topologies_of(account_id: int | None) -> QuerySet[Topology]:
+def topologies_of(account_id: int) -> QuerySet[Topology]:
     """The topologies that answer one of them."""
     return Topology.objects.filter(deployed__query__in=queries_of(account_id)).distinct()
 
 
-_COUNTED: dict[Resource, Callable[[int | None], QuerySet[Any]]] = {
+_COUNTED: dict[Resource, Callable[[int], QuerySet[Model]]] = {
     Resource.TOPOLOGIES: topologies_of,
     Resource.STREAMS: lambda account_id: Stream.objects.filter(owner_id=account_id),
     Resource.QUERIES: queries_of,
@@ -143,7 +144,7 @@ def _one_at_a_time(account_id: int) -> None:
     list(get_user_model().objects.select_for_update(no_key=True).filter(pk=account_id).values_list("pk"))
 
 
-def _refuse(account: AbstractBaseUser, resource: Resource, used: int, whose: str) -> None:
+def _refuse(account: User, resource: Resource, used: int, whose: str) -> None:
     limit = _limits(account.pk)[resource]
     if used >= limit:
         raise Conflict(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import Any
+from typing import cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -26,8 +26,7 @@ class Connection(H11Protocol):
         if connected is not None and connected.family in (socket.AF_INET, socket.AF_INET6):
             for level, option, value in _options():
                 connected.setsockopt(level, option, value)
-        made: Any = transport
-        super().connection_made(made)
+        super().connection_made(cast(asyncio.Transport, transport))
 
 
 def _options() -> list[tuple[int, int, int]]:

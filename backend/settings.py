@@ -29,9 +29,10 @@ MILLRACE_EXCESS_BATCHES     after so many batches in a row (20)
 MILLRACE_MAX_COMBINATIONS   a query one of whose steps makes more in one batch and task is suspended at
                             once (5e6); bounds the memory of a batch
 MILLRACE_KAFKA_SERVERS      brokers that streams may be read from, HOST:PORT (none); how to log in, and the
-                            other MILLRACE_KAFKA_ settings, are in docs/kafka.md
+                            other MILLRACE_KAFKA_ settings, are in docs/guide/kafka.md
 MILLRACE_MASTER             the Spark master of the topologies' jobs (this machine)
-MILLRACE_STATE              a URL under which they keep their stores (their checkpoints; docs/cluster.md)
+MILLRACE_STATE              a URL under which they keep their stores (their checkpoints;
+                            docs/guide/cluster.md)
 MILLRACE_CHECK_SECONDS      what a running query published is compared with a batch join this often (60;
                             0: never)
 MILLRACE_TASK_SECONDS       a worker's task that takes longer is ended (300)
@@ -91,13 +92,18 @@ def _list(name: str, default: str = "") -> list[str]:
     return [part.strip() for part in os.environ.get(name, default).split(",") if part.strip()]
 
 
-def _number(name: str, default: float) -> float | str:
-    """The number, or the text that is none: a system check reports it with its name."""
+MILLRACE_NOT_NUMBERS: dict[str, str] = {}
+"""Texts where a number is expected, by name of the setting: a system check reports them."""
+
+
+def _number(name: str, default: float) -> float:
+    """The number, or the default where the text is none."""
     text = os.environ.get(name, "")
     try:
         return float(text) if text else default
     except ValueError:
-        return text
+        MILLRACE_NOT_NUMBERS[name] = text
+        return default
 
 
 def _memory_bytes() -> int:
@@ -167,6 +173,11 @@ MILLRACE_MAX_STATE_BYTES = _number("MILLRACE_MAX_STATE_BYTES", 1e11)
 MILLRACE_MAX_RESULT_RATE = _number("MILLRACE_MAX_RESULT_RATE", 1e6)
 MILLRACE_EXCESS_BATCHES = _number("MILLRACE_EXCESS_BATCHES", 20.0)
 MILLRACE_MAX_COMBINATIONS = _number("MILLRACE_MAX_COMBINATIONS", 5e6)
+MILLRACE_RATES = {
+    "user": os.environ.get("MILLRACE_RATE_ACCOUNT", "1200/min"),
+    "anon": os.environ.get("MILLRACE_RATE_ANONYMOUS", "120/min"),
+    "sign_in": os.environ.get("MILLRACE_RATE_SIGN_IN", "30/min"),
+}
 MILLRACE_CHECK_SECONDS = _number("MILLRACE_CHECK_SECONDS", 60.0)
 MILLRACE_TASK_SECONDS = _number("MILLRACE_TASK_SECONDS", 300.0)
 MILLRACE_METRICS_TOKEN = os.environ.get("MILLRACE_METRICS_TOKEN", "")
@@ -287,7 +298,7 @@ if SECURE:
     SECURE_SSL_REDIRECT = True
     # Asked by the machine itself and by Prometheus, not through the proxy.
     SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
-    SECURE_HSTS_SECONDS = int(MILLRACE_HSTS_SECONDS) if isinstance(MILLRACE_HSTS_SECONDS, float) else 0
+    SECURE_HSTS_SECONDS = int(MILLRACE_HSTS_SECONDS)
 # The host's other names, and browsers' built-in lists, are not this product's to decide.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
@@ -309,10 +320,8 @@ CONTENT_SECURITY_POLICY = {
 # A password can be guessed at this rate only, whichever process is asked: attempts are in the database.
 # By the same address as rates are.
 AXES_CLIENT_IP_CALLABLE = "backend.proxies.holder"
-AXES_FAILURE_LIMIT = int(MILLRACE_LOGIN_FAILURES) if isinstance(MILLRACE_LOGIN_FAILURES, float) else 10
-AXES_COOLOFF_TIME = timedelta(
-    seconds=MILLRACE_LOGIN_WAIT_SECONDS if isinstance(MILLRACE_LOGIN_WAIT_SECONDS, float) else 900.0
-)
+AXES_FAILURE_LIMIT = int(MILLRACE_LOGIN_FAILURES)
+AXES_COOLOFF_TIME = timedelta(seconds=MILLRACE_LOGIN_WAIT_SECONDS)
 # Both together: nobody is kept out by what somebody else does at another address.
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
@@ -355,11 +364,7 @@ REST_FRAMEWORK = {
         "backend.accounts.throttles.AccountRate",
         "backend.accounts.throttles.AddressRate",
     ],
-    "DEFAULT_THROTTLE_RATES": {
-        "user": os.environ.get("MILLRACE_RATE_ACCOUNT", "1200/min"),
-        "anon": os.environ.get("MILLRACE_RATE_ANONYMOUS", "120/min"),
-        "sign_in": os.environ.get("MILLRACE_RATE_SIGN_IN", "30/min"),
-    },
+    "DEFAULT_THROTTLE_RATES": MILLRACE_RATES,
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["backend.parsers.BoundedJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
@@ -405,7 +410,7 @@ CELERY_RESULT_BACKEND = REDIS_URL
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_TRACK_STARTED = True
 # A task is told to end, and what it says then is stored; its process is killed if it does not listen.
-CELERY_TASK_SOFT_TIME_LIMIT = MILLRACE_TASK_SECONDS if isinstance(MILLRACE_TASK_SECONDS, float) else 300.0
+CELERY_TASK_SOFT_TIME_LIMIT = MILLRACE_TASK_SECONDS
 CELERY_TASK_TIME_LIMIT = CELERY_TASK_SOFT_TIME_LIMIT + 30.0
 CELERY_TIMEZONE = "UTC"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True

@@ -89,7 +89,7 @@ def _parser() -> Parser:
         "--schedule", type=Path, metavar="FILE",
         help="queries that come and go (default: WORKLOAD/schedule.yaml, if there)",
     )  # fmt: skip
-    # For tests of plan changes, see docs/adaptivity.md.
+    # For tests of plan changes, see docs/design/adaptivity.md.
     replaying.add_argument("--another-plan-every-epoch", action="store_true", help=argparse.SUPPRESS)
     replaying.add_argument(
         "--most-combinations", type=count, default=25_000_000, metavar="N",

@@ -1,5 +1,3 @@
-from typing import Any
-
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 
@@ -12,7 +10,7 @@ class AccountsConfig(AppConfig):
         post_migrate.connect(_permit, sender=self)
 
 
-def _permit(**_: Any) -> None:
+def _permit(**_: object) -> None:
     """Operators of an installation that is older than a permission of theirs get it."""
     from backend.accounts.actions import permit_operators
 

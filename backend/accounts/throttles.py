@@ -95,8 +95,7 @@ def _refusal(request: HttpRequest) -> HttpResponse | None:
     if not _looks_at_a_password(request):
         return None
     rate = SignInRate()
-    # A throttle only reads what every request of Django's has.
-    if rate.allow_request(request, None):  # type: ignore[arg-type]
+    if rate.allow_request(request, None):  # type: ignore[arg-type]  # reads what Django's request has too
         return None
     return _later("too many attempts from this address", 429, int(rate.wait() or 0) + 1)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, cast
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
@@ -52,28 +51,28 @@ class RuleSpec:
             raise InputErrors([InputError("no-email", place, self.target, expected)])
 
 
-def create_rule(owner: AbstractBaseUser, spec: RuleSpec) -> AlertRule:
+def create_rule(owner: User, spec: RuleSpec) -> AlertRule:
     """A new rule. Raises `InputErrors`, `Conflict` for an unknown topology or team, `Forbidden`."""
     refuse_viewers(owner, "make alerts")
-    rule = AlertRule(owner=cast(Any, owner))
+    rule = AlertRule(owner=owner)
     with transaction.atomic():
         claim(owner, Resource.ALERTS)
         _write(owner, rule, spec)
     return rule
 
 
-def change_rule(account: AbstractBaseUser, rule: AlertRule, spec: RuleSpec) -> None:
+def change_rule(account: User, rule: AlertRule, spec: RuleSpec) -> None:
     """Make the rule as `spec` says."""
     _refuse_others(account, rule)
     _write(account, rule, spec)
 
 
-def delete_rule(account: AbstractBaseUser, rule: AlertRule) -> None:
+def delete_rule(account: User, rule: AlertRule) -> None:
     _refuse_others(account, rule)
     rule.delete()
 
 
-def try_rule(account: AbstractBaseUser, rule: AlertRule) -> Delivery:
+def try_rule(account: User, rule: AlertRule) -> Delivery:
     """Send a message that says that it is a test. Raises `Forbidden`; `Conflict` right after another."""
     _refuse_others(account, rule)
     now = timezone.now()
@@ -90,7 +89,7 @@ def try_rule(account: AbstractBaseUser, rule: AlertRule) -> Delivery:
     return made
 
 
-def _write(account: AbstractBaseUser, rule: AlertRule, spec: RuleSpec) -> None:
+def _write(account: User, rule: AlertRule, spec: RuleSpec) -> None:
     spec.check()
     topology = None
     if spec.topology is not None:
@@ -121,6 +120,6 @@ def _forget(rule: AlertRule) -> None:
     left.update(closed_at=timezone.now())
 
 
-def _refuse_others(account: AbstractBaseUser, rule: AlertRule) -> None:
+def _refuse_others(account: User, rule: AlertRule) -> None:
     if not may_edit(account, rule.owner_id, rule.team_id):
         raise Forbidden("not-yours", f"{rule.owner} owns {rule.name}; only its owner or an operator may")

@@ -46,7 +46,7 @@ def attempt(delivery_id: int, now: datetime) -> timedelta | None:
         if delivery.attempts + 1 >= MOST_ATTEMPTS:
             row.update(state=Delivery.State.FAILED, error=str(error))
             return None
-        wait = FIRST_WAIT * 2**delivery.attempts
+        wait = FIRST_WAIT * (1 << delivery.attempts)
         row.update(due_at=now + wait, error=str(error))
         return wait
     row.update(state=Delivery.State.SENT, sent_at=now, error="")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
 from backend.accounts.queries import is_operator
 from backend.alerts.models import AlertRule, Delivery
 
 
-def rules_of(account: AbstractBaseUser) -> QuerySet[AlertRule]:
+def rules_of(account: User) -> QuerySet[AlertRule]:
     """The rules that the account may see: its own and its teams', for operators all.
 
     Unlike queries, rules are not for everybody: targets and secrets stand in them.

@@ -16,7 +16,6 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -119,8 +118,8 @@ def _address(host: str, port: int) -> str:
 class _Pinned(http.client.HTTPConnection):
     """Connects to an address that was looked at before, not to what the name means by now."""
 
-    def __init__(self, address: str, host: str, port: int, **more: Any) -> None:
-        super().__init__(host, port, **more)
+    def __init__(self, address: str, host: str, port: int, timeout: float) -> None:
+        super().__init__(host, port, timeout=timeout)
         self._address = address
 
     def connect(self) -> None:
@@ -128,11 +127,11 @@ class _Pinned(http.client.HTTPConnection):
 
 
 class _PinnedTLS(http.client.HTTPSConnection):
-    def __init__(self, address: str, host: str, port: int, **more: Any) -> None:
+    def __init__(self, address: str, host: str, port: int, timeout: float) -> None:
         self._tls = ssl.create_default_context()
         if settings.MILLRACE_WEBHOOK_CA:
             self._tls.load_verify_locations(settings.MILLRACE_WEBHOOK_CA)
-        super().__init__(host, port, context=self._tls, **more)
+        super().__init__(host, port, context=self._tls, timeout=timeout)
         self._address = address
 
     def connect(self) -> None:

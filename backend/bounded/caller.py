@@ -10,7 +10,7 @@ from backend.bounded.disconnects import GONE
 
 if TYPE_CHECKING:
     # Only names of types: this is imported before there are settings.
-    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+    from django.contrib.auth.models import AnonymousUser, User
     from rest_framework.request import Request
 
 
@@ -29,6 +29,6 @@ def caller_of(request: Request) -> Caller:
     return Caller(request.user.pk) if gone is None else Caller(request.user.pk, gone)
 
 
-def calling(account: AbstractBaseUser | AnonymousUser) -> Caller:
+def calling(account: User | AnonymousUser) -> Caller:
     """The caller of what is done to the end, such as saving a query."""
     return Caller(account.pk)

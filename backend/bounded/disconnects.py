@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
 
+Scope = Mapping[str, object]
+Message = Mapping[str, object]
 GONE = "millrace.gone"
 """The key of a `threading.Event` in a request's ASGI scope."""
 
@@ -17,10 +18,10 @@ def telling_of_disconnects(application: Callable[..., Awaitable[None]]) -> Calla
     that works at one hears nothing of that.
     """
 
-    async def answering(scope: dict[str, Any], receive: Callable[[], Awaitable[Any]], send: Any) -> None:
+    async def answering(scope: Scope, receive: Callable[[], Awaitable[Message]], send: object) -> None:
         gone = threading.Event()
 
-        async def listening() -> Any:
+        async def listening() -> Message:
             message = await receive()
             if message["type"] == "http.disconnect":
                 gone.set()

@@ -82,7 +82,7 @@ class Worker:
     def is_alive(self) -> bool:
         return self._process.is_alive()
 
-    def begin(self, function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float) -> None:
+    def begin(self, function: Callable[..., object], arguments: tuple[object, ...], seconds: float) -> None:
         """Raises `Lost` if the worker is gone already."""
         self.done += 1
         self._held, self._used = self._resident(), self._processor_s()

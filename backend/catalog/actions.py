@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, cast
 
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from backend.accounts.queries import may_edit, may_write, refuse_viewers
@@ -23,9 +22,7 @@ from backend.topologies.models import Topology
 from jobs.protocol import appended_key, results_key
 
 
-def create_query(
-    owner: AbstractBaseUser, name: str, sql: str, description: str = "", tags: Sequence[str] = ()
-) -> Query:
+def create_query(owner: User, name: str, sql: str, description: str = "", tags: Sequence[str] = ()) -> Query:
     """A new query with its first version.
 
     Raises `InputErrors` for a text without meaning, `Conflict` when the name is taken.
@@ -37,7 +34,7 @@ def create_query(
     try:
         with transaction.atomic():
             claim(owner, Resource.QUERIES)
-            record = Query.objects.create(name=name, description=description, owner=cast(Any, owner))
+            record = Query.objects.create(name=name, description=description, owner=owner)
             _write_tags(record, tags)
             _write_version(record, owner, sql, draft, number=1)
     except IntegrityError as error:
@@ -45,7 +42,7 @@ def create_query(
     return record
 
 
-def add_version(account: AbstractBaseUser, record: Query, sql: str) -> bool:
+def add_version(account: User, record: Query, sql: str) -> bool:
     """Give the query a new text; False if it is the one that it has.
 
     Raises `InputErrors`; `Conflict` when somebody else wrote a version meanwhile.
@@ -68,7 +65,7 @@ def add_version(account: AbstractBaseUser, record: Query, sql: str) -> bool:
 
 
 def describe_query(
-    account: AbstractBaseUser,
+    account: User,
     record: Query,
     description: str | None = None,
     tags: Sequence[str] | None = None,
@@ -83,15 +80,15 @@ def describe_query(
         record.save()
 
 
-def mark_favourite(account: AbstractBaseUser, record: Query, wanted: bool) -> None:
+def mark_favourite(account: User, record: Query, wanted: bool) -> None:
     """Keep the query among the account's favourites, or no longer."""
     if wanted:
-        record.favourite_of.add(cast(Any, account))
+        record.favourite_of.add(account)
     else:
-        record.favourite_of.remove(cast(Any, account))
+        record.favourite_of.remove(account)
 
 
-def transfer_query(account: AbstractBaseUser, record: Query, owner: str, team: str | None) -> None:
+def transfer_query(account: User, record: Query, owner: str, team: str | None) -> None:
     """Make somebody else the owner, and a team (or none) the one whose authors may change it.
 
     Raises `Forbidden` unless the account may change the query and belongs to the team or operates;
@@ -106,11 +103,11 @@ def transfer_query(account: AbstractBaseUser, record: Query, owner: str, team: s
     present = None if record.team is None else record.team.name
     if team != present:
         record.team = None if team is None else team_to_give(account, team)
-    record.owner = cast(Any, heir)
+    record.owner = heir
     record.save(update_fields=["owner", "team", "updated_at"])
 
 
-def delete_query(account: AbstractBaseUser, record: Query) -> None:
+def delete_query(account: User, record: Query) -> None:
     """Forget a query, its versions and its newest results, unless it is deployed or read by another one."""
     _refuse_others(account, record)
     with transaction.atomic():
@@ -136,14 +133,14 @@ def _forget_results(name: str) -> None:
         connection().delete(*tails, *(appended_key(tail) for tail in tails))
 
 
-def _checked(author: AbstractBaseUser, sql: str, name: str) -> Draft:
+def _checked(author: User, sql: str, name: str) -> Draft:
     draft = read_draft(calling(author), sql, name)
     if draft.query is None:
         raise InputErrors(draft.errors)
     return draft
 
 
-def _refuse_others(account: AbstractBaseUser, record: Query) -> None:
+def _refuse_others(account: User, record: Query) -> None:
     if not may_edit(account, record.owner_id, record.team_id):
         raise Forbidden("not-yours", f"{record.owner} owns {record.name}; save yours under another name")
 
@@ -152,10 +149,10 @@ def _write_tags(record: Query, names: Sequence[str]) -> None:
     record.tags.set([Tag.objects.get_or_create(name=name)[0] for name in sorted(set(names))])
 
 
-def _write_version(record: Query, author: AbstractBaseUser, sql: str, draft: Draft, number: int) -> None:
+def _write_version(record: Query, author: User, sql: str, draft: Draft, number: int) -> None:
     query = draft.query
     assert query is not None  # `_checked` raised otherwise
-    version = QueryVersion.objects.create(query=record, number=number, sql=sql, created_by=cast(Any, author))
+    version = QueryVersion.objects.create(query=record, number=number, sql=sql, created_by=author)
     version.reads.set(draft.reads)
     streams = {
         stream.name: stream for stream in Stream.objects.filter(name__in={i.stream for i in query.inputs})

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from backend.bus import binary_connection_to
 from backend.catalog.sandbox import TooLarge, TooLong, sandbox
@@ -57,7 +56,7 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class Preview:
     columns: tuple[tuple[str, str], ...]
-    rows: tuple[dict[str, Any], ...]
+    rows: tuple[dict[str, object], ...]
     """Those with the newest tuple first; values as JSON."""
     more: bool
     """True if there are more results than rows."""
@@ -100,7 +99,7 @@ def preview(query: Query, catalog: Catalog, limit: int, bounds: Bounds) -> Previ
 
 def _run(
     text: str, found: dict[str, Retained], functions: FunctionRegistry, bounds: Bounds
-) -> list[tuple[Any, ...]]:
+) -> list[tuple[object, ...]]:
     tables = {name: one.table for name, one in found.items()}
     try:
         with sandbox(tables, functions, bounds.seconds, bounds.memory) as connection:
@@ -133,6 +132,6 @@ def _complete_from(query: Query, found: dict[str, Retained]) -> datetime | None:
     return max(reached, default=None)
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     """As the live tail shows values: seconds for an interval."""
     return value.total_seconds() if isinstance(value, timedelta) else shown(value)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db.models import Prefetch, Q, QuerySet
 
-from backend.bus import connection
+from backend.bus import connection, read_entries
 from backend.catalog.models import Query, QueryVersion
 from backend.topologies.models import TopologyQuery
 from backend.topologies.status import query_status
@@ -42,7 +42,16 @@ def queries() -> QuerySet[Query]:
     )
 
 
-def search(text: str, account: AbstractBaseUser) -> list[Query]:
+_LOOKUPS = {
+    "stream": "current__inputs__stream__name__iexact",
+    "owner": "owner__username__iexact",
+    "team": "team__name__iexact",
+    "tag": "tags__name__iexact",
+    "name": "name__icontains",
+}
+
+
+def search(text: str, account: User) -> list[Query]:
     """Queries that match every part of the text: words, and `stream: owner: team: tag: status: name:
     is:favourite` filters; `owner:me` is the account that asks."""
     found = queries()
@@ -56,22 +65,14 @@ def search(text: str, account: AbstractBaseUser) -> list[Query]:
                 | Q(current__sql__icontains=part)
                 | Q(tags__name__icontains=part)
             )
-        elif key == "stream":
-            found = found.filter(current__inputs__stream__name__iexact=value)
-        elif key == "owner" and value == "me":
+        elif part == "owner:me":
             found = found.filter(owner_id=account.pk)
-        elif key == "team":
-            found = found.filter(team__name__iexact=value)
-        elif key == "name":
-            found = found.filter(name__icontains=value)
-        elif key == "is" and value == "favourite":
+        elif part == "is:favourite":
             found = found.filter(favourite_of=account.pk)
-        elif key == "owner":
-            found = found.filter(owner__username__iexact=value)
-        elif key == "tag":
-            found = found.filter(tags__name__iexact=value)
         elif key == "status":
             status = value
+        elif key in _LOOKUPS:
+            found = found.filter(**{_LOOKUPS[key]: value})
         else:
             found = found.filter(current__sql__icontains=part)
     records = list(found.distinct())
@@ -85,7 +86,7 @@ class Results:
     """The newest results of a query, newest first."""
 
     columns: tuple[tuple[str, str], ...]
-    rows: tuple[dict[str, Any], ...]
+    rows: tuple[dict[str, object], ...]
     ids: tuple[str, ...]
     batches: tuple[int, ...]
 
@@ -104,7 +105,7 @@ def newest_results(record: Query, limit: int) -> Results:
         return Results(columns, (), (), ())
     entries = connection().xrevrange(results_key(deployment.topology.name, record.name), count=limit)
     rows, ids, batches = [], [], []
-    for entry, fields in entries:
+    for entry, fields in read_entries(entries):
         rows.append(json.loads(fields["json"], parse_constant=str))
         ids.append(entry)
         batches.append(int(fields["batch"]))

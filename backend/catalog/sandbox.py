@@ -37,7 +37,7 @@ def sandbox(
     Raises:
         TooLong, TooLarge: from within the block.
     """
-    settings = {
+    settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": memory,
         "threads": 1,
         "enable_external_access": False,

@@ -17,7 +17,7 @@ TIMEOUT_S = 30.0
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """A redirect would carry the token to whomever it names."""
 
-    def redirect_request(self, *_: Any, **__: Any) -> None:
+    def redirect_request(self, *_: object, **__: object) -> None:
         return None
 
 

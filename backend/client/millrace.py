@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from backend.client import documents
 from backend.client.connection import Connection
@@ -148,11 +148,9 @@ class Millrace:
             time.sleep(_POLL_S)
 
     def _results(self, number: int, limit: int) -> tuple[Result, ...]:
-        found: Mapping[str, list[object]] = self._connection.get(
-            f"/api/queries/{number}/results/", limit=limit
-        )
+        found = self._connection.get(f"/api/queries/{number}/results/", limit=limit)
         newest_first = zip(found["ids"], found["batches"], found["rows"], strict=True)
-        return tuple(Result(entry, batch, row) for entry, batch, row in newest_first)[::-1]  # type: ignore[arg-type]
+        return tuple(Result(entry, batch, row) for entry, batch, row in newest_first)[::-1]
 
 
 def _order(entry: str) -> tuple[int, int]:

@@ -4,6 +4,6 @@ from backend.forecasts.models import Forecast
 
 
 @admin.register(Forecast)
-class ForecastAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ForecastAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
     list_display = ("query", "topology", "made_at", "low", "high", "observed", "state")
     list_filter = ("state",)

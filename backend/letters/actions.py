@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import cast
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from backend.bus import connection
@@ -48,10 +48,10 @@ class Chosen:
 
     topology: str
     id: str
-    tuple: Mapping[str, Any] | None = None
+    tuple: Mapping[str, object] | None = None
 
 
-def redrive(account: AbstractBaseUser, record: Stream, chosen: Sequence[Chosen], now: datetime) -> int:
+def redrive(account: User, record: Stream, chosen: Sequence[Chosen], now: datetime) -> int:
     """Append the letters' tuples to their stream again, all or none; returns how many.
 
     Every topology that reads the stream gets them, also one that had accepted them. A letter leaves
@@ -87,7 +87,7 @@ def redrive(account: AbstractBaseUser, record: Stream, chosen: Sequence[Chosen],
     return len(sent)
 
 
-def discard(account: AbstractBaseUser, record: Stream, chosen: Sequence[Chosen]) -> int:
+def discard(account: User, record: Stream, chosen: Sequence[Chosen]) -> int:
     """Delete letters for good; returns how many there were. Raises `Forbidden`."""
     refuse_others(account, record)
     pipeline = connection().pipeline(transaction=True)
@@ -115,14 +115,14 @@ def _event(letter: Letter, stream: domain.Stream, source: str) -> object:
     return event
 
 
-def _note(account: AbstractBaseUser, action: str, record: Stream, topologies: Sequence[str]) -> None:
+def _note(account: User, action: str, record: Stream, topologies: Sequence[str]) -> None:
     counted = Counter(topologies)
     # A topology may be deleted meanwhile, and its audit trail with it.
     for topology in Topology.objects.filter(name__in=counted).order_by("name"):
         number = counted[topology.name]
         AuditEntry.objects.create(
             topology=topology,
-            account=cast(Any, account),
+            account=account,
             action=action,
             detail=f"{number} dead letter{'' if number == 1 else 's'} of {record.name}",
         )

@@ -13,8 +13,8 @@ from django.contrib.sessions.models import Session
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
-from rest_framework.request import Request
 
+from backend.accounts.requests import AccountRequest
 from backend.tokens.models import Token
 
 
@@ -27,7 +27,7 @@ class Admission:
     token: int | None
 
 
-def admission_of(request: Request) -> Admission:
+def admission_of(request: AccountRequest) -> Admission:
     """Of a request that REST framework let in."""
     if isinstance(request.auth, Token):
         return Admission(request.user.pk, None, request.auth.pk)

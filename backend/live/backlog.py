@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import redis.asyncio
 
-from backend.bus import entry_order
+from backend.bus import entry_order, read_entries
 from backend.live.frames import event_frame
 from backend.live.queries import START
 from backend.live.recent import Framed
@@ -17,7 +16,7 @@ _PAGE = 100
 
 async def newest(client: redis.asyncio.Redis, key: str) -> str:
     """The id of the newest event; 0-0 if there is none."""
-    found: list[Any] = await client.xrevrange(key, count=1)
+    found = read_entries(await client.xrevrange(key, count=1))
     return found[0][0] if found else START
 
 
@@ -27,7 +26,7 @@ async def are_lost(client: redis.asyncio.Redis, key: str, last_id: str) -> bool:
         return False
     if await client.xrange(key, min=last_id, max=last_id):
         return False
-    first: list[Any] = await client.xrange(key, count=1)
+    first = read_entries(await client.xrange(key, count=1))
     if not first or entry_order(first[0][0]) > entry_order(last_id):
         return True
     return entry_order(last_id) > entry_order(await newest(client, key))
@@ -45,7 +44,7 @@ async def between(
     found: list[tuple[str, str]] = []
     last = after
     while True:
-        page: list[Any] = await client.xrange(key, min=f"({last}", max=until, count=_PAGE)
+        page = read_entries(await client.xrange(key, min=f"({last}", max=until, count=_PAGE))
         found += [(entry, fields.get("message", "")) for entry, fields in page]
         if len(found) > most or sum(len(message) for _, message in found) > most_bytes:
             # Nothing was decoded yet: to ask for too much costs little.

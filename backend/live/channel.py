@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any
+from typing import cast
 
 import redis.exceptions
+from redis.typing import KeyT, StreamIdT
 
-from backend.bus import async_connection, entry_order
+from backend.bus import Entry, async_connection, entry_order
 from backend.live.backlog import are_lost, between, newest
 from backend.live.frames import RESET, event_frame, place_frame
 from backend.live.listener import Listener
@@ -92,10 +93,7 @@ class Channel:
                         await self._find_position(client)
                     reachable = True
                     while True:
-                        after = {self._key: self._position}
-                        async with asyncio.timeout(BLOCK_MS / 1000 + PATIENCE_SECONDS):
-                            reply: Any = await client.xread(after, count=PAGE, block=BLOCK_MS)
-                        for entry, fields in reply[0][1] if reply else ():
+                        for entry, fields in await self._next(client):
                             self._publish(entry, fields.get("message", ""))
                             # A large event takes milliseconds: others have their turn in between.
                             await asyncio.sleep(0)
@@ -105,6 +103,14 @@ class Channel:
                     log.warning("events of topology %s cannot be read: %s", self._topology, error)
                 reachable = False
                 await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _next(self, client: redis.asyncio.Redis) -> list[Entry]:
+        """What comes behind the position: waited for, and nothing if nothing comes for a while."""
+        assert self._position is not None
+        after: dict[KeyT, StreamIdT] = {self._key: self._position}
+        async with asyncio.timeout(BLOCK_MS / 1000 + PATIENCE_SECONDS):
+            reply = await client.xread(after, count=PAGE, block=BLOCK_MS)
+        return cast(list[tuple[str, list[Entry]]], reply)[0][1] if reply else []
 
     async def _find_position(self, client: redis.asyncio.Redis) -> None:
         """Begin with the present; after an interruption go on, unless something was lost meanwhile."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from backend.bus import connection
+from backend.bus import connection, read_entries
 from backend.catalog.models import Query
 from backend.catalog.queries import deployment_of
 from backend.errors import Conflict
@@ -70,7 +70,8 @@ def provenance(query: Query, entry: str) -> Provenance:
     deployment = deployment_of(query)
     entries = []
     if deployment is not None:
-        entries = connection().xrange(results_key(deployment.topology.name, query.name), entry, entry)
+        key = results_key(deployment.topology.name, query.name)
+        entries = read_entries(connection().xrange(key, entry, entry))
     if not entries or deployment is None:
         raise Conflict("no-such-result", f"result {entry} has left the tail of {query.name}")
     fields = entries[0][1]

@@ -8,7 +8,7 @@ from typing import cast
 import redis.exceptions
 from pydantic import ValidationError
 
-from backend.bus import connection, entry_order
+from backend.bus import connection, entry_order, read_entries
 from backend.live.models import LiveRecord
 from backend.live.state import LiveState, fold
 from backend.topologies.models import Topology
@@ -32,7 +32,7 @@ def parse_event(entry: str, fields: dict[str, str]) -> AnyEvent | None:
 def events_after(topology: str, last_id: str, count: int = PAGE) -> list[tuple[str, AnyEvent | None]]:
     """The next events after an id, oldest first; None stands for an unreadable one."""
     entries = connection().xrange(events_key(topology), min=f"({last_id}", count=count)
-    return [(entry, parse_event(entry, fields)) for entry, fields in entries]
+    return [(entry, parse_event(entry, fields)) for entry, fields in read_entries(entries)]
 
 
 def last_generated(topology: str) -> str:
@@ -76,7 +76,7 @@ def past_epoch(topology: str, epoch: int) -> EpochCompleted | None:
 
     An epoch that a continued job told twice is the newer telling, as in `LiveState.epochs`.
     """
-    for _, fields in connection().xrevrange(statistics_key(topology)):
+    for _, fields in read_entries(connection().xrevrange(statistics_key(topology))):
         try:
             found = EpochCompleted.model_validate_json(fields.get("message", ""))
         except ValidationError as error:

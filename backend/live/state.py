@@ -3,7 +3,7 @@
     fold(fold(state, events[:k]), events[k:]) == fold(state, events)
 
 so a snapshot plus the events after it equals a fresh snapshot, wherever the cut is. The
-browser does the same fold; docs/frontend-contract.md holds its table.
+browser does the same fold; docs/design/frontend-contract.md holds its table.
 """
 
 from __future__ import annotations

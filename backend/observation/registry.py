@@ -30,5 +30,5 @@ def registry() -> CollectorRegistry:
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return REGISTRY
     shared = CollectorRegistry()
-    MultiProcessCollector(shared)  # type: ignore[no-untyped-call]
+    MultiProcessCollector(shared)  # type: ignore[no-untyped-call]  # has no types
     return shared

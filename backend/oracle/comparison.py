@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -25,8 +24,8 @@ class Examples(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    missing: tuple[dict[str, Any], ...] = ()
-    extra: tuple[dict[str, Any], ...] = ()
+    missing: tuple[dict[str, object], ...] = ()
+    extra: tuple[dict[str, object], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ def compare(
     )
 
 
-def as_row(names: Sequence[str], published: Mapping[str, Any]) -> Row:
+def as_row(names: Sequence[str], published: Mapping[str, object]) -> Row:
     """A published result as something to compare; a column that it lacks is NULL."""
     return tuple(_number(published.get(name)) for name in names)
 
@@ -126,6 +125,6 @@ def _number(value: object) -> object:
     return float(f"{value:.12g}") + 0.0 if isinstance(value, float) else value
 
 
-def _examples(names: Sequence[str], rows: Counter[Row]) -> tuple[dict[str, Any], ...]:
+def _examples(names: Sequence[str], rows: Counter[Row]) -> tuple[dict[str, object], ...]:
     first = sorted(rows, key=repr)[:MOST_EXAMPLES]
     return tuple(dict(zip(names, row, strict=True)) for row in first)

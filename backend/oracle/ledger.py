@@ -7,7 +7,7 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from backend.bus import connection
+from backend.bus import connection, read_entries
 from jobs.protocol import events_key
 
 _PAGE = 200
@@ -77,7 +77,7 @@ def told_batches(topology: str) -> Iterator[Batch]:
     """
     last: int | None = None
     end = "+"
-    while entries := connection().xrevrange(events_key(topology), max=end, count=_PAGE):
+    while entries := read_entries(connection().xrevrange(events_key(topology), max=end, count=_PAGE)):
         for entry, fields in entries:
             end = f"({entry}"
             batch = _batch(fields.get("message", ""))

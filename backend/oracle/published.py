@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
-from backend.bus import connection
+from backend.bus import connection, read_entries
 from jobs.protocol import results_key
 
 MOST_ENTRIES = 1_000
@@ -18,15 +17,15 @@ MOST_ENTRIES = 1_000
 class Published:
     """A batch's results in the tail."""
 
-    rows: tuple[dict[str, Any], ...]
+    rows: tuple[dict[str, object], ...]
     whole: bool
     """True if the tail was not cut here: a result that it lacks was not published."""
 
 
 def published(topology: str, query: str, batches: Collection[int]) -> dict[int, Published]:
     """The results of these batches, by batch; every batch has an entry."""
-    rows: dict[int, list[dict[str, Any]]] = {batch: [] for batch in batches}
-    entries = connection().xrevrange(results_key(topology, query))
+    rows: dict[int, list[dict[str, object]]] = {batch: [] for batch in batches}
+    entries = read_entries(connection().xrevrange(results_key(topology, query)))
     oldest: int | None = None
     cut = len(entries) >= MOST_ENTRIES
     for _, fields in entries:

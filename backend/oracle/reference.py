@@ -32,6 +32,8 @@ _BATCH, _NEWEST, _LATE = '"millrace batch"', '"millrace newest"', '"millrace lat
 """Columns that no registered stream has: theirs have no blanks."""
 _EARLIER = -1
 """The batch of everything that arrived before the span."""
+_ResultRow = tuple[*tuple[object, ...], int, int, bool]
+"""The query's outputs, then _BATCH, _NEWEST and _LATE."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -179,9 +181,9 @@ def _results(
     return {number: Expected(required[number], possible[number]) for number in span.numbers}
 
 
-def _rows(connection: duckdb.DuckDBPyConnection, text: str) -> list[tuple[object, ...]]:
+def _rows(connection: duckdb.DuckDBPyConnection, text: str) -> list[_ResultRow]:
     answer = connection.execute(text)
-    rows: list[tuple[object, ...]] = []
+    rows: list[_ResultRow] = []
     while page := answer.fetchmany(_PAGE):
         rows += page
         if len(rows) > MOST_RESULTS:

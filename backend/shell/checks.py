@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import urlsplit
 
+from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
@@ -54,7 +54,7 @@ _NUMBERS = {
 
 
 @register()
-def check_redis(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def check_redis(app_configs: Sequence[AppConfig] | None, **_: object) -> list[CheckMessage]:
     """REDIS_URL is needed to serve and to work, but not to migrate or to print the schema."""
     if not settings.REDIS_URL:
         return [
@@ -77,10 +77,10 @@ def check_redis(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessag
 
 
 @register()
-def check_numbers(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def check_numbers(app_configs: Sequence[AppConfig] | None, **_: object) -> list[CheckMessage]:
     faults: list[CheckMessage] = []
     for name, least in _NUMBERS.items():
-        value = getattr(settings, name)
+        value = settings.MILLRACE_NOT_NUMBERS.get(name, getattr(settings, name))
         if not isinstance(value, float) or not least <= value < float("inf"):
             faults.append(
                 Error(f"{name} is {value!r}", hint=f"expected at least {least:g}", id="millrace.E002")
@@ -89,7 +89,7 @@ def check_numbers(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMess
 
 
 @register()
-def check_home(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def check_home(app_configs: Sequence[AppConfig] | None, **_: object) -> list[CheckMessage]:
     if os.access(settings.MILLRACE_HOME, os.W_OK):
         return []
     return [
@@ -98,7 +98,7 @@ def check_home(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage
 
 
 @register()
-def check_privacy(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def check_privacy(app_configs: Sequence[AppConfig] | None, **_: object) -> list[CheckMessage]:
     """It is closed at every start, if it is this account's to close."""
     if not is_open(settings.MILLRACE_HOME):
         return []
@@ -111,9 +111,9 @@ def check_privacy(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMess
 
 
 @register()
-def check_rates(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def check_rates(app_configs: Sequence[AppConfig] | None, **_: object) -> list[CheckMessage]:
     """The limits on requests must be something that the throttles read."""
-    rates = settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"]
+    rates = settings.MILLRACE_RATES
     names = {
         "user": "MILLRACE_RATE_ACCOUNT",
         "anon": "MILLRACE_RATE_ANONYMOUS",
@@ -127,7 +127,7 @@ def check_rates(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessag
 
 
 @register()
-def check_proxies(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def check_proxies(app_configs: Sequence[AppConfig] | None, **_: object) -> list[CheckMessage]:
     """Behind a proxy that nobody named no address is right, and no request counts as one over TLS."""
     try:
         found = networks(tuple(settings.MILLRACE_TRUSTED_PROXIES))
@@ -138,7 +138,8 @@ def check_proxies(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMess
         return [
             Warning(
                 "MILLRACE_SECURE is 1 without MILLRACE_TRUSTED_PROXIES",
-                hint="name the proxy that ends TLS, or every request is redirected; see docs/operations.md",
+                hint="name the proxy that ends TLS, or every request is redirected; "
+                "see docs/guide/operations.md",
                 id="millrace.W002",
             )
         ]
@@ -146,7 +147,7 @@ def check_proxies(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMess
 
 
 @register()
-def check_log_format(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def check_log_format(app_configs: Sequence[AppConfig] | None, **_: object) -> list[CheckMessage]:
     if settings.MILLRACE_LOG_FORMAT in ("line", "json"):
         return []
     found = settings.MILLRACE_LOG_FORMAT
@@ -154,7 +155,7 @@ def check_log_format(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckM
 
 
 @register()
-def check_email(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def check_email(app_configs: Sequence[AppConfig] | None, **_: object) -> list[CheckMessage]:
     if not settings.MILLRACE_EMAIL or urlsplit(settings.MILLRACE_EMAIL).scheme in ("smtp", "smtps", "file"):
         return []
     hint = "expected smtp://user:password@host:587?tls=1 or file:///folder"
@@ -162,7 +163,7 @@ def check_email(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessag
 
 
 @register()
-def check_functions(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def check_functions(app_configs: Sequence[AppConfig] | None, **_: object) -> list[CheckMessage]:
     """The file of functions that queries may call is read when a query is, so a fault is told before."""
     try:
         allowed_functions()
@@ -172,7 +173,7 @@ def check_functions(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMe
 
 
 @register(Tags.security, deploy=True)
-def check_demo(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def check_demo(app_configs: Sequence[AppConfig] | None, **_: object) -> list[CheckMessage]:
     """An account whose password is in the manual is for a machine of one's own."""
     if os.environ.get("MILLRACE_DEMO", "0") == "1" and "MILLRACE_DEMO_PASSWORD" not in os.environ:
         return [Error("MILLRACE_DEMO is 1 with the demo's known password", id="millrace.E006")]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from typing import Any
 
 from django.http import HttpResponse
 from django.utils.cache import get_conditional_response
+from django.utils.encoding import force_bytes
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.renderers import BaseRenderer
@@ -20,7 +20,7 @@ class Schema(SpectacularAPIView):
     """OpenAPI 3, as YAML or JSON."""
 
     @extend_schema(exclude=True)
-    def get(self, request: Request, *_: Any, **__: Any) -> HttpResponse:
+    def get(self, request: Request, *_: object, **__: object) -> HttpResponse:
         renderer: BaseRenderer = request.accepted_renderer
         body, tag = self._document(renderer)
         kind = f"{renderer.media_type}; charset=utf-8"
@@ -35,8 +35,9 @@ class Schema(SpectacularAPIView):
         with _GENERATING:
             if kind not in _DOCUMENTS:
                 # Not the request's: it is everybody's document.
-                document = self.generator_class().get_schema(request=None, public=True)
-                body = renderer.render(document, kind, {})
+                generator = self.generator_class()
+                document = generator.get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # has no types
+                body = force_bytes(renderer.render(document, kind, {}))
                 _DOCUMENTS[kind] = (body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
             return _DOCUMENTS[kind]
 

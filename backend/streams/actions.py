@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import cast
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from backend.accounts.models import Team
@@ -96,7 +96,7 @@ class StreamSpec:
         return faults
 
 
-def refuse_others(account: AbstractBaseUser, record: Stream) -> None:
+def refuse_others(account: User, record: Stream) -> None:
     """Raises `Forbidden` for everybody who may neither change the stream nor write to it: all but its owner,
     the authors of its team, and operators."""
     if not may_edit(account, record.owner_id, record.team_id):
@@ -105,7 +105,7 @@ def refuse_others(account: AbstractBaseUser, record: Stream) -> None:
         raise Forbidden("not-yours", text)
 
 
-def create_stream(owner: AbstractBaseUser, spec: StreamSpec) -> Stream:
+def create_stream(owner: User, spec: StreamSpec) -> Stream:
     """Register a stream. Raises `InputErrors`, or `Conflict` when a stream or query has the name."""
     from backend.catalog.models import Query  # catalog builds on streams; only names must differ
     from backend.quotas import Resource, claim  # counts what everything holds, streams among it
@@ -126,7 +126,7 @@ def create_stream(owner: AbstractBaseUser, spec: StreamSpec) -> Stream:
                 late=spec.late,
                 parallelism=spec.parallelism,
                 tuples_per_second=spec.tuples_per_second,
-                owner=cast(Any, owner),
+                owner=owner,
             )
             _write_columns(record, spec)
             _write_topic(record, spec.kafka)
@@ -135,7 +135,7 @@ def create_stream(owner: AbstractBaseUser, spec: StreamSpec) -> Stream:
     return record
 
 
-def change_stream(account: AbstractBaseUser, record: Stream, spec: StreamSpec) -> Stream:
+def change_stream(account: User, record: Stream, spec: StreamSpec) -> Stream:
     """Make the stream as `spec` says; its columns only while no query reads it."""
     refuse_others(account, record)
     spec.check()
@@ -159,7 +159,7 @@ def change_stream(account: AbstractBaseUser, record: Stream, spec: StreamSpec) -
     return record
 
 
-def give_stream(account: AbstractBaseUser, record: Stream, team: str | None) -> None:
+def give_stream(account: User, record: Stream, team: str | None) -> None:
     """Let a team's authors change the stream too; None takes it from its team.
 
     Raises `Forbidden` unless the account may change the stream and is in the team, or operates.
@@ -169,7 +169,7 @@ def give_stream(account: AbstractBaseUser, record: Stream, team: str | None) -> 
     record.save(update_fields=["team", "updated_at"])
 
 
-def team_to_give(account: AbstractBaseUser, name: str) -> Team:
+def team_to_give(account: User, name: str) -> Team:
     """The team of this name, if the account may hand something to it."""
     team = Team.objects.filter(name=name).first()
     if team is None:
@@ -179,7 +179,7 @@ def team_to_give(account: AbstractBaseUser, name: str) -> Team:
     return team
 
 
-def delete_stream(account: AbstractBaseUser, record: Stream) -> None:
+def delete_stream(account: User, record: Stream) -> None:
     """Forget the stream, and drop what lies in Redis for it. Only while no query reads it."""
     refuse_others(account, record)
     name = record.name
@@ -228,7 +228,7 @@ def refuse_topics(stream: domain.Stream) -> None:
 
 
 def ingest(
-    account: AbstractBaseUser, record: Stream, events: Sequence[object], single: bool, now: datetime
+    account: User, record: Stream, events: Sequence[object], single: bool, now: datetime
 ) -> str | None:
     """Append the events to the stream, all or none; returns the last Redis id, None without events.
 

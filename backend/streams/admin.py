@@ -10,5 +10,5 @@ class StreamAdmin(ReadOnly):
 
 
 @admin.register(SelectivityEstimate)
-class SelectivityEstimateAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class SelectivityEstimateAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
     list_display = ("predicate", "value")

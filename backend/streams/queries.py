@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, cast
+from typing import cast
 
 import pyarrow as pa
 import redis.exceptions
 from django.db.models import Count, QuerySet
 
-from backend.bus import binary_connection, connection
+from backend.bus import binary_connection, connection, read_binary_entries
 from backend.errors import Unavailable
 from backend.streams.models import SelectivityEstimate, Stream
 from backend.streams.values import shown
@@ -79,15 +79,16 @@ def entry_counts(names: list[str]) -> dict[str, int | None]:
 @dataclass(frozen=True, slots=True)
 class Sample:
     columns: tuple[tuple[str, str], ...]
-    rows: tuple[dict[str, Any], ...]
+    rows: tuple[dict[str, object], ...]
     """Newest first; values as JSON."""
 
 
 def sample(record: Stream, limit: int) -> Sample:
     """The newest tuples of a stream. An entry that cannot be decoded is left out, as the job would."""
     stream = to_domain(record)
-    rows: list[dict[str, Any]] = []
-    for _, fields in binary_connection().xrevrange(stream_key(stream.name), count=limit):
+    rows: list[dict[str, object]] = []
+    newest = binary_connection().xrevrange(stream_key(stream.name), count=limit)
+    for _, fields in read_binary_entries(newest):
         for row in reversed(_decode(fields, limit)):
             rows.append({name: shown(row.get(name)) for name, _ in stream.columns})
         if len(rows) >= limit:
@@ -95,7 +96,7 @@ def sample(record: Stream, limit: int) -> Sample:
     return Sample(tuple((name, kind.value) for name, kind in stream.columns), tuple(rows[:limit]))
 
 
-def _decode(fields: dict[bytes, bytes], limit: int) -> list[dict[str, Any]]:
+def _decode(fields: dict[bytes, bytes], limit: int) -> list[dict[str, object]]:
     """The tuples of one entry, at most the last `limit`; none if they cannot be read."""
     if b"json" in fields:
         try:
@@ -108,7 +109,7 @@ def _decode(fields: dict[bytes, bytes], limit: int) -> list[dict[str, Any]]:
             with pa.ipc.open_stream(fields[b"arrow"]) as reader:
                 table = reader.read_all()
             table.validate(full=True)
-            return cast(list[dict[str, Any]], table.slice(max(0, table.num_rows - limit)).to_pylist())
+            return cast(list[dict[str, object]], table.slice(max(0, table.num_rows - limit)).to_pylist())
         except (pa.ArrowInvalid, OSError, ValueError, OverflowError):
             # The last two: a moment that Python's calendar does not have.
             return []

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import redis
 
-from backend.bus import binary_connection, entry_order
+from backend.bus import binary_connection, entry_order, read_binary_entries
 from backend.streams.values import latest, normalize, refuse_ahead
 from jobs.protocol import stream_key
 from optimizer.algebra.errors import InputError
@@ -60,11 +60,11 @@ def retained(stream: Stream, most: int, client: redis.Redis) -> Retained:
     """
     key = stream_key(stream.name)
     parts: list[pa.Table] = []
-    rows: list[Mapping[str, Any]] = []
+    rows: list[Mapping[str, object]] = []
     unreadable, read, end = 0, 0, "+"
     whole = False
     while read < most and not whole:
-        entries = client.xrevrange(key, max=end, count=min(_PAGE, most - read))
+        entries = read_binary_entries(client.xrevrange(key, max=end, count=min(_PAGE, most - read)))
         whole = not entries
         for entry, fields in entries:
             end = f"({entry.decode()}"
@@ -104,7 +104,7 @@ def _arrival(entry: bytes) -> datetime:
     return datetime.fromtimestamp(entry_order(entry.decode())[0] / 1000, UTC)
 
 
-def _from_json(text: bytes, stream: Stream, arrived: datetime) -> Mapping[str, Any] | None:
+def _from_json(text: bytes, stream: Stream, arrived: datetime) -> Mapping[str, object] | None:
     try:
         event = json.loads(text)
     except (ValueError, RecursionError):
@@ -120,11 +120,12 @@ def _from_json(text: bytes, stream: Stream, arrived: datetime) -> Mapping[str, A
     return row
 
 
-def _table(rows: Sequence[Mapping[str, Any]], stream: Stream) -> pa.Table:
+def _table(rows: Sequence[Mapping[str, object]], stream: Stream) -> pa.Table:
     """Tuples in the one JSON form of `values.normalize`."""
     arrays = []
     for name, kind in stream.columns:
-        values = [row[name] for row in rows]
+        # What they are is said by the column.
+        values: list[Any] = [row[name] for row in rows]
         if kind is ColumnType.BINARY:
             values = [None if value is None else base64.b64decode(value) for value in values]
         if kind in (ColumnType.TIMESTAMP, ColumnType.DATE):
@@ -190,14 +191,15 @@ def arrived(stream: Stream, after: str, bounds: Sequence[str], most: int) -> Arr
     """
     client = binary_connection()
     ends = [entry_order(bound) for bound in bounds]
-    rows: list[Mapping[str, Any]] = []
+    rows: list[Mapping[str, object]] = []
     row_intervals: list[int] = []
     parts: list[pa.Table] = []
     part_intervals: list[int] = []
     unreadable = [0] * len(bounds)
     begin, read = f"({after}", 0
+    key = stream_key(stream.name)
     while bounds and (
-        entries := client.xrange(stream_key(stream.name), min=begin, max=bounds[-1], count=_PAGE)
+        entries := read_binary_entries(client.xrange(key, min=begin, max=bounds[-1], count=_PAGE))
     ):
         for entry, fields in entries:
             begin = f"({entry.decode()}"

@@ -13,7 +13,6 @@ import json
 import math
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
-from typing import Any
 
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.identifiers import nearest
@@ -33,7 +32,7 @@ _EXPECTED = {
 }
 
 
-def normalize(event: object, stream: Stream, path: str = "") -> dict[str, Any]:
+def normalize(event: object, stream: Stream, path: str = "") -> dict[str, object]:
     """The event with every column of the stream, its values in their one JSON form.
 
     Raises `InputError` whose place has the event's path (`3.delay`) when the event is no object,
@@ -55,7 +54,7 @@ def normalize(event: object, stream: Stream, path: str = "") -> dict[str, Any]:
                 f"a column of {stream.name}",
                 nearest(label, names),
             )
-    row: dict[str, Any] = {}
+    row: dict[str, object] = {}
     for name, kind in stream.columns:
         value = event.get(name)
         try:
@@ -78,7 +77,7 @@ def latest(stream: Stream, arrived: datetime) -> datetime:
         return datetime.max.replace(tzinfo=UTC)
 
 
-def refuse_ahead(row: Mapping[str, Any], stream: Stream, arrived: datetime, path: str = "") -> None:
+def refuse_ahead(row: Mapping[str, object], stream: Stream, arrived: datetime, path: str = "") -> None:
     """Raises `InputError` for a row of `normalize` whose event time lies further ahead of its arrival than
     the stream allows: the job would turn it away."""
     found, bound = str(row[stream.event_time]), latest(stream, arrived)
@@ -91,7 +90,7 @@ def refuse_ahead(row: Mapping[str, Any], stream: Stream, arrived: datetime, path
         raise InputError("ahead-of-arrival", place, found, expected)
 
 
-def _normalize_value(value: object, kind: ColumnType) -> Any:
+def _normalize_value(value: object, kind: ColumnType) -> object:
     """Raises `ValueError` or `OverflowError` when the value is none of the type."""
     match kind, value:
         case ((ColumnType.BIGINT | ColumnType.INT), int()) if not isinstance(value, bool):
@@ -126,7 +125,7 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def shown(value: object) -> Any:
+def shown(value: object) -> object:
     """A stored value as JSON can carry it; what JSON has no number for becomes text."""
     match value:
         case None | bool() | int() | str():

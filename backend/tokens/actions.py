@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import secrets
 from datetime import datetime
-from typing import Any, cast
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from backend.quotas import Resource, claim
@@ -17,7 +16,7 @@ from backend.tokens.queries import PREFIX, digest
 
 
 def create_token(
-    owner: AbstractBaseUser, name: str, stream: Stream | None = None, expires_at: datetime | None = None
+    owner: User, name: str, stream: Stream | None = None, expires_at: datetime | None = None
 ) -> tuple[Token, str]:
     """A new token and its secret, which nobody can read again.
 
@@ -30,7 +29,7 @@ def create_token(
     with transaction.atomic():
         claim(owner, Resource.TOKENS)
         record = Token.objects.create(
-            owner=cast(Any, owner), name=name, digest=digest(secret), stream=stream, expires_at=expires_at
+            owner=owner, name=name, digest=digest(secret), stream=stream, expires_at=expires_at
         )
     return record, secret
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
@@ -36,7 +36,7 @@ def token_of(request: HttpRequest | Request) -> Token | None:
 class TokenAuthentication(BaseAuthentication):
     """A request with a token acts for the token's owner; without cookies there is nothing to forge."""
 
-    def authenticate(self, request: Request) -> tuple[AbstractBaseUser, Token] | None:
+    def authenticate(self, request: Request) -> tuple[User, Token] | None:
         token = token_of(request)
         return None if token is None else (token.owner, token)
 

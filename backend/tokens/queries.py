@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from datetime import datetime, timedelta
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
 from backend.tokens.models import Token
@@ -38,5 +38,5 @@ def find(secret: str, now: datetime) -> Token | None:
     return found
 
 
-def tokens_of(account: AbstractBaseUser) -> QuerySet[Token]:
+def tokens_of(account: User) -> QuerySet[Token]:
     return Token.objects.filter(owner_id=account.pk).select_related("stream")

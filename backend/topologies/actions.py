@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
@@ -46,7 +45,7 @@ def _found_or_made(name: str) -> tuple[Topology, bool]:
 
 
 def deploy_query(
-    account: AbstractBaseUser, query: Query, topology: str | None = None, version: int | None = None
+    account: User, query: Query, topology: str | None = None, version: int | None = None
 ) -> Deployment:
     """Let a topology answer the query (its current version unless told) and start the topology.
 
@@ -95,7 +94,7 @@ def deploy_query(
     return Deployment(target.name, revision, query.name, wanted.number)
 
 
-def undeploy_query(account: AbstractBaseUser, query: Query) -> Deployment:
+def undeploy_query(account: User, query: Query) -> Deployment:
     """Take the query out of its topology; a topology without queries stops."""
     if not may_edit(account, query.owner_id, query.team_id):
         raise Forbidden(
@@ -116,7 +115,7 @@ def undeploy_query(account: AbstractBaseUser, query: Query) -> Deployment:
     return Deployment(topology.name, revision, query.name, present.version.number)
 
 
-def replan(account: AbstractBaseUser, topology: Topology) -> None:
+def replan(account: User, topology: Topology) -> None:
     """Plan the topology's queries again, with what is known now."""
     _operators_only(account, topology)
     with transaction.atomic():
@@ -126,7 +125,7 @@ def replan(account: AbstractBaseUser, topology: Topology) -> None:
         _note(topology, account, "optimize")
 
 
-def start_topology(account: AbstractBaseUser, topology: Topology) -> None:
+def start_topology(account: User, topology: Topology) -> None:
     """Want the topology's job to run. Also tries a failed one again at once, and a failed planning."""
     _operators_only(account, topology)
     with transaction.atomic():
@@ -138,7 +137,7 @@ def start_topology(account: AbstractBaseUser, topology: Topology) -> None:
         _note(topology, account, "start")
 
 
-def stop_topology(account: AbstractBaseUser, topology: Topology, mode: str) -> None:
+def stop_topology(account: User, topology: Topology, mode: str) -> None:
     """Want the topology's job to end: after its running batch (`now`) or with nothing left (`drain`)."""
     _operators_only(account, topology)
     with transaction.atomic():
@@ -146,7 +145,7 @@ def stop_topology(account: AbstractBaseUser, topology: Topology, mode: str) -> N
         _note(topology, account, "stop", mode)
 
 
-def restart_topology(account: AbstractBaseUser, topology: Topology) -> None:
+def restart_topology(account: User, topology: Topology) -> None:
     """End the job after its running batch and launch it again, on the same checkpoint."""
     _operators_only(account, topology)
     with transaction.atomic():
@@ -157,7 +156,7 @@ def restart_topology(account: AbstractBaseUser, topology: Topology) -> None:
         _note(topology, account, "restart")
 
 
-def _operators_only(account: AbstractBaseUser, topology: Topology) -> None:
+def _operators_only(account: User, topology: Topology) -> None:
     if not is_operator(account):
         raise Forbidden("operators-only", f"only operators start, stop and plan {topology}")
 
@@ -193,5 +192,5 @@ def _target(query: Query, version: QueryVersion, name: str | None) -> tuple[Topo
     return _found_or_made(topology_of(query, version, name))
 
 
-def _note(topology: Topology, account: AbstractBaseUser, action: str, detail: str = "") -> None:
-    AuditEntry.objects.create(topology=topology, account=cast(Any, account), action=action, detail=detail)
+def _note(topology: Topology, account: User, action: str, detail: str = "") -> None:
+    AuditEntry.objects.create(topology=topology, account=account, action=action, detail=detail)

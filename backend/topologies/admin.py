@@ -3,7 +3,7 @@ from django.contrib import admin
 from backend.topologies.models import AuditEntry, Plan, PlanSwitch, QueryPin, Run, Topology
 
 
-class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]
+class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
     """What the product writes is looked at here, never edited: every change has its action."""
 
     def has_add_permission(self, request: object) -> bool:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from backend.accounts.queries import is_operator
@@ -18,7 +16,7 @@ def is_allowed(query: Query) -> bool:
     return QueryAllowance.objects.filter(query=query).exists()
 
 
-def allow_query(account: AbstractBaseUser, query: Query, allowed: bool) -> None:
+def allow_query(account: User, query: Query, allowed: bool) -> None:
     """Let a query cost what it costs, or hold it to its limits again.
 
     What a step may make in one batch stays bounded: that protects the memory of all.
@@ -27,14 +25,14 @@ def allow_query(account: AbstractBaseUser, query: Query, allowed: bool) -> None:
         raise Forbidden("operators-only", f"only operators say that {query.name} may cost more")
     with transaction.atomic():
         if allowed:
-            QueryAllowance.objects.get_or_create(query=query, defaults={"by": cast(Any, account)})
+            QueryAllowance.objects.get_or_create(query=query, defaults={"by": account})
         else:
             QueryAllowance.objects.filter(query=query).delete()
         deployment = TopologyQuery.objects.filter(query=query).first()
         if deployment is not None:
             AuditEntry.objects.create(
                 topology_id=deployment.topology_id,
-                account=cast(Any, account),
+                account=account,
                 action="allow" if allowed else "limit",
                 detail=query.name,
             )

@@ -7,6 +7,7 @@ silence means nothing until it has had its time to speak again. (That Redis was 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import cast
 
 from backend.bus import connection
 
@@ -19,18 +20,22 @@ def note(now: datetime, limit: timedelta) -> None:
     Only the first of several gaps in a row counts: where every round takes that long, a job that is silent
     must still be found.
     """
-    client = connection()
-    at, since = client.hmget(_KEY, "at", "since")
+    at, since = _noted()
     moment = now.isoformat()
     if at is None or (now - datetime.fromisoformat(at) > limit and since != at):
         since = moment
-    client.hset(_KEY, mapping={"at": moment, "since": since or moment})
+    connection().hset(_KEY, mapping={"at": moment, "since": since or moment})
 
 
 def was_away(now: datetime, limit: timedelta) -> bool:
     """Whether a job that has been silent for longer than `limit` could not be heard in that time."""
-    at, since = connection().hmget(_KEY, "at", "since")
+    at, since = _noted()
     if at is None or since is None:
         return False
     # Nobody has looked after the gap yet, or somebody has, but too short a time ago.
     return now - datetime.fromisoformat(at) > limit or now - datetime.fromisoformat(since) <= limit
+
+
+def _noted() -> tuple[str | None, str | None]:
+    at, since = cast(list[str | None], connection().hmget(_KEY, "at", "since"))
+    return at, since

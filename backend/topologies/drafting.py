@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -110,10 +109,10 @@ def _compared(others: Others, registered: Registered) -> Plan:
     return _base(tuple(parsed[key] for key in others.keys), registered)
 
 
-def explain(query: Query, sql: str, registered: Registered, others: Others | None) -> dict[str, Any]:
+def explain(query: Query, sql: str, registered: Registered, others: Others | None) -> dict[str, object]:
     """How a query would be answered alone, and what it would add to a topology's plan.
 
-    The document is the API's (docs/frontend-contract.md). Raises `Infeasible`.
+    The document is the API's (docs/design/frontend-contract.md). Raises `Infeasible`.
     """
     made = plan_quickly(
         [query], registered.catalog, registered.statistics, {query.name: sql}, registered.tasks
@@ -132,7 +131,7 @@ def explain(query: Query, sql: str, registered: Registered, others: Others | Non
     }
 
 
-def _marginal(query: Query, others: Others, registered: Registered) -> dict[str, Any]:
+def _marginal(query: Query, others: Others, registered: Registered) -> dict[str, object]:
     """What the query adds to the topology."""
     added = marginal_cost(_compared(others, registered), query)
     streams = {source.stream for source in query.inputs}
@@ -233,7 +232,7 @@ class Alternative:
     depth: int
     """Levels, that is Spark stages."""
     seconds: float
-    graph: dict[str, Any]
+    graph: dict[str, object]
     """`optimizer/physical_graph.schema.json`."""
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
+from backend.accounts.models import Team
 from backend.bounded import pool
 from backend.bounded.caller import Caller
 from backend.catalog.language import texts_of
@@ -33,16 +34,16 @@ class Limits:
 
 def limits_of(query: Query) -> Limits:
     """The limits of the query's team, and the installation's where the team has none of its own."""
-    team = query.team
+    own = query.team or Team()
 
-    def limit(own: float | None, otherwise: float) -> float:
-        return otherwise if own is None else own
+    def limit(given: float | None, otherwise: float) -> float:
+        return otherwise if given is None else given
 
     return Limits(
-        state_tuples=limit(team and team.max_state_tuples, settings.MILLRACE_MAX_STATE_TUPLES),
-        tuple_rate=limit(team and team.max_tuple_rate, settings.MILLRACE_MAX_TUPLE_RATE),
-        state_bytes=limit(team and team.max_state_bytes, settings.MILLRACE_MAX_STATE_BYTES),
-        result_rate=limit(team and team.max_result_rate, settings.MILLRACE_MAX_RESULT_RATE),
+        state_tuples=limit(own.max_state_tuples, settings.MILLRACE_MAX_STATE_TUPLES),
+        tuple_rate=limit(own.max_tuple_rate, settings.MILLRACE_MAX_TUPLE_RATE),
+        state_bytes=limit(own.max_state_bytes, settings.MILLRACE_MAX_STATE_BYTES),
+        result_rate=limit(own.max_result_rate, settings.MILLRACE_MAX_RESULT_RATE),
     )
 
 

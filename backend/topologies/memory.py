@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from backend.accounts.queries import is_operator
@@ -16,11 +16,11 @@ and a job whose limit is too small does not start."""
 LARGEST_BYTES = 64 << 40
 
 
-def set_memory_limit(account: AbstractBaseUser, topology: Topology, limit_bytes: int | None) -> None:
+def set_memory_limit(account: User, topology: Topology, limit_bytes: int | None) -> None:
     """Bound what of the topology's stores is in memory, from the next start of its job on.
 
-    A job that runs goes on as it was launched; results are the same with any limit (docs/memory.md). One
-    that ended for want of memory is launched again.
+    A job that runs goes on as it was launched; results are the same with any limit
+    (docs/design/memory.md). One that ended for want of memory is launched again.
 
     Args:
         account: an operator.

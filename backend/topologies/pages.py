@@ -12,19 +12,23 @@ from backend.topologies.models import Topology
 @login_required
 @ensure_csrf_cookie
 def topologies(request: HttpRequest) -> HttpResponse:
-    props: dict[str, str | int | None] = {"topology": None}
-    return island(
-        request, "topologies/topology.html", "topology", "Topologies", section="topologies", props=props
-    )
+    return _page(request, None)
 
 
 @login_required
 @ensure_csrf_cookie
 def topology(request: HttpRequest, name: str) -> HttpResponse:
-    record = get_object_or_404(Topology, name=name)
-    props: dict[str, str | int | None] = {"topology": record.name}
+    return _page(request, get_object_or_404(Topology, name=name).name)
+
+
+def _page(request: HttpRequest, name: str | None) -> HttpResponse:
     return island(
-        request, "topologies/topology.html", "topology", record.name, section="topologies", props=props
+        request,
+        "topologies/topology.html",
+        "topology",
+        name or "Topologies",
+        section="topologies",
+        props={"topology": name},
     )
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from backend.accounts.queries import is_operator
@@ -14,7 +12,7 @@ from backend.topologies import actions
 from backend.topologies.models import QueryPin, TopologyQuery
 
 
-def pin_query(account: AbstractBaseUser, query: Query, topology: str | None) -> None:
+def pin_query(account: User, query: Query, topology: str | None) -> None:
     """Have a query answered by this topology only, or, with None, wherever it is put.
 
     A query that another topology answers moves: its results there end, and the new topology's are
@@ -27,9 +25,7 @@ def pin_query(account: AbstractBaseUser, query: Query, topology: str | None) -> 
         if topology is None:
             QueryPin.objects.filter(query=query).delete()
             return
-        QueryPin.objects.update_or_create(
-            query=query, defaults={"topology": topology, "by": cast(Any, account)}
-        )
+        QueryPin.objects.update_or_create(query=query, defaults={"topology": topology, "by": account})
         if present is not None and present.topology.name != topology:
             actions.undeploy_query(account, query)
             actions.deploy_query(account, query, topology, present.version.number)

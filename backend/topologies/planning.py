@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -118,7 +117,7 @@ def plan_deployed(
     `tasks` are those of streams that set none; they stay as they are if it is None.
 
     With `running`, the plan in use, only what a change reaches is planned anew, and it is left only for
-    a gain (docs/optimizer.md, planning again).
+    a gain (docs/design/optimizer.md, planning again).
     """
     catalog = load_catalog()
     declared = registered_statistics(catalog, selectivities())
@@ -218,10 +217,12 @@ def _store(topology: Topology, revision: int, deployed: list[TopologyQuery], mad
             keep_forecasts(topology, record, fresh, made, timezone.now())
 
 
-def explain(caller: Caller, query: Query, sql: str, catalog: Catalog, topology: str | None) -> dict[str, Any]:
+def explain(
+    caller: Caller, query: Query, sql: str, catalog: Catalog, topology: str | None
+) -> dict[str, object]:
     """How a query would be answered alone, and what it would add to a topology's plan.
 
-    The document is the API's (docs/frontend-contract.md). Raises `Infeasible`.
+    The document is the API's (docs/design/frontend-contract.md). Raises `Infeasible`.
     """
     compared = compared_with(query, topology)
     others = None if compared is None else compared[1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from django.db.models import Prefetch, QuerySet
 
@@ -28,8 +27,8 @@ def find_plan(topology: Topology, plan_id: str) -> Plan | None:
     return topology.active_plan or topology.plan or plans.first()
 
 
-def plan_document(plan: Plan) -> dict[str, Any]:
-    """The plan as the API shows it (docs/frontend-contract.md)."""
+def plan_document(plan: Plan) -> dict[str, object]:
+    """The plan as the API shows it (docs/design/frontend-contract.md)."""
     total = plan.probe + plan.storage + plan.latency
     gap = None
     if plan.bound is not None:

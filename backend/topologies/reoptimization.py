@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import transaction
 from pydantic import ValidationError
 
-from backend.bus import connection
+from backend.bus import connection, read_entries
 from backend.streams.queries import load_catalog, selectivities
 from backend.topologies import drafting, planning
 from backend.topologies.models import Desired, Topology
@@ -37,7 +37,7 @@ HORIZON_S = 3600.0
 
 def newest_epoch(topology: str) -> EpochCompleted | None:
     """The last epoch that the topology's job reported; None if there is none that can be read."""
-    entries = connection().xrevrange(statistics_key(topology), count=1)
+    entries = read_entries(connection().xrevrange(statistics_key(topology), count=1))
     if not entries:
         return None
     (_, fields) = entries[0]
@@ -50,7 +50,7 @@ def newest_epoch(topology: str) -> EpochCompleted | None:
 
 def epoch_samples(topology: str, epoch: EpochCompleted) -> SampleStatistics | None:
     """What the epoch's samples tell; None if the newest ones are of another epoch, or unreadable."""
-    entries = connection().xrevrange(samples_key(topology), count=1)
+    entries = read_entries(connection().xrevrange(samples_key(topology), count=1))
     if not entries:
         return None
     (_, fields) = entries[0]

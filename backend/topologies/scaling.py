@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from backend.accounts.queries import is_operator
@@ -45,7 +45,7 @@ def tasks_of(topology: Topology) -> tuple[StreamTasks, ...]:
     )
 
 
-def set_tasks(account: AbstractBaseUser, topology: Topology, wanted: Mapping[str, int | None]) -> None:
+def set_tasks(account: User, topology: Topology, wanted: Mapping[str, int | None]) -> None:
     """Set how many tasks the stores of some streams have, and plan the topology anew.
 
     The plan takes over at a batch boundary; stores keep what they hold, and results stay the same. The

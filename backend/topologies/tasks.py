@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 from celery import shared_task
 from celery.signals import worker_ready
@@ -60,7 +59,7 @@ def plan_failed_again() -> None:
 
 
 @worker_ready.connect
-def _try_again(**_: Any) -> None:
+def _try_again(**_: object) -> None:
     # As a task: the worker's first process holds no connection to the database that its children inherit.
     plan_failed_again.delay()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import UTC, datetime
 
-from backend.bus import connection, entry_order
+from backend.bus import connection, entry_order, read_entries
 from backend.live.state import LiveState
 from backend.topologies.models import Topology
 from jobs.protocol import stream_key
@@ -45,5 +45,5 @@ def _streams(topology: Topology, state: LiveState) -> Collection[str]:
 
 def _first_after(stream: str, moment: datetime) -> datetime | None:
     milliseconds = int(moment.timestamp() * 1000)
-    entries = connection().xrange(stream_key(stream), min=f"{milliseconds + 1}-0", count=1)
+    entries = read_entries(connection().xrange(stream_key(stream), min=f"{milliseconds + 1}-0", count=1))
     return datetime.fromtimestamp(entry_order(entries[0][0])[0] / 1000, UTC) if entries else None

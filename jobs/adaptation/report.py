@@ -27,7 +27,7 @@ def report_epochs(
     - `switch` tells of a plan that took over in this epoch: its cause (which statistic moved, from
       what to what), the saving that was predicted, and the saving that came about, with the epoch in
       which it was measured: see `_saving`.
-    - `shapes` tells which grids took another shape in this epoch (docs/matrix.md).
+    - `shapes` tells which grids took another shape in this epoch (docs/design/matrix.md).
     - `decision` tells what was decided from this epoch's statistics, for which batch.
     - `q_error` compares the rates that the plan in use was chosen for with what happened.
 

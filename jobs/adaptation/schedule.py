@@ -6,7 +6,7 @@
 
 A query that is added somewhere is not answered before; every other query is answered from batch 0.
 `add` counts from that batch on, `remove` ends before it. What exactly a query added at batch b
-answers: results whose newest tuple arrives in batch b or later; see docs/adaptivity.md.
+answers: results whose newest tuple arrives in batch b or later; see docs/design/adaptivity.md.
 """
 
 from __future__ import annotations

@@ -16,10 +16,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 from pyspark.sql import SparkSession
 
 from jobs.spark.code_shipping import package_code
+from jobs.spark.silence import silence_accumulators, silence_py4j
 from optimizer.udf.reader import SETTING as FUNCTIONS
 
 PACKAGE_ROOT = Path(__file__).resolve().parent.parent
@@ -154,8 +155,10 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)
+    silence_py4j()
     with _output_to(scratch / "spark.log"):
         session = builder.getOrCreate()
+    silence_accumulators(session)
     session.sparkContext.setLogLevel("ERROR")
     if is_local(master):
         # Read whenever workers are needed. Set so late because whatever `builder` sets wins over

@@ -15,8 +15,8 @@ from optimizer.logical.catalog import Catalog
 from optimizer.physical.graph import PhysicalGraph
 
 FULL_TASK_TUPLES = 20_000
-"""What one task takes per batch before another one is worth its messages and runs: at the 1.3 to 1.9 µs
-per tuple that docs/performance.md measured, some 30 ms of work."""
+"""What one task takes per batch before another one is worth its messages and runs: some 30 ms of work
+at what `python -m tests.bench.engine` measures per tuple."""
 _HALF = 0.5
 """Below this share of a full load in every task there are too many of them."""
 

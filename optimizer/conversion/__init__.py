@@ -1,4 +1,4 @@
-"""TSC: plans of binary joins to plans of multi-way joins (UMJoin section 3.2; docs/conversion.md).
+"""TSC: plans of binary joins to plans of multi-way joins (UMJoin section 3.2; docs/design/conversion.md).
 
 Knows sqlglot, as `optimizer.sql` does.
 """

@@ -100,7 +100,7 @@ def with_slices(graph: PhysicalGraph, chosen: Mapping[str, Slices]) -> PhysicalG
     """The graph with other partitionings of some base stores; edges and estimates follow.
 
     A store's identity says that it is sliced, but not into how many slices: at a change of their number it
-    goes on, and its boundaries move with the tuples to come (docs/psp.md).
+    goes on, and its boundaries move with the tuples to come (docs/design/psp.md).
 
     Args:
         chosen: by the store's id; all of them bounded in time.

@@ -97,7 +97,7 @@ class Slices:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A store's N tasks as `groups` rows of N / `groups` tasks, each row with all tuples (docs/matrix.md).
+    """A store's N tasks as `groups` rows of N / `groups` tasks, each row with all tuples.
 
     A tuple is kept in one task of every row, in the same column of each, and a probe goes to all tasks of one
     row; arrival numbers say which, whatever the tuples contain (Elseidy et al., PVLDB 7(6), 2014, section

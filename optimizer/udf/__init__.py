@@ -8,5 +8,5 @@
         cost_us: 0.3
         symmetric: true
 
-What they promise, and what happens when they break it, is in docs/udf.md.
+What they promise, and what happens when they break it, is in docs/guide/udf.md.
 """

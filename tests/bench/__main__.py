@@ -1,6 +1,6 @@
 """`python -m tests.bench [--only NAME] [--scale F] [--repeat N]`: the benchmarks (`make bench`).
 
-At scale 1 the figures go to docs/benchmarks/ and docs/benchmarks.md is written anew; at another
+At scale 1 the figures go to docs/lab/benchmarks/ and docs/lab/benchmarks.md is written anew; at another
 scale to .millrace/benchmarks/, so that a quick look never replaces a real measurement.
 """
 
@@ -173,7 +173,7 @@ def main() -> int:
     given = parser.parse_args()
     if not 0 < given.scale <= 100 or given.repeat < 1:
         parser.error("expected a scale above 0 and at most 100, and at least one run")
-    base = _ROOT / "docs" if given.scale == 1 else _ROOT / ".millrace"
+    base = _ROOT / "docs" / "lab" if given.scale == 1 else _ROOT / ".millrace"
     folder, page = base / "benchmarks", base / "benchmarks.md"
     folder.mkdir(parents=True, exist_ok=True)
     # Stopped from outside, it ends what it started, as after Ctrl-C.

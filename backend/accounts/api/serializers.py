@@ -1,20 +1,21 @@
 from __future__ import annotations
 
-from typing import Any
-
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from rest_framework import serializers
 
 from backend.accounts.queries import ROLES
-from backend.quotas import Resource
+from backend.documents import Document
+from backend.quotas import Resource, Use
 
 
-class UseSerializer(serializers.Serializer[Any]):
+class UseSerializer(serializers.Serializer[Use]):
     resource = serializers.ChoiceField(choices=[(one.value, one.value) for one in Resource])
     used = serializers.IntegerField()
     limit = serializers.IntegerField(allow_null=True, help_text="null: as many as wanted")
 
 
-class MeSerializer(serializers.Serializer[Any]):
+class MeSerializer(Document):
     username = serializers.CharField()
     is_operator = serializers.BooleanField()
     is_staff = serializers.BooleanField()
@@ -23,5 +24,5 @@ class MeSerializer(serializers.Serializer[Any]):
     quotas = UseSerializer(many=True)
 
 
-class AccountSerializer(serializers.Serializer[Any]):
+class AccountSerializer(serializers.Serializer[QuerySet[User]]):
     username = serializers.CharField()

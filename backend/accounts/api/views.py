@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from django.contrib.auth import get_user_model
 from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from backend.accounts.api.serializers import AccountSerializer, MeSerializer
 from backend.accounts.queries import is_operator, role_of, teams_of
+from backend.accounts.requests import AccountRequest
 from backend.quotas import uses
 
 
@@ -15,7 +15,7 @@ class Me(APIView):
     """The account that is signed in."""
 
     @extend_schema(responses=MeSerializer)
-    def get(self, request: Request) -> Response:
+    def get(self, request: AccountRequest) -> Response:
         account = request.user
         document = {
             "username": account.get_username(),
@@ -32,6 +32,6 @@ class AccountList(APIView):
     """Whom a query can be handed to: the active accounts by name."""
 
     @extend_schema(operation_id="accounts_list", responses=AccountSerializer(many=True))
-    def get(self, request: Request) -> Response:
+    def get(self, request: AccountRequest) -> Response:
         accounts = get_user_model().objects.filter(is_active=True).order_by("username")
         return Response(AccountSerializer(accounts, many=True).data)

@@ -8,12 +8,13 @@ from rest_framework import serializers
 
 from backend.alerts.actions import RuleSpec
 from backend.alerts.models import AlertRule, Channel, Delivery, Kind
+from backend.documents import Form
 
 SHORTEST_S = 5
 LONGEST_S = 7 * 24 * 3600
 
 
-class AlertRuleWriteSerializer(serializers.Serializer[Any]):
+class AlertRuleWriteSerializer(Form):
     name = serializers.CharField(max_length=100)
     topology = serializers.CharField(max_length=63, allow_null=True, default=None, help_text="null is every")
     channel = serializers.ChoiceField(choices=Channel.choices)
@@ -28,7 +29,7 @@ class AlertRuleWriteSerializer(serializers.Serializer[Any]):
     enabled = serializers.BooleanField(default=True)
     team = serializers.CharField(max_length=63, allow_null=True, default=None)
 
-    def validate(self, attrs: Any) -> Any:
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs["channel"] == Channel.EMAIL:
             try:
                 validate_email(attrs["target"])

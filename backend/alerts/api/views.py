@@ -2,16 +2,17 @@ from __future__ import annotations
 
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.requests import AccountRequest
 from backend.alerts import actions, queries
 from backend.alerts.api.serializers import (
     AlertRuleSerializer,
     AlertRuleWriteSerializer,
     DeliverySerializer,
 )
+from backend.documents import checked
 from backend.streams.api.serializers import SampleLimitSerializer
 
 
@@ -19,32 +20,30 @@ class AlertRuleList(APIView):
     """One's own rules and one's teams'; operators see all."""
 
     @extend_schema(operation_id="alerts_list", responses=AlertRuleSerializer(many=True))
-    def get(self, request: Request) -> Response:
+    def get(self, request: AccountRequest) -> Response:
         return Response(AlertRuleSerializer(queries.rules_of(request.user), many=True).data)
 
     @extend_schema(request=AlertRuleWriteSerializer, responses={201: AlertRuleSerializer})
-    def post(self, request: Request) -> Response:
-        form = AlertRuleWriteSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+    def post(self, request: AccountRequest) -> Response:
+        form = checked(AlertRuleWriteSerializer(data=request.data))
         rule = actions.create_rule(request.user, form.spec())
         return Response(AlertRuleSerializer(rule).data, status=201)
 
 
 class AlertRuleDetail(APIView):
     @extend_schema(responses=AlertRuleSerializer)
-    def get(self, request: Request, pk: int) -> Response:
+    def get(self, request: AccountRequest, pk: int) -> Response:
         return Response(AlertRuleSerializer(get_object_or_404(queries.rules_of(request.user), pk=pk)).data)
 
     @extend_schema(request=AlertRuleWriteSerializer, responses=AlertRuleSerializer)
-    def put(self, request: Request, pk: int) -> Response:
+    def put(self, request: AccountRequest, pk: int) -> Response:
         rule = get_object_or_404(queries.rules_of(request.user), pk=pk)
-        form = AlertRuleWriteSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(AlertRuleWriteSerializer(data=request.data))
         actions.change_rule(request.user, rule, form.spec())
         return Response(AlertRuleSerializer(rule).data)
 
     @extend_schema(responses={204: None})
-    def delete(self, request: Request, pk: int) -> Response:
+    def delete(self, request: AccountRequest, pk: int) -> Response:
         actions.delete_rule(request.user, get_object_or_404(queries.rules_of(request.user), pk=pk))
         return Response(status=204)
 
@@ -53,7 +52,7 @@ class AlertRuleTest(APIView):
     """Send a test message."""
 
     @extend_schema(request=None, responses={202: DeliverySerializer})
-    def post(self, request: Request, pk: int) -> Response:
+    def post(self, request: AccountRequest, pk: int) -> Response:
         rule = get_object_or_404(queries.rules_of(request.user), pk=pk)
         return Response(DeliverySerializer(actions.try_rule(request.user, rule)).data, status=202)
 
@@ -62,9 +61,8 @@ class AlertDeliveries(APIView):
     """What a rule told, newest first."""
 
     @extend_schema(parameters=[SampleLimitSerializer], responses=DeliverySerializer(many=True))
-    def get(self, request: Request, pk: int) -> Response:
-        form = SampleLimitSerializer(data=request.query_params)
-        form.is_valid(raise_exception=True)
+    def get(self, request: AccountRequest, pk: int) -> Response:
+        form = checked(SampleLimitSerializer(data=request.query_params))
         rule = get_object_or_404(queries.rules_of(request.user), pk=pk)
         found = queries.deliveries_of(rule, form.validated_data["limit"])
         return Response(DeliverySerializer(found, many=True).data)

@@ -1,12 +1,12 @@
 """Only of use on the way back. A migration of its own: PostgreSQL alters no table in a transaction that
 deleted rows which others refer to."""
 
-from typing import Any
-
 from django.db import migrations
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.state import StateApps
 
 
-def forget_suspended(apps: Any, schema_editor: Any) -> None:
+def forget_suspended(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """The kind that the release before does not know, and whose name is too long for its column."""
     apps.get_model("alerts", "Alert").objects.filter(kind="suspended").delete()
 

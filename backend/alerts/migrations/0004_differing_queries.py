@@ -1,9 +1,9 @@
-from typing import Any
-
 from django.db import migrations, models
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.state import StateApps
 
 
-def forget_differing(apps: Any, schema_editor: Any) -> None:
+def forget_differing(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """The kind that the release before does not know."""
     apps.get_model("alerts", "Alert").objects.filter(kind="differs").delete()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
 
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
@@ -15,35 +14,38 @@ from rest_framework.views import APIView
 from backend.bounded.caller import caller_of
 from backend.catalog.api.serializers import DraftSerializer, ProblemsSerializer
 from backend.catalog.conversion import converted
+from backend.documents import Document, checked
 from backend.errors import InputErrors
 from optimizer.algebra.errors import InputError
 from optimizer.conversion import Operator
 
 
-class OperatorSerializer(serializers.Serializer[Any]):
+class OperatorSerializer(Document):
     """One operator of a plan; parents stand before their inputs, inputs from left to right."""
 
     id = serializers.IntegerField(help_text="Its place in the list.")
-    parent = serializers.IntegerField(allow_null=True, help_text="What reads it; null for the last operator.")
+    parent = serializers.IntegerField(  # type: ignore[assignment]  # a field, which DRF takes out of the class
+        allow_null=True, help_text="What reads it; null for the last operator."
+    )
     kind = serializers.CharField(help_text="Such as scan, filter, join or multi_join.")
     title = serializers.CharField()
     details = serializers.ListField(child=serializers.CharField())
     join = serializers.CharField(allow_null=True, help_text="The multi-way join that it is or becomes.")
 
 
-class SubqueryInputSerializer(serializers.Serializer[Any]):
+class SubqueryInputSerializer(Document):
     name = serializers.CharField()
     rows = serializers.CharField(help_text="SQL that gives its rows.")
 
 
-class ConvertedJoinSerializer(serializers.Serializer[Any]):
+class ConvertedJoinSerializer(Document):
     name = serializers.CharField()
     inputs = serializers.ListField(child=serializers.CharField())
     sql = serializers.CharField(help_text="A query of Millrace.")
     subqueries = SubqueryInputSerializer(many=True)
 
 
-class ConversionSerializer(serializers.Serializer[Any]):
+class ConversionSerializer(Document):
     before = OperatorSerializer(many=True)
     after = OperatorSerializer(many=True)
     joins = ConvertedJoinSerializer(many=True)
@@ -61,8 +63,7 @@ class SqlConvert(APIView):
         },
     )
     def post(self, request: Request) -> Response:
-        form = DraftSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(DraftSerializer(data=request.data))
         try:
             made = converted(
                 caller_of(request), form.validated_data["sql"], form.validated_data["name"] or "query"
@@ -78,7 +79,7 @@ class SqlConvert(APIView):
         return Response(ConversionSerializer(shown).data)
 
 
-def _listed(root: Operator) -> Iterator[dict[str, Any]]:
+def _listed(root: Operator) -> Iterator[dict[str, object]]:
     pending: list[tuple[Operator, int | None]] = [(root, None)]
     number = 0
     while pending:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import timedelta
-from typing import Any
 
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
@@ -22,6 +21,7 @@ from backend.catalog.api.serializers import (
     ProblemsSerializer,
 )
 from backend.catalog.previews import previewed
+from backend.documents import checked
 from backend.errors import InputErrors
 from backend.topologies.advice import outlook
 from backend.topologies.drafting import ForecastStore
@@ -43,8 +43,7 @@ class SqlPreview(APIView):
 
     @extend_schema(request=PreviewRequestSerializer, responses={200: PreviewSerializer, 400: BAD})
     def post(self, request: Request) -> Response:
-        form = PreviewRequestSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(PreviewRequestSerializer(data=request.data))
         caller = caller_of(request)
         draft = _draft(caller, form)
         assert draft.query is not None  # `_draft` raised otherwise
@@ -58,8 +57,7 @@ class SqlOutlook(APIView):
 
     @extend_schema(request=ExplainRequestSerializer, responses={200: OutlookSerializer, 400: BAD})
     def post(self, request: Request) -> Response:
-        form = ExplainRequestSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(ExplainRequestSerializer(data=request.data))
         caller = caller_of(request)
         draft = _draft(caller, form)
         assert draft.query is not None  # `_draft` raised otherwise
@@ -73,7 +71,7 @@ class SqlOutlook(APIView):
         return Response(OutlookSerializer(document).data)
 
 
-def _store(one: ForecastStore) -> dict[str, Any]:
+def _store(one: ForecastStore) -> dict[str, object]:
     tuples = asdict(one.tuples)
     return {
         "label": one.added.label,
@@ -84,7 +82,7 @@ def _store(one: ForecastStore) -> dict[str, Any]:
     }
 
 
-def _advice(one: Advice) -> dict[str, Any]:
+def _advice(one: Advice) -> dict[str, object]:
     millisecond = timedelta(milliseconds=1)
     return {
         "longer": one.changes[0].is_longer,

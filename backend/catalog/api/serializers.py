@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from backend.catalog.models import Query, QueryVersion
 from backend.catalog.queries import deployment_of
+from backend.documents import Document, Form
 from backend.oracle.api.serializers import CorrectnessSerializer, correctness
 from backend.streams.api.serializers import NamedColumnSerializer
 from backend.topologies.status import STATUS_CHOICES, query_status, suspension_reason
@@ -22,13 +23,13 @@ class SqlField(serializers.CharField):
         super().__init__(trim_whitespace=False, allow_blank=True, **options)
 
 
-class QueryInputSerializer(serializers.Serializer[Any]):
+class QueryInputSerializer(Document):
     alias = serializers.CharField()
     stream = serializers.CharField()
     window_ms = serializers.FloatField(allow_null=True, help_text="null is unbounded")
 
 
-class ProblemSerializer(serializers.Serializer[Any]):
+class ProblemSerializer(Document):
     """One fault of an input: where it is, what was found there and what was expected."""
 
     code = serializers.CharField()
@@ -42,8 +43,8 @@ class ProblemSerializer(serializers.Serializer[Any]):
     message = serializers.CharField()
 
 
-class ProblemsSerializer(serializers.Serializer[Any]):
-    errors = ProblemSerializer(many=True)  # type: ignore[assignment]
+class ProblemsSerializer(Document):
+    errors = ProblemSerializer(many=True)  # type: ignore[assignment]  # a field, which DRF takes out of the class
 
 
 class TagsField(serializers.ListField):
@@ -56,14 +57,14 @@ class TagsField(serializers.ListField):
         super().__init__(max_length=20, **options)
 
 
-class QueryWriteSerializer(serializers.Serializer[Any]):
+class QueryWriteSerializer(Form):
     name = serializers.RegexField(NAME_PATTERN, error_messages={"invalid": NAME_MESSAGE})
     sql = SqlField()
     description = serializers.CharField(allow_blank=True, default="", max_length=10_000)
     tags = TagsField(default=list)
 
 
-class QueryPatchSerializer(serializers.Serializer[Any]):
+class QueryPatchSerializer(Form):
     description = serializers.CharField(allow_blank=True, max_length=10_000, required=False)
     tags = TagsField(required=False)
 
@@ -117,7 +118,7 @@ class QuerySerializer(serializers.ModelSerializer[Query]):
         return sorted({source.stream.name for source in cast(QueryVersion, record.current).inputs.all()})
 
     @extend_schema_field(QueryInputSerializer(many=True))
-    def get_inputs(self, record: Query) -> list[dict[str, Any]]:
+    def get_inputs(self, record: Query) -> list[dict[str, object]]:
         return [
             {"alias": source.alias, "stream": source.stream.name, "window_ms": source.window_ms}
             for source in cast(QueryVersion, record.current).inputs.all()
@@ -132,7 +133,7 @@ class QuerySerializer(serializers.ModelSerializer[Query]):
         return None if deployment is None else suspension_reason(deployment)
 
     @extend_schema_field(CorrectnessSerializer(allow_null=True))
-    def get_correctness(self, record: Query) -> Any:
+    def get_correctness(self, record: Query) -> object:
         return correctness(deployment_of(record))
 
     def get_topology(self, record: Query) -> str | None:
@@ -158,24 +159,24 @@ class QueryVersionSerializer(serializers.ModelSerializer[QueryVersion]):
         fields = ("number", "sql", "created_by", "created_at")
 
 
-class TransferSerializer(serializers.Serializer[Any]):
+class TransferSerializer(Form):
     owner = serializers.CharField(max_length=150)
     team = serializers.CharField(max_length=63, allow_null=True, default=None)
 
 
-class DownloadSerializer(serializers.Serializer[Any]):
+class DownloadSerializer(Form):
     form = serializers.ChoiceField(choices=["csv", "json"], default="csv")
 
 
-class VersionWriteSerializer(serializers.Serializer[Any]):
+class VersionWriteSerializer(Form):
     sql = SqlField()
 
 
-class SearchSerializer(serializers.Serializer[Any]):
+class SearchSerializer(Form):
     search = serializers.CharField(allow_blank=True, default="", max_length=500)
 
 
-class QueryResultsSerializer(serializers.Serializer[Any]):
+class QueryResultsSerializer(Document):
     """The newest results, newest first; `ids` and `batches` go with `rows`."""
 
     columns = NamedColumnSerializer(many=True)
@@ -184,7 +185,7 @@ class QueryResultsSerializer(serializers.Serializer[Any]):
     batches = serializers.ListField(child=serializers.IntegerField())
 
 
-class DraftSerializer(serializers.Serializer[Any]):
+class DraftSerializer(Form):
     sql = SqlField()
     name = serializers.CharField(allow_blank=True, default="", max_length=63)
 
@@ -193,7 +194,7 @@ class ExplainRequestSerializer(DraftSerializer):
     topology = serializers.CharField(allow_null=True, default=None, max_length=63)
 
 
-class IntervalSerializer(serializers.Serializer[Any]):
+class IntervalSerializer(Document):
     """If all statistics lie low, as expected, or high."""
 
     low = serializers.FloatField()
@@ -201,8 +202,8 @@ class IntervalSerializer(serializers.Serializer[Any]):
     high = serializers.FloatField()
 
 
-class ForecastStoreSerializer(serializers.Serializer[Any]):
-    label = serializers.CharField()
+class ForecastStoreSerializer(Document):
+    label = serializers.CharField()  # type: ignore[assignment]  # a field, which DRF takes out of the class
     kept = serializers.BooleanField(help_text="it is there already, only not for as long")
     tuples = IntervalSerializer()
     bytes = IntervalSerializer()
@@ -211,14 +212,14 @@ class ForecastStoreSerializer(serializers.Serializer[Any]):
     )
 
 
-class WindowChangeSerializer(serializers.Serializer[Any]):
+class WindowChangeSerializer(Document):
     alias = serializers.CharField()
     stream = serializers.CharField()
     present_ms = serializers.FloatField()
     proposed_ms = serializers.FloatField()
 
 
-class AdviceSerializer(serializers.Serializer[Any]):
+class AdviceSerializer(Document):
     """Windows that another query has already: longer ones that cost nothing more, or shorter ones that
     cost less."""
 
@@ -233,7 +234,7 @@ class AdviceSerializer(serializers.Serializer[Any]):
     shared_after = serializers.IntegerField()
 
 
-class OutlookSerializer(serializers.Serializer[Any]):
+class OutlookSerializer(Document):
     topology = serializers.CharField(allow_null=True)
     stores = ForecastStoreSerializer(many=True)
     advice = AdviceSerializer(many=True)
@@ -243,7 +244,7 @@ class PreviewRequestSerializer(DraftSerializer):
     limit = serializers.IntegerField(min_value=1, max_value=500, default=50)
 
 
-class PreviewSourceSerializer(serializers.Serializer[Any]):
+class PreviewSourceSerializer(Document):
     stream = serializers.CharField()
     tuples = serializers.IntegerField()
     unreadable = serializers.IntegerField()
@@ -252,7 +253,7 @@ class PreviewSourceSerializer(serializers.Serializer[Any]):
     newest = serializers.DateTimeField(allow_null=True)
 
 
-class PreviewSerializer(serializers.Serializer[Any]):
+class PreviewSerializer(Document):
     """Results over recent retained tuples, those with the newest tuple first."""
 
     columns = NamedColumnSerializer(many=True)
@@ -265,12 +266,12 @@ class PreviewSerializer(serializers.Serializer[Any]):
     seconds = serializers.FloatField()
 
 
-class SqlSerializer(serializers.Serializer[Any]):
+class SqlSerializer(Document):
     sql = SqlField()
 
 
-class ValidationSerializer(serializers.Serializer[Any]):
+class ValidationSerializer(Document):
     ok = serializers.BooleanField()
-    errors = ProblemSerializer(many=True)  # type: ignore[assignment]
+    errors = ProblemSerializer(many=True)  # type: ignore[assignment]  # a field, which DRF takes out of the class
     inputs = QueryInputSerializer(many=True)
     outputs = NamedColumnSerializer(many=True)

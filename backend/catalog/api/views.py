@@ -1,16 +1,17 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import OpenApiResponse, OpenApiTypes, extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from backend.accounts.queries import role_of, teams_of
+from backend.accounts.queries import editable
+from backend.accounts.requests import AccountRequest
 from backend.bounded import pool
 from backend.bounded.caller import caller_of
 from backend.catalog import actions, downloads, language, queries
@@ -30,7 +31,9 @@ from backend.catalog.api.serializers import (
     ValidationSerializer,
     VersionWriteSerializer,
 )
+from backend.catalog.models import Query
 from backend.catalog.reading import formatted
+from backend.documents import checked
 from backend.errors import InputErrors, problem
 from backend.streams.api.serializers import SampleLimitSerializer
 from backend.topologies import actions as topology_actions
@@ -44,51 +47,45 @@ from backend.topologies.api.serializers import (
 BAD = OpenApiResponse(ProblemsSerializer, "The text has no meaning.")
 
 
-def _shown(request: Request, records: Any, many: bool = False) -> Any:
-    account = request.user
-    role, teams = role_of(account), set(teams_of(account))
-    editable = set()
-    for record in records if many else [records]:
-        own = record.owner_id == account.pk or (record.team is not None and record.team.name in teams)
-        if role in ("operator", "admin") or (role == "author" and own):
-            editable.add(record.pk)
-    context = {"editable": editable, "favourites": queries.favourites(account.pk)}
-    return QuerySerializer(records, many=many, context=context).data
+def _shown(request: AccountRequest, records: Query | list[Query]) -> object:
+    rows = records if isinstance(records, list) else [records]
+    context = {
+        "editable": editable(request.user, rows),
+        "favourites": queries.favourites(request.user.pk),
+    }
+    return QuerySerializer(records, many=records is rows, context=context).data
 
 
 class QueryList(APIView):
     @extend_schema(
         operation_id="queries_list", parameters=[SearchSerializer], responses=QuerySerializer(many=True)
     )
-    def get(self, request: Request) -> Response:
-        form = SearchSerializer(data=request.query_params)
-        form.is_valid(raise_exception=True)
+    def get(self, request: AccountRequest) -> Response:
+        form = checked(SearchSerializer(data=request.query_params))
         found = queries.search(form.validated_data["search"], request.user)
-        return Response(_shown(request, found, many=True))
+        return Response(_shown(request, found))
 
     @extend_schema(request=QueryWriteSerializer, responses={201: QuerySerializer, 400: BAD})
-    def post(self, request: Request) -> Response:
-        form = QueryWriteSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+    def post(self, request: AccountRequest) -> Response:
+        form = checked(QueryWriteSerializer(data=request.data))
         record = actions.create_query(request.user, **form.validated_data)
         return Response(_shown(request, queries.queries().get(pk=record.pk)), status=201)
 
 
 class QueryDetail(APIView):
     @extend_schema(responses=QuerySerializer)
-    def get(self, request: Request, pk: int) -> Response:
+    def get(self, request: AccountRequest, pk: int) -> Response:
         return Response(_shown(request, get_object_or_404(queries.queries(), pk=pk)))
 
     @extend_schema(request=QueryPatchSerializer, responses=QuerySerializer)
-    def patch(self, request: Request, pk: int) -> Response:
+    def patch(self, request: AccountRequest, pk: int) -> Response:
         record = get_object_or_404(queries.queries(), pk=pk)
-        form = QueryPatchSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(QueryPatchSerializer(data=request.data))
         actions.describe_query(request.user, record, **form.validated_data)
         return Response(_shown(request, queries.queries().get(pk=pk)))
 
     @extend_schema(responses={204: None})
-    def delete(self, request: Request, pk: int) -> Response:
+    def delete(self, request: AccountRequest, pk: int) -> Response:
         actions.delete_query(request.user, get_object_or_404(queries.queries(), pk=pk))
         return Response(status=204)
 
@@ -103,10 +100,9 @@ class QueryVersions(APIView):
     @extend_schema(
         request=VersionWriteSerializer, responses={201: QuerySerializer, 200: QuerySerializer, 400: BAD}
     )
-    def post(self, request: Request, pk: int) -> Response:
+    def post(self, request: AccountRequest, pk: int) -> Response:
         record = get_object_or_404(queries.queries(), pk=pk)
-        form = VersionWriteSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(VersionWriteSerializer(data=request.data))
         written = actions.add_version(request.user, record, form.validated_data["sql"])
         return Response(_shown(request, queries.queries().get(pk=pk)), status=201 if written else 200)
 
@@ -115,17 +111,16 @@ class QueryDeploy(APIView):
     """Let a topology answer the query; what it returns is only the request's number."""
 
     @extend_schema(request=DeployRequestSerializer, responses={202: DeployedSerializer})
-    def post(self, request: Request, pk: int) -> Response:
+    def post(self, request: AccountRequest, pk: int) -> Response:
         record = get_object_or_404(queries.queries(), pk=pk)
-        form = DeployRequestSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(DeployRequestSerializer(data=request.data))
         deployed = topology_actions.deploy_query(request.user, record, **form.validated_data)
         return Response(DeployedSerializer(deployed).data, status=202)
 
 
 class QueryUndeploy(APIView):
     @extend_schema(request=None, responses={202: DeployedSerializer})
-    def post(self, request: Request, pk: int) -> Response:
+    def post(self, request: AccountRequest, pk: int) -> Response:
         record = get_object_or_404(queries.queries(), pk=pk)
         return Response(
             DeployedSerializer(topology_actions.undeploy_query(request.user, record)).data, status=202
@@ -137,8 +132,7 @@ class QueryResults(APIView):
 
     @extend_schema(parameters=[SampleLimitSerializer], responses=QueryResultsSerializer)
     def get(self, request: Request, pk: int) -> Response:
-        form = SampleLimitSerializer(data=request.query_params)
-        form.is_valid(raise_exception=True)
+        form = checked(SampleLimitSerializer(data=request.query_params))
         record = get_object_or_404(queries.queries(), pk=pk)
         found = queries.newest_results(record, form.validated_data["limit"])
         document = {
@@ -158,8 +152,7 @@ class QueryDownload(APIView):
         responses={(200, "text/csv"): OpenApiTypes.STR, (200, "application/x-ndjson"): OpenApiTypes.STR},
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
-        form = DownloadSerializer(data=request.query_params)
-        form.is_valid(raise_exception=True)
+        form = checked(DownloadSerializer(data=request.query_params))
         record = get_object_or_404(queries.queries(), pk=pk)
         found = queries.newest_results(record, downloads.MOST_ROWS)
         if form.validated_data["form"] == "csv":
@@ -174,14 +167,14 @@ class QueryFavourite(APIView):
     """Keep a query among one's favourites (PUT), or no longer (DELETE)."""
 
     @extend_schema(request=None, responses={200: QuerySerializer})
-    def put(self, request: Request, pk: int) -> Response:
+    def put(self, request: AccountRequest, pk: int) -> Response:
         return self._mark(request, pk, wanted=True)
 
     @extend_schema(request=None, responses={200: QuerySerializer})
-    def delete(self, request: Request, pk: int) -> Response:
+    def delete(self, request: AccountRequest, pk: int) -> Response:
         return self._mark(request, pk, wanted=False)
 
-    def _mark(self, request: Request, pk: int, wanted: bool) -> Response:
+    def _mark(self, request: AccountRequest, pk: int, wanted: bool) -> Response:
         record = get_object_or_404(queries.queries(), pk=pk)
         actions.mark_favourite(request.user, record, wanted)
         return Response(_shown(request, record))
@@ -191,10 +184,9 @@ class QueryTransfer(APIView):
     """Hand a query to another owner, and to a team or none."""
 
     @extend_schema(request=TransferSerializer, responses=QuerySerializer)
-    def post(self, request: Request, pk: int) -> Response:
+    def post(self, request: AccountRequest, pk: int) -> Response:
         record = get_object_or_404(queries.queries(), pk=pk)
-        form = TransferSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(TransferSerializer(data=request.data))
         actions.transfer_query(request.user, record, **form.validated_data)
         return Response(_shown(request, queries.queries().get(pk=pk)))
 
@@ -204,8 +196,7 @@ class SqlValidate(APIView):
 
     @extend_schema(request=DraftSerializer, responses=ValidationSerializer)
     def post(self, request: Request) -> Response:
-        form = DraftSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(DraftSerializer(data=request.data))
         draft = language.read_draft(
             caller_of(request), form.validated_data["sql"], form.validated_data["name"] or "query"
         )
@@ -230,8 +221,7 @@ class SqlValidate(APIView):
 class SqlFormat(APIView):
     @extend_schema(request=SqlSerializer, responses={200: SqlSerializer, 400: BAD})
     def post(self, request: Request) -> Response:
-        form = SqlSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(SqlSerializer(data=request.data))
         text = pool.reading().run(caller_of(request), formatted, form.validated_data["sql"])
         return Response(SqlSerializer({"sql": text}).data)
 
@@ -241,8 +231,7 @@ class SqlExplain(APIView):
 
     @extend_schema(request=ExplainRequestSerializer, responses={200: ExplanationSerializer, 400: BAD})
     def post(self, request: Request) -> Response:
-        form = ExplainRequestSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(ExplainRequestSerializer(data=request.data))
         values = form.validated_data
         draft = language.read_draft(caller_of(request), values["sql"], values["name"] or "query")
         if draft.query is None:

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-from typing import Any
-
 from rest_framework import serializers
 
+from backend.documents import Document, Form
 from backend.forecasts.models import Forecast
 
 
-class ForecastsRequestSerializer(serializers.Serializer[Any]):
+class ForecastsRequestSerializer(Form):
     topology = serializers.CharField(default="", allow_blank=True, max_length=63)
     limit = serializers.IntegerField(min_value=1, max_value=500, default=50)
 
@@ -37,7 +36,7 @@ class ForecastSerializer(serializers.ModelSerializer[Forecast]):
         read_only_fields = fields
 
 
-class ForecastsSerializer(serializers.Serializer[Any]):
+class ForecastsSerializer(Document):
     """How often forecasts of state held, over all that were made, and the newest of them."""
 
     judged = serializers.IntegerField()

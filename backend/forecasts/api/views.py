@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.documents import checked
 from backend.forecasts import queries
 from backend.forecasts.api.serializers import ForecastsRequestSerializer, ForecastsSerializer
 
@@ -16,8 +17,7 @@ class Forecasts(APIView):
 
     @extend_schema(parameters=[ForecastsRequestSerializer], responses=ForecastsSerializer)
     def get(self, request: Request) -> Response:
-        form = ForecastsRequestSerializer(data=request.query_params)
-        form.is_valid(raise_exception=True)
+        form = checked(ForecastsRequestSerializer(data=request.query_params))
         topology, limit = form.validated_data["topology"], form.validated_data["limit"]
         document = {
             **asdict(queries.hit_rate(topology)),

@@ -1,15 +1,15 @@
 from __future__ import annotations
 
-from typing import Any
-
 from rest_framework import serializers
 
+from backend.documents import Document, Form
 from backend.letters.actions import Chosen
+from backend.letters.queries import Letter
 
 MOST_CHOSEN = 1000
 
 
-class DeadLetterSerializer(serializers.Serializer[Any]):
+class DeadLetterSerializer(serializers.Serializer[Letter]):
     topology = serializers.CharField()
     id = serializers.CharField()
     at = serializers.DateTimeField()
@@ -24,12 +24,12 @@ class DeadLetterSerializer(serializers.Serializer[Any]):
     )
 
 
-class DeadLettersSerializer(serializers.Serializer[Any]):
+class DeadLettersSerializer(Document):
     kept = serializers.IntegerField(help_text="of each topology about the newest thousand")
     letters = DeadLetterSerializer(many=True)
 
 
-class ChosenSerializer(serializers.Serializer[Any]):
+class ChosenSerializer(Form):
     topology = serializers.RegexField(r"\A[a-z][a-z0-9_-]{0,62}\Z")
     id = serializers.RegexField(r"\A[0-9]{1,19}-[0-9]{1,19}\Z")
 
@@ -43,8 +43,10 @@ class RedriveLetterSerializer(ChosenSerializer):
     )
 
 
-class DiscardSerializer(serializers.Serializer[Any]):
-    letters = ChosenSerializer(many=True, allow_empty=False, max_length=MOST_CHOSEN)
+class DiscardSerializer(Form):
+    letters = ChosenSerializer(  # type: ignore[call-arg]  # `many` makes it a ListSerializer
+        many=True, allow_empty=False, max_length=MOST_CHOSEN
+    )
 
     def chosen(self) -> list[Chosen]:
         """The letters that were pointed at, each once."""
@@ -53,8 +55,10 @@ class DiscardSerializer(serializers.Serializer[Any]):
 
 
 class RedriveSerializer(DiscardSerializer):
-    letters = RedriveLetterSerializer(many=True, allow_empty=False, max_length=MOST_CHOSEN)
+    letters = RedriveLetterSerializer(  # type: ignore[call-arg]  # `many` makes it a ListSerializer
+        many=True, allow_empty=False, max_length=MOST_CHOSEN
+    )
 
 
-class SentSerializer(serializers.Serializer[Any]):
+class SentSerializer(Document):
     count = serializers.IntegerField()

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
@@ -9,6 +7,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.requests import AccountRequest
+from backend.documents import checked
 from backend.letters import actions, queries
 from backend.letters.api.serializers import (
     DeadLettersSerializer,
@@ -25,10 +25,9 @@ class DeadLetters(APIView):
 
     @extend_schema(parameters=[SampleLimitSerializer], responses=DeadLettersSerializer)
     def get(self, request: Request, name: str) -> Response:
-        form = SampleLimitSerializer(data=request.query_params)
-        form.is_valid(raise_exception=True)
+        form = checked(SampleLimitSerializer(data=request.query_params))
         found = queries.letters_of(get_object_or_404(streams(), name=name).name, form.validated_data["limit"])
-        document = {"kept": found.kept, "letters": [asdict(letter) for letter in found.newest]}
+        document = {"kept": found.kept, "letters": found.newest}
         return Response(DeadLettersSerializer(document).data)
 
 
@@ -36,10 +35,9 @@ class Redrive(APIView):
     """Send dead letters to their stream again, corrected if asked."""
 
     @extend_schema(request=RedriveSerializer, responses={202: SentSerializer})
-    def post(self, request: Request, name: str) -> Response:
+    def post(self, request: AccountRequest, name: str) -> Response:
         record = get_object_or_404(streams(), name=name)
-        form = RedriveSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(RedriveSerializer(data=request.data))
         count = actions.redrive(request.user, record, form.chosen(), timezone.now())
         return Response(SentSerializer({"count": count}).data, status=202)
 
@@ -48,8 +46,7 @@ class Discard(APIView):
     """Delete dead letters for good."""
 
     @extend_schema(request=DiscardSerializer, responses=SentSerializer)
-    def post(self, request: Request, name: str) -> Response:
+    def post(self, request: AccountRequest, name: str) -> Response:
         record = get_object_or_404(streams(), name=name)
-        form = DiscardSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(DiscardSerializer(data=request.data))
         return Response(SentSerializer({"count": actions.discard(request.user, record, form.chosen())}).data)

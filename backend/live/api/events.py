@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import aclosing
 
 from asgiref.sync import SyncToAsync, sync_to_async
 from django.db import close_old_connections
-from django.http import StreamingHttpResponse
+from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import ValidationError
 from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.requests import AccountRequest
 from backend.bus import connection, entry_order
 from backend.live.admission import Admission, admission_of
 from backend.live.hub import hub
@@ -37,13 +39,14 @@ _ADMISSIONS = threading.BoundedSemaphore(8)
 class _JSONToAll(BaseContentNegotiation):
     """A refusal is JSON, although the client asked for events."""
 
-    def select_parser(self, request: Request, parsers: list[object]) -> object:
-        return parsers[0]
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser:
+        return next(iter(parsers))
 
     def select_renderer(
-        self, request: Request, renderers: list[BaseRenderer], format_suffix: str | None = None
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
-        return renderers[0], str(renderers[0].media_type)
+        renderer = next(iter(renderers))
+        return renderer, str(renderer.media_type)
 
 
 @extend_schema(exclude=True)
@@ -52,10 +55,10 @@ class Events(APIView):
 
     content_negotiation_class = _JSONToAll
 
-    def dispatch(self, *args: object, **kwargs: object) -> HttpResponseBase:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         with _ADMISSIONS:
             try:
-                return super().dispatch(*args, **kwargs)
+                return super().dispatch(request, *args, **kwargs)
             finally:
                 # The request lasts as long as its stream, which needs no database.
                 close_old_connections()
@@ -68,7 +71,7 @@ class Events(APIView):
     def check_throttles(self, request: Request) -> None:
         """Counted already."""
 
-    def get(self, request: Request, name: str) -> StreamingHttpResponse:
+    def get(self, request: AccountRequest, name: str) -> StreamingHttpResponse:
         last_id, place = self._let_in(request, name)
         return StreamingHttpResponse(
             _Answer(place, name, last_id, admission_of(request)),
@@ -76,12 +79,12 @@ class Events(APIView):
             headers={"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"},
         )
 
-    def head(self, request: Request, name: str) -> Response:
+    def head(self, request: AccountRequest, name: str) -> Response:
         """Whether a stream would be let in: `EventSource` does not tell a page why it was refused."""
         self._let_in(request, name)[1].give_back()
         return Response()
 
-    def _let_in(self, request: Request, name: str) -> tuple[str | None, Place]:
+    def _let_in(self, request: AccountRequest, name: str) -> tuple[str | None, Place]:
         get_object_or_404(Topology, name=name)
         last_id = request.headers.get("Last-Event-ID") or request.GET.get("last_event_id") or None
         try:

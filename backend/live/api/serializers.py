@@ -1,14 +1,17 @@
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from rest_framework import serializers
 
+from backend.documents import Document, Form
+from backend.live.arrivals import Arrivals, Point
+from backend.live.provenance import Bound, Provenance, Step
 from backend.live.state import LIVE_STATE_CHOICES
 from backend.topologies.api.serializers import TopologyQuerySerializer
 
 
-class HistoryPointSerializer(serializers.Serializer[Any]):
+class HistoryPointSerializer(Document):
     batch = serializers.IntegerField()
     at = serializers.DateTimeField()
     epoch = serializers.IntegerField()
@@ -23,7 +26,7 @@ class HistoryPointSerializer(serializers.Serializer[Any]):
     level_seconds = serializers.ListField(child=serializers.FloatField())
 
 
-class StorePointSerializer(serializers.Serializer[Any]):
+class StorePointSerializer(Document):
     tuples = serializers.IntegerField()
     bytes = serializers.IntegerField()
     inserted = serializers.IntegerField()
@@ -32,12 +35,12 @@ class StorePointSerializer(serializers.Serializer[Any]):
     matches = serializers.IntegerField()
 
 
-class StoresPointSerializer(serializers.Serializer[Any]):
+class StoresPointSerializer(Document):
     batch = serializers.IntegerField()
     stores = serializers.DictField(child=StorePointSerializer())
 
 
-class SwitchSerializer(serializers.Serializer[Any]):
+class SwitchSerializer(Document):
     at = serializers.DateTimeField()
     plan_id = serializers.CharField()
     epoch = serializers.IntegerField()
@@ -45,11 +48,11 @@ class SwitchSerializer(serializers.Serializer[Any]):
     cause = serializers.CharField()
 
 
-class ArrivalsRequestSerializer(serializers.Serializer[Any]):
+class ArrivalsRequestSerializer(Form):
     limit = serializers.IntegerField(min_value=1, max_value=300, default=120)
 
 
-class ArrivalPointSerializer(serializers.Serializer[Any]):
+class ArrivalPointSerializer(serializers.Serializer[Point]):
     batch = serializers.IntegerField()
     at = serializers.DateTimeField()
     seconds = serializers.FloatField(allow_null=True, help_text="since the batch before")
@@ -63,49 +66,49 @@ class ArrivalPointSerializer(serializers.Serializer[Any]):
     )
 
 
-class ArrivalsSerializer(serializers.Serializer[Any]):
+class ArrivalsSerializer(serializers.Serializer[Sequence[Arrivals]]):
     """What came of a stream lately, as one topology saw it; oldest batch first."""
 
     topology = serializers.CharField()
     points = ArrivalPointSerializer(many=True)
 
 
-class ProvenanceRequestSerializer(serializers.Serializer[Any]):
+class ProvenanceRequestSerializer(Form):
     id = serializers.RegexField(r"\A[0-9]{1,19}-[0-9]{1,19}\Z", help_text="of the result, as in `ids`")
 
 
-class BoundTupleSerializer(serializers.Serializer[Any]):
+class BoundTupleSerializer(serializers.Serializer[Bound]):
     alias = serializers.CharField()
     stream = serializers.CharField()
     event_time = serializers.DateTimeField(allow_null=True)
 
 
-class ProbedStoreSerializer(serializers.Serializer[Any]):
+class ProbedStoreSerializer(serializers.Serializer[Step]):
     rule = serializers.CharField()
     edge = serializers.CharField()
     kind = serializers.CharField(help_text="shuffle, group_by, all, slices or grid")
     level = serializers.IntegerField()
     store = serializers.CharField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a field, which DRF takes out of the class
     found = BoundTupleSerializer(many=True)
     conditions = serializers.ListField(child=serializers.CharField())
 
 
-class ProvenanceSerializer(serializers.Serializer[Any]):
+class ProvenanceSerializer(serializers.Serializer[Provenance]):
     """A result's path: the tuple that came last, then the stores that it probed in order."""
 
     topology = serializers.CharField()
     plan_id = serializers.CharField()
     batch = serializers.IntegerField()
     arrival = serializers.CharField(help_text="the start's arrival number; may exceed 53 bits")
-    source = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]  # a field, which DRF takes out of the class
     start = BoundTupleSerializer()
     start_filter = serializers.CharField(allow_null=True)
     steps = ProbedStoreSerializer(many=True)
     residuals = serializers.ListField(child=serializers.CharField())
 
 
-class QErrorSerializer(serializers.Serializer[Any]):
+class QErrorSerializer(Document):
     median = serializers.FloatField()
     max = serializers.FloatField()
     worst = serializers.CharField(help_text="the edge or rule that is furthest off")
@@ -113,7 +116,7 @@ class QErrorSerializer(serializers.Serializer[Any]):
     actual = serializers.FloatField()
 
 
-class EpochPointSerializer(serializers.Serializer[Any]):
+class EpochPointSerializer(Document):
     epoch = serializers.IntegerField()
     at = serializers.DateTimeField()
     plan_id = serializers.CharField()
@@ -124,7 +127,7 @@ class EpochPointSerializer(serializers.Serializer[Any]):
     q_error = QErrorSerializer(allow_null=True)
 
 
-class FailedBatchSerializer(serializers.Serializer[Any]):
+class FailedBatchSerializer(Document):
     at = serializers.DateTimeField()
     batch = serializers.IntegerField()
     error = serializers.CharField()
@@ -134,13 +137,13 @@ class FailedBatchSerializer(serializers.Serializer[Any]):
     )
 
 
-class GivenUpSerializer(serializers.Serializer[Any]):
+class GivenUpSerializer(Document):
     at = serializers.DateTimeField()
     plan_id = serializers.CharField()
     batch = serializers.IntegerField()
 
 
-class SnapshotSerializer(serializers.Serializer[Any]):
+class SnapshotSerializer(Document):
     """What a topology does now; apply the events after `last_event_id` to keep it fresh."""
 
     last_event_id = serializers.CharField()

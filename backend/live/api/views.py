@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
@@ -11,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from backend.catalog.queries import queries
+from backend.documents import checked
 from backend.live.api.serializers import (
     ArrivalsRequestSerializer,
     ArrivalsSerializer,
@@ -32,10 +31,9 @@ class ResultProvenance(APIView):
     @extend_schema(parameters=[ProvenanceRequestSerializer], responses=ProvenanceSerializer)
     def get(self, request: Request, pk: int) -> Response:
         record = get_object_or_404(queries(), pk=pk)
-        form = ProvenanceRequestSerializer(data=request.query_params)
-        form.is_valid(raise_exception=True)
+        form = checked(ProvenanceRequestSerializer(data=request.query_params))
         found = provenance(record, form.validated_data["id"])
-        return Response(ProvenanceSerializer(asdict(found)).data)
+        return Response(ProvenanceSerializer(found).data)
 
 
 class StreamArrivals(APIView):
@@ -43,11 +41,10 @@ class StreamArrivals(APIView):
 
     @extend_schema(parameters=[ArrivalsRequestSerializer], responses=ArrivalsSerializer(many=True))
     def get(self, request: Request, name: str) -> Response:
-        form = ArrivalsRequestSerializer(data=request.query_params)
-        form.is_valid(raise_exception=True)
+        form = checked(ArrivalsRequestSerializer(data=request.query_params))
         record = get_object_or_404(streams(), name=name)
         found = arrivals_of(record.name, form.validated_data["limit"])
-        return Response(ArrivalsSerializer([asdict(one) for one in found], many=True).data)
+        return Response(ArrivalsSerializer(found, many=True).data)
 
 
 class Snapshot(APIView):

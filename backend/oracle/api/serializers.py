@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -51,11 +49,11 @@ class CheckSerializer(serializers.ModelSerializer[Check]):
         return record.reason or None
 
     @extend_schema_field(_ROWS)
-    def get_missing_rows(self, record: Check) -> list[dict[str, Any]]:
+    def get_missing_rows(self, record: Check) -> list[dict[str, object]]:
         return list(_examples(record).missing)
 
     @extend_schema_field(_ROWS)
-    def get_extra_rows(self, record: Check) -> list[dict[str, Any]]:
+    def get_extra_rows(self, record: Check) -> list[dict[str, object]]:
         return list(_examples(record).extra)
 
 
@@ -68,7 +66,7 @@ class CorrectnessSerializer(serializers.Serializer[Light]):
     )
 
 
-def correctness(deployment: TopologyQuery | None) -> Any:
+def correctness(deployment: TopologyQuery | None) -> object:
     """The document of a deployment's light; None if there is none."""
     light = None if deployment is None else light_of(deployment)
     return None if light is None else CorrectnessSerializer(light).data

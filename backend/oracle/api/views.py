@@ -7,6 +7,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from backend.catalog.models import Query
+from backend.documents import checked
 from backend.oracle.api.serializers import CheckSerializer
 from backend.oracle.queries import checks_of
 from backend.streams.api.serializers import SampleLimitSerializer
@@ -17,7 +18,6 @@ class QueryChecks(APIView):
 
     @extend_schema(parameters=[SampleLimitSerializer], responses=CheckSerializer(many=True))
     def get(self, request: Request, pk: int) -> Response:
-        form = SampleLimitSerializer(data=request.query_params)
-        form.is_valid(raise_exception=True)
+        form = checked(SampleLimitSerializer(data=request.query_params))
         query = get_object_or_404(Query, pk=pk)
         return Response(CheckSerializer(checks_of(query.pk, form.validated_data["limit"]), many=True).data)

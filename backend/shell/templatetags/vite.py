@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from django import template
 from django.conf import settings
@@ -18,16 +18,27 @@ MANIFEST = Path(".vite") / "manifest.json"
 ENTRY = "frontend/src/main.ts"
 
 
+class Chunk(TypedDict):
+    """A file of the build, as the manifest tells of it."""
+
+    file: str
+    isEntry: NotRequired[bool]
+    imports: NotRequired[list[str]]
+    css: NotRequired[list[str]]
+
+
+Manifest = dict[str, Chunk]
+
+
 @lru_cache(maxsize=2)
-def _read(file: Path, modified_ns: int) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(file.read_text())
+def _read(file: Path, modified_ns: int) -> Manifest:
+    document: Manifest = json.loads(file.read_text())
     return document
 
 
-def _chunk(manifest: dict[str, Any]) -> dict[str, Any] | None:
+def _chunk(manifest: Manifest) -> Chunk | None:
     if ENTRY in manifest:
-        found: dict[str, Any] = manifest[ENTRY]
-        return found
+        return manifest[ENTRY]
     # Vite writes sources relative to its own root, which is either the repository or frontend/.
     entries = [manifest[name] for name in sorted(manifest) if manifest[name].get("isEntry")]
     return entries[0] if entries else None
@@ -53,12 +64,12 @@ def vite_entry() -> SafeString:
     return SafeString(links + script)
 
 
-def _sheets(manifest: dict[str, Any], chunk: dict[str, Any]) -> list[str]:
+def _sheets(manifest: Manifest, chunk: Chunk) -> list[str]:
     """The style sheets of a chunk and of what it imports statically, imports first, each once."""
     found: dict[str, None] = {}
     seen: set[str] = set()
 
-    def collect(one: dict[str, Any]) -> None:
+    def collect(one: Chunk) -> None:
         for name in one.get("imports", ()):
             if name not in seen:
                 seen.add(name)

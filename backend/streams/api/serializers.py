@@ -4,6 +4,7 @@ from typing import Any, cast
 
 from rest_framework import serializers
 
+from backend.documents import Document, Form
 from backend.streams.actions import StreamSpec
 from backend.streams.models import COLUMN_TYPE_CHOICES, DAY_MS, NAME, Stream
 from optimizer.algebra.types import ColumnType
@@ -13,19 +14,19 @@ BIGGEST = 2**53 - 1
 """The largest integer that every JSON reader keeps exactly."""
 
 
-class StreamColumnSerializer(serializers.Serializer[Any]):
+class StreamColumnSerializer(Form):
     name = serializers.RegexField(
         r"\A[A-Za-z_][A-Za-z0-9_]*\Z", max_length=255, error_messages={"invalid": "letters, digits and _"}
     )
     type = serializers.ChoiceField(choices=COLUMN_TYPE_CHOICES)
 
 
-class NamedColumnSerializer(serializers.Serializer[Any]):
+class NamedColumnSerializer(Document):
     name = serializers.CharField()
     type = serializers.CharField()
 
 
-class StreamTopicSerializer(serializers.Serializer[Any]):
+class StreamTopicSerializer(Form):
     """The Kafka topic that brings a stream's tuples."""
 
     topic = serializers.CharField(max_length=249)
@@ -49,7 +50,7 @@ class StreamTopicSerializer(serializers.Serializer[Any]):
         return values
 
 
-class StreamWriteSerializer(serializers.Serializer[Any]):
+class StreamWriteSerializer(Form):
     """What somebody may say about a stream."""
 
     name = serializers.RegexField(r"\A[a-z_][a-z0-9_]{0,62}\Z", error_messages={"invalid": str(NAME.message)})
@@ -65,7 +66,9 @@ class StreamWriteSerializer(serializers.Serializer[Any]):
     late = serializers.ChoiceField(choices=["drop", "join"], default="drop")
     parallelism = serializers.IntegerField(min_value=1, max_value=1024, allow_null=True, default=None)
     tuples_per_second = serializers.FloatField(min_value=0, max_value=1e12, allow_null=True, default=None)
-    columns = StreamColumnSerializer(many=True, allow_empty=False, max_length=500)
+    columns = StreamColumnSerializer(  # type: ignore[call-arg]  # `many` makes it a ListSerializer
+        many=True, allow_empty=False, max_length=500
+    )
     team = serializers.CharField(max_length=63, allow_null=True, default=None)
     kafka = StreamTopicSerializer(allow_null=True, default=None)
 
@@ -85,7 +88,7 @@ class StreamWriteSerializer(serializers.Serializer[Any]):
 class StreamPatchSerializer(StreamWriteSerializer):
     """A change of a stream; its name stays."""
 
-    name = None  # type: ignore[assignment]
+    name = None  # type: ignore[assignment]  # so DRF leaves a field of the base class out
 
 
 class StreamSerializer(serializers.ModelSerializer[Stream]):
@@ -125,15 +128,15 @@ class StreamSerializer(serializers.ModelSerializer[Stream]):
         return record.pk in self.context["editable"]
 
 
-class StreamSampleSerializer(serializers.Serializer[Any]):
+class StreamSampleSerializer(Document):
     columns = NamedColumnSerializer(many=True)
     rows = serializers.ListField(child=serializers.DictField(child=serializers.JSONField(allow_null=True)))
 
 
-class IngestedSerializer(serializers.Serializer[Any]):
+class IngestedSerializer(Document):
     accepted = serializers.IntegerField()
     last_id = serializers.CharField(allow_null=True)
 
 
-class SampleLimitSerializer(serializers.Serializer[Any]):
+class SampleLimitSerializer(Form):
     limit = serializers.IntegerField(min_value=1, max_value=1000, default=20)

@@ -1,16 +1,17 @@
 from __future__ import annotations
 
-from typing import Any
-
 from django.db import transaction
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiResponse, OpenApiTypes, extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from backend.accounts.queries import may_edit
+from backend.accounts.queries import editable
+from backend.accounts.requests import AccountRequest
+from backend.documents import checked
 from backend.parsers import BoundedJSONParser, NDJSONParser
 from backend.streams import actions, queries
 from backend.streams.api.serializers import (
@@ -24,25 +25,22 @@ from backend.streams.api.serializers import (
 from backend.streams.models import Stream
 
 
-def _shown(request: Request, records: list[Stream], many: bool) -> Any:
+def _shown(request: AccountRequest, records: list[Stream], many: bool) -> object:
     context = {
         "entries": queries.entry_counts([record.name for record in records]),
-        "editable": {
-            record.pk for record in records if may_edit(request.user, record.owner_id, record.team_id)
-        },
+        "editable": editable(request.user, records),
     }
     return StreamSerializer(records if many else records[0], many=many, context=context).data
 
 
 class StreamList(APIView):
     @extend_schema(operation_id="streams_list", responses=StreamSerializer(many=True))
-    def get(self, request: Request) -> Response:
+    def get(self, request: AccountRequest) -> Response:
         return Response(_shown(request, list(queries.streams()), many=True))
 
     @extend_schema(request=StreamWriteSerializer, responses={201: StreamSerializer})
-    def post(self, request: Request) -> Response:
-        form = StreamWriteSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+    def post(self, request: AccountRequest) -> Response:
+        form = checked(StreamWriteSerializer(data=request.data))
         with transaction.atomic():
             record = actions.create_stream(request.user, form.spec())
             if form.validated_data["team"] is not None:
@@ -52,14 +50,13 @@ class StreamList(APIView):
 
 class StreamDetail(APIView):
     @extend_schema(responses=StreamSerializer)
-    def get(self, request: Request, name: str) -> Response:
+    def get(self, request: AccountRequest, name: str) -> Response:
         return Response(_shown(request, [get_object_or_404(queries.streams(), name=name)], many=False))
 
     @extend_schema(request=StreamPatchSerializer, responses=StreamSerializer)
-    def patch(self, request: Request, name: str) -> Response:
+    def patch(self, request: AccountRequest, name: str) -> Response:
         record = get_object_or_404(queries.streams(), name=name)
-        form = StreamPatchSerializer(data=request.data, partial=True)
-        form.is_valid(raise_exception=True)
+        form = checked(StreamPatchSerializer(data=request.data, partial=True))
         present = queries.to_domain(record)
         spec = actions.StreamSpec(
             name=record.name,
@@ -81,7 +78,7 @@ class StreamDetail(APIView):
         return Response(_shown(request, [queries.streams().get(pk=record.pk)], many=False))
 
     @extend_schema(responses={204: None})
-    def delete(self, request: Request, name: str) -> Response:
+    def delete(self, request: AccountRequest, name: str) -> Response:
         actions.delete_stream(request.user, get_object_or_404(queries.streams(), name=name))
         return Response(status=204)
 
@@ -91,8 +88,7 @@ class StreamSample(APIView):
 
     @extend_schema(parameters=[SampleLimitSerializer], responses=StreamSampleSerializer)
     def get(self, request: Request, name: str) -> Response:
-        form = SampleLimitSerializer(data=request.query_params)
-        form.is_valid(raise_exception=True)
+        form = checked(SampleLimitSerializer(data=request.query_params))
         record = get_object_or_404(queries.streams(), name=name)
         found = queries.sample(record, form.validated_data["limit"])
         columns = [{"name": column, "type": kind} for column, kind in found.columns]
@@ -109,9 +105,9 @@ class StreamEvents(APIView):
         request={"application/json": OpenApiTypes.OBJECT, "application/x-ndjson": OpenApiTypes.STR},
         responses={202: IngestedSerializer, 400: OpenApiResponse(description="{errors: [Problem]}")},
     )
-    def post(self, request: Request, name: str) -> Response:
+    def post(self, request: AccountRequest, name: str) -> Response:
         record = get_object_or_404(queries.streams(), name=name)
-        single = not isinstance(request.data, list)
-        events = [request.data] if single else request.data
+        body = request.data
+        events, single = (body, False) if isinstance(body, list) else ([body], True)
         last_id = actions.ingest(request.user, record, events, single, timezone.now())
         return Response(IngestedSerializer({"accepted": len(events), "last_id": last_id}).data, status=202)

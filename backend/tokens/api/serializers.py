@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
 
 from django.utils import timezone
 from rest_framework import serializers
 
+from backend.documents import Form
 from backend.tokens.models import Token
 
 
@@ -13,7 +14,7 @@ class TokenSerializer(serializers.ModelSerializer[Token]):
 
     class Meta:
         model = Token
-        fields = ("id", "name", "stream", "created_at", "expires_at", "used_at")
+        fields: tuple[str, ...] = ("id", "name", "stream", "created_at", "expires_at", "used_at")
         read_only_fields = fields
 
 
@@ -21,18 +22,18 @@ class NewTokenSerializer(TokenSerializer):
     secret = serializers.CharField(help_text="Shown this once.")
 
     class Meta(TokenSerializer.Meta):
-        fields = (*TokenSerializer.Meta.fields, "secret")  # type: ignore[assignment]
-        read_only_fields = fields  # type: ignore[assignment]
+        fields = (*TokenSerializer.Meta.fields, "secret")
+        read_only_fields = fields
 
 
-class TokenWriteSerializer(serializers.Serializer[Any]):
+class TokenWriteSerializer(Form):
     name = serializers.CharField(max_length=100)
     stream = serializers.RegexField(
         r"\A[a-z_][a-z0-9_]{0,62}\Z", allow_null=True, default=None, help_text="ingestion into it only"
     )
     expires_at = serializers.DateTimeField(allow_null=True, default=None)
 
-    def validate_expires_at(self, value: Any) -> Any:
+    def validate_expires_at(self, value: datetime | None) -> datetime | None:
         if value is not None and value <= timezone.now():
             raise serializers.ValidationError("expected a time in the future")
         return value

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.requests import AccountRequest
+from backend.documents import checked
 from backend.streams.models import Stream
 from backend.tokens import actions, queries
 from backend.tokens.api.serializers import NewTokenSerializer, TokenSerializer, TokenWriteSerializer
@@ -17,13 +18,12 @@ class TokenList(APIView):
     needs_session = True
 
     @extend_schema(operation_id="tokens_list", responses=TokenSerializer(many=True))
-    def get(self, request: Request) -> Response:
+    def get(self, request: AccountRequest) -> Response:
         return Response(TokenSerializer(queries.tokens_of(request.user), many=True).data)
 
     @extend_schema(request=TokenWriteSerializer, responses={201: NewTokenSerializer})
-    def post(self, request: Request) -> Response:
-        form = TokenWriteSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+    def post(self, request: AccountRequest) -> Response:
+        form = checked(TokenWriteSerializer(data=request.data))
         values = form.validated_data
         stream = None if values["stream"] is None else get_object_or_404(Stream, name=values["stream"])
         record, secret = actions.create_token(request.user, values["name"], stream, values["expires_at"])
@@ -35,6 +35,6 @@ class TokenDetail(APIView):
     needs_session = True
 
     @extend_schema(responses={204: None})
-    def delete(self, request: Request, pk: int) -> Response:
+    def delete(self, request: AccountRequest, pk: int) -> Response:
         actions.revoke_token(get_object_or_404(queries.tokens_of(request.user), pk=pk))
         return Response(status=204)

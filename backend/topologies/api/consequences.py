@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Sequence
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
@@ -15,13 +14,15 @@ from rest_framework.views import APIView
 
 from backend.bounded.caller import caller_of
 from backend.catalog.queries import queries as catalog_queries
+from backend.documents import checked
 from backend.streams.queries import streams
 from backend.topologies import alternatives, impact, queries
 from backend.topologies.api.serializers import CostSerializer, PlanFilterSerializer
+from backend.topologies.drafting import Alternative
 from backend.topologies.status import STATUS_CHOICES
 
 
-class ReachedQuerySerializer(serializers.Serializer[Any]):
+class ReachedQuerySerializer(serializers.Serializer[impact.ReachedQuery]):
     id = serializers.IntegerField()
     name = serializers.CharField()
     owner = serializers.CharField()
@@ -31,23 +32,23 @@ class ReachedQuerySerializer(serializers.Serializer[Any]):
     )
 
 
-class ReachedStoreSerializer(serializers.Serializer[Any]):
+class ReachedStoreSerializer(serializers.Serializer[impact.ReachedStore]):
     topology = serializers.CharField()
     id = serializers.CharField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a field, which DRF takes out of the class
     used_by = serializers.ListField(child=serializers.CharField())
     released = serializers.BooleanField(help_text="nothing else needs it")
     tuples = serializers.IntegerField(allow_null=True)
     bytes = serializers.IntegerField(allow_null=True)
 
 
-class ImpactSerializer(serializers.Serializer[Any]):
+class ImpactSerializer(serializers.Serializer[impact.Impact]):
     queries = ReachedQuerySerializer(many=True)
     topologies = serializers.ListField(child=serializers.CharField())
     stores = ReachedStoreSerializer(many=True)
 
 
-class AlternativeSerializer(serializers.Serializer[Any]):
+class AlternativeSerializer(serializers.Serializer[Sequence[Alternative]]):
     """The same queries, planned by another method."""
 
     method = serializers.CharField()
@@ -65,7 +66,7 @@ class QueryImpact(APIView):
     @extend_schema(responses=ImpactSerializer)
     def get(self, request: Request, pk: int) -> Response:
         found = impact.of_query(get_object_or_404(catalog_queries(), pk=pk))
-        return Response(ImpactSerializer(asdict(found)).data)
+        return Response(ImpactSerializer(found).data)
 
 
 class StreamImpact(APIView):
@@ -74,7 +75,7 @@ class StreamImpact(APIView):
     @extend_schema(responses=ImpactSerializer)
     def get(self, request: Request, name: str) -> Response:
         found = impact.of_stream(get_object_or_404(streams(), name=name).name)
-        return Response(ImpactSerializer(asdict(found)).data)
+        return Response(ImpactSerializer(found).data)
 
 
 class TopologyImpact(APIView):
@@ -83,7 +84,7 @@ class TopologyImpact(APIView):
     @extend_schema(responses=ImpactSerializer)
     def get(self, request: Request, name: str) -> Response:
         found = impact.of_topology(get_object_or_404(queries.topologies(), name=name))
-        return Response(ImpactSerializer(asdict(found)).data)
+        return Response(ImpactSerializer(found).data)
 
 
 class TopologyAlternatives(APIView):
@@ -91,11 +92,10 @@ class TopologyAlternatives(APIView):
 
     @extend_schema(parameters=[PlanFilterSerializer], responses=AlternativeSerializer(many=True))
     def get(self, request: Request, name: str) -> Response:
-        form = PlanFilterSerializer(data=request.query_params)
-        form.is_valid(raise_exception=True)
+        form = checked(PlanFilterSerializer(data=request.query_params))
         topology = get_object_or_404(queries.topologies(), name=name)
         plan = queries.find_plan(topology, form.validated_data["plan_id"])
         if plan is None:
             raise Http404("no such plan")
-        found = [asdict(one) for one in alternatives.alternatives_of(caller_of(request), plan)]
+        found = alternatives.alternatives_of(caller_of(request), plan)
         return Response(AlternativeSerializer(found, many=True).data)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.requests import AccountRequest
+from backend.documents import Form, checked
 from backend.topologies import memory
 from backend.topologies.api.serializers import TopologySerializer
 from backend.topologies.queries import topologies
 
 
-class MemoryLimitSerializer(serializers.Serializer[Any]):
+class MemoryLimitSerializer(Form):
     memory_limit_bytes = serializers.IntegerField(
         allow_null=True,
         help_text=f"from {memory.SMALLEST_BYTES} to {memory.LARGEST_BYTES}; null: no limit",
@@ -31,9 +30,8 @@ class TopologyMemory(APIView):
         request=MemoryLimitSerializer,
         responses=TopologySerializer,
     )
-    def put(self, request: Request, name: str) -> Response:
+    def put(self, request: AccountRequest, name: str) -> Response:
         topology = get_object_or_404(topologies(), name=name)
-        form = MemoryLimitSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(MemoryLimitSerializer(data=request.data))
         memory.set_memory_limit(request.user, topology, form.validated_data["memory_limit_bytes"])
         return Response(TopologySerializer(topologies().get(name=name)).data)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -12,25 +9,27 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.requests import AccountRequest
+from backend.documents import Document, Form, checked
 from backend.topologies import scaling
 from backend.topologies.models import Topology
 from backend.topologies.queries import topologies
 
 
-class StreamTasksSerializer(serializers.Serializer[Any]):
+class StreamTasksSerializer(serializers.Serializer[scaling.StreamTasks]):
     stream = serializers.CharField()
     tasks = serializers.IntegerField(allow_null=True, help_text="in the plan in use; null before the first")
     fixed = serializers.IntegerField(allow_null=True, help_text="what somebody set; null: by load")
 
 
-class TasksSerializer(serializers.Serializer[Any]):
+class TasksSerializer(Document):
     """How many tasks the stores of every stream of a topology have."""
 
     most = serializers.IntegerField(help_text="that the load may ask for")
     streams = StreamTasksSerializer(many=True)
 
 
-class SetTasksSerializer(serializers.Serializer[Any]):
+class SetTasksSerializer(Form):
     tasks = serializers.DictField(
         child=serializers.IntegerField(min_value=1, max_value=1024, allow_null=True),
         allow_empty=False,
@@ -38,9 +37,9 @@ class SetTasksSerializer(serializers.Serializer[Any]):
     )
 
 
-def _document(topology: Topology) -> dict[str, Any]:
-    streams = [asdict(one) for one in scaling.tasks_of(topology)]
-    return TasksSerializer({"most": scaling.most_tasks(), "streams": streams}).data
+def _document(topology: Topology) -> object:
+    document = {"most": scaling.most_tasks(), "streams": scaling.tasks_of(topology)}
+    return TasksSerializer(document).data
 
 
 class TopologyTasks(APIView):
@@ -51,9 +50,8 @@ class TopologyTasks(APIView):
     @extend_schema(
         operation_id="set_topology_tasks", request=SetTasksSerializer, responses={202: TasksSerializer}
     )
-    def put(self, request: Request, name: str) -> Response:
+    def put(self, request: AccountRequest, name: str) -> Response:
         topology = get_object_or_404(topologies(), name=name)
-        form = SetTasksSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(SetTasksSerializer(data=request.data))
         scaling.set_tasks(request.user, topology, form.validated_data["tasks"])
         return Response(_document(topology), status=202)

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
 
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from backend.documents import Document, Form
 from backend.live.state import LIVE_STATE_CHOICES
 from backend.oracle.api.serializers import CorrectnessSerializer, correctness
 from backend.topologies import places
+from backend.topologies.actions import Deployment
 from backend.topologies.models import ENDED, Desired, Run, Topology
 from backend.topologies.placement import pinned_topology
 from backend.topologies.status import (
@@ -21,7 +23,7 @@ from backend.topologies.status import (
 )
 
 
-class CostSerializer(serializers.Serializer[Any]):
+class CostSerializer(Document):
     """Cost by kind, in probe tuples per second."""
 
     probe = serializers.FloatField()
@@ -30,12 +32,12 @@ class CostSerializer(serializers.Serializer[Any]):
     total = serializers.FloatField()
 
 
-class SecondsSerializer(serializers.Serializer[Any]):
+class SecondsSerializer(Document):
     build = serializers.FloatField()
     solve = serializers.FloatField()
 
 
-class PlanSerializer(serializers.Serializer[Any]):
+class PlanSerializer(Document):
     plan_id = serializers.CharField()
     graph = serializers.DictField(help_text="optimizer/physical_graph.schema.json")
     cost = CostSerializer()
@@ -49,7 +51,7 @@ class PlanSerializer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
 
 
-class MarginalSerializer(serializers.Serializer[Any]):
+class MarginalSerializer(Document):
     """What this query adds to a topology's plan."""
 
     topology = serializers.CharField()
@@ -63,7 +65,7 @@ class MarginalSerializer(serializers.Serializer[Any]):
     probe_percent = serializers.FloatField(allow_null=True)
 
 
-class ExplanationSerializer(serializers.Serializer[Any]):
+class ExplanationSerializer(Document):
     text = serializers.CharField()
     cost = CostSerializer()
     individual_cost = serializers.FloatField()
@@ -110,7 +112,7 @@ class RunSerializer(serializers.ModelSerializer[Run]):
         return record.error_detail or None
 
 
-class TopologyQuerySerializer(serializers.Serializer[Any]):
+class TopologyQuerySerializer(Document):
     id = serializers.IntegerField()
     name = serializers.CharField()
     version = serializers.IntegerField()
@@ -121,7 +123,7 @@ class TopologyQuerySerializer(serializers.Serializer[Any]):
     )
 
 
-class DeploymentSerializer(serializers.Serializer[Any]):
+class DeploymentSerializer(Document):
     revision = serializers.IntegerField()
     planned_revision = serializers.IntegerField()
     active_revision = serializers.IntegerField()
@@ -169,7 +171,7 @@ class TopologySerializer(serializers.ModelSerializer[Topology]):
         return topology_state(record)
 
     @extend_schema_field(TopologyQuerySerializer(many=True))
-    def get_queries(self, record: Topology) -> list[dict[str, Any]]:
+    def get_queries(self, record: Topology) -> list[dict[str, object]]:
         return deployed_queries(record)
 
     def get_streams(self, record: Topology) -> list[str]:
@@ -186,18 +188,18 @@ class TopologySerializer(serializers.ModelSerializer[Topology]):
             return None
         # One look for all that are shown together.
         if "places" not in self.context:
-            self.context["places"] = places.look(timezone.now())
+            self.context["places"] = places.look(timezone.now())  # type: ignore[index]  # DRF's is a dict
         found: places.Places = self.context["places"]
         return found.reason(record.pk)
 
     @extend_schema_field(serializers.DateTimeField(allow_null=True))
-    def get_restart_at(self, record: Topology) -> Any:
+    def get_restart_at(self, record: Topology) -> datetime | None:
         if topology_state(record) != "failed" or record.desired != "running":
             return None
         return record.restart_at
 
     @extend_schema_field(DeploymentSerializer)
-    def get_deployment(self, record: Topology) -> Any:
+    def get_deployment(self, record: Topology) -> dict[str, object]:
         state = deployment_state(record)
         return {
             "revision": record.revision,
@@ -208,7 +210,7 @@ class TopologySerializer(serializers.ModelSerializer[Topology]):
         }
 
 
-def deployed_queries(record: Topology) -> list[dict[str, Any]]:
+def deployed_queries(record: Topology) -> list[dict[str, object]]:
     """The queries of a topology, each in its deployed version."""
     return [
         {
@@ -223,35 +225,35 @@ def deployed_queries(record: Topology) -> list[dict[str, Any]]:
     ]
 
 
-class StopSerializer(serializers.Serializer[Any]):
+class StopSerializer(Form):
     mode = serializers.ChoiceField(choices=["now", "drain"], default="now")
 
 
-class DeployRequestSerializer(serializers.Serializer[Any]):
+class DeployRequestSerializer(Form):
     topology = serializers.RegexField(r"\A[a-z][a-z0-9_-]{0,62}\Z", required=False)
     version = serializers.IntegerField(min_value=1, max_value=2**31 - 1, required=False)
 
 
-class DeployedSerializer(serializers.Serializer[Any]):
+class DeployedSerializer(serializers.Serializer[Deployment]):
     topology = serializers.CharField()
     revision = serializers.IntegerField()
     query = serializers.CharField()
     version = serializers.IntegerField()
 
 
-class RunsFilterSerializer(serializers.Serializer[Any]):
+class RunsFilterSerializer(Form):
     topology = serializers.CharField(default="", allow_blank=True, max_length=63)
     limit = serializers.IntegerField(min_value=1, max_value=500, default=50)
 
 
-class TailSerializer(serializers.Serializer[Any]):
+class TailSerializer(Form):
     tail = serializers.IntegerField(min_value=1, max_value=5000, default=200)
 
 
-class RunLogSerializer(serializers.Serializer[Any]):
+class RunLogSerializer(Document):
     lines = serializers.ListField(child=serializers.CharField())
     truncated = serializers.BooleanField()
 
 
-class PlanFilterSerializer(serializers.Serializer[Any]):
+class PlanFilterSerializer(Form):
     plan_id = serializers.CharField(default="", allow_blank=True, max_length=100)

@@ -7,6 +7,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.requests import AccountRequest
+from backend.documents import checked
 from backend.topologies import actions, process, queries
 from backend.topologies.api.serializers import (
     PlanFilterSerializer,
@@ -38,8 +40,7 @@ class TopologyGraph(APIView):
 
     @extend_schema(parameters=[PlanFilterSerializer], responses=PlanSerializer)
     def get(self, request: Request, name: str) -> Response:
-        form = PlanFilterSerializer(data=request.query_params)
-        form.is_valid(raise_exception=True)
+        form = checked(PlanFilterSerializer(data=request.query_params))
         topology = get_object_or_404(queries.topologies(), name=name)
         plan = queries.find_plan(topology, form.validated_data["plan_id"])
         if plan is None:
@@ -56,31 +57,30 @@ class _Request(APIView):
 
 class TopologyStart(_Request):
     @extend_schema(request=None, responses={202: TopologySerializer})
-    def post(self, request: Request, name: str) -> Response:
+    def post(self, request: AccountRequest, name: str) -> Response:
         actions.start_topology(request.user, get_object_or_404(queries.topologies(), name=name))
         return self._answer(name)
 
 
 class TopologyStop(_Request):
     @extend_schema(request=StopSerializer, responses={202: TopologySerializer})
-    def post(self, request: Request, name: str) -> Response:
+    def post(self, request: AccountRequest, name: str) -> Response:
         topology = get_object_or_404(queries.topologies(), name=name)
-        form = StopSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(StopSerializer(data=request.data))
         actions.stop_topology(request.user, topology, form.validated_data["mode"])
         return self._answer(name)
 
 
 class TopologyRestart(_Request):
     @extend_schema(request=None, responses={202: TopologySerializer})
-    def post(self, request: Request, name: str) -> Response:
+    def post(self, request: AccountRequest, name: str) -> Response:
         actions.restart_topology(request.user, get_object_or_404(queries.topologies(), name=name))
         return self._answer(name)
 
 
 class TopologyOptimize(_Request):
     @extend_schema(request=None, responses={202: TopologySerializer})
-    def post(self, request: Request, name: str) -> Response:
+    def post(self, request: AccountRequest, name: str) -> Response:
         actions.replan(request.user, get_object_or_404(queries.topologies(), name=name))
         return self._answer(name)
 
@@ -90,8 +90,7 @@ class RunList(APIView):
         operation_id="runs_list", parameters=[RunsFilterSerializer], responses=RunSerializer(many=True)
     )
     def get(self, request: Request) -> Response:
-        form = RunsFilterSerializer(data=request.query_params)
-        form.is_valid(raise_exception=True)
+        form = checked(RunsFilterSerializer(data=request.query_params))
         return Response(RunSerializer(queries.runs(**form.validated_data), many=True).data)
 
 
@@ -108,8 +107,7 @@ class RunLog(APIView):
 
     @extend_schema(parameters=[TailSerializer], responses=RunLogSerializer)
     def get(self, request: Request, pk: str) -> Response:
-        form = TailSerializer(data=request.query_params)
-        form.is_valid(raise_exception=True)
+        form = checked(TailSerializer(data=request.query_params))
         run = get_object_or_404(Run.objects.select_related("topology"), pk=pk)
         lines, truncated = process.log_tail(run, form.validated_data["tail"])
         return Response(RunLogSerializer({"lines": lines, "truncated": truncated}).data)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Generic, TypeVar
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers
@@ -13,11 +13,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.requests import AccountRequest
 from backend.catalog.models import Query
+from backend.documents import Document, checked
 from backend.topologies import allowances, pins, placement
 
+V = TypeVar("V")
 
-class PinSerializer(serializers.Serializer[Any]):
+
+class PinSerializer(Document):
     """The topology to which a query is pinned."""
 
     topology = serializers.RegexField(
@@ -25,25 +29,24 @@ class PinSerializer(serializers.Serializer[Any]):
     )
 
 
-class AllowanceSerializer(serializers.Serializer[Any]):
+class AllowanceSerializer(Document):
     """Whether a query may cost more than its team's limits say."""
 
     allowed = serializers.BooleanField()
 
 
-class _Word(APIView, ABC):
+class _Word(APIView, ABC, Generic[V]):
     """One value that everybody reads and operators write."""
 
-    document: type[serializers.Serializer[Any]]
+    document: type[Document]
     """With one field, which is the value."""
 
     def get(self, request: Request, pk: int) -> Response:
         return self._answer(get_object_or_404(Query, pk=pk))
 
-    def put(self, request: Request, pk: int) -> Response:
+    def put(self, request: AccountRequest, pk: int) -> Response:
         query = get_object_or_404(Query, pk=pk)
-        form = self.document(data=request.data)
-        form.is_valid(raise_exception=True)
+        form = checked(self.document(data=request.data))
         (value,) = form.validated_data.values()
         self.write(request.user, query, value)
         return self._answer(query)
@@ -53,17 +56,17 @@ class _Word(APIView, ABC):
         return Response(self.document({name: self.read(query)}).data)
 
     @abstractmethod
-    def read(self, query: Query) -> Any: ...
+    def read(self, query: Query) -> V: ...
 
     @abstractmethod
-    def write(self, account: AbstractBaseUser, query: Query, value: Any) -> None: ...
+    def write(self, account: User, query: Query, value: V) -> None: ...
 
 
 @extend_schema_view(
     get=extend_schema(operation_id="query_pin", responses=PinSerializer),
     put=extend_schema(operation_id="pin_query", request=PinSerializer, responses=PinSerializer),
 )
-class QueryPinned(_Word):
+class QueryPinned(_Word[str | None]):
     """Which topology must answer the query, if an operator said so."""
 
     document = PinSerializer
@@ -71,7 +74,7 @@ class QueryPinned(_Word):
     def read(self, query: Query) -> str | None:
         return placement.pinned_to(query)
 
-    def write(self, account: AbstractBaseUser, query: Query, value: str | None) -> None:
+    def write(self, account: User, query: Query, value: str | None) -> None:
         pins.pin_query(account, query, value)
 
 
@@ -79,7 +82,7 @@ class QueryPinned(_Word):
     get=extend_schema(operation_id="query_allowance", responses=AllowanceSerializer),
     put=extend_schema(operation_id="allow_query", request=AllowanceSerializer, responses=AllowanceSerializer),
 )
-class QueryAllowed(_Word):
+class QueryAllowed(_Word[bool]):
     """An operator's word that the limits do not hold for the query."""
 
     document = AllowanceSerializer
@@ -87,5 +90,5 @@ class QueryAllowed(_Word):
     def read(self, query: Query) -> bool:
         return allowances.is_allowed(query)
 
-    def write(self, account: AbstractBaseUser, query: Query, value: bool) -> None:
+    def write(self, account: User, query: Query, value: bool) -> None:
         allowances.allow_query(account, query, value)

@@ -1,4 +1,4 @@
-/** Every call that the pages make, one function each. `docs/frontend-contract.md` says what they mean. */
+/** Every call that the pages make, one function each. `docs/design/frontend-contract.md` says what they mean. */
 import type {
   AccountName,
   AlertDelivery,

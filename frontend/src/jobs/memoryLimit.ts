@@ -3,7 +3,7 @@ import type { TopologyDocument } from "../api/documents";
 import { bytes } from "../format/quantities";
 
 const MEGABYTE = 1024 * 1024;
-/** The server refuses what is below or above, for the reasons in docs/memory.md. */
+/** The server refuses what is below or above, for the reasons in docs/design/memory.md. */
 const LEAST_MB = 64;
 const MOST_MB = 64 * MEGABYTE;
 

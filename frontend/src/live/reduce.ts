@@ -1,6 +1,6 @@
 /**
  * Events applied to a snapshot give a fresh snapshot: the same rules as the backend's, from the table in
- * `docs/frontend-contract.md`. Pure: neither argument is changed.
+ * `docs/design/frontend-contract.md`. Pure: neither argument is changed.
  */
 import type {
   BatchCompleted,

@@ -33,7 +33,7 @@ _MOMENT = (
 def parse_text(lines: pl.DataFrame, columns: Columns) -> pl.DataFrame:
     """Type columns of UTF-8 bytes; NULL stays NULL.
 
-    What is read as which type is in docs/files.md. Rows with a field that does not fit get
+    What is read as which type is in docs/guide/files.md. Rows with a field that does not fit get
     NULL in it and, in `@reason` and `@tuple`, the first such column and the row as JSON.
 
     >>> frame = pl.DataFrame({"a": [b"1", b"x"]})

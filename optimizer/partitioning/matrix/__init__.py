@@ -2,7 +2,7 @@
 
 `shape` says what a task receives under a grid of columns and rows, or under several, `choice` when a store
 is laid out as such, `layout` writes it into a graph, `policy` decides when rows and columns change
-([docs/matrix.md](../../docs/matrix.md)).
+([docs/design/matrix.md](../../docs/matrix.md)).
 """
 
 from __future__ import annotations

@@ -9,11 +9,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import redis
+from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
+from backend.accounts.models import Team
 from backend.catalog.models import Query
+from backend.streams.actions import StreamSpec, create_stream, give_stream
 from backend.streams.models import Stream
 from jobs.protocol import stream_key
+from optimizer.algebra.types import ColumnType
 
 SENSORS = {
     "name": "sensors",
@@ -213,3 +219,18 @@ def test_a_stream_keeps_so_many_events(
     assert 500 <= bus.xlen(stream_key("weather")) < 700
     newest = bus.xrevrange(stream_key("weather"), count=1)[0][1]["json"]
     assert '"wind":199.0' in newest or '"wind":199' in newest
+
+
+def test_a_list_costs_a_fixed_number_of_database_queries(
+    as_teammate: Client, owner: User, team: Team, streams: dict[str, Stream]
+) -> None:
+    def cost() -> int:
+        with CaptureQueriesContext(connection) as seen:
+            assert as_teammate.get("/api/streams/").status_code == 200
+        return len(seen)
+
+    one = cost()
+    for number in range(5):
+        spec = StreamSpec(f"s{number}", (("ts", ColumnType.TIMESTAMP),), "ts")
+        give_stream(owner, create_stream(owner, spec), team.name)
+    assert cost() == one

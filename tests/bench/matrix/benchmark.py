@@ -1,4 +1,4 @@
-"""matrix: Squall's experiments: a skewed join key, and cardinalities that fluctuate (docs/matrix.md).
+"""matrix: Squall's experiments: a skewed join key, and cardinalities that fluctuate (docs/design/matrix.md).
 
 Writes matrix.json, matrix.md and three plots: matrix-skew.svg, matrix-fluctuation.svg and matrix-uneven.svg.
 Loads and tuples moved do not depend on the machine; tuples per second do.

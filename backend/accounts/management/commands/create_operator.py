@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser
-from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -17,7 +16,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name")
 
-    def handle(self, *_: Any, name: str, **__: Any) -> None:
+    def handle(self, *_: object, name: str, **__: object) -> None:
         password = os.environ.get("MILLRACE_PASSWORD")
         if not password:
             raise CommandError("MILLRACE_PASSWORD is not set: expected the new account's password")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.core.management.base import BaseCommand
 
 from backend.topologies import process
@@ -18,7 +16,7 @@ class Command(BaseCommand):
 
     help = "End every streaming job of this machine; the next start of the product launches them again."
 
-    def handle(self, *_: Any, **__: Any) -> None:
+    def handle(self, *_: object, **__: object) -> None:
         ended = [
             run.pk
             for run in Run.objects.select_related("topology").exclude(state__in=ENDED)

@@ -11,7 +11,7 @@ const NEVER: Completeness = {
   text: "never: older tuples are missing",
   advice:
     "An input has no window, and its store began after the stream's first tuples, so results with those are missing permanently. " +
-    "Give every input a window, or restart the topology from what the sources still hold: docs/operations.md, Lost checkpoint.",
+    "Give every input a window, or restart the topology from what the sources still hold: docs/guide/operations.md, Lost checkpoint.",
 };
 
 /**

@@ -1,0 +1,33 @@
+"""Keep the tracebacks of a lost Java process out of a command's output.
+
+Each of these errors is raised too, and told in one line where the command ends (`jobs.cli.last_words`).
+"""
+
+from __future__ import annotations
+
+import logging
+
+from pyspark.sql import SparkSession
+
+_MODULES = ("java_gateway", "clientserver")
+
+
+def silence_py4j() -> None:
+    """Drop py4j's log records; everybody else's pass.
+
+    A lost connection is logged on the root logger, which then gets a handler for stderr, so records are kept
+    from the root by where they come from.
+    """
+    logging.getLogger("py4j").addHandler(logging.NullHandler())
+    logging.getLogger("py4j").propagate = False
+    logging.getLogger().addFilter(_is_not_py4j)
+
+
+def silence_accumulators(session: SparkSession) -> None:
+    """Have the thread that waits for accumulators, which no batch uses, end without a word."""
+    server = session.sparkContext._accumulatorServer
+    server.handle_error = lambda request, client_address: None
+
+
+def _is_not_py4j(record: logging.LogRecord) -> bool:
+    return record.module not in _MODULES

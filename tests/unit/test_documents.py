@@ -1,0 +1,40 @@
+"""The documents lead somewhere: every relative link and every path under docs/ that a file names exists."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)\s#]+)(?:#[^)\s]*)?\)")
+NAMED = re.compile(r"(?<![\w/.:-])docs/[\w./-]*\w")
+
+
+def _texts() -> dict[Path, str]:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    kept = [
+        Path(one) for one in listed.stdout.split("\n") if one.endswith((".md", ".py", ".ts", ".tsx", ".yaml"))
+    ]
+    return {one: (ROOT / one).read_text() for one in kept if (ROOT / one).is_file()}
+
+
+def test_every_relative_link_of_a_document_leads_to_a_file() -> None:
+    # Figures' pages are parts of docs/lab/benchmarks.md, so their links are relative to it.
+    texts = {path: text for path, text in _texts().items() if path.suffix == ".md"}
+    lost = [
+        f"{path}: {link}"
+        for path, text in texts.items()
+        if path.parent != Path("docs/lab/benchmarks")
+        for link in LINK.findall(text)
+        if not (ROOT / path.parent / link).exists()
+    ]
+    assert texts
+    assert not lost
+
+
+def test_every_document_that_a_file_names_exists() -> None:
+    named = {(path, name) for path, text in _texts().items() for name in NAMED.findall(text)}
+    lost = [f"{path}: {name}" for path, name in sorted(named) if not (ROOT / name).exists()]
+    assert named
+    assert not lost
