@@ -32,6 +32,7 @@ check: setup ## Lint, types, and generated files up to date
 	$(VENV)/ruff format --check --quiet .
 	$(VENV)/mypy
 	npx --no-install tsc --noEmit
+	npx --no-install biome ci --error-on-warnings
 	$(VENV)/python -m tests.generated --check
 
 schema: setup ## Write the generated files anew: plan schema, OpenAPI document, TypeScript types

@@ -20,7 +20,8 @@ export default defineConfig({
   },
   test: {
     root: "frontend",
-    environment: "jsdom",
+    // Tests that draw ask for a document with `@vitest-environment jsdom`, which takes a second to load.
+    environment: "node",
     include: ["src/**/*.test.ts", "src/**/*.test.tsx"],
     // A busy machine is slow, not wrong.
     testTimeout: 120_000,

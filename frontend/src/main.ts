@@ -1,7 +1,7 @@
 /** Mounts every island that the page holds, and the two things that every page has: palette and theme. */
 import "./style/index.css";
-import { h, render, type ComponentType } from "preact";
-import { parseIslandProps, type IslandProps } from "./shell/islandProps";
+import { type ComponentType, h, render } from "preact";
+import { type IslandProps, parseIslandProps } from "./shell/islandProps";
 import { mountShell } from "./shell/mountShell";
 
 /** Each island is its own chunk, so that a page loads only what it shows. */
@@ -17,13 +17,14 @@ const ISLANDS: Readonly<Record<string, () => Promise<ComponentType<IslandProps>>
 };
 
 async function mount(element: HTMLElement): Promise<void> {
-  const name = element.dataset["island"] ?? "";
+  const name = element.dataset.island ?? "";
   const load = ISLANDS[name];
-  if (load === undefined) throw new Error(`no island is called ${name}; there are ${Object.keys(ISLANDS).join(", ")}`);
-  const props: IslandProps = parseIslandProps(element.dataset["props"] ?? "{}");
+  if (load === undefined)
+    throw new Error(`no island is called ${name}; there are ${Object.keys(ISLANDS).join(", ")}`);
+  const props: IslandProps = parseIslandProps(element.dataset.props ?? "{}");
   render(h(await load(), props), element);
 }
 
 const islands = [...document.querySelectorAll<HTMLElement>("[data-island]")];
-mountShell(parseIslandProps(islands[0]?.dataset["props"] ?? "{}").me);
+mountShell(parseIslandProps(islands[0]?.dataset.props ?? "{}").me);
 for (const element of islands) void mount(element);

@@ -47,7 +47,7 @@ def test_forecasts_say_how_often_they_held(page: Page) -> None:
     page.keyboard.insert_text(PAIRS)
     state = page.get_by_label("State and advice")
     expect(state).to_contain_text(
-        re.compile(r"of \d+ forecasts?, \d+ held \(\d+ %\)|no forecast could be compared"), timeout=SLOW_MS
+        re.compile(r"of \d+ forecasts?, \d+ held \(\d+ %\)|no forecast has been compared"), timeout=SLOW_MS
     )
 
 

@@ -87,7 +87,7 @@ def test_a_preview_shows_results_before_anything_is_deployed(page: Page) -> None
     expect(preview).to_contain_text(re.compile(r"departures: (all|the newest) [\d.]+"))
     expect(preview).to_contain_text(re.compile(r"weather: (all|the newest) [\d.]+"))
     write(page, "SELECT x.at FROM departures AS x WHERE x.delay > 1e9")
-    expect(preview).to_contain_text("of the text before the last change")
+    expect(preview).to_contain_text("for the text before the last change")
     expect(page.get_by_text("✓ valid")).to_be_visible()
     page.get_by_role("button", name="Preview").click()
     expect(preview).to_contain_text("No result in these tuples", timeout=SLOW_MS)
@@ -110,7 +110,7 @@ def test_undo_reaches_behind_a_reload_and_the_history_behind_everything(page: Pa
     page.get_by_role("button", name="History").click()
     earlier = page.get_by_role("region", name="History").get_by_role("row").filter(has_text="wind_speed > 20")
     expect(earlier).to_contain_text("previewed")
-    earlier.get_by_role("button", name="Take it").click()
+    earlier.get_by_role("button", name="Use this").click()
     expect(page.locator(".cm-content")).to_contain_text("wind_speed > 20")
 
 
@@ -150,6 +150,8 @@ def test_a_version_shows_what_it_changed_in_the_plan(page: Page) -> None:
     change = page.get_by_role("region", name="Change of the plan")
     expect(change).to_contain_text(re.compile(r"\+ store arrivals"), timeout=SLOW_MS)
     expect(change).to_contain_text("Plan: probe")
+    # The page asks for its query every few seconds, and would complain that it is gone.
+    page.goto("/queries/")
     assert page.request.delete(f"/api/queries/{number}/", headers=sent).status == 204
 
 

@@ -86,7 +86,7 @@ def test_a_query_of_nested_joins_is_converted(page: Page, axe: str) -> None:
     # What was converted goes on as a query, and another text is not taken for the converted one.
     page.get_by_label("SQL with joins in any nesting").press("End")
     page.keyboard.insert_text(" ")
-    expect(page.get_by_text("Of the text before the last change.")).to_be_visible()
+    expect(page.get_by_text("For the text before the last change.")).to_be_visible()
     page.get_by_role("link", name="Open in the editor").click()
     expect(page.locator(".cm-content")).to_contain_text("d.tail = a.tail")
 
@@ -118,7 +118,7 @@ def test_queries_of_tpch_are_shown_before_and_after(page: Page, tpch: None) -> N
             (TPCH / "queries" / f"{name}.sql").read_text()
         )
         page.get_by_role("button", name="Convert", exact=True).click()
-        expect(page.get_by_text("Of the text before the last change.")).to_have_count(0)
+        expect(page.get_by_text("For the text before the last change.")).to_have_count(0)
         labels = after.locator(".multi_join .label")
         expect(labels).to_have_count(len(inputs))
         assert sorted(int(text.split()[-2]) for text in labels.all_text_contents()) == inputs, name

@@ -124,7 +124,7 @@ def test_an_epoch_is_looked_back_at_beside_batches_and_log(page: Page) -> None:
     expect(page.locator(".batch-numbers")).to_contain_text(said)
     page.get_by_role("tab", name="Log").click()
     page.get_by_label("Search the log").fill("no line says this")
-    expect(page.locator(".log pre")).to_have_text("No line contains that.")
+    expect(page.locator(".log pre")).to_have_text("No matching lines.")
     expect(page.locator("svg.forest .node").first).to_be_visible()
 
 
@@ -271,7 +271,7 @@ def test_stopping_asks_for_the_name_and_is_kept_in_the_audit_trail(page: Page) -
     expect(block.locator(".status").first).not_to_contain_text("stop")
 
     block.get_by_role("button", name="Stop…").click()
-    dialog.get_by_label("after all that has arrived").check()
+    dialog.get_by_label("after everything that has arrived").check()
     dialog.get_by_label("Type flights to confirm").fill("flights")
     confirm.click()
     expect(block.locator(".toolbar .status")).to_contain_text("stopped", timeout=SLOW_MS)

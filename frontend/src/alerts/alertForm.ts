@@ -16,7 +16,16 @@ export interface AlertFields {
   readonly team: string;
 }
 
-export const EMPTY: AlertFields = { name: "", topology: "", channel: "webhook", target: "", onFailed: true, lag: "", stuck: "60", team: "" };
+export const EMPTY: AlertFields = {
+  name: "",
+  topology: "",
+  channel: "webhook",
+  target: "",
+  onFailed: true,
+  lag: "",
+  stuck: "60",
+  team: "",
+};
 
 const orNull = (text: string): string | null => (text.trim() === "" ? null : text.trim());
 /** What is no number becomes one that the server refuses: it must not pass for "not told". */

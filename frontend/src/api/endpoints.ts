@@ -38,10 +38,12 @@ import type {
 } from "./documents";
 import { answered, client, done, refusalFrom } from "./request";
 
-const signalled = (signal: AbortSignal | undefined): { signal?: AbortSignal } => (signal === undefined ? {} : { signal });
+const signalled = (signal: AbortSignal | undefined): { signal?: AbortSignal } =>
+  signal === undefined ? {} : { signal };
 
 export const listStreams = async (): Promise<StreamDocument[]> => answered(await client.GET("/api/streams/"));
-export const listConnectors = async (): Promise<Connector[]> => answered(await client.GET("/api/connectors/"));
+export const listConnectors = async (): Promise<Connector[]> =>
+  answered(await client.GET("/api/connectors/"));
 export const sampleStream = async (name: string, limit: number): Promise<SampleRows> =>
   answered(await client.GET("/api/streams/{name}/sample/", { params: { path: { name }, query: { limit } } }));
 
@@ -49,11 +51,16 @@ export const createStream = async (stream: StreamWrite): Promise<StreamDocument>
   answered(await client.POST("/api/streams/", { body: stream }));
 /** Every field may be left out; the OpenAPI document cannot say so of fields that have a default. */
 export const changeStream = async (name: string, changes: Partial<StreamChange>): Promise<StreamDocument> =>
-  answered(await client.PATCH("/api/streams/{name}/", { params: { path: { name } }, body: changes as StreamChange }));
+  answered(
+    await client.PATCH("/api/streams/{name}/", { params: { path: { name } }, body: changes as StreamChange }),
+  );
 /** An answer without a body: only refusals matter. */
-export const deleteStream = async (name: string): Promise<void> => done(await client.DELETE("/api/streams/{name}/", { params: { path: { name } } }));
+export const deleteStream = async (name: string): Promise<void> =>
+  done(await client.DELETE("/api/streams/{name}/", { params: { path: { name } } }));
 export const streamArrivals = async (name: string, limit: number): Promise<Arrivals[]> =>
-  answered(await client.GET("/api/streams/{name}/arrivals/", { params: { path: { name }, query: { limit } } }));
+  answered(
+    await client.GET("/api/streams/{name}/arrivals/", { params: { path: { name }, query: { limit } } }),
+  );
 export const streamImpact = async (name: string): Promise<Impact> =>
   answered(await client.GET("/api/streams/{name}/impact/", { params: { path: { name } } }));
 
@@ -64,11 +71,29 @@ export interface ChosenLetter {
   readonly tuple?: Record<string, unknown>;
 }
 export const deadLetters = async (name: string, limit: number): Promise<DeadLetters> =>
-  answered(await client.GET("/api/streams/{name}/dead-letters/", { params: { path: { name }, query: { limit } } }));
-export const redriveLetters = async (name: string, letters: readonly ChosenLetter[]): Promise<{ count: number }> =>
-  answered(await client.POST("/api/streams/{name}/dead-letters/redrive/", { params: { path: { name } }, body: { letters: [...letters] } }));
-export const discardLetters = async (name: string, letters: readonly ChosenLetter[]): Promise<{ count: number }> =>
-  answered(await client.POST("/api/streams/{name}/dead-letters/discard/", { params: { path: { name } }, body: { letters: letters.map(({ topology, id }) => ({ topology, id })) } }));
+  answered(
+    await client.GET("/api/streams/{name}/dead-letters/", { params: { path: { name }, query: { limit } } }),
+  );
+export const redriveLetters = async (
+  name: string,
+  letters: readonly ChosenLetter[],
+): Promise<{ count: number }> =>
+  answered(
+    await client.POST("/api/streams/{name}/dead-letters/redrive/", {
+      params: { path: { name } },
+      body: { letters: [...letters] },
+    }),
+  );
+export const discardLetters = async (
+  name: string,
+  letters: readonly ChosenLetter[],
+): Promise<{ count: number }> =>
+  answered(
+    await client.POST("/api/streams/{name}/dead-letters/discard/", {
+      params: { path: { name } },
+      body: { letters: letters.map(({ topology, id }) => ({ topology, id })) },
+    }),
+  );
 
 export const readMe = async (): Promise<Me> => answered(await client.GET("/api/me/"));
 export const listAccounts = async (): Promise<AccountName[]> => answered(await client.GET("/api/accounts/"));
@@ -77,25 +102,42 @@ export const listTokens = async (): Promise<TokenDocument[]> => answered(await c
 /** @param stream null for a token that may do what its owner may */
 export const createToken = async (name: string, stream: string | null): Promise<NewToken> =>
   answered(await client.POST("/api/tokens/", { body: { name, stream } }));
-export const revokeToken = async (id: number): Promise<void> => done(await client.DELETE("/api/tokens/{id}/", { params: { path: { id: String(id) } } }));
+export const revokeToken = async (id: number): Promise<void> =>
+  done(await client.DELETE("/api/tokens/{id}/", { params: { path: { id: String(id) } } }));
 
 export const listAlerts = async (): Promise<AlertRule[]> => answered(await client.GET("/api/alerts/"));
-export const createAlert = async (rule: AlertRuleWrite): Promise<AlertRule> => answered(await client.POST("/api/alerts/", { body: rule }));
-export const deleteAlert = async (id: number): Promise<void> => done(await client.DELETE("/api/alerts/{id}/", { params: { path: { id: String(id) } } }));
-export const tryAlert = async (id: number): Promise<AlertDelivery> => answered(await client.POST("/api/alerts/{id}/test/", { params: { path: { id: String(id) } } }));
+export const createAlert = async (rule: AlertRuleWrite): Promise<AlertRule> =>
+  answered(await client.POST("/api/alerts/", { body: rule }));
+export const deleteAlert = async (id: number): Promise<void> =>
+  done(await client.DELETE("/api/alerts/{id}/", { params: { path: { id: String(id) } } }));
+export const tryAlert = async (id: number): Promise<AlertDelivery> =>
+  answered(await client.POST("/api/alerts/{id}/test/", { params: { path: { id: String(id) } } }));
 export const alertDeliveries = async (id: number, limit: number): Promise<AlertDelivery[]> =>
-  answered(await client.GET("/api/alerts/{id}/deliveries/", { params: { path: { id: String(id) }, query: { limit } } }));
+  answered(
+    await client.GET("/api/alerts/{id}/deliveries/", {
+      params: { path: { id: String(id) }, query: { limit } },
+    }),
+  );
 
 export const listQueries = async (search?: string): Promise<QueryDocument[]> =>
   answered(await client.GET("/api/queries/", { params: { query: search === undefined ? {} : { search } } }));
 export const readQuery = async (id: number): Promise<QueryDocument> =>
   answered(await client.GET("/api/queries/{id}/", { params: { path: { id: String(id) } } }));
-export const createQuery = async (query: { name: string; sql: string; description: string; tags: string[] }): Promise<QueryDocument> =>
-  answered(await client.POST("/api/queries/", { body: query }));
-export const describeQuery = async (id: number, changes: { description?: string; tags?: string[] }): Promise<QueryDocument> =>
+export const createQuery = async (query: {
+  name: string;
+  sql: string;
+  description: string;
+  tags: string[];
+}): Promise<QueryDocument> => answered(await client.POST("/api/queries/", { body: query }));
+export const describeQuery = async (
+  id: number,
+  changes: { description?: string; tags?: string[] },
+): Promise<QueryDocument> =>
   answered(await client.PATCH("/api/queries/{id}/", { params: { path: { id: String(id) } }, body: changes }));
 export const saveVersion = async (id: number, sql: string): Promise<QueryDocument> =>
-  answered(await client.POST("/api/queries/{id}/versions/", { params: { path: { id: String(id) } }, body: { sql } }));
+  answered(
+    await client.POST("/api/queries/{id}/versions/", { params: { path: { id: String(id) } }, body: { sql } }),
+  );
 export const listVersions = async (id: number): Promise<QueryVersion[]> =>
   answered(await client.GET("/api/queries/{id}/versions/", { params: { path: { id: String(id) } } }));
 export const queryImpact = async (id: number): Promise<Impact> =>
@@ -106,26 +148,51 @@ export const markFavourite = async (id: number, wanted: boolean): Promise<QueryD
   return answered(await client.DELETE("/api/queries/{id}/favourite/", where));
 };
 export const transferQuery = async (id: number, owner: string, team: string | null): Promise<QueryDocument> =>
-  answered(await client.POST("/api/queries/{id}/transfer/", { params: { path: { id: String(id) } }, body: { owner, team } }));
-export const deleteQuery = async (id: number): Promise<void> => done(await client.DELETE("/api/queries/{id}/", { params: { path: { id: String(id) } } }));
-export const resultsFile = (id: number, form: "csv" | "json"): string => `/api/queries/${id}/results/download/?form=${form}`;
+  answered(
+    await client.POST("/api/queries/{id}/transfer/", {
+      params: { path: { id: String(id) } },
+      body: { owner, team },
+    }),
+  );
+export const deleteQuery = async (id: number): Promise<void> =>
+  done(await client.DELETE("/api/queries/{id}/", { params: { path: { id: String(id) } } }));
+export const resultsFile = (id: number, form: "csv" | "json"): string =>
+  `/api/queries/${id}/results/download/?form=${form}`;
 export const deployQuery = async (id: number): Promise<DeployAnswer> =>
-  answered(await client.POST("/api/queries/{id}/deploy/", { params: { path: { id: String(id) } }, body: {} }));
+  answered(
+    await client.POST("/api/queries/{id}/deploy/", { params: { path: { id: String(id) } }, body: {} }),
+  );
 export const undeployQuery = async (id: number): Promise<DeployAnswer> =>
   answered(await client.POST("/api/queries/{id}/undeploy/", { params: { path: { id: String(id) } } }));
 export const queryResults = async (id: number, limit: number): Promise<QueryResults> =>
-  answered(await client.GET("/api/queries/{id}/results/", { params: { path: { id: String(id) }, query: { limit } } }));
+  answered(
+    await client.GET("/api/queries/{id}/results/", {
+      params: { path: { id: String(id) }, query: { limit } },
+    }),
+  );
 
 /** Comparisons of what it published with a batch join, newest first. */
 export const queryChecks = async (id: number, limit: number): Promise<Check[]> =>
-  answered(await client.GET("/api/queries/{id}/checks/", { params: { path: { id: String(id) }, query: { limit } } }));
+  answered(
+    await client.GET("/api/queries/{id}/checks/", { params: { path: { id: String(id) }, query: { limit } } }),
+  );
 
 /** @param name the query being edited, so that it does not read itself as a view */
-export const validateSql = async (sql: string, name: string | null, signal?: AbortSignal): Promise<Validation> =>
-  answered(await client.POST("/api/sql/validate/", { body: { sql, name: name ?? "" }, ...signalled(signal) }));
+export const validateSql = async (
+  sql: string,
+  name: string | null,
+  signal?: AbortSignal,
+): Promise<Validation> =>
+  answered(
+    await client.POST("/api/sql/validate/", { body: { sql, name: name ?? "" }, ...signalled(signal) }),
+  );
 export const formatSql = async (sql: string): Promise<{ sql: string }> =>
   answered(await client.POST("/api/sql/format/", { body: { sql } }));
-export const explainSql = async (sql: string, name: string | null, signal?: AbortSignal): Promise<Explanation> =>
+export const explainSql = async (
+  sql: string,
+  name: string | null,
+  signal?: AbortSignal,
+): Promise<Explanation> =>
   answered(await client.POST("/api/sql/explain/", { body: { sql, name: name ?? "" }, ...signalled(signal) }));
 
 /** What the draft would keep in a topology, and windows that would make it cheaper there. */
@@ -134,15 +201,25 @@ export const outlookSql = async (sql: string, name: string | null, signal?: Abor
 export const previewSql = async (sql: string, name: string | null, limit: number): Promise<Preview> =>
   answered(await client.POST("/api/sql/preview/", { body: { sql, name: name ?? "", limit } }));
 /** A text of joins in any nesting, as multi-way joins. */
-export const convertSql = async (sql: string): Promise<Conversion> => answered(await client.POST("/api/sql/convert/", { body: { sql, name: "" } }));
+export const convertSql = async (sql: string): Promise<Conversion> =>
+  answered(await client.POST("/api/sql/convert/", { body: { sql, name: "" } }));
 export const resultProvenance = async (query: number, result: string): Promise<Provenance> =>
-  answered(await client.GET("/api/queries/{id}/results/provenance/", { params: { path: { id: String(query) }, query: { id: result } } }));
+  answered(
+    await client.GET("/api/queries/{id}/results/provenance/", {
+      params: { path: { id: String(query) }, query: { id: result } },
+    }),
+  );
 
-export const listTopologies = async (): Promise<TopologyDocument[]> => answered(await client.GET("/api/topologies/"));
+export const listTopologies = async (): Promise<TopologyDocument[]> =>
+  answered(await client.GET("/api/topologies/"));
 export const readTopology = async (name: string): Promise<TopologyDocument> =>
   answered(await client.GET("/api/topologies/{name}/", { params: { path: { name } } }));
 /** @param planId null for the running plan, or the newest if none runs */
-export const readPlan = async (name: string, planId: string | null, signal?: AbortSignal): Promise<PlanDocument> =>
+export const readPlan = async (
+  name: string,
+  planId: string | null,
+  signal?: AbortSignal,
+): Promise<PlanDocument> =>
   answered(
     await client.GET("/api/topologies/{name}/graph/", {
       params: { path: { name }, query: planId === null ? {} : { plan_id: planId } },
@@ -153,10 +230,16 @@ export const topologyImpact = async (name: string): Promise<Impact> =>
   answered(await client.GET("/api/topologies/{name}/impact/", { params: { path: { name } } }));
 /** The same queries under other methods. */
 export const planAlternatives = async (name: string, planId: string): Promise<Alternative[]> =>
-  answered(await client.GET("/api/topologies/{name}/alternatives/", { params: { path: { name }, query: { plan_id: planId } } }));
+  answered(
+    await client.GET("/api/topologies/{name}/alternatives/", {
+      params: { path: { name }, query: { plan_id: planId } },
+    }),
+  );
 /** Unparsed: `live/messages.ts` checks it together with the events that follow. Without a session it says so and stays. */
 export const readSnapshot = async (name: string): Promise<unknown> => {
-  const { data, error, response } = await client.GET("/api/topologies/{name}/snapshot/", { params: { path: { name } } });
+  const { data, error, response } = await client.GET("/api/topologies/{name}/snapshot/", {
+    params: { path: { name } },
+  });
   if (!response.ok) throw refusalFrom(response.status, error);
   return data;
 };
@@ -164,7 +247,10 @@ export const eventsUrl = (name: string, lastEventId: string): string =>
   `/api/topologies/${encodeURIComponent(name)}/events/?last_event_id=${encodeURIComponent(lastEventId)}`;
 /** Whether a live connection would be let in, and if not, after how many seconds it may be asked again. */
 export const askEvents = async (name: string): Promise<{ status: number; retryAfter: number | null }> => {
-  const answer = await fetch(`/api/topologies/${encodeURIComponent(name)}/events/`, { method: "HEAD", credentials: "same-origin" });
+  const answer = await fetch(`/api/topologies/${encodeURIComponent(name)}/events/`, {
+    method: "HEAD",
+    credentials: "same-origin",
+  });
   const seconds = Number(answer.headers.get("Retry-After") ?? "");
   return { status: answer.status, retryAfter: seconds > 0 ? seconds : null };
 };
@@ -182,19 +268,34 @@ export const topologyTasks = async (name: string): Promise<TopologyTasks> =>
   answered(await client.GET("/api/topologies/{name}/tasks/", { params: { path: { name } } }));
 /** @param tasks by stream; null leaves it to the load */
 export const setTasks = async (name: string, tasks: Record<string, number | null>): Promise<TopologyTasks> =>
-  answered(await client.PUT("/api/topologies/{name}/tasks/", { params: { path: { name } }, body: { tasks } }));
+  answered(
+    await client.PUT("/api/topologies/{name}/tasks/", { params: { path: { name } }, body: { tasks } }),
+  );
 /** @param bytes of the stores that may be in memory, from the next start on; null for no limit */
 export const setMemoryLimit = async (name: string, bytes: number | null): Promise<TopologyDocument> =>
-  answered(await client.PUT("/api/topologies/{name}/memory/", { params: { path: { name } }, body: { memory_limit_bytes: bytes } }));
+  answered(
+    await client.PUT("/api/topologies/{name}/memory/", {
+      params: { path: { name } },
+      body: { memory_limit_bytes: bytes },
+    }),
+  );
 /** @param topology null lets the optimizer decide */
 export const pinQuery = async (id: number, topology: string | null): Promise<Pin> =>
-  answered(await client.PUT("/api/queries/{id}/pin/", { params: { path: { id: String(id) } }, body: { topology } }));
+  answered(
+    await client.PUT("/api/queries/{id}/pin/", { params: { path: { id: String(id) } }, body: { topology } }),
+  );
 /** Unparsed: `live/messages.ts` checks it like the event that told of it. */
 export const readEpoch = async (name: string, epoch: number): Promise<unknown> =>
-  answered(await client.GET("/api/topologies/{name}/epochs/{epoch}/", { params: { path: { name, epoch: String(epoch) } } }));
+  answered(
+    await client.GET("/api/topologies/{name}/epochs/{epoch}/", {
+      params: { path: { name, epoch: String(epoch) } },
+    }),
+  );
 
 export const auditTrail = async (name: string, limit: number): Promise<AuditEntry[]> =>
-  answered(await client.GET("/api/topologies/{name}/audit/", { params: { path: { name }, query: { limit } } }));
+  answered(
+    await client.GET("/api/topologies/{name}/audit/", { params: { path: { name }, query: { limit } } }),
+  );
 
 export const listRuns = async (topology: string, limit: number): Promise<RunDocument[]> =>
   answered(await client.GET("/api/runs/", { params: { query: { topology, limit } } }));

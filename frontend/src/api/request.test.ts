@@ -1,8 +1,10 @@
+// @vitest-environment jsdom
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createQuery, listStreams, validateSql } from "./endpoints";
 import { explainError, isAbort, Refusal, refusalFrom, Unreachable } from "./request";
 
-const answer = (status: number, body: unknown): Response => new Response(JSON.stringify(body), { status, headers: { "Content-Type": "application/json" } });
+const answer = (status: number, body: unknown): Response =>
+  new Response(JSON.stringify(body), { status, headers: { "Content-Type": "application/json" } });
 
 let seen: Request[] = [];
 function network(reply: () => Promise<Response>): void {
@@ -13,6 +15,7 @@ function network(reply: () => Promise<Response>): void {
 }
 beforeEach(() => {
   seen = [];
+  // biome-ignore lint/suspicious/noDocumentCookie: what is tested reads it, and jsdom has no Cookie Store
   document.cookie = "csrftoken=t0ken";
 });
 afterEach(() => vi.unstubAllGlobals());
@@ -27,10 +30,30 @@ it("sends the CSRF token with writing calls only", async () => {
 });
 
 it("turns every shape of refusal into one error", () => {
-  const problem = { code: "unknown-column", line: 3, column: 8, end_column: 15, path: null, found: "x", expected: "y", suggestion: null, message: "query:3:8: found x, expected y" };
-  expect(refusalFrom(400, { errors: [problem] })).toMatchObject({ status: 400, code: "unknown-column", problems: [problem], message: problem.message });
-  expect(refusalFrom(409, { code: "stream-in-use", detail: "in use" })).toMatchObject({ code: "stream-in-use", message: "in use" });
-  expect(refusalFrom(400, { name: ["This field is required."] }).message).toBe("name: This field is required.");
+  const problem = {
+    code: "unknown-column",
+    line: 3,
+    column: 8,
+    end_column: 15,
+    path: null,
+    found: "x",
+    expected: "y",
+    suggestion: null,
+    message: "query:3:8: found x, expected y",
+  };
+  expect(refusalFrom(400, { errors: [problem] })).toMatchObject({
+    status: 400,
+    code: "unknown-column",
+    problems: [problem],
+    message: problem.message,
+  });
+  expect(refusalFrom(409, { code: "stream-in-use", detail: "in use" })).toMatchObject({
+    code: "stream-in-use",
+    message: "in use",
+  });
+  expect(refusalFrom(400, { name: ["This field is required."] }).message).toBe(
+    "name: This field is required.",
+  );
   expect(refusalFrom(500, null).message).toBe("the server answered 500");
 });
 
@@ -48,6 +71,8 @@ it("keeps an abort an abort", async () => {
   network(async () => answer(200, {}));
   const control = new AbortController();
   control.abort();
-  const error: unknown = await validateSql("SELECT 1", null, control.signal).catch((reason: unknown) => reason);
+  const error: unknown = await validateSql("SELECT 1", null, control.signal).catch(
+    (reason: unknown) => reason,
+  );
   expect(isAbort(error)).toBe(true);
 });

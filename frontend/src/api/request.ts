@@ -34,12 +34,17 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 /** Turn any answer that is not 2xx into one `Refusal`, whatever shape its body has. */
 export function refusalFrom(status: number, body: unknown): Refusal {
   if (isRecord(body)) {
-    if (Array.isArray(body["errors"])) {
-      const problems = body["errors"] as Problem[];
-      return new Refusal(status, problems[0]?.code ?? null, problems, problems[0]?.message ?? "the input was refused");
+    if (Array.isArray(body.errors)) {
+      const problems = body.errors as Problem[];
+      return new Refusal(
+        status,
+        problems[0]?.code ?? null,
+        problems,
+        problems[0]?.message ?? "the input was refused",
+      );
     }
-    if (typeof body["detail"] === "string") {
-      return new Refusal(status, typeof body["code"] === "string" ? body["code"] : null, [], body["detail"]);
+    if (typeof body.detail === "string") {
+      return new Refusal(status, typeof body.code === "string" ? body.code : null, [], body.detail);
     }
     if (Object.keys(body).length > 0) return new Refusal(status, null, [], said(body));
   }
@@ -70,7 +75,7 @@ client.use({
   },
   onError({ error }) {
     if (isAbort(error)) return undefined;
-    return new Unreachable("the server cannot be reached; try again, or see whether it runs");
+    return new Unreachable("the server cannot be reached; check that it is running and try again");
   },
 });
 

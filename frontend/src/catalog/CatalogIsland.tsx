@@ -2,16 +2,17 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { QueryDocument } from "../api/documents";
 import { listQueries, listStreams } from "../api/endpoints";
-import { streamColours, type StreamColour } from "../colour/streams";
+import { type StreamColour, streamColours } from "../colour/streams";
 import { ago, instant, windowLength } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
-import { FavouriteButton } from "./FavouriteButton";
 import { CorrectnessLight } from "../ui/CorrectnessLight";
 import { lightOf } from "../ui/correctness";
+import { ProblemLine } from "../ui/ProblemLine";
 import { StatusBadge } from "../ui/StatusBadge";
 import { StreamChip } from "../ui/StreamChip";
 import { useLoaded } from "../ui/useLoaded";
 import { useNow } from "../ui/useNow";
+import { FavouriteButton } from "./FavouriteButton";
 import { matches, parseSearch } from "./search";
 
 const REFRESH_MS = 5000;
@@ -29,10 +30,14 @@ export function CatalogIsland({ me }: IslandProps): JSX.Element {
   const address = new URLSearchParams(window.location.search);
   const [text, setText] = useState(address.get("search") ?? "");
   const box = useRef<HTMLInputElement>(null);
-  const colour = useMemo(() => streamColours((streams.value ?? []).map((stream) => stream.name)), [streams.value]);
+  const colour = useMemo(
+    () => streamColours((streams.value ?? []).map((stream) => stream.name)),
+    [streams.value],
+  );
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      const typing = event.target instanceof HTMLElement && /INPUT|TEXTAREA|SELECT/.test(event.target.tagName);
+      const typing =
+        event.target instanceof HTMLElement && /INPUT|TEXTAREA|SELECT/.test(event.target.tagName);
       if (event.key === "/" && !typing) {
         event.preventDefault();
         box.current?.focus();
@@ -66,23 +71,48 @@ export function CatalogIsland({ me }: IslandProps): JSX.Element {
           {queries.value === null ? "" : `${found.length} of ${queries.value.length}`}
         </span>
       </div>
-      {queries.problem !== null && <p class="problem-line" role="alert">{queries.problem}</p>}
+      <ProblemLine text={queries.problem} />
       {queries.value?.length === 0 && (
         <p class="empty">
-          No query yet. {me.role === "viewer" ? "Whoever is more than a viewer may write the first one." : <><a href="/queries/new/">Write the first one</a>: name the streams, give each a window, join them.</>}
+          No query yet.{" "}
+          {me.role === "viewer" ? (
+            "Viewers cannot write queries; ask an author to write the first one."
+          ) : (
+            <>
+              <a href="/queries/new/">Write the first one</a>: name the streams, give each a window, join
+              them.
+            </>
+          )}
         </p>
       )}
       {queries.value !== null && queries.value.length > 0 && found.length === 0 && (
         <p class="empty">
-          No query fits. <button type="button" class="link" onClick={() => search("")}>Clear the search</button>
+          No query matches.{" "}
+          <button type="button" class="link" onClick={() => search("")}>
+            Clear the search
+          </button>
         </p>
       )}
-      {found.length > 0 && <QueryTable queries={found} colour={colour} now={now} onNarrow={(part) => search(`${text} ${part}`.trim())} onChanged={queries.reload} />}
+      {found.length > 0 && (
+        <QueryTable
+          queries={found}
+          colour={colour}
+          now={now}
+          onNarrow={(part) => search(`${text} ${part}`.trim())}
+          onChanged={queries.reload}
+        />
+      )}
     </section>
   );
 }
 
-function QueryTable(props: { queries: readonly QueryDocument[]; colour: StreamColour; now: number; onNarrow: (part: string) => void; onChanged: () => void }): JSX.Element {
+function QueryTable(props: {
+  queries: readonly QueryDocument[];
+  colour: StreamColour;
+  now: number;
+  onNarrow: (part: string) => void;
+  onChanged: () => void;
+}): JSX.Element {
   return (
     <div class="table-scroll">
       <table class="list stack">
@@ -90,11 +120,19 @@ function QueryTable(props: { queries: readonly QueryDocument[]; colour: StreamCo
           <tr>
             <th scope="col">Query</th>
             <th scope="col">Streams</th>
-            <th scope="col" class="wide">Windows</th>
+            <th scope="col" class="wide">
+              Windows
+            </th>
             <th scope="col">Status</th>
-            <th scope="col" class="wide">Topology</th>
-            <th scope="col" class="wide">Owner</th>
-            <th scope="col" class="wide">Changed</th>
+            <th scope="col" class="wide">
+              Topology
+            </th>
+            <th scope="col" class="wide">
+              Owner
+            </th>
+            <th scope="col" class="wide">
+              Changed
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -102,29 +140,48 @@ function QueryTable(props: { queries: readonly QueryDocument[]; colour: StreamCo
             <tr key={query.id}>
               <td>
                 <FavouriteButton query={query} onChanged={props.onChanged} />
-                <a class="row-link" href={`/queries/${query.id}/`}>{query.name}</a>
+                <a class="row-link" href={`/queries/${query.id}/`}>
+                  {query.name}
+                </a>
                 <span class="muted"> v{query.version}</span>
                 <div class="muted clip">{query.description}</div>
                 {query.tags.map((tag) => (
-                  <button key={tag} type="button" class="tag" onClick={() => props.onNarrow(`tag:${tag}`)}>{tag}</button>
+                  <button key={tag} type="button" class="tag" onClick={() => props.onNarrow(`tag:${tag}`)}>
+                    {tag}
+                  </button>
                 ))}
               </td>
               <td class="chips">
-                {query.streams.map((stream) => <StreamChip key={stream} stream={stream} colour={props.colour} />)}
+                {query.streams.map((stream) => (
+                  <StreamChip key={stream} stream={stream} colour={props.colour} />
+                ))}
               </td>
               <td class="wide">{windowsOf(query)}</td>
               <td>
                 <StatusBadge state={query.status} title={query.suspended} />
-                {query.status !== "draft" && <div class="small"><CorrectnessLight light={lightOf(query.correctness, props.now)} /></div>}
+                {query.status !== "draft" && (
+                  <div class="small">
+                    <CorrectnessLight light={lightOf(query.correctness, props.now)} />
+                  </div>
+                )}
                 {query.deployed_version !== null && query.deployed_version !== query.version && (
                   <div class="muted">runs v{query.deployed_version}</div>
                 )}
               </td>
               <td class="wide">
-                {query.topology === null ? <span class="muted">–</span> : <a href={`/topologies/${encodeURIComponent(query.topology)}/`}>{query.topology}</a>}
+                {query.topology === null ? (
+                  <span class="muted">–</span>
+                ) : (
+                  <a href={`/topologies/${encodeURIComponent(query.topology)}/`}>{query.topology}</a>
+                )}
               </td>
-              <td class="wide">{query.owner}{query.team !== null && <div class="muted">{query.team}</div>}</td>
-              <td class="wide muted" title={`${instant(query.updated_at)} UTC`}>{ago(query.updated_at, props.now)}</td>
+              <td class="wide">
+                {query.owner}
+                {query.team !== null && <div class="muted">{query.team}</div>}
+              </td>
+              <td class="wide muted" title={`${instant(query.updated_at)} UTC`}>
+                {ago(query.updated_at, props.now)}
+              </td>
             </tr>
           ))}
         </tbody>

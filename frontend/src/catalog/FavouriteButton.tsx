@@ -5,7 +5,13 @@ import { markFavourite } from "../api/endpoints";
 import { explainError } from "../api/request";
 
 /** One's own star beside a query. */
-export function FavouriteButton({ query, onChanged }: { query: Pick<QueryDocument, "id" | "name" | "favourite">; onChanged: () => void }): JSX.Element {
+export function FavouriteButton({
+  query,
+  onChanged,
+}: {
+  query: Pick<QueryDocument, "id" | "name" | "favourite">;
+  onChanged: () => void;
+}): JSX.Element {
   const [problem, setProblem] = useState<string | null>(null);
   return (
     <button
@@ -16,7 +22,9 @@ export function FavouriteButton({ query, onChanged }: { query: Pick<QueryDocumen
       title={problem ?? (query.favourite ? "No longer a favourite" : "Make it a favourite")}
       onClick={() => {
         setProblem(null);
-        markFavourite(query.id, !query.favourite).then(onChanged, (error: unknown) => setProblem(explainError(error)));
+        markFavourite(query.id, !query.favourite).then(onChanged, (error: unknown) =>
+          setProblem(explainError(error)),
+        );
       }}
     >
       <span aria-hidden="true">{query.favourite ? "★" : "☆"}</span>

@@ -3,10 +3,26 @@ import type { QueryDocument } from "../api/documents";
 import { matches, parseSearch } from "./search";
 
 const query: QueryDocument = {
-  id: 1, name: "late-rotations", description: "A late plane leaves late", tags: ["delay", "plane"], favourite: false, team: null, suspended: null, correctness: null, owner: "demo",
-  sql: "SELECT a.tailnum FROM arrivals AS a", version: 2, streams: ["arrivals", "departures"], inputs: [], outputs: [],
-  status: "running", topology: "flights", deployed_version: 2, can_edit: true,
-  created_at: "2026-11-21T00:00:00Z", updated_at: "2026-11-21T00:00:00Z",
+  id: 1,
+  name: "late-rotations",
+  description: "A late plane leaves late",
+  tags: ["delay", "plane"],
+  favourite: false,
+  team: null,
+  suspended: null,
+  correctness: null,
+  owner: "demo",
+  sql: "SELECT a.tailnum FROM arrivals AS a",
+  version: 2,
+  streams: ["arrivals", "departures"],
+  inputs: [],
+  outputs: [],
+  status: "running",
+  topology: "flights",
+  deployed_version: 2,
+  can_edit: true,
+  created_at: "2026-11-21T00:00:00Z",
+  updated_at: "2026-11-21T00:00:00Z",
 };
 const finds = (text: string, me = "demo"): boolean => matches(query, parseSearch(text), me);
 

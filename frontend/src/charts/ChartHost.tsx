@@ -31,5 +31,8 @@ export function ChartHost<Data, Made extends Chart<Data>>(props: Props<Data, Mad
   useLayoutEffect(() => {
     chart.current?.update(data);
   }, [data]);
-  return <div ref={element} class={props.class} role="group" aria-label={props.label} />;
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a drawing, and no fieldset of a form
+    <div ref={element} class={props.class} role="group" aria-label={props.label} />
+  );
 }

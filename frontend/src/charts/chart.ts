@@ -7,7 +7,7 @@ export interface Chart<Data> {
   dispose(): void;
 }
 
-export function prefersStillness(): boolean {
+function prefersStillness(): boolean {
   return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
@@ -17,7 +17,10 @@ export function motionMs(): number {
 }
 
 /** Sets texts that differ: one that is set again is laid out again, even if it says the same. */
-export function writeText<Element extends BaseType, Datum>(texts: Selection<Element, Datum, BaseType, unknown>, value: (datum: Datum) => string): void {
+export function writeText<Element extends BaseType, Datum>(
+  texts: Selection<Element, Datum, BaseType, unknown>,
+  value: (datum: Datum) => string,
+): void {
   texts
     .filter(function (datum) {
       return (this as Node).textContent !== value(datum);

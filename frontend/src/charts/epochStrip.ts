@@ -21,7 +21,7 @@ const SIDE = 10;
 const [GOOD, ROUGH] = [2, 10];
 
 /** How wrong estimates were that were off by this factor. */
-export function errorClass(qError: number | null): "unknown" | "good" | "rough" | "wrong" {
+function errorClass(qError: number | null): "unknown" | "good" | "rough" | "wrong" {
   if (qError === null) return "unknown";
   return qError < GOOD ? "good" : qError < ROUGH ? "rough" : "wrong";
 }
@@ -29,12 +29,16 @@ export function errorClass(qError: number | null): "unknown" | "good" | "rough" 
 function errorText(point: EpochPoint): string {
   const error = point.q_error;
   const span = `epoch ${point.epoch}, batches ${point.first_batch} to ${point.last_batch}`;
-  if (error === null) return `${span}: event time stood still`;
+  if (error === null) return `${span}: event time did not advance`;
   return `${span}: estimates off by ×${error.median.toFixed(1)} in the median, ×${error.max.toFixed(1)} at most (${error.worst}: ${rate(error.estimated)} estimated, ${rate(error.actual)} actual)`;
 }
 
 export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
-  const svg = select(element).append("svg").attr("class", "epochs").attr("height", HEIGHT).attr("role", "group");
+  const svg = select(element)
+    .append("svg")
+    .attr("class", "epochs")
+    .attr("height", HEIGHT)
+    .attr("role", "group");
   const errors = svg.append("g").attr("class", "errors");
   const bars = svg.append("g").attr("class", "bars");
   const axis = svg.append("line").attr("class", "axis");
@@ -50,14 +54,26 @@ export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
     const [first, last] = [times[0], times.at(-1)];
     svg.attr("viewBox", `0 0 ${width} ${HEIGHT}`).attr("width", width);
     const known = first !== undefined && last !== undefined;
-    svg.attr("aria-label", known ? `${history.length} batches, ${latest.switches.length} plan switches` : "no batches yet");
-    const x = scaleTime([new Date(first ?? 0), new Date(Math.max(last ?? 1, (first ?? 0) + 1))], [SIDE, width - SIDE]);
+    svg.attr(
+      "aria-label",
+      known ? `${history.length} batches, ${latest.switches.length} plan switches` : "no batches yet",
+    );
+    const x = scaleTime(
+      [new Date(first ?? 0), new Date(Math.max(last ?? 1, (first ?? 0) + 1))],
+      [SIDE, width - SIDE],
+    );
     const y = scaleSqrt([0, max(history, (point) => point.seconds) ?? 1], [0, 24]);
     const at = new Map(history.map((point) => [point.batch, new Date(point.at)]));
-    const batchesOf = (point: EpochPoint): Date[] => history.filter((one) => one.batch >= point.first_batch && one.batch <= point.last_batch).flatMap((one) => at.get(one.batch) ?? []);
+    const batchesOf = (point: EpochPoint): Date[] =>
+      history
+        .filter((one) => one.batch >= point.first_batch && one.batch <= point.last_batch)
+        .flatMap((one) => at.get(one.batch) ?? []);
     errors
       .selectAll<SVGRectElement, EpochPoint>("rect")
-      .data(latest.epochs.filter((point) => batchesOf(point).length > 0), (point) => point.epoch)
+      .data(
+        latest.epochs.filter((point) => batchesOf(point).length > 0),
+        (point) => point.epoch,
+      )
       .join((enter) => {
         const mark = enter.append("rect");
         mark.append("title");
@@ -85,7 +101,10 @@ export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
       .attr("height", (point) => Math.max(1, y(point.seconds)))
       .attr("class", (point) => (point.epoch % 2 === 0 ? "even" : "odd"))
       .select("title")
-      .text((point) => `batch ${point.batch}, epoch ${point.epoch}, ${clock(point.at)}: ${count(point.tuples_in)} tuples in ${milliseconds(point.seconds * 1000)}`);
+      .text(
+        (point) =>
+          `batch ${point.batch}, epoch ${point.epoch}, ${clock(point.at)}: ${count(point.tuples_in)} tuples in ${milliseconds(point.seconds * 1000)}`,
+      );
     const visible = known ? latest.switches.filter((change) => Date.parse(change.at) >= first) : [];
     marks
       .selectAll<SVGCircleElement, Snapshot["switches"][number]>("circle")
@@ -107,7 +126,10 @@ export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
       .attr("cy", 36)
       .classed("chosen", (change) => change.plan_id === latest.past)
       .select("title")
-      .text((change) => `Plan switch at ${clock(change.at)}: plan ${change.plan_id} from batch ${change.batch} on, epoch ${change.epoch}\n${change.cause}`);
+      .text(
+        (change) =>
+          `Plan switch at ${clock(change.at)}: plan ${change.plan_id} from batch ${change.batch} on, epoch ${change.epoch}\n${change.cause}`,
+      );
     labels
       .selectAll<SVGTextElement, string>("text")
       .data(known ? [clock(history[0]?.at), `${clock(history.at(-1)?.at)} UTC`] : [])

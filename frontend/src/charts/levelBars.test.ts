@@ -1,6 +1,7 @@
+// @vitest-environment jsdom
 import { beforeEach, describe, expect, it } from "vitest";
 import type { HistoryPoint } from "../live/messages";
-import { createLevelBars, levelParts, levelText, type LevelBarsData } from "./levelBars";
+import { createLevelBars, type LevelBarsData, levelParts, levelText } from "./levelBars";
 
 let host: HTMLElement;
 beforeEach(() => {
@@ -9,21 +10,45 @@ beforeEach(() => {
 });
 
 const point = (batch: number, seconds: number, level_seconds: number[]): HistoryPoint => ({
-  batch, at: "2026-01-01T00:00:00Z", epoch: 1, seconds, tuples_in: 100, backlog: null, results: 2, latency_ms_p50: null, latency_ms_p99: null, state_bytes: 1, state_tuples: 1, level_seconds,
+  batch,
+  at: "2026-01-01T00:00:00Z",
+  epoch: 1,
+  seconds,
+  tuples_in: 100,
+  backlog: null,
+  results: 2,
+  latency_ms_p50: null,
+  latency_ms_p99: null,
+  state_bytes: 1,
+  state_tuples: 1,
+  level_seconds,
 });
 const history = [point(7, 0.4, [0.1, 0.2]), point(8, 0.2, []), point(9, 0.3, [0.25, 0.25])];
 
 describe("levelParts", () => {
   it("stacks the levels and gives what they leave over to none", () => {
-    expect(levelParts({ seconds: 1, level_seconds: [0.25, 0.5] })).toEqual([{ level: 0, from: 0, to: 0.25 }, { level: 1, from: 0.25, to: 0.75 }, { level: null, from: 0.75, to: 1 }]);
+    expect(levelParts({ seconds: 1, level_seconds: [0.25, 0.5] })).toEqual([
+      { level: 0, from: 0, to: 0.25 },
+      { level: 1, from: 0.25, to: 0.75 },
+      { level: null, from: 0.75, to: 1 },
+    ]);
     expect(levelParts({ seconds: 1, level_seconds: [] })).toEqual([{ level: null, from: 0, to: 1 }]);
-    expect(levelParts({ seconds: 0.5, level_seconds: [0.25, 0.5] }).map((part) => part.level)).toEqual([0, 1]);
-    expect(levelText(point(41, 0.21, [0.05, 0.1]))).toBe("batch 41: 210 ms: ingestion 50 ms, level 1 100 ms, the rest 60 ms");
+    expect(levelParts({ seconds: 0.5, level_seconds: [0.25, 0.5] }).map((part) => part.level)).toEqual([
+      0, 1,
+    ]);
+    expect(levelText(point(41, 0.21, [0.05, 0.1]))).toBe(
+      "batch 41: 210 ms: ingestion 50 ms, level 1 100 ms, the rest 60 ms",
+    );
   });
 });
 
 describe("the bars", () => {
-  const data = (changes: Partial<LevelBarsData> = {}): LevelBarsData => ({ history, triggerMs: 800, onPoint: () => {}, ...changes });
+  const data = (changes: Partial<LevelBarsData> = {}): LevelBarsData => ({
+    history,
+    triggerMs: 800,
+    onPoint: () => {},
+    ...changes,
+  });
   const bars = (): SVGGElement[] => [...host.querySelectorAll<SVGGElement>("g.batch")];
   const height = (part: Element): number => Number(part.getAttribute("height"));
 
@@ -51,7 +76,8 @@ describe("the bars", () => {
     const chart = createLevelBars(host);
     chart.update(data({ onPoint: (batch) => seen.push(batch) }));
     expect(bars().map((bar) => bar.getAttribute("tabindex"))).toEqual(["-1", "-1", "0"]);
-    const press = (key: string): void => void document.activeElement?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    const press = (key: string): void =>
+      void document.activeElement?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
     bars()[2]?.focus();
     press("ArrowLeft");
     expect(document.activeElement).toBe(bars()[1]);

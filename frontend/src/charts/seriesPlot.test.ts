@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { beforeEach, expect, it } from "vitest";
 import { createSeriesPlot, type SeriesPlotData } from "./seriesPlot";
 
@@ -9,11 +10,15 @@ beforeEach(() => {
 
 const data = (values: readonly (number | null)[]): SeriesPlotData => ({
   times: values.map((_, i) => new Date(Date.UTC(2026, 0, 1, 0, 0, i))),
-  series: [{ name: "accepted", colour: "red", dash: "", values }, { name: "late", colour: "blue", dash: "4 3", values: values.map(() => 0) }],
+  series: [
+    { name: "accepted", colour: "red", dash: "", values },
+    { name: "late", colour: "blue", dash: "4 3", values: values.map(() => 0) },
+  ],
   format: (value) => `${value}/s`,
   title: "two lines",
 });
-const path = (i: number): string => host.querySelectorAll("path[stroke-dasharray]")[i]?.getAttribute("d") ?? "";
+const path = (i: number): string =>
+  host.querySelectorAll("path[stroke-dasharray]")[i]?.getAttribute("d") ?? "";
 
 it("draws a line per series with a gap where a value is unknown, and leaves nothing behind", () => {
   const chart = createSeriesPlot(host);

@@ -26,9 +26,16 @@ const TICKS = 3;
 const MARGIN = { top: 8, right: 10, bottom: 20, left: 58 };
 
 export function createSeriesPlot(element: HTMLElement): Chart<SeriesPlotData> {
-  const svg = select(element).append("svg").attr("class", "series-plot").attr("viewBox", `0 0 ${WIDTH} ${HEIGHT}`).attr("role", "img");
+  const svg = select(element)
+    .append("svg")
+    .attr("class", "series-plot")
+    .attr("viewBox", `0 0 ${WIDTH} ${HEIGHT}`)
+    .attr("role", "img");
   const title = svg.append("title");
-  const across = svg.append("g").attr("class", "axis").attr("transform", `translate(0,${HEIGHT - MARGIN.bottom})`);
+  const across = svg
+    .append("g")
+    .attr("class", "axis")
+    .attr("transform", `translate(0,${HEIGHT - MARGIN.bottom})`);
   const up = svg.append("g").attr("class", "axis").attr("transform", `translate(${MARGIN.left},0)`);
   const lines = svg.append("g");
 
@@ -40,9 +47,15 @@ export function createSeriesPlot(element: HTMLElement): Chart<SeriesPlotData> {
       const x = scaleUtc([first ?? new Date(0), last ?? new Date(1)], [MARGIN.left, WIDTH - MARGIN.right]);
       const most = max(series.flatMap((one) => one.values.filter((value) => value !== null)));
       // The baseline is zero, so that heights compare; a flat zero lies on it.
-      const y = scaleLinear([0, most === undefined || most === 0 ? 1 : most], [HEIGHT - MARGIN.bottom, MARGIN.top]);
+      const y = scaleLinear(
+        [0, most === undefined || most === 0 ? 1 : most],
+        [HEIGHT - MARGIN.bottom, MARGIN.top],
+      );
       across.call(axisBottom(x).ticks(5).tickSizeOuter(0));
-      const values = axisLeft(y).ticks(TICKS).tickSizeOuter(0).tickFormat((value) => format(value.valueOf()));
+      const values = axisLeft(y)
+        .ticks(TICKS)
+        .tickSizeOuter(0)
+        .tickFormat((value) => format(value.valueOf()));
       up.call(ticks === undefined ? values : values.tickValues(ticks(y.domain()[1] ?? 0, TICKS)));
       lines
         .selectAll<SVGPathElement, Series>("path")
@@ -51,7 +64,14 @@ export function createSeriesPlot(element: HTMLElement): Chart<SeriesPlotData> {
         .attr("fill", "none")
         .attr("stroke", (one) => one.colour)
         .attr("stroke-dasharray", (one) => one.dash)
-        .attr("d", (one) => line<number | null>().defined((value) => value !== null).x((_, i) => x(times[i] ?? 0)).y((value) => y(value ?? 0))([...one.values]) ?? "");
+        .attr(
+          "d",
+          (one) =>
+            line<number | null>()
+              .defined((value) => value !== null)
+              .x((_, i) => x(times[i] ?? 0))
+              .y((value) => y(value ?? 0))([...one.values]) ?? "",
+        );
     },
     dispose() {
       svg.remove();

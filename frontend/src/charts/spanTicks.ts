@@ -5,7 +5,10 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 /** Steps up to a second and from a day on are decimal; between them they divide the next larger unit. */
-const STEPS = [1, 2, 5, 10, 15, 30].flatMap((many) => [many * SECOND, many * MINUTE]).concat([1, 2, 3, 6, 12].map((many) => many * HOUR)).sort((a, b) => a - b);
+const STEPS = [1, 2, 5, 10, 15, 30]
+  .flatMap((many) => [many * SECOND, many * MINUTE])
+  .concat([1, 2, 3, 6, 12].map((many) => many * HOUR))
+  .sort((a, b) => a - b);
 
 function decimalStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least));
@@ -22,6 +25,9 @@ function decimalStep(least: number): number {
 export function spanTicks(most: number, count: number): number[] {
   if (!(most > 0)) return [0];
   const least = most / count;
-  const step = least <= SECOND / 2 ? decimalStep(least) : (STEPS.find((one) => one >= least) ?? decimalStep(least / DAY) * DAY);
+  const step =
+    least <= SECOND / 2
+      ? decimalStep(least)
+      : (STEPS.find((one) => one >= least) ?? decimalStep(least / DAY) * DAY);
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
 }

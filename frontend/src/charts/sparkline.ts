@@ -33,12 +33,21 @@ export function createSparkline(element: HTMLElement): Chart<SparklineData> {
       // The baseline is zero, so that heights compare; a flat zero lies on it.
       const y = scaleLinear([0, most === undefined || most === 0 ? 1 : most], [HEIGHT - 2, 2.5]);
       const known = (value: number | null): boolean => value !== null;
-      stroke
-        .attr("stroke", colour)
-        .attr("d", line<number | null>().defined(known).x((_, i) => x(i)).y((value) => y(value ?? 0))([...values]) ?? "");
-      fill
-        .attr("fill", colour)
-        .attr("d", area<number | null>().defined(known).x((_, i) => x(i)).y0(HEIGHT - 1).y1((value) => y(value ?? 0))([...values]) ?? "");
+      stroke.attr("stroke", colour).attr(
+        "d",
+        line<number | null>()
+          .defined(known)
+          .x((_, i) => x(i))
+          .y((value) => y(value ?? 0))([...values]) ?? "",
+      );
+      fill.attr("fill", colour).attr(
+        "d",
+        area<number | null>()
+          .defined(known)
+          .x((_, i) => x(i))
+          .y0(HEIGHT - 1)
+          .y1((value) => y(value ?? 0))([...values]) ?? "",
+      );
       const last = values.at(-1);
       dot
         .attr("fill", colour)

@@ -4,8 +4,11 @@ import type { Conversion, PlanOperator, Problem } from "../api/documents";
 import { convertSql } from "../api/endpoints";
 import { explainError, Refusal } from "../api/request";
 import { ChartHost } from "../charts/ChartHost";
-import { createOperatorTree, type OperatorTreeData } from "../charts/operatorTree";
-import { shareLink } from "../editor/share";
+import { createOperatorTree, type OperatorTreeData } from "../charts/graphs/operatorTree";
+import { shareLink } from "../editor/text/share";
+import { ProblemLine } from "../ui/ProblemLine";
+import { ScrollArea } from "../ui/table/ScrollArea";
+import { ScrollText } from "../ui/table/ScrollText";
 import { layoutPlan } from "./planTree";
 
 const EXAMPLE = "SELECT … FROM (SELECT … FROM a JOIN b ON …) AS t JOIN c ON … WHERE …";
@@ -19,34 +22,56 @@ interface PlanProps {
 
 function Plan({ title, operators, marked, onHover }: PlanProps): JSX.Element {
   const placed = useMemo(() => layoutPlan(operators), [operators]);
-  const data = useMemo((): OperatorTreeData => ({ placed, label: title, marked, onHover }), [placed, title, marked, onHover]);
+  const data = useMemo(
+    (): OperatorTreeData => ({ placed, label: title, marked, onHover }),
+    [placed, title, marked, onHover],
+  );
   return (
     <section class="pane plan-tree">
       <h2>{title}</h2>
-      {/* Scrollable with the keyboard too. */}
-      <div class="operators-scroll" tabIndex={0} role="region" aria-label={`${title}, scrollable`}>
+      <ScrollArea class="operators-scroll" label={`${title}, scrollable`}>
         <ChartHost create={createOperatorTree} data={data} class="operators-host" label={title} />
-      </div>
+      </ScrollArea>
     </section>
   );
 }
 
 function Joins({ conversion }: { readonly conversion: Conversion }): JSX.Element {
-  if (conversion.joins.length === 0) return <p class="empty">No tree of three or more inner joins: the plan stays as it is.</p>;
+  if (conversion.joins.length === 0)
+    return <p class="empty">No tree of three or more inner joins: the plan stays as it is.</p>;
   return (
     <>
       {conversion.joins.map((join) => (
         <section key={join.name}>
           <div class="toolbar">
-            <h3>{join.name}: {join.inputs.join(", ")}</h3>
-            {join.subqueries.length === 0 && <a class="button small" href={shareLink(window.location.origin, "/queries/new/", { sql: join.sql, name: "", description: "" })} title="As a new query, to which you give windows">Open in the editor</a>}
+            <h3>
+              {join.name}: {join.inputs.join(", ")}
+            </h3>
+            {join.subqueries.length === 0 && (
+              <a
+                class="button small"
+                href={shareLink(window.location.origin, "/queries/new/", {
+                  sql: join.sql,
+                  name: "",
+                  description: "",
+                })}
+                title="Open as a new query, to add windows"
+              >
+                Open in the editor
+              </a>
+            )}
           </div>
-          {join.subqueries.length > 0 && <p class="muted">Waits until {join.subqueries.map((subquery) => subquery.name).join(", ")} is complete: an aggregate is no stream of tuples.</p>}
-          <pre class="explain" tabIndex={0}>{join.sql}</pre>
+          {join.subqueries.length > 0 && (
+            <p class="muted">
+              Waits until {join.subqueries.map((subquery) => subquery.name).join(", ")} is complete: an
+              aggregate is no stream of tuples.
+            </p>
+          )}
+          <ScrollText text={join.sql} />
         </section>
       ))}
       <h3>The rest, over their results</h3>
-      <pre class="explain" tabIndex={0}>{conversion.rest}</pre>
+      <ScrollText text={conversion.rest} />
     </>
   );
 }
@@ -55,7 +80,10 @@ function Joins({ conversion }: { readonly conversion: Conversion }): JSX.Element
 export function ConversionIsland(): JSX.Element {
   const [sql, setSql] = useState("");
   /** With the text that it is of. */
-  const [converted, setConverted] = useState<{ readonly sql: string; readonly conversion: Conversion } | null>(null);
+  const [converted, setConverted] = useState<{
+    readonly sql: string;
+    readonly conversion: Conversion;
+  } | null>(null);
   const [problems, setProblems] = useState<readonly Problem[]>([]);
   const [reason, setReason] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -78,7 +106,11 @@ export function ConversionIsland(): JSX.Element {
   };
   return (
     <section class="conversion">
-      <p class="muted">A query that joins two at a time, with subqueries and aggregates as other systems write it, over the streams that are registered here. Its inner joins become multi-way joins without intermediate results; each can be opened as a query of its own.</p>
+      <p class="muted">
+        A query that joins two at a time, with subqueries and aggregates as other systems write it, over the
+        streams that are registered here. Its inner joins become multi-way joins without intermediate results;
+        each can be opened as a query of its own.
+      </p>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -87,18 +119,35 @@ export function ConversionIsland(): JSX.Element {
       >
         <label class="field">
           <span>SQL with joins in any nesting</span>
-          <textarea rows={10} spellcheck={false} placeholder={EXAMPLE} value={sql} onInput={(event) => setSql(event.currentTarget.value)} />
+          <textarea
+            rows={10}
+            spellcheck={false}
+            placeholder={EXAMPLE}
+            value={sql}
+            onInput={(event) => setSql(event.currentTarget.value)}
+          />
         </label>
-        <div class="toolbar"><button type="submit" class="button primary" disabled={busy || sql.trim() === ""}>Convert</button></div>
+        <div class="toolbar">
+          <button type="submit" class="button primary" disabled={busy || sql.trim() === ""}>
+            Convert
+          </button>
+        </div>
       </form>
       <div aria-live="polite">
-        {reason !== null && <p class="problem-line" role="alert">{reason}</p>}
+        <ProblemLine text={reason} />
         {problems.length > 0 && (
           <ul class="problems" aria-label="Problems">
             {problems.map((problem) => (
               <li key={`${problem.code} ${problem.line} ${problem.column}`}>
-                <span class="place">{problem.line === null ? "query" : `${problem.line}:${problem.column ?? 1}`}</span> found <code>{problem.found}</code>, expected {problem.expected}
-                {problem.suggestion !== null && <>; did you mean <code>{problem.suggestion}</code>?</>}
+                <span class="place">
+                  {problem.line === null ? "query" : `${problem.line}:${problem.column ?? 1}`}
+                </span>{" "}
+                found <code>{problem.found}</code>, expected {problem.expected}
+                {problem.suggestion !== null && (
+                  <>
+                    ; did you mean <code>{problem.suggestion}</code>?
+                  </>
+                )}
               </li>
             ))}
           </ul>
@@ -106,10 +155,24 @@ export function ConversionIsland(): JSX.Element {
       </div>
       {converted !== null && (
         <>
-          {converted.sql !== sql && <p class="notice" role="status">Of the text before the last change.</p>}
+          {converted.sql !== sql && (
+            <p class="notice" role="status">
+              For the text before the last change.
+            </p>
+          )}
           <div class="plans">
-            <Plan title="Before: binary joins" operators={converted.conversion.before} marked={marked} onHover={setMarked} />
-            <Plan title="After: multi-way joins" operators={converted.conversion.after} marked={marked} onHover={setMarked} />
+            <Plan
+              title="Before: binary joins"
+              operators={converted.conversion.before}
+              marked={marked}
+              onHover={setMarked}
+            />
+            <Plan
+              title="After: multi-way joins"
+              operators={converted.conversion.after}
+              marked={marked}
+              onHover={setMarked}
+            />
           </div>
           <Joins conversion={converted.conversion} />
         </>

@@ -1,9 +1,17 @@
+// @vitest-environment jsdom
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { PlanOperator } from "../api/documents";
-import { createOperatorTree } from "../charts/operatorTree";
+import { createOperatorTree } from "../charts/graphs/operatorTree";
 import { layoutPlan, ROW_HEIGHT, wholeText } from "./planTree";
 
-const operator = (id: number, parent: number | null, kind: string, title: string, details: string[] = [], join: string | null = null): PlanOperator => ({ id, parent, kind, title, details, join });
+const operator = (
+  id: number,
+  parent: number | null,
+  kind: string,
+  title: string,
+  details: string[] = [],
+  join: string | null = null,
+): PlanOperator => ({ id, parent, kind, title, details, join });
 const BEFORE = [
   operator(0, null, "project", "project", ["a.k"]),
   operator(1, 0, "join", "inner join", ["b.v = c.v"], "multi_join"),
@@ -20,7 +28,13 @@ describe("the layout", () => {
     expect(rows.map((row) => row.depth)).toEqual([0, 1, 2, 3, 3, 2]);
     expect(new Set(rows.map((row) => row.y)).size).toBe(rows.length);
     expect((rows[1]?.y ?? 0) - (rows[0]?.y ?? 0)).toBe(ROW_HEIGHT);
-    expect(links.map(({ source, target }) => [source.operator.id, target.operator.id])).toEqual([[0, 1], [1, 2], [2, 3], [2, 4], [1, 5]]);
+    expect(links.map(({ source, target }) => [source.operator.id, target.operator.id])).toEqual([
+      [0, 1],
+      [1, 2],
+      [2, 3],
+      [2, 4],
+      [1, 5],
+    ]);
     expect(links.every(({ source, target }) => source.x < target.x && source.y < target.y)).toBe(true);
   });
 
@@ -43,7 +57,10 @@ describe("the drawing", () => {
     host = document.createElement("div");
     document.body.replaceChildren(host);
   });
-  const marked = (): (string | null)[] => [...host.querySelectorAll(".operator.marked")].map((node) => node.querySelector("title")?.textContent ?? null);
+  const marked = (): (string | null)[] =>
+    [...host.querySelectorAll(".operator.marked")].map(
+      (node) => node.querySelector("title")?.textContent ?? null,
+    );
 
   it("lights up all binary joins of one multi-way join, and is the same however often it is drawn", () => {
     const onHover = vi.fn();
@@ -57,7 +74,10 @@ describe("the drawing", () => {
     host.querySelectorAll(".operator")[2]?.dispatchEvent(new Event("pointerenter"));
     expect(onHover).toHaveBeenCalledWith("multi_join");
     chart.update({ ...data, marked: "multi_join" });
-    expect(marked()).toEqual(["inner join, becomes multi_join: b.v = c.v", "inner join, becomes multi_join: a.k = b.k"]);
+    expect(marked()).toEqual([
+      "inner join, becomes multi_join: b.v = c.v",
+      "inner join, becomes multi_join: a.k = b.k",
+    ]);
     chart.update({ ...data, placed: layoutPlan(BEFORE.slice(0, 1)) });
     expect(host.querySelectorAll(".operator")).toHaveLength(1);
     chart.dispose();

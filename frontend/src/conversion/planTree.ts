@@ -6,7 +6,7 @@ import { hierarchy, stratify } from "d3";
 import type { PlanOperator } from "../api/documents";
 
 export const ROW_HEIGHT = 26;
-export const INDENT = 20;
+const INDENT = 20;
 const MARGIN = 14;
 const CHARACTER = 7.3;
 const MOST_CHARACTERS = 96;
@@ -57,5 +57,10 @@ export function layoutPlan(operators: readonly PlanOperator[]): PlacedPlan {
     rows.push(row);
   });
   const longest = rows.map((row) => row.x + (row.operator.title.length + row.detail.length + 4) * CHARACTER);
-  return { rows, links, width: Math.max(...longest) + MARGIN, height: 2 * MARGIN + (rows.length - 1) * ROW_HEIGHT };
+  return {
+    rows,
+    links,
+    width: Math.max(...longest) + MARGIN,
+    height: 2 * MARGIN + (rows.length - 1) * ROW_HEIGHT,
+  };
 }

@@ -26,7 +26,11 @@ export function EditorIsland({ queryId, functions, me }: IslandProps): JSX.Eleme
       if (document.hidden) return;
       readQuery(id).then(
         ({ status, suspended, correctness, topology, deployed_version }) => {
-          setQuery((before) => (before === null || before.id !== id ? before : { ...before, status, suspended, correctness, topology, deployed_version }));
+          setQuery((before) =>
+            before === null || before.id !== id
+              ? before
+              : { ...before, status, suspended, correctness, topology, deployed_version },
+          );
           setStatusProblem(null);
         },
         (error: unknown) => setStatusProblem(explainError(error)),
@@ -34,13 +38,29 @@ export function EditorIsland({ queryId, functions, me }: IslandProps): JSX.Eleme
     }, STATUS_MS);
     return () => clearInterval(timer);
   }, [id]);
-  const colour = useMemo(() => streamColours((streams.value ?? []).map((stream) => stream.name)), [streams.value]);
+  const colour = useMemo(
+    () => streamColours((streams.value ?? []).map((stream) => stream.name)),
+    [streams.value],
+  );
   if (queryId !== null && query === null) {
     return stored.problem === null ? (
       <p class="muted">Loading the query…</p>
     ) : (
-      <p class="problem-line" role="alert">{stored.problem} <a href="/queries/">All queries</a></p>
+      <p class="problem-line" role="alert">
+        {stored.problem} <a href="/queries/">All queries</a>
+      </p>
     );
   }
-  return <Editor query={query} onQuery={setQuery} streams={streams.value} streamsProblem={streams.problem ?? statusProblem} queries={queries.value ?? []} functions={functions} colour={colour} viewer={me.role === "viewer"} />;
+  return (
+    <Editor
+      query={query}
+      onQuery={setQuery}
+      streams={streams.value}
+      streamsProblem={streams.problem ?? statusProblem}
+      queries={queries.value ?? []}
+      functions={functions}
+      colour={colour}
+      viewer={me.role === "viewer"}
+    />
+  );
 }

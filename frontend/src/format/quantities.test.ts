@@ -1,5 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { ago, bytes, cell, clock, count, instant, milliseconds, percent, rate, ratio, signed, span, UNKNOWN, windowLength } from "./quantities";
+import {
+  ago,
+  bytes,
+  cell,
+  clock,
+  count,
+  instant,
+  milliseconds,
+  percent,
+  rate,
+  ratio,
+  signed,
+  span,
+  UNKNOWN,
+  windowLength,
+} from "./quantities";
 
 describe("quantities", () => {
   it("tells unknown from zero in every formatter", () => {

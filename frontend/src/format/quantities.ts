@@ -37,6 +37,11 @@ export function count(value: Quantity): string {
   return unit === "" ? number : `${number} ${unit}`;
 }
 
+/** `plural(1, "task")` is "1 task"; `plural(2, "query", "queries")` is "2 queries". */
+export function plural(value: number, one: string, more = `${one}s`): string {
+  return `${value} ${value === 1 ? one : more}`;
+}
+
 /** Tuples per second: `rate(12_431)` is "12.4 k/s"; slow ones per minute or hour: `rate(0.0104)` is "37.4/h". */
 export function rate(value: Quantity): string {
   if (!known(value)) return UNKNOWN;
@@ -66,7 +71,12 @@ export function span(value: Quantity): string {
   if (value < 1000) return `${digits(value)} ms`;
   let rest = Math.round(value / 1000);
   const parts: string[] = [];
-  for (const [unit, seconds] of [["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]] as const) {
+  for (const [unit, seconds] of [
+    ["d", 86_400],
+    ["h", 3600],
+    ["min", 60],
+    ["s", 1],
+  ] as const) {
     const whole = Math.floor(rest / seconds);
     rest -= whole * seconds;
     if (whole > 0) parts.push(`${whole} ${unit}`);
@@ -127,7 +137,8 @@ export function ago(iso: string | null | undefined, now: number): string {
 /** Any value of a result or sample row; NULL is written as SQL writes it. */
 export function cell(value: unknown): string {
   if (value === null || value === undefined) return "NULL";
-  if (typeof value === "number") return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(8)));
+  if (typeof value === "number")
+    return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(8)));
   if (typeof value === "string") {
     return /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.test(value) ? instant(value) : value;
   }

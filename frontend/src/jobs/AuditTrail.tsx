@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { auditTrail } from "../api/endpoints";
 import { instant } from "../format/quantities";
 import { Opened } from "../ui/Opened";
+import { ScrollArea } from "../ui/table/ScrollArea";
 import { useLoaded } from "../ui/useLoaded";
 
 const LIMIT = 50;
@@ -13,20 +14,31 @@ export function AuditTrail({ topology }: { topology: string }): JSX.Element {
 
 function Entries({ topology }: { topology: string }): JSX.Element {
   const { value, problem } = useLoaded(() => auditTrail(topology, LIMIT), null, topology);
-  if (value === null) return problem === null ? <p class="muted">Loading…</p> : <p class="problem-line">{problem}</p>;
-  if (value.length === 0) return <p class="empty">Nobody has asked for anything yet.</p>;
+  if (value === null)
+    return problem === null ? <p class="muted">Loading…</p> : <p class="problem-line">{problem}</p>;
+  if (value.length === 0) return <p class="empty">No actions yet.</p>;
   return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label={`Audit trail of ${topology}`}>
+    <ScrollArea label={`Audit trail of ${topology}`}>
       <table class="list stack">
         <thead>
-          <tr><th scope="col">When (UTC)</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">Of what</th></tr>
+          <tr>
+            <th scope="col">When (UTC)</th>
+            <th scope="col">Who</th>
+            <th scope="col">What</th>
+            <th scope="col">Of what</th>
+          </tr>
         </thead>
         <tbody>
           {value.map((entry, i) => (
-            <tr key={i}><td>{instant(entry.at)}</td><td>{entry.account ?? <span class="muted">deleted account</span>}</td><td>{entry.action}</td><td>{entry.detail}</td></tr>
+            <tr key={i}>
+              <td>{instant(entry.at)}</td>
+              <td>{entry.account ?? <span class="muted">deleted account</span>}</td>
+              <td>{entry.action}</td>
+              <td>{entry.detail}</td>
+            </tr>
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollArea>
   );
 }

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { ChartHost } from "../charts/ChartHost";
-import { createLevelBars, levelColour, levelName, levelText, type LevelBarsData } from "../charts/levelBars";
+import { createLevelBars, type LevelBarsData, levelColour, levelName, levelText } from "../charts/levelBars";
 import { clock, count, milliseconds } from "../format/quantities";
 import type { HistoryPoint } from "../live/messages";
 import { useFeed } from "../live/useFeed";
@@ -17,7 +17,10 @@ interface Props {
 export function BatchTimeline({ history, triggerMs }: Props): JSX.Element {
   const [pointed, setPointed] = useState<number | null>(null);
   const newest = useMemo(() => history.slice(-BATCHES), [history]);
-  const data = useMemo((): LevelBarsData => ({ history: newest, triggerMs, onPoint: setPointed }), [newest, triggerMs]);
+  const data = useMemo(
+    (): LevelBarsData => ({ history: newest, triggerMs, onPoint: setPointed }),
+    [newest, triggerMs],
+  );
   const shown = newest.find((point) => point.batch === pointed) ?? newest.at(-1);
   const depth = Math.max(0, ...newest.map((point) => point.level_seconds.length - 1));
   if (shown === undefined) return <p class="empty">No batch yet.</p>;
@@ -25,12 +28,28 @@ export function BatchTimeline({ history, triggerMs }: Props): JSX.Element {
   return (
     <figure class="timeline">
       <figcaption class="legend">
-        {levels.map((level) => <span key={level ?? "rest"} class="key"><i class="swatch" style={{ background: levelColour(level, depth) }} aria-hidden="true" /> {levelName(level)}</span>)}
-        {triggerMs !== null && <span class="key"><svg width="22" height="8" aria-hidden="true"><line class="trigger" x1="0" y1="4" x2="22" y2="4" /></svg> trigger, every {milliseconds(triggerMs)}</span>}
+        {levels.map((level) => (
+          <span key={level ?? "rest"} class="key">
+            <i class="swatch" style={{ background: levelColour(level, depth) }} aria-hidden="true" />{" "}
+            {levelName(level)}
+          </span>
+        ))}
+        {triggerMs !== null && (
+          <span class="key">
+            <svg width="22" height="8" aria-hidden="true">
+              <line class="trigger" x1="0" y1="4" x2="22" y2="4" />
+            </svg>{" "}
+            trigger, every {milliseconds(triggerMs)}
+          </span>
+        )}
       </figcaption>
       <ChartHost create={createLevelBars} data={data} class="level-host" label="Batches by level" />
       <p class="small batch-numbers">
-        {levelText(shown)} <span class="muted">· {clock(shown.at)} UTC · {count(shown.tuples_in)} tuples in, {count(shown.results)} results{shown.backlog === null ? "" : `, ${count(shown.backlog)} waiting`}</span>
+        {levelText(shown)}{" "}
+        <span class="muted">
+          · {clock(shown.at)} UTC · {count(shown.tuples_in)} tuples in, {count(shown.results)} results
+          {shown.backlog === null ? "" : `, ${count(shown.backlog)} waiting`}
+        </span>
       </p>
     </figure>
   );
@@ -39,5 +58,9 @@ export function BatchTimeline({ history, triggerMs }: Props): JSX.Element {
 /** The same, fed while it is open: on a page with many topologies nobody wants a connection for each. */
 export function LiveTimeline({ topology, triggerMs }: { topology: string; triggerMs: number }): JSX.Element {
   const { snapshot } = useFeed(topology);
-  return snapshot === null ? <p class="muted">Loading…</p> : <BatchTimeline history={snapshot.history} triggerMs={triggerMs} />;
+  return snapshot === null ? (
+    <p class="muted">Loading…</p>
+  ) : (
+    <BatchTimeline history={snapshot.history} triggerMs={triggerMs} />
+  );
 }

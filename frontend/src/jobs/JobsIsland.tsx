@@ -5,14 +5,15 @@ import { listRuns, listTopologies } from "../api/endpoints";
 import { ago, count, instant, UNKNOWN } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
 import { Opened } from "../ui/Opened";
+import { ProblemLine } from "../ui/ProblemLine";
 import { QuotaLine } from "../ui/QuotaLine";
 import { StatusBadge } from "../ui/StatusBadge";
 import { useLoaded } from "../ui/useLoaded";
 import { useNow } from "../ui/useNow";
 import { AuditTrail } from "./AuditTrail";
 import { LiveTimeline } from "./BatchTimeline";
-import { limitText } from "./memoryLimit";
 import { MemoryForm } from "./MemoryForm";
+import { limitText } from "./memoryLimit";
 import { QueryPlacement } from "./QueryPlacement";
 import { RunLogTail } from "./RunLogTail";
 import { ScaleForm } from "./ScaleForm";
@@ -26,9 +27,21 @@ export function JobsIsland({ me }: IslandProps): JSX.Element {
   const topologies = useLoaded(listTopologies, REFRESH_MS);
   return (
     <section class="jobs">
-      {topologies.problem !== null && <p class="problem-line" role="alert">{topologies.problem}</p>}
-      {topologies.value?.length === 0 && <p class="empty">No job yet. <a href="/queries/">Deploy a query</a>: its topology is started by itself.</p>}
-      {topologies.value?.map((topology) => <TopologyJobs key={topology.name} topology={topology} topologies={topologies.value?.map((one) => one.name) ?? []} operator={me.is_operator} onDone={topologies.reload} />)}
+      <ProblemLine text={topologies.problem} />
+      {topologies.value?.length === 0 && (
+        <p class="empty">
+          No job yet. <a href="/queries/">Deploy a query</a>: its topology starts automatically.
+        </p>
+      )}
+      {topologies.value?.map((topology) => (
+        <TopologyJobs
+          key={topology.name}
+          topology={topology}
+          topologies={topologies.value?.map((one) => one.name) ?? []}
+          operator={me.is_operator}
+          onDone={topologies.reload}
+        />
+      ))}
       <QuotaLine />
     </section>
   );
@@ -50,29 +63,62 @@ function TopologyJobs({ topology, topologies, operator, onDone }: Props): JSX.El
   return (
     <article class="job">
       <div class="toolbar">
-        <h2><a href={`/topologies/${encodeURIComponent(topology.name)}/`}>{topology.name}</a></h2>
+        <h2>
+          <a href={`/topologies/${encodeURIComponent(topology.name)}/`}>{topology.name}</a>
+        </h2>
         <StatusBadge state={topology.state} />
         <span class="grow" />
         <TopologyActions topology={topology} operator={operator} onDone={onDone} />
       </div>
       <dl class="numbers">
-        <div><dt>since</dt><dd title={run?.started_at === null || run === null ? "" : `${instant(run.started_at)} UTC`}>{ago(run?.started_at, now)}</dd></div>
-        <div><dt>heartbeat</dt><dd>{ago(run?.heartbeat_at, now)}</dd></div>
-        <div><dt>batch</dt><dd>{run?.batch === null || run === null ? UNKNOWN : String(run.batch)}</dd></div>
-        <div><dt>restarts</dt><dd>{count(topology.restarts)}</dd></div>
-        <div><dt>queries</dt><dd>{count(topology.queries.length)}</dd></div>
-        <div title="How much of its stores may be in memory"><dt>memory limit</dt><dd>{limitText(topology.memory_limit_bytes)}</dd></div>
-        <div><dt>process</dt><dd>{run?.pid === null || run === null ? UNKNOWN : `${run.pid} on ${run.host}`}</dd></div>
+        <div>
+          <dt>since</dt>
+          <dd title={run?.started_at === null || run === null ? "" : `${instant(run.started_at)} UTC`}>
+            {ago(run?.started_at, now)}
+          </dd>
+        </div>
+        <div>
+          <dt>heartbeat</dt>
+          <dd>{ago(run?.heartbeat_at, now)}</dd>
+        </div>
+        <div>
+          <dt>batch</dt>
+          <dd>{run?.batch === null || run === null ? UNKNOWN : String(run.batch)}</dd>
+        </div>
+        <div>
+          <dt>restarts</dt>
+          <dd>{count(topology.restarts)}</dd>
+        </div>
+        <div>
+          <dt>queries</dt>
+          <dd>{count(topology.queries.length)}</dd>
+        </div>
+        <div title="How much of its stores may be in memory">
+          <dt>memory limit</dt>
+          <dd>{limitText(topology.memory_limit_bytes)}</dd>
+        </div>
+        <div>
+          <dt>process</dt>
+          <dd>{run?.pid === null || run === null ? UNKNOWN : `${run.pid} on ${run.host}`}</dd>
+        </div>
       </dl>
       {topology.error !== null && (
         <p class="problem-line" role="alert">
           ✕ {topology.error}
-          {topology.restart_at === null ? " It is not started again by itself." : ` It is started again at ${instant(topology.restart_at)} UTC.`}
+          {topology.restart_at === null
+            ? " It will not restart automatically."
+            : ` It restarts at ${instant(topology.restart_at)} UTC.`}
         </p>
       )}
-      {topology.waiting !== null && <p class="notice" role="status">{topology.waiting}</p>}
+      {topology.waiting !== null && (
+        <p class="notice" role="status">
+          {topology.waiting}
+        </p>
+      )}
       {runs.problem !== null && <p class="problem-line">{runs.problem}</p>}
-      {runs.value?.length === 0 && <p class="empty">It has never run. Start it when its queries are right.</p>}
+      {runs.value?.length === 0 && (
+        <p class="empty">It has never run. Start it when its queries are ready.</p>
+      )}
       {runs.value !== null && runs.value.length > 0 && (
         <div class="table-scroll">
           <table class="list stack">
@@ -80,39 +126,85 @@ function TopologyJobs({ topology, topologies, operator, onDone }: Props): JSX.El
               <tr>
                 <th scope="col">Run</th>
                 <th scope="col">State</th>
-                <th scope="col" class="wide">Started</th>
-                <th scope="col" class="wide">Ended</th>
-                <th scope="col" class="number">Batches</th>
+                <th scope="col" class="wide">
+                  Started
+                </th>
+                <th scope="col" class="wide">
+                  Ended
+                </th>
+                <th scope="col" class="number">
+                  Batches
+                </th>
                 <th scope="col">Last error</th>
                 <th scope="col">Log</th>
               </tr>
             </thead>
             <tbody>
-              {runs.value.map((entry) => <RunRow key={entry.id} run={entry} now={now} open={open === entry.id} onToggle={() => setOpen(open === entry.id ? null : entry.id)} />)}
+              {runs.value.map((entry) => (
+                <RunRow
+                  key={entry.id}
+                  run={entry}
+                  now={now}
+                  open={open === entry.id}
+                  onToggle={() => setOpen(open === entry.id ? null : entry.id)}
+                />
+              ))}
             </tbody>
           </table>
         </div>
       )}
       {open !== null && <RunLogTail key={open} id={open} />}
-      <Opened summary="Batches by level">{() => <LiveTimeline topology={topology.name} triggerMs={topology.trigger_ms} />}</Opened>
-      <Opened summary="Queries and where they run">{() => <QueryPlacement topology={topology} topologies={topologies} operator={operator} onDone={onDone} />}</Opened>
-      <Opened summary="Scale">{() => <ScaleForm topology={topology.name} operator={operator} onDone={onDone} />}</Opened>
-      <Opened summary="Memory">{() => <MemoryForm topology={topology} operator={operator} onDone={onDone} />}</Opened>
+      <Opened summary="Batches by level">
+        {() => <LiveTimeline topology={topology.name} triggerMs={topology.trigger_ms} />}
+      </Opened>
+      <Opened summary="Queries and where they run">
+        {() => (
+          <QueryPlacement topology={topology} topologies={topologies} operator={operator} onDone={onDone} />
+        )}
+      </Opened>
+      <Opened summary="Scale">
+        {() => <ScaleForm topology={topology.name} operator={operator} onDone={onDone} />}
+      </Opened>
+      <Opened summary="Memory">
+        {() => <MemoryForm topology={topology} operator={operator} onDone={onDone} />}
+      </Opened>
       <AuditTrail topology={topology.name} />
     </article>
   );
 }
 
-function RunRow({ run, now, open, onToggle }: { run: RunDocument; now: number; open: boolean; onToggle: () => void }): JSX.Element {
+function RunRow({
+  run,
+  now,
+  open,
+  onToggle,
+}: {
+  run: RunDocument;
+  now: number;
+  open: boolean;
+  onToggle: () => void;
+}): JSX.Element {
   return (
     <tr>
       <td class="mono">{run.id.slice(0, 12)}</td>
-      <td><StatusBadge state={run.state} /></td>
-      <td class="wide" title={`${instant(run.started_at)} UTC`}>{ago(run.started_at, now)}</td>
+      <td>
+        <StatusBadge state={run.state} />
+      </td>
+      <td class="wide" title={`${instant(run.started_at)} UTC`}>
+        {ago(run.started_at, now)}
+      </td>
       <td class="wide">{run.ended_at === null ? UNKNOWN : ago(run.ended_at, now)}</td>
-      <td class="number" data-label="batches">{run.batch === null ? UNKNOWN : count(run.batch)}</td>
-      <td class="clip" title={run.error_detail ?? run.error ?? ""}>{run.error ?? UNKNOWN}</td>
-      <td><button type="button" class="link" aria-expanded={open} onClick={onToggle}>{open ? "hide" : "show"}</button></td>
+      <td class="number" data-label="batches">
+        {run.batch === null ? UNKNOWN : count(run.batch)}
+      </td>
+      <td class="clip" title={run.error_detail ?? run.error ?? ""}>
+        {run.error ?? UNKNOWN}
+      </td>
+      <td>
+        <button type="button" class="link" aria-expanded={open} onClick={onToggle}>
+          {open ? "hide" : "show"}
+        </button>
+      </td>
     </tr>
   );
 }

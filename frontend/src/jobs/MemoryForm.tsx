@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
 import { setMemoryLimit } from "../api/endpoints";
 import { explainError } from "../api/request";
+import { ProblemLine } from "../ui/ProblemLine";
 import { fieldOf, limitOf, limitText, limitUntilRestart } from "./memoryLimit";
 
 interface Props {
@@ -44,8 +45,9 @@ export function MemoryForm({ topology, operator, onDone }: Props): JSX.Element {
       }}
     >
       <p class="muted small">
-        Bounds what of the stores is in memory; the rest is read from disk as probes need it, and results stay the same. The batch in hand, Python and Java come on top, about 1.2 GB. Empty:
-        no limit. The job hears it when it starts.
+        Limits how much of the stores is held in memory; the rest is read from disk when probes need it, and
+        results stay the same. The current batch, Python and Java need about 1.2 GB more. Empty: no limit. A
+        change takes effect when the job next starts.
       </p>
       <label>
         Memory limit of {topology.name}, MB{" "}
@@ -62,11 +64,19 @@ export function MemoryForm({ topology, operator, onDone }: Props): JSX.Element {
           }}
         />
       </label>{" "}
-      <button type="submit" class="button" disabled={!operator || busy || found.problem !== null || found.limit === topology.memory_limit_bytes} title={operator ? undefined : "Only operators may do this."}>Set limit</button>
-      {(problem ?? found.problem) !== null && <p class="problem-line" role="alert">{problem ?? found.problem}</p>}
+      <button
+        type="submit"
+        class="button"
+        disabled={!operator || busy || found.problem !== null || found.limit === topology.memory_limit_bytes}
+        title={operator ? undefined : "Only operators may do this."}
+      >
+        Set limit
+      </button>
+      <ProblemLine text={problem ?? found.problem} />
       <p class="muted" role="status">
         {kept && "Kept. "}
-        {waiting !== null && `The process that runs has ${limitText(waiting.limit)}; with its next start it has ${limitText(topology.memory_limit_bytes)}.`}
+        {waiting !== null &&
+          `The running process has ${limitText(waiting.limit)}; after its next start it has ${limitText(topology.memory_limit_bytes)}.`}
       </p>
     </form>
   );

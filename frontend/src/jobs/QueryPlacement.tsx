@@ -3,7 +3,9 @@ import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
 import { pinQuery } from "../api/endpoints";
 import { explainError } from "../api/request";
-import { ConfirmDialog } from "../ui/ConfirmDialog";
+import { ConfirmDialog } from "../ui/dialog/ConfirmDialog";
+import { ProblemLine } from "../ui/ProblemLine";
+import { ScrollArea } from "../ui/table/ScrollArea";
 
 interface Props {
   readonly topology: TopologyDocument;
@@ -32,29 +34,49 @@ export function QueryPlacement({ topology, topologies, operator, onDone }: Props
     else if (target === topology.name) pin(query, target);
     else setMoving({ query, target });
   };
-  if (topology.queries.length === 0) return <p class="empty">It answers no query.</p>;
+  if (topology.queries.length === 0) return <p class="empty">It runs no queries.</p>;
   return (
     <>
-      <p class="muted small">A pinned query stays in its topology with every version. Without a pin the next deployment of a query that does not run goes where most of its streams are stored.</p>
-      {problem !== null && <p class="problem-line" role="alert">{problem}</p>}
-      <div class="table-scroll" tabIndex={0} role="region" aria-label={`Queries of ${topology.name}`}>
+      <p class="muted small">
+        A pinned query stays in its topology in every version. Without a pin, a query that is not running is
+        deployed to the topology that already stores most of its streams.
+      </p>
+      <ProblemLine text={problem} />
+      <ScrollArea label={`Queries of ${topology.name}`}>
         <table class="list stack">
           <thead>
-            <tr><th scope="col">Query</th><th scope="col" class="number">Version</th><th scope="col">Answered by</th></tr>
+            <tr>
+              <th scope="col">Query</th>
+              <th scope="col" class="number">
+                Version
+              </th>
+              <th scope="col">Answered by</th>
+            </tr>
           </thead>
           <tbody>
             {topology.queries.map((query) => (
               <tr key={query.id}>
-                <td><a href={`/queries/${query.id}/`}>{query.name}</a></td>
-                <td class="number" data-label="version">{query.version}</td>
+                <td>
+                  <a href={`/queries/${query.id}/`}>{query.name}</a>
+                </td>
+                <td class="number" data-label="version">
+                  {query.version}
+                </td>
                 <td data-label="answered by">
-                  <TargetChoice query={query} topology={topology.name} topologies={topologies} off={busy || !operator} why={operator ? undefined : "Only operators may do this."} onChoose={(target) => choose(query, target)} />
+                  <TargetChoice
+                    query={query}
+                    topology={topology.name}
+                    topologies={topologies}
+                    off={busy || !operator}
+                    why={operator ? undefined : "Only operators may do this."}
+                    onChoose={(target) => choose(query, target)}
+                  />
                 </td>
               </tr>
             ))}
           </tbody>
         </table>
-      </div>
+      </ScrollArea>
       {moving !== null && (
         <ConfirmDialog
           title={`Move ${moving.query.name} to ${moving.target}?`}
@@ -65,7 +87,10 @@ export function QueryPlacement({ topology, topologies, operator, onDone }: Props
             pin(moving.query, moving.target);
           }}
         >
-          <p>{topology.name} stops answering it after the running batch. {moving.target} answers it as soon as it is planned there; its results are complete once the stores there hold the streams' windows.</p>
+          <p>
+            {topology.name} stops answering it after the running batch. {moving.target} answers it as soon as
+            it is planned there; its results are complete once the stores there hold the streams' windows.
+          </p>
         </ConfirmDialog>
       )}
     </>
@@ -88,7 +113,8 @@ function TargetChoice({ query, topology, topologies, off, why, onChoose }: Choic
   const [naming, setNaming] = useState(false);
   const [name, setName] = useState("");
   // A pin may name a topology that has no query yet and so is in no list.
-  const names = query.pinned === null || topologies.includes(query.pinned) ? topologies : [...topologies, query.pinned];
+  const names =
+    query.pinned === null || topologies.includes(query.pinned) ? topologies : [...topologies, query.pinned];
   const label = `Which topology answers ${query.name}`;
   if (naming) {
     return (
@@ -100,9 +126,21 @@ function TargetChoice({ query, topology, topologies, off, why, onChoose }: Choic
           onChoose(name);
         }}
       >
-        <input type="text" aria-label={`Name of the new topology for ${query.name}`} required pattern="[a-z][a-z0-9_\-]{0,62}" title="lower-case letters, digits, _ and -, starting with a letter" value={name} onInput={(event) => setName(event.currentTarget.value)} />
-        <button type="submit" class="button small">Pin</button>
-        <button type="button" class="button small" onClick={() => setNaming(false)}>Cancel</button>
+        <input
+          type="text"
+          aria-label={`Name of the new topology for ${query.name}`}
+          required
+          pattern="[a-z][a-z0-9_\-]{0,62}"
+          title="lower-case letters, digits, _ and -, starting with a letter"
+          value={name}
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+        <button type="submit" class="button small">
+          Pin
+        </button>
+        <button type="button" class="button small" onClick={() => setNaming(false)}>
+          Cancel
+        </button>
       </form>
     );
   }
@@ -121,7 +159,11 @@ function TargetChoice({ query, topology, topologies, off, why, onChoose }: Choic
       }}
     >
       <option value="">let the optimizer decide (now {topology})</option>
-      {names.map((one) => <option key={one} value={one}>{one === topology ? `pinned here, to ${one}` : `pinned to ${one}`}</option>)}
+      {names.map((one) => (
+        <option key={one} value={one}>
+          {one === topology ? `pinned here, to ${one}` : `pinned to ${one}`}
+        </option>
+      ))}
       <option value={ANOTHER}>a new topology…</option>
     </select>
   );

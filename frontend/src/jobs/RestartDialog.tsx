@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { TopologyDocument } from "../api/documents";
-import { NameGuard } from "../ui/NameGuard";
+import { NameGuard } from "../ui/dialog/NameGuard";
 
 interface Props {
   readonly topology: TopologyDocument;
@@ -12,10 +12,18 @@ interface Props {
 export function RestartDialog({ topology, onRestart, onClose }: Props): JSX.Element {
   const { length } = topology.queries;
   return (
-    <NameGuard title={`Restart ${topology.name}?`} name={topology.name} confirm="Restart" keep="Leave it running" onConfirm={onRestart} onClose={onClose}>
+    <NameGuard
+      title={`Restart ${topology.name}?`}
+      name={topology.name}
+      confirm="Restart"
+      keep="Leave it running"
+      onConfirm={onRestart}
+      onClose={onClose}
+    >
       <p>
-        Its process ends after the running batch and another one goes on from there. {length === 1 ? "Its query waits" : `Its ${length} queries wait`} for
-        as long as Spark takes to start; no result is lost or given twice.
+        Its process ends after the current batch, and a new one continues from there.{" "}
+        {length === 1 ? "Its query waits" : `Its ${length} queries wait`} while Spark starts; no result is
+        lost or duplicated.
       </p>
     </NameGuard>
   );

@@ -19,12 +19,21 @@ export function RunLogTail({ id }: { id: string }): JSX.Element {
   return (
     <div class="log">
       <div class="toolbar">
-        <input type="search" class="search" aria-label="Search the log" placeholder="Search the log" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} />
+        <input
+          type="search"
+          class="search"
+          aria-label="Search the log"
+          placeholder="Search the log"
+          value={wanted}
+          onInput={(event) => setWanted(event.currentTarget.value)}
+        />
         <span class="muted">{log.value?.truncated === true ? `last ${TAIL} lines` : ""}</span>
       </div>
       {log.problem !== null && <p class="problem-line">{log.problem}</p>}
+      {/* biome-ignore lint/a11y/useSemanticElements: its line breaks are the log's, so it is a <pre> */}
       <pre
         ref={box}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll what has the focus (axe: scrollable-region-focusable)
         tabIndex={0}
         role="region"
         aria-label="Log"
@@ -33,7 +42,11 @@ export function RunLogTail({ id }: { id: string }): JSX.Element {
           atEnd.current = pre.scrollHeight - pre.scrollTop - pre.clientHeight < 24;
         }}
       >
-        {log.value !== null && lines.length === 0 ? (wanted === "" ? "The log is empty so far." : "No line contains that.") : lines.join("\n")}
+        {log.value !== null && lines.length === 0
+          ? wanted === ""
+            ? "The log is empty."
+            : "No matching lines."
+          : lines.join("\n")}
       </pre>
     </div>
   );

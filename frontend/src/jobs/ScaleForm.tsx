@@ -3,6 +3,8 @@ import { useState } from "preact/hooks";
 import { setTasks, topologyTasks } from "../api/endpoints";
 import { explainError } from "../api/request";
 import { count } from "../format/quantities";
+import { ProblemLine } from "../ui/ProblemLine";
+import { ScrollArea } from "../ui/table/ScrollArea";
 import { useLoaded } from "../ui/useLoaded";
 import { changesOf, fieldsOf, MOST_TASKS, type TaskFields } from "./taskForm";
 
@@ -22,7 +24,12 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
   const [asked, setAsked] = useState(false);
   const [busy, setBusy] = useState(false);
   const { value } = tasks;
-  if (value === null) return tasks.problem === null ? <p class="muted">Loading…</p> : <p class="problem-line">{tasks.problem}</p>;
+  if (value === null)
+    return tasks.problem === null ? (
+      <p class="muted">Loading…</p>
+    ) : (
+      <p class="problem-line">{tasks.problem}</p>
+    );
   const fields = { ...fieldsOf(value), ...typed };
   const found = changesOf(value, fields);
   const scale = (): void => {
@@ -50,19 +57,29 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
       }}
     >
       <p class="muted small">
-        A store's tasks work at once; each costs a little in every batch. Empty: the load decides, up to {value.most}. The topology is planned anew and goes over at a batch boundary, without
-        stopping; results stay the same. The number is the stream's: other topologies that read it follow when they are next planned.
+        A store's tasks run in parallel; each adds a little to every batch. Empty: chosen by load, up to{" "}
+        {value.most}. The topology is re-planned and switches between two batches, without stopping; results
+        stay the same. The number belongs to the stream: other topologies that read it follow when they are
+        next planned.
       </p>
-      <div class="table-scroll" tabIndex={0} role="region" aria-label={`Tasks of ${topology}`}>
+      <ScrollArea label={`Tasks of ${topology}`}>
         <table class="list stack">
           <thead>
-            <tr><th scope="col">Stream</th><th scope="col" class="number">Tasks now</th><th scope="col">Set to</th></tr>
+            <tr>
+              <th scope="col">Stream</th>
+              <th scope="col" class="number">
+                Tasks now
+              </th>
+              <th scope="col">Set to</th>
+            </tr>
           </thead>
           <tbody>
             {value.streams.map((one) => (
               <tr key={one.stream}>
                 <td>{one.stream}</td>
-                <td class="number" data-label="tasks now">{count(one.tasks)}</td>
+                <td class="number" data-label="tasks now">
+                  {count(one.tasks)}
+                </td>
                 <td data-label="set to">
                   <input
                     type="number"
@@ -81,10 +98,21 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
             ))}
           </tbody>
         </table>
-      </div>
-      {(problem ?? found.problem ?? tasks.problem) !== null && <p class="problem-line" role="alert">{problem ?? found.problem ?? tasks.problem}</p>}
-      {asked && <p class="muted" role="status">Asked for. The numbers above change when the new plan takes over.</p>}
-      <button type="submit" class="button" disabled={!operator || busy || found.problem !== null || Object.keys(found.changes).length === 0} title={operator ? undefined : "Only operators may do this."}>Scale</button>
+      </ScrollArea>
+      <ProblemLine text={problem ?? found.problem ?? tasks.problem} />
+      {asked && (
+        <p class="muted" role="status">
+          Requested. The numbers above change when the new plan takes effect.
+        </p>
+      )}
+      <button
+        type="submit"
+        class="button"
+        disabled={!operator || busy || found.problem !== null || Object.keys(found.changes).length === 0}
+        title={operator ? undefined : "Only operators may do this."}
+      >
+        Scale
+      </button>
     </form>
   );
 }

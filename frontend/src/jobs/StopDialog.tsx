@@ -2,8 +2,9 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
 import { topologyImpact } from "../api/endpoints";
-import { ImpactFacts } from "../ui/ImpactFacts";
-import { NameGuard } from "../ui/NameGuard";
+import { ImpactFacts } from "../ui/dialog/ImpactFacts";
+import { NameGuard } from "../ui/dialog/NameGuard";
+import { ProblemLine } from "../ui/ProblemLine";
 import { useLoaded } from "../ui/useLoaded";
 
 interface Props {
@@ -17,14 +18,32 @@ export function StopDialog({ topology, onStop, onClose }: Props): JSX.Element {
   const [mode, setMode] = useState<"now" | "drain">("now");
   const impact = useLoaded(() => topologyImpact(topology.name));
   return (
-    <NameGuard title={`Stop ${topology.name}?`} name={topology.name} confirm="Stop" keep="Keep it running" onConfirm={() => onStop(mode)} onClose={onClose}>
-      <p>Stored tuples and the position in every stream are kept; starting again goes on from there.</p>
-      {impact.problem !== null && <p class="problem-line" role="alert">{impact.problem}</p>}
-      {impact.value !== null && <ImpactFacts impact={impact.value} queriesSay={impact.value.queries.length === 1 ? "gets no more results" : "get no more results"} />}
+    <NameGuard
+      title={`Stop ${topology.name}?`}
+      name={topology.name}
+      confirm="Stop"
+      keep="Keep it running"
+      onConfirm={() => onStop(mode)}
+      onClose={onClose}
+    >
+      <p>Stored tuples and the position in every stream are kept; starting again continues from there.</p>
+      <ProblemLine text={impact.problem} />
+      {impact.value !== null && (
+        <ImpactFacts
+          impact={impact.value}
+          queriesSay={impact.value.queries.length === 1 ? "gets no more results" : "get no more results"}
+        />
+      )}
       <fieldset>
         <legend>How</legend>
-        <label><input type="radio" name="mode" checked={mode === "now"} onChange={() => setMode("now")} /> after the running batch</label>
-        <label><input type="radio" name="mode" checked={mode === "drain"} onChange={() => setMode("drain")} /> after all that has arrived</label>
+        <label>
+          <input type="radio" name="mode" checked={mode === "now"} onChange={() => setMode("now")} /> after
+          the running batch
+        </label>
+        <label>
+          <input type="radio" name="mode" checked={mode === "drain"} onChange={() => setMode("drain")} />{" "}
+          after everything that has arrived
+        </label>
       </fieldset>
     </NameGuard>
   );

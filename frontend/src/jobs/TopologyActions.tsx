@@ -29,11 +29,53 @@ export function TopologyActions({ topology, operator, onDone }: Props): JSX.Elem
   const off = busy || !operator;
   return (
     <span class="actions">
-      {problem !== null && <span class="problem-line" role="alert">{problem}</span>}
-      <button type="button" class="button" disabled={off || topology.queries.length === 0} title={why} onClick={() => run(() => optimizeTopology(topology.name))}>Re-optimize</button>
-      {!alive && <button type="button" class="button primary" disabled={off} title={why} onClick={() => run(() => startTopology(topology.name))}>Start</button>}
-      {(alive || topology.state === "failed") && <button type="button" class="button" disabled={off} title={why} onClick={() => (alive ? setAsking("restart") : run(() => restartTopology(topology.name)))}>{alive ? "Restart…" : "Restart"}</button>}
-      {(alive || topology.desired === "running") && <button type="button" class="button danger" disabled={off || topology.state === "stopping"} title={why} onClick={() => setAsking("stop")}>Stop…</button>}
+      {problem !== null && (
+        <span class="problem-line" role="alert">
+          {problem}
+        </span>
+      )}
+      <button
+        type="button"
+        class="button"
+        disabled={off || topology.queries.length === 0}
+        title={why}
+        onClick={() => run(() => optimizeTopology(topology.name))}
+      >
+        Re-optimize
+      </button>
+      {!alive && (
+        <button
+          type="button"
+          class="button primary"
+          disabled={off}
+          title={why}
+          onClick={() => run(() => startTopology(topology.name))}
+        >
+          Start
+        </button>
+      )}
+      {(alive || topology.state === "failed") && (
+        <button
+          type="button"
+          class="button"
+          disabled={off}
+          title={why}
+          onClick={() => (alive ? setAsking("restart") : run(() => restartTopology(topology.name)))}
+        >
+          {alive ? "Restart…" : "Restart"}
+        </button>
+      )}
+      {(alive || topology.desired === "running") && (
+        <button
+          type="button"
+          class="button danger"
+          disabled={off || topology.state === "stopping"}
+          title={why}
+          onClick={() => setAsking("stop")}
+        >
+          Stop…
+        </button>
+      )}
       {asking === "stop" && (
         <StopDialog
           topology={topology}

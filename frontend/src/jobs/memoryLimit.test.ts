@@ -14,7 +14,10 @@ it("reads what it wrote, to the byte", () => {
 it("takes nothing for no limit, and no text for nothing", () => {
   expect(limitOf("  ")).toEqual({ limit: null, problem: null });
   for (const text of ["0", "63.9", "-64", "67108865", "much", "256 MB", "1,000"]) {
-    expect(limitOf(text)).toEqual({ limit: null, problem: `found ${text}, expected a number of MB from 64 to 67108864, or nothing` });
+    expect(limitOf(text)).toEqual({
+      limit: null,
+      problem: `found ${text}, expected a number of MB from 64 to 67108864, or nothing`,
+    });
   }
 });
 
@@ -26,8 +29,11 @@ it("tells no limit from any number", () => {
 it("says what a process has that was launched with another limit", () => {
   const run = { memory_limit_bytes: 64 * MB };
   expect(limitUntilRestart({ state: "running", run, memory_limit_bytes: null })).toEqual({ limit: 64 * MB });
-  expect(limitUntilRestart({ state: "running", run: { memory_limit_bytes: null }, memory_limit_bytes: 64 * MB })).toEqual({ limit: null });
+  expect(
+    limitUntilRestart({ state: "running", run: { memory_limit_bytes: null }, memory_limit_bytes: 64 * MB }),
+  ).toEqual({ limit: null });
   expect(limitUntilRestart({ state: "running", run, memory_limit_bytes: 64 * MB })).toBeNull();
-  for (const state of ["stopped", "failed"] as const) expect(limitUntilRestart({ state, run, memory_limit_bytes: null })).toBeNull();
+  for (const state of ["stopped", "failed"] as const)
+    expect(limitUntilRestart({ state, run, memory_limit_bytes: null })).toBeNull();
   expect(limitUntilRestart({ state: "starting", run: null, memory_limit_bytes: null })).toBeNull();
 });

@@ -1,12 +1,21 @@
 import { expect, it } from "vitest";
 import { changesOf, fieldsOf } from "./taskForm";
 
-const tasks = { most: 4, streams: [{ stream: "arrivals", tasks: 2, fixed: null }, { stream: "weather", tasks: 3, fixed: 3 }] };
+const tasks = {
+  most: 4,
+  streams: [
+    { stream: "arrivals", tasks: 2, fixed: null },
+    { stream: "weather", tasks: 3, fixed: 3 },
+  ],
+};
 
 it("says only what differs, and nothing for what was left alone", () => {
   expect(fieldsOf(tasks)).toEqual({ arrivals: "", weather: "3" });
   expect(changesOf(tasks, fieldsOf(tasks))).toEqual({ changes: {}, problem: null });
-  expect(changesOf(tasks, { arrivals: " 8 ", weather: "" })).toEqual({ changes: { arrivals: 8, weather: null }, problem: null });
+  expect(changesOf(tasks, { arrivals: " 8 ", weather: "" })).toEqual({
+    changes: { arrivals: 8, weather: null },
+    problem: null,
+  });
   expect(changesOf(tasks, { arrivals: "", weather: "003" }).changes).toEqual({});
 });
 

@@ -1,10 +1,33 @@
 import { expect, it } from "vitest";
-import { signOf, STALE_MS } from "./ConnectionSign";
+import { STALE_MS, signOf } from "./ConnectionSign";
 import type { Snapshot } from "./messages";
 import type { Live } from "./useFeed";
 
-const snapshot: Snapshot = { last_event_id: "1-0", state: "running", error: null, run: "a", plan_id: null, epoch: null, heartbeat_at: null, batch: null, history: [], store_history: [], switches: [], given_up: null, failed_batch: null, epochs: [], statistics: null, queries: [] };
-const live = (changes: Partial<Live>): Live => ({ snapshot, recent: [], connection: { kind: "connected" }, heardAt: 1_000_000, ...changes });
+const snapshot: Snapshot = {
+  last_event_id: "1-0",
+  state: "running",
+  error: null,
+  run: "a",
+  plan_id: null,
+  epoch: null,
+  heartbeat_at: null,
+  batch: null,
+  history: [],
+  store_history: [],
+  switches: [],
+  given_up: null,
+  failed_batch: null,
+  epochs: [],
+  statistics: null,
+  queries: [],
+};
+const live = (changes: Partial<Live>): Live => ({
+  snapshot,
+  recent: [],
+  connection: { kind: "connected" },
+  heardAt: 1_000_000,
+  ...changes,
+});
 
 it("trusts a running job only while it hears from it", () => {
   expect(signOf(live({}), 1_000_000 + STALE_MS).kind).toBe("connected");
@@ -16,14 +39,25 @@ it("expects nothing from a stopped job", () => {
 });
 
 it("says why it reconnects and since when the page is old", () => {
-  const sign = signOf(live({ connection: { kind: "reconnecting", since: 1, reason: "the live connection broke" } }), 2_000_000);
-  expect(sign).toEqual({ kind: "reconnecting", text: "reconnecting: the live connection broke, stale since 00:16:40 UTC" });
+  const sign = signOf(
+    live({ connection: { kind: "reconnecting", since: 1, reason: "the live connection broke" } }),
+    2_000_000,
+  );
+  expect(sign).toEqual({
+    kind: "reconnecting",
+    text: "reconnecting: the live connection broke, stale since 00:16:40 UTC",
+  });
 });
 
 it("says that it is signed out, and since when the page is old", () => {
-  expect(signOf(live({ connection: { kind: "signed-out" } }), 2_000_000)).toEqual({ kind: "signed-out", text: "signed out, stale since 00:16:40 UTC" });
+  expect(signOf(live({ connection: { kind: "signed-out" } }), 2_000_000)).toEqual({
+    kind: "signed-out",
+    text: "signed out, stale since 00:16:40 UTC",
+  });
 });
 
 it("says how often it is renewed where too many pages are open", () => {
-  expect(signOf(live({ connection: { kind: "polling", seconds: 10 } }), 2_000_000).text).toBe("too many live pages open: renewed every 10 s");
+  expect(signOf(live({ connection: { kind: "polling", seconds: 10 } }), 2_000_000).text).toBe(
+    "too many live pages open: refreshed every 10 s",
+  );
 });

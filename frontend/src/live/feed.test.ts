@@ -1,5 +1,6 @@
+// @vitest-environment jsdom
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { HIDDEN_MS, openFeed, type Connection } from "./feed";
+import { type Connection, HIDDEN_MS, openFeed } from "./feed";
 import type { Snapshot } from "./messages";
 
 /** The browser's EventSource, driven by the test. */
@@ -19,8 +20,34 @@ class Source extends EventTarget {
   }
 }
 
-const snapshot = (last_event_id: string): Snapshot => ({ last_event_id, state: "stopped", error: null, run: null, plan_id: null, epoch: null, heartbeat_at: null, batch: null, history: [], store_history: [], switches: [], given_up: null, failed_batch: null, epochs: [], statistics: null, queries: [] });
-const started = { type: "job_started", version: 1, run: "a1", at: "2026-11-21T00:00:00Z", pid: 1, host: "h", plan_id: "P1", batch: 0 };
+const snapshot = (last_event_id: string): Snapshot => ({
+  last_event_id,
+  state: "stopped",
+  error: null,
+  run: null,
+  plan_id: null,
+  epoch: null,
+  heartbeat_at: null,
+  batch: null,
+  history: [],
+  store_history: [],
+  switches: [],
+  given_up: null,
+  failed_batch: null,
+  epochs: [],
+  statistics: null,
+  queries: [],
+});
+const started = {
+  type: "job_started",
+  version: 1,
+  run: "a1",
+  at: "2026-11-21T00:00:00Z",
+  pid: 1,
+  host: "h",
+  plan_id: "P1",
+  batch: 0,
+};
 
 let snapshots: Snapshot[] = [];
 let states: Snapshot[] = [];
@@ -32,8 +59,14 @@ let hidden = false;
 
 const answer = async (input: Request | string): Promise<Response> => {
   if (typeof input === "string") return new Response(null, asked);
-  const body = snapshotStatus === 200 ? (snapshots.shift() ?? snapshot("99-0")) : { detail: "Authentication credentials were not provided." };
-  return new Response(JSON.stringify(body), { status: snapshotStatus, headers: { "Content-Type": "application/json" } });
+  const body =
+    snapshotStatus === 200
+      ? (snapshots.shift() ?? snapshot("99-0"))
+      : { detail: "Authentication credentials were not provided." };
+  return new Response(JSON.stringify(body), {
+    status: snapshotStatus,
+    headers: { "Content-Type": "application/json" },
+  });
 };
 const refuse = (): void => {
   const last = Source.all.at(-1);
@@ -58,7 +91,12 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-const open = () => openFeed("flights", (state) => states.push(state), (connection) => connections.push(connection));
+const open = () =>
+  openFeed(
+    "flights",
+    (state) => states.push(state),
+    (connection) => connections.push(connection),
+  );
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
 it("takes the snapshot first and goes on from its last event", async () => {
@@ -67,7 +105,10 @@ it("takes the snapshot first and goes on from its last event", async () => {
   expect(Source.all[0]?.url).toBe("/api/topologies/flights/events/?last_event_id=5-0");
   Source.all[0]?.dispatchEvent(new Event("open"));
   Source.all[0]?.say("job_started", "6-0", started);
-  expect(states.map((state) => [state.last_event_id, state.state])).toEqual([["5-0", "stopped"], ["6-0", "running"]]);
+  expect(states.map((state) => [state.last_event_id, state.state])).toEqual([
+    ["5-0", "stopped"],
+    ["6-0", "running"],
+  ]);
   expect(connections.at(-1)).toEqual({ kind: "connected" });
   feed.close();
   expect(Source.all[0]?.readyState).toBe(Source.CLOSED);
@@ -109,25 +150,28 @@ it("does nothing any more once it is closed", async () => {
   expect(states).toHaveLength(0);
 });
 
-it.each([401, 403])("says that the account is signed out (%i), and does not try again until somebody looks", async (status) => {
-  const feed = open();
-  await settle();
-  asked = { status };
-  snapshotStatus = status;
-  refuse();
-  await vi.advanceTimersByTimeAsync(600_000);
-  expect(connections.at(-1)).toEqual({ kind: "signed-out" });
-  expect(Source.all).toHaveLength(1);
-  look(true);
-  await vi.advanceTimersByTimeAsync(600_000);
-  expect(connections.at(-1)).toEqual({ kind: "signed-out" });
-  expect(Source.all).toHaveLength(1);
-  [asked, snapshotStatus] = [{ status: 200 }, 200];
-  look(true);
-  await settle();
-  expect(Source.all).toHaveLength(2);
-  feed.close();
-});
+it.each([401, 403])(
+  "says that the account is signed out (%i), and does not try again until somebody looks",
+  async (status) => {
+    const feed = open();
+    await settle();
+    asked = { status };
+    snapshotStatus = status;
+    refuse();
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(connections.at(-1)).toEqual({ kind: "signed-out" });
+    expect(Source.all).toHaveLength(1);
+    look(true);
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(connections.at(-1)).toEqual({ kind: "signed-out" });
+    expect(Source.all).toHaveLength(1);
+    [asked, snapshotStatus] = [{ status: 200 }, 200];
+    look(true);
+    await settle();
+    expect(Source.all).toHaveLength(2);
+    feed.close();
+  },
+);
 
 it("renews the snapshot as often as it is told to while too many pages are open", async () => {
   const feed = open();

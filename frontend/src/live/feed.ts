@@ -9,7 +9,7 @@
  */
 import { askEvents, eventsUrl, readSnapshot } from "../api/endpoints";
 import { explainError, Refusal } from "../api/request";
-import { EVENT_TYPES, liveEvent, snapshot, type Snapshot } from "./messages";
+import { EVENT_TYPES, liveEvent, type Snapshot, snapshot } from "./messages";
 import { reduce } from "./reduce";
 
 export type Connection =

@@ -1,10 +1,14 @@
+// @vitest-environment jsdom
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { paced } from "./paced";
 
 const DRAWING_MS = 40;
 const FRAME_MS = 16;
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "requestAnimationFrame"] }));
+beforeEach(
+  () =>
+    void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "requestAnimationFrame"] }),
+);
 afterEach(() => void vi.useRealTimers());
 
 /** What is shown, when; each drawing takes a while. */
@@ -42,7 +46,8 @@ test("of those that come while something is drawn only the newest is shown, and 
   // A frame to draw, and as long again for everything else.
   expect(shown.length).toBeLessThanOrEqual(Math.ceil(100 / (2 * FRAME_MS)) + 2);
   const moments = shown.map(([at]) => at);
-  for (const [number, at] of moments.slice(1).entries()) expect(at - (moments[number] ?? 0)).toBeGreaterThanOrEqual(FRAME_MS);
+  for (const [number, at] of moments.slice(1).entries())
+    expect(at - (moments[number] ?? 0)).toBeGreaterThanOrEqual(FRAME_MS);
 });
 
 test("what takes long to draw is drawn half of the time at most", () => {
@@ -66,7 +71,7 @@ test("a page that nobody sees still shows the newest value", () => {
   vi.spyOn(document, "hidden", "get").mockReturnValue(true);
   const { shown, show } = screen();
   const updates = paced(show);
-  [1, 2, 3].forEach((value) => updates.push(value));
+  for (const value of [1, 2, 3]) updates.push(value);
   vi.advanceTimersByTime(100);
   expect(shown.map(([, value]) => value)).toEqual([1, 3]);
 });

@@ -1,13 +1,32 @@
 import { describe, expect, it } from "vitest";
-import { batchCompleted, type BatchCompleted, type EpochCompleted } from "./messages";
-import { edgeRates, knownRates, headerRates, lagSeconds, RECENT_LENGTH, remember } from "./recent";
+import { type BatchCompleted, batchCompleted, type EpochCompleted } from "./messages";
+import { edgeRates, headerRates, knownRates, lagSeconds, RECENT_LENGTH, remember } from "./recent";
 import { historyPoint } from "./reduce";
 
 function batch(number: number, tuples = 100, run = "a1", plan = "P1"): BatchCompleted {
   return batchCompleted.parse({
-    type: "batch", version: 1, run, at: new Date(number * 500).toISOString(), batch: number, epoch: 1, plan_id: plan, seconds: 0.2,
-    tuples_in: tuples, backlog: 0, level_seconds: [], stores: {}, queries: {},
-    streams: { r: { accepted: tuples, late: 0, undecodable: 0, watermark: null, max_event_time: new Date(number * 60_000).toISOString() } },
+    type: "batch",
+    version: 1,
+    run,
+    at: new Date(number * 500).toISOString(),
+    batch: number,
+    epoch: 1,
+    plan_id: plan,
+    seconds: 0.2,
+    tuples_in: tuples,
+    backlog: 0,
+    level_seconds: [],
+    stores: {},
+    queries: {},
+    streams: {
+      r: {
+        accepted: tuples,
+        late: 0,
+        undecodable: 0,
+        watermark: null,
+        max_event_time: new Date(number * 60_000).toISOString(),
+      },
+    },
     edges: { E1: { tuples, messages: 1, bytes: 1 } },
   });
 }
@@ -46,8 +65,22 @@ describe("rates", () => {
 
   it("are those of the epoch where no batch is known", () => {
     const epoch: EpochCompleted = {
-      type: "epoch", version: 1, run: "a1", at: new Date(0).toISOString(), epoch: 1, plan_id: "P0", first_batch: 0, last_batch: 1, event_seconds: 8,
-      accepted: {}, edges: { E1: 5 }, rules: {}, held: {}, sent: 5, rates: { E1: { estimated: null, actual: 0.625 } }, q_error: null,
+      type: "epoch",
+      version: 1,
+      run: "a1",
+      at: new Date(0).toISOString(),
+      epoch: 1,
+      plan_id: "P0",
+      first_batch: 0,
+      last_batch: 1,
+      event_seconds: 8,
+      accepted: {},
+      edges: { E1: 5 },
+      rules: {},
+      held: {},
+      sent: 5,
+      rates: { E1: { estimated: null, actual: 0.625 } },
+      q_error: null,
     };
     expect(knownRates([], history, epoch)("E1")).toEqual({ now: null, eventTime: 0.625 });
     expect(knownRates([], history, epoch)("E2")).toEqual({ now: null, eventTime: null });
@@ -60,7 +93,10 @@ describe("rates", () => {
   });
 
   it("does not mix two plans", () => {
-    expect(edgeRates([batch(0, 900), batch(1, 900), batch(2, 10, "a1", "P2"), batch(3, 20, "a1", "P2")], [])("E1").now).toBe(40);
+    expect(
+      edgeRates([batch(0, 900), batch(1, 900), batch(2, 10, "a1", "P2"), batch(3, 20, "a1", "P2")], [])("E1")
+        .now,
+    ).toBe(40);
   });
 
   it("knows a lag of zero from an unknown one", () => {

@@ -6,7 +6,10 @@ export const RECENT_LENGTH = 60;
 const RATE_BATCHES = 10;
 
 /** The batches with one more; a replayed batch replaces its first attempt, another run (null until its first batch) starts afresh. */
-export function remember(recent: readonly BatchCompleted[], batch: BatchCompleted | null): readonly BatchCompleted[] {
+export function remember(
+  recent: readonly BatchCompleted[],
+  batch: BatchCompleted | null,
+): readonly BatchCompleted[] {
   if (batch === null) return recent.length === 0 ? recent : [];
   const last = recent.at(-1);
   if (last === batch) return recent;
@@ -33,7 +36,8 @@ export function headerRates(history: readonly HistoryPoint[], until: string | nu
   const points = history.slice(-RATE_BATCHES - 1);
   const [first, ...rest] = points;
   const last = points.at(-1);
-  if (first === undefined || last === undefined || rest.length === 0) return { tuplesIn: null, results: null };
+  if (first === undefined || last === undefined || rest.length === 0)
+    return { tuplesIn: null, results: null };
   const end = until !== null && Date.parse(until) > Date.parse(last.at) ? until : last.at;
   const span = seconds(first.at, end);
   if (span === null) return { tuplesIn: null, results: null };
@@ -44,7 +48,9 @@ export function headerRates(history: readonly HistoryPoint[], until: string | nu
 }
 
 function newestEventTime(batch: BatchCompleted): number | null {
-  const times = Object.values(batch.streams).flatMap((stream) => (stream.max_event_time === null ? [] : [Date.parse(stream.max_event_time)]));
+  const times = Object.values(batch.streams).flatMap((stream) =>
+    stream.max_event_time === null ? [] : [Date.parse(stream.max_event_time)],
+  );
   return times.length === 0 ? null : Math.max(...times);
 }
 
@@ -63,7 +69,10 @@ const UNKNOWN_RATE: EdgeRate = { now: null, eventTime: null };
  * @param recent newest last, of one run
  * @param history gives the batch before the first recent one
  */
-export function edgeRates(recent: readonly BatchCompleted[], history: readonly HistoryPoint[]): (edge: string) => EdgeRate {
+export function edgeRates(
+  recent: readonly BatchCompleted[],
+  history: readonly HistoryPoint[],
+): (edge: string) => EdgeRate {
   const last = recent.at(-1);
   if (last === undefined) return () => UNKNOWN_RATE;
   const samePlan = recent.filter((batch) => batch.plan_id === last.plan_id).slice(-RATE_BATCHES - 1);
@@ -72,7 +81,10 @@ export function edgeRates(recent: readonly BatchCompleted[], history: readonly H
   const counted = single ? samePlan : samePlan.slice(1);
   const startAt = single ? before?.at : samePlan[0]?.at;
   const wall = startAt === undefined ? null : seconds(startAt, last.at);
-  const [from, to] = [single || samePlan[0] === undefined ? null : newestEventTime(samePlan[0]), newestEventTime(last)];
+  const [from, to] = [
+    single || samePlan[0] === undefined ? null : newestEventTime(samePlan[0]),
+    newestEventTime(last),
+  ];
   const event = from === null || to === null || to <= from ? null : (to - from) / 1000;
   return (edge) => {
     const measured = counted.filter((batch) => batch.edges[edge] !== undefined);
@@ -88,7 +100,11 @@ function epochRates(statistics: EpochCompleted): (edge: string) => EdgeRate {
 }
 
 /** What a page shows: the newest batches' rates, or, for a plan of the past, which has none, those of its epoch. */
-export function knownRates(recent: readonly BatchCompleted[], history: readonly HistoryPoint[], statistics: EpochCompleted | null): (edge: string) => EdgeRate {
+export function knownRates(
+  recent: readonly BatchCompleted[],
+  history: readonly HistoryPoint[],
+  statistics: EpochCompleted | null,
+): (edge: string) => EdgeRate {
   return recent.length === 0 && statistics !== null ? epochRates(statistics) : edgeRates(recent, history);
 }
 

@@ -2,10 +2,19 @@
  * Events applied to a snapshot give a fresh snapshot: the same rules as the backend's, from the table in
  * `docs/design/frontend-contract.md`. Pure: neither argument is changed.
  */
-import type { BatchCompleted, EpochCompleted, EpochPoint, HistoryPoint, LiveEvent, Snapshot, StorePoint, StoresPoint } from "./messages";
+import type {
+  BatchCompleted,
+  EpochCompleted,
+  EpochPoint,
+  HistoryPoint,
+  LiveEvent,
+  Snapshot,
+  StorePoint,
+  StoresPoint,
+} from "./messages";
 
 export const HISTORY_LENGTH = 300;
-export const SWITCHES_LENGTH = 50;
+const SWITCHES_LENGTH = 50;
 export const EPOCHS_LENGTH = 50;
 export const STORE_BATCHES_LENGTH = 60;
 const STORE_BATCHES_LEAST = 5;
@@ -37,7 +46,7 @@ export function historyPoint(batch: BatchCompleted): HistoryPoint {
 }
 
 /** The history with one more point; a replayed batch replaces its first attempt where it stands. */
-export function withPoint(history: readonly HistoryPoint[], point: HistoryPoint): HistoryPoint[] {
+function withPoint(history: readonly HistoryPoint[], point: HistoryPoint): HistoryPoint[] {
   const place = history.findIndex((entry) => entry.batch === point.batch);
   if (place >= 0) return history.with(place, point);
   return [...history, point].slice(-HISTORY_LENGTH);
@@ -45,16 +54,21 @@ export function withPoint(history: readonly HistoryPoint[], point: HistoryPoint)
 
 /** Every store's point of one more batch; many stores are followed for fewer batches. */
 export function withStores(history: readonly StoresPoint[], batch: BatchCompleted): StoresPoint[] {
-  const stores = Object.fromEntries(Object.entries(batch.stores).map(([id, { per_task: _, ...point }]): [string, StorePoint] => [id, point]));
+  const stores = Object.fromEntries(
+    Object.entries(batch.stores).map(([id, { per_task: _, ...point }]): [string, StorePoint] => [id, point]),
+  );
   const point: StoresPoint = { batch: batch.batch, stores };
   const place = history.findIndex((entry) => entry.batch === point.batch);
   if (place >= 0) return history.with(place, point);
-  const most = Math.max(STORE_BATCHES_LEAST, Math.floor(STORE_POINTS / Math.max(1, Object.keys(stores).length)));
+  const most = Math.max(
+    STORE_BATCHES_LEAST,
+    Math.floor(STORE_POINTS / Math.max(1, Object.keys(stores).length)),
+  );
   return [...history, point].slice(-Math.min(STORE_BATCHES_LENGTH, most));
 }
 
 /** The epochs with one more; one that is told again stands where it stood. */
-export function withEpoch(epochs: readonly EpochPoint[], event: EpochCompleted): EpochPoint[] {
+function withEpoch(epochs: readonly EpochPoint[], event: EpochCompleted): EpochPoint[] {
   const { epoch, at, plan_id, first_batch, last_batch, event_seconds, sent, q_error } = event;
   const point: EpochPoint = { epoch, at, plan_id, first_batch, last_batch, event_seconds, sent, q_error };
   const place = epochs.findIndex((entry) => entry.epoch === epoch);
@@ -67,7 +81,18 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
   const ended = state.state === "stopped" || state.state === "failed";
   if (state.run !== null && (event.run < state.run || (event.run === state.run && ended))) return state;
   if (state.run === null || event.run > state.run) {
-    state = { ...state, run: event.run, state: "starting", batch: null, error: null, heartbeat_at: null, store_history: [], statistics: null, given_up: null, failed_batch: null };
+    state = {
+      ...state,
+      run: event.run,
+      state: "starting",
+      batch: null,
+      error: null,
+      heartbeat_at: null,
+      store_history: [],
+      statistics: null,
+      given_up: null,
+      failed_batch: null,
+    };
   }
   switch (event.type) {
     case "job_started":
@@ -79,7 +104,12 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
         ...state,
         batch: event,
         given_up: null,
-        failed_batch: state.failed_batch !== null && Object.keys(state.failed_batch.set_aside).length === 0 && state.failed_batch.batch <= event.batch ? null : state.failed_batch,
+        failed_batch:
+          state.failed_batch !== null &&
+          Object.keys(state.failed_batch.set_aside).length === 0 &&
+          state.failed_batch.batch <= event.batch
+            ? null
+            : state.failed_batch,
         history: withPoint(state.history, historyPoint(event)),
         store_history: withStores(state.store_history, event),
         epoch: event.epoch,

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { openFeed, type Connection } from "./feed";
+import { type Connection, openFeed } from "./feed";
 import type { BatchCompleted, Snapshot } from "./messages";
 import { paced } from "./paced";
 import { remember } from "./recent";
@@ -14,7 +14,12 @@ export interface Live {
 
 /** The live state of one topology, for as long as the component is shown. */
 export function useFeed(topology: string): Live {
-  const [live, setLive] = useState<Live>({ snapshot: null, recent: [], connection: { kind: "connecting" }, heardAt: null });
+  const [live, setLive] = useState<Live>({
+    snapshot: null,
+    recent: [],
+    connection: { kind: "connecting" },
+    heardAt: null,
+  });
   useEffect(() => {
     let known: Live = { snapshot: null, recent: [], connection: { kind: "connecting" }, heardAt: null };
     const screen = paced(setLive);

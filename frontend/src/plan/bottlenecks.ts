@@ -41,17 +41,28 @@ export function bottlenecks(graph: PhysicalGraph, batch: BatchCompleted | null):
       return value === null ? [] : [{ store, value }];
     });
     const sum = known.reduce((total, { value }) => total + value, 0);
-    const first = known.reduce<{ store: Store; value: number } | null>((best, one) => (best === null || one.value > best.value ? one : best), null);
-    return first === null || first.value === 0 ? null : { ...first, share: summed ? first.value / sum : null };
+    const first = known.reduce<{ store: Store; value: number } | null>(
+      (best, one) => (best === null || one.value > best.value ? one : best),
+      null,
+    );
+    return first === null || first.value === 0
+      ? null
+      : { ...first, share: summed ? first.value / sum : null };
   };
   const levels = batch?.level_seconds ?? [];
   const total = levels.reduce((sum, seconds) => sum + seconds, 0);
   const slowest = levels.indexOf(Math.max(...levels));
   return {
-    level: total > 0 ? { level: slowest, seconds: levels[slowest] ?? 0, share: (levels[slowest] ?? 0) / total } : null,
+    level:
+      total > 0
+        ? { level: slowest, seconds: levels[slowest] ?? 0, share: (levels[slowest] ?? 0) / total }
+        : null,
     largest: worst((metrics) => metrics.bytes, true),
     mostProbed: worst((metrics) => metrics.probes, true),
-    mostMatches: worst((metrics) => (metrics.probes < LEAST_PROBES ? null : metrics.matches / metrics.probes), false),
+    mostMatches: worst(
+      (metrics) => (metrics.probes < LEAST_PROBES ? null : metrics.matches / metrics.probes),
+      false,
+    ),
     mostSkewed: worst((metrics) => (metrics.per_task.length < 2 ? null : skewOf(metrics.per_task)), false),
   };
 }

@@ -31,16 +31,36 @@ export interface Launch {
  * Newest first. A batch belongs to the newest switch at or before it; those before the first switch
  * belong to the plan of the launch, unless the launch came after a switch of an earlier run.
  */
-export function epochRows(switches: Snapshot["switches"], history: readonly HistoryPoint[], launch: Launch | null = null): EpochRow[] {
+export function epochRows(
+  switches: Snapshot["switches"],
+  history: readonly HistoryPoint[],
+  launch: Launch | null = null,
+): EpochRow[] {
   const [first] = history;
   const [change] = switches;
-  const launched = launch !== null && first !== undefined && (change === undefined || (launch.at < change.at && first.batch < change.batch && launch.planId !== change.plan_id));
-  const start = launched ? [{ at: launch.at, plan_id: launch.planId, epoch: first.epoch, batch: first.batch, cause: "start of the job" }] : [];
+  const launched =
+    launch !== null &&
+    first !== undefined &&
+    (change === undefined ||
+      (launch.at < change.at && first.batch < change.batch && launch.planId !== change.plan_id));
+  const start = launched
+    ? [
+        {
+          at: launch.at,
+          plan_id: launch.planId,
+          epoch: first.epoch,
+          batch: first.batch,
+          cause: "start of the job",
+        },
+      ]
+    : [];
   const all = [...start, ...switches];
   return all
     .map((change, i): EpochRow => {
       const next = all[i + 1];
-      const own = history.filter((point) => point.batch >= change.batch && (next === undefined || point.batch < next.batch));
+      const own = history.filter(
+        (point) => point.batch >= change.batch && (next === undefined || point.batch < next.batch),
+      );
       const latencies = own.flatMap((point) => (point.latency_ms_p99 === null ? [] : [point.latency_ms_p99]));
       return {
         planId: change.plan_id,

@@ -38,7 +38,10 @@ function literalText(value: boolean | number | string | null, type: string): str
  *
  * @param name how to write an input, for example an alias instead of the canonical input
  */
-export function expressionText(expression: Expression, name: (input: string) => string = (input) => input): string {
+export function expressionText(
+  expression: Expression,
+  name: (input: string) => string = (input) => input,
+): string {
   return write(expression, 0, name);
 }
 

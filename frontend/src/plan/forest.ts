@@ -34,6 +34,15 @@ export interface Forest {
   readonly depth: number;
 }
 
+/** The input of a store that keeps one stream's tuples; of an intermediate result there is none. */
+function baseInput(store: Store | null): Store["inputs"][number] | undefined {
+  return store?.inputs.length === 1 ? store.inputs[0] : undefined;
+}
+
+function queriesOf(children: readonly ForestNode[]): string[] {
+  return [...new Set(children.flatMap((child) => child.queries))].sort();
+}
+
 /** Read the trees of a plan; roots in the order of their inputs, children in the order of the plan. */
 export function forestOf(graph: PhysicalGraph): Forest {
   const edges = new Map(graph.edges.map((edge) => [edge.id, edge]));
@@ -61,29 +70,31 @@ export function forestOf(graph: PhysicalGraph): Forest {
   });
 
   const below = (rule: Exclude<Rule, { kind: "store" }>, skipBase: boolean): ForestNode[] => [
-    ...rule.out.flatMap((id) => (receivers.get(id) ?? []).flatMap((next) => receiverNode(id, next, skipBase))),
+    ...rule.out.flatMap((id) =>
+      (receivers.get(id) ?? []).flatMap((next) => receiverNode(id, next, skipBase)),
+    ),
     ...rule.emits.map((emit) => queryNode(rule, emit)),
   ];
 
   const receiverNode = (edgeId: string, rule: Rule, skipBase: boolean): ForestNode[] => {
     if (rule.kind === "source") return [];
     const store = stores.get(rule.store) ?? null;
-    if (rule.kind === "store" && skipBase && store?.inputs.length === 1) return [];
+    const base = baseInput(store);
+    if (rule.kind === "store" && skipBase && base !== undefined) return [];
     const edge = edges.get(edgeId) ?? null;
     const children = rule.kind === "probe" ? below(rule, false) : [];
-    const queries = [...new Set(children.flatMap((child) => child.queries))].sort();
     const node: ForestNode = {
       key: rule.id,
       kind: rule.kind === "probe" ? "probe" : "feed",
       label: store?.label ?? rule.store,
-      stream: store?.inputs.length === 1 ? (store.inputs[0]?.stream ?? null) : null,
+      stream: base?.stream ?? null,
       level: edge?.level ?? 0,
       edge,
       store,
       rule,
       emit: null,
       keptIn: [],
-      queries,
+      queries: queriesOf(children),
       children,
     };
     return [node];
@@ -109,7 +120,7 @@ export function forestOf(graph: PhysicalGraph): Forest {
         rule,
         emit: null,
         keptIn,
-        queries: [...new Set(children.flatMap((child) => child.queries))].sort(),
+        queries: queriesOf(children),
         children,
       },
     ];
@@ -139,7 +150,9 @@ export function focusedKeys(forest: Forest, focus: Focus): ReadonlySet<string> |
     const wanted =
       focus.query !== null
         ? node.queries.includes(focus.query)
-        : behindStore || node.store?.id === focus.store || node.keptIn.some((store) => store.id === focus.store);
+        : behindStore ||
+          node.store?.id === focus.store ||
+          node.keptIn.some((store) => store.id === focus.store);
     // What a probe of the store finds goes on to all that stands behind it; a source only fills the store.
     const further = focus.query === null && wanted && node.kind !== "source";
     const inChildren = node.children.map((child) => visit(child, further)).some(Boolean);

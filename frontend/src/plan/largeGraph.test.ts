@@ -1,14 +1,16 @@
+// @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createProbeForest, type ProbeForestData } from "../charts/probeForest";
+import type { ProbeForestData } from "../charts/graphs/forestData";
+import { createProbeForest } from "../charts/graphs/probeForest";
 import { streamColours } from "../colour/streams";
 import { edgeRates } from "../live/recent";
 import { historyPoint } from "../live/reduce";
 import { focusedKeys, forestOf, nodesOf, pruned } from "./forest";
-import { layoutForest } from "./forestLayout";
 import { largeBatch, largeGraph } from "./largeGraph";
+import { layoutForest } from "./layout/forestLayout";
+import { boxesOfQuery } from "./layout/physicalView";
+import { shadingOf } from "./layout/shade";
 import { parseGraph } from "./physicalGraph";
-import { boxesOfQuery } from "./physicalView";
-import { shadingOf } from "./shade";
 
 const graph = largeGraph(300, 200);
 
@@ -25,7 +27,15 @@ describe("a plan of 300 stores and 200 queries", () => {
 
   it("shows of its physical graph just what a query needs", () => {
     const { boxes, lines } = boxesOfQuery(graph, "query7");
-    expect(boxes.map((box) => box.label).sort()).toEqual(["in7", "in8", "in9", "query7", "stream7[k7]", "stream8[k8]", "stream9[k9]"]);
+    expect(boxes.map((box) => box.label).sort()).toEqual([
+      "in7",
+      "in8",
+      "in9",
+      "query7",
+      "stream7[k7]",
+      "stream8[k8]",
+      "stream9[k9]",
+    ]);
     // Each stream fills its store and starts a probe order of two steps and a result.
     expect(lines).toHaveLength(3 * (1 + 2 + 1));
   });
@@ -38,7 +48,9 @@ describe("a plan of 300 stores and 200 queries", () => {
     expect(pruned(forest, new Set()).roots).toEqual([]);
   });
 
-  it("is drawn folded, one row per tree, and a batch changes it without drawing anything anew", { timeout: 60_000 }, () => {
+  it("is drawn folded, one row per tree, and a batch changes it without drawing anything anew", {
+    timeout: 60_000,
+  }, () => {
     const forest = forestOf(graph);
     expect(nodesOf(forest)).toHaveLength(300 + 200 * 9);
     const folded = new Set(forest.roots.map((root) => root.key));
@@ -51,7 +63,13 @@ describe("a plan of 300 stores and 200 queries", () => {
       const rates = edgeRates(batches, batches.map(historyPoint));
       const { fractions } = shadingOf("load", forest, graph, batches[1] ?? null, (edge) => rates(edge).now);
       return {
-        placed, kept: null, selected: null, added: new Set(), onHover: () => {}, onSelect: () => {}, onFold: () => {},
+        placed,
+        kept: null,
+        selected: null,
+        added: new Set(),
+        onHover: () => {},
+        onSelect: () => {},
+        onFold: () => {},
         colour: streamColours(graph.streams.map((stream) => stream.name)),
         text: ({ node }) => ({ detail: String(number), title: node.label }),
         flow: () => null,
@@ -70,6 +88,8 @@ describe("a plan of 300 stores and 200 queries", () => {
     expect([...host.querySelectorAll("g.node")]).toEqual(before);
     expect(host.querySelector("g.node text.detail")?.textContent).toBe("4");
     // Measured, not asserted: the machine that tests may be busy.
-    console.info(`an update of the folded trees of 300 stores: ${Math.max(...updates).toFixed(1)} ms at most`);
+    console.info(
+      `an update of the folded trees of 300 stores: ${Math.max(...updates).toFixed(1)} ms at most`,
+    );
   });
 });

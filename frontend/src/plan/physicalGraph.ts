@@ -8,18 +8,18 @@ import { z } from "zod";
 
 const columnType = z.string();
 
-export interface Column {
+interface Column {
   kind: "column";
   input: string;
   name: string;
   type: string;
 }
-export interface Literal {
+interface Literal {
   kind: "literal";
   value: boolean | number | string | null;
   type: string;
 }
-export interface Call {
+interface Call {
   kind: "call";
   function: string;
   arguments: Expression[];
@@ -36,7 +36,12 @@ const expression: z.ZodType<Expression> = z.lazy(() =>
       value: z.union([z.boolean(), z.number(), z.string(), z.null()]),
       type: columnType,
     }),
-    z.object({ kind: z.literal("call"), function: z.string(), arguments: z.array(expression), type: columnType }),
+    z.object({
+      kind: z.literal("call"),
+      function: z.string(),
+      arguments: z.array(expression),
+      type: columnType,
+    }),
   ]),
 );
 
@@ -84,7 +89,7 @@ const grids = z.object({ kind: z.literal("grids"), rows: z.array(z.number()) });
 
 const partitioning = z.discriminatedUnion("kind", [column, slices, grid, grids]);
 
-export const physicalGraph = z.object({
+const physicalGraph = z.object({
   version: z.literal(1),
   method: z.string(),
   streams: z.array(
@@ -123,7 +128,12 @@ export const physicalGraph = z.object({
       name: z.string(),
       sql: z.string(),
       inputs: z.array(
-        z.object({ alias: z.string(), input: z.string(), stream: z.string(), window_us: z.number().nullable() }),
+        z.object({
+          alias: z.string(),
+          input: z.string(),
+          stream: z.string(),
+          window_us: z.number().nullable(),
+        }),
       ),
       outputs: z.array(z.tuple([z.string(), columnType])),
       marks_late: z.boolean(),

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import document from "./__fixtures__/flights.graph.json";
 import { expressionText } from "./expressionText";
 import { focusedKeys, forestOf, nodesOf, probeOrders } from "./forest";
-import { layoutForest, ROW_HEIGHT } from "./forestLayout";
-import { joinGraphOf, layoutJoinGraph } from "./joinGraph";
-import { parseGraph, type Expression } from "./physicalGraph";
-import document from "./__fixtures__/flights.graph.json";
+import { layoutForest, ROW_HEIGHT } from "./layout/forestLayout";
+import { joinGraphOf, layoutJoinGraph } from "./layout/joinGraph";
+import { type Expression, parseGraph } from "./physicalGraph";
 
 const graph = parseGraph(document);
 const forest = forestOf(graph);
@@ -21,12 +21,16 @@ describe("forestOf", () => {
     const probes = graph.rules.filter((rule) => rule.kind === "probe");
     expect(forest.roots.map((root) => root.key)).toEqual(sources.map((rule) => rule.id));
     const keys = nodesOf(forest).map((node) => node.key);
-    expect(keys.filter((key) => probes.some((rule) => rule.id === key)).sort()).toEqual(probes.map((rule) => rule.id).sort());
+    expect(keys.filter((key) => probes.some((rule) => rule.id === key)).sort()).toEqual(
+      probes.map((rule) => rule.id).sort(),
+    );
     expect(new Set(keys).size).toBe(keys.length);
   });
 
   it("has a query leaf for every emit and hands its query up to the root", () => {
-    const emits = graph.rules.flatMap((rule) => (rule.kind === "store" ? [] : rule.emits.map((emit) => `${rule.id}>${emit.query}`)));
+    const emits = graph.rules.flatMap((rule) =>
+      rule.kind === "store" ? [] : rule.emits.map((emit) => `${rule.id}>${emit.query}`),
+    );
     const leaves = nodesOf(forest).filter((node) => node.kind === "query");
     expect(leaves.map((leaf) => leaf.key).sort()).toEqual(emits.sort());
     expect(forest.roots[0]?.queries).toEqual(["delayed-in-wind", "late-rotations", "rotations-in-wind"]);
@@ -38,7 +42,9 @@ describe("forestOf", () => {
   });
 
   it("lists probe orders with shared prefixes and the streams", () => {
-    const orders = probeOrders(forest).map(({ start, steps }) => [start.label, ...steps.map((step) => step.label)].join(" → "));
+    const orders = probeOrders(forest).map(({ start, steps }) =>
+      [start.label, ...steps.map((step) => step.label)].join(" → "),
+    );
     expect(orders).toContain("departures → arrivals[tailnum] → weather");
     expect(orders).toContain("departures → arrivals[tailnum]");
     expect(orders).toContain("weather → weather");
@@ -75,8 +81,13 @@ describe("layoutForest", () => {
 
   it("keeps nodes of one column at least a row apart", () => {
     for (const { x } of placed.columns) {
-      const ys = placed.nodes.filter((node) => node.x === x).map((node) => node.y).sort((a, b) => a - b);
-      ys.slice(1).forEach((y, i) => { expect(y - (ys[i] ?? 0)).toBeGreaterThanOrEqual(ROW_HEIGHT - 1e-6); });
+      const ys = placed.nodes
+        .filter((node) => node.x === x)
+        .map((node) => node.y)
+        .sort((a, b) => a - b);
+      ys.slice(1).forEach((y, i) => {
+        expect(y - (ys[i] ?? 0)).toBeGreaterThanOrEqual(ROW_HEIGHT - 1e-6);
+      });
     }
   });
 
@@ -104,7 +115,9 @@ describe("joinGraphOf", () => {
       { alias: "d", stream: "departures", windowMs: 3_600_000, filters: ["d.delay > 30"] },
       { alias: "w", stream: "weather", windowMs: 3_600_000, filters: ["w.wind_speed > 20"] },
     ]);
-    expect(join?.edges).toEqual([{ aliases: ["d", "w"], predicates: ["d.origin = w.origin"], equality: true }]);
+    expect(join?.edges).toEqual([
+      { aliases: ["d", "w"], predicates: ["d.origin = w.origin"], equality: true },
+    ]);
   });
 
   it("keeps the two sides of a self-join apart", () => {
@@ -124,7 +137,9 @@ describe("joinGraphOf", () => {
     const placed = layoutJoinGraph(join, 360, 220);
     expect(layoutJoinGraph(join, 360, 220)).toEqual(placed);
     const spread = (values: number[]): number => Math.max(...values) - Math.min(...values);
-    expect(spread(placed.nodes.map((node) => node.x))).toBeGreaterThan(spread(placed.nodes.map((node) => node.y)));
+    expect(spread(placed.nodes.map((node) => node.x))).toBeGreaterThan(
+      spread(placed.nodes.map((node) => node.y)),
+    );
     for (const node of placed.nodes) {
       expect(node.x).toBeGreaterThan(0);
       expect(node.x).toBeLessThan(360);
@@ -137,7 +152,12 @@ describe("joinGraphOf", () => {
 describe("expressionText", () => {
   const x: Expression = { kind: "column", input: "d", name: "x", type: "int" };
   const one: Expression = { kind: "literal", value: 1, type: "int" };
-  const call = (name: string, ...args: Expression[]): Expression => ({ kind: "call", function: name, arguments: args, type: "int" });
+  const call = (name: string, ...args: Expression[]): Expression => ({
+    kind: "call",
+    function: name,
+    arguments: args,
+    type: "int",
+  });
 
   it("puts parentheses where the meaning needs them and nowhere else", () => {
     expect(expressionText(call("subtract", x, call("subtract", x, one)))).toBe("d.x - (d.x - 1)");
@@ -148,7 +168,9 @@ describe("expressionText", () => {
 
   it("writes literals as SQL", () => {
     expect(expressionText({ kind: "literal", value: "it's", type: "string" })).toBe("'it''s'");
-    expect(expressionText({ kind: "literal", value: 600_000_000, type: "interval" })).toBe("INTERVAL '10 min'");
+    expect(expressionText({ kind: "literal", value: 600_000_000, type: "interval" })).toBe(
+      "INTERVAL '10 min'",
+    );
     expect(expressionText({ kind: "literal", value: null, type: "int" })).toBe("NULL");
     expect(expressionText(call("in", x, one, one))).toBe("d.x IN (1, 1)");
     expect(expressionText(call("case", x, one, one))).toBe("CASE WHEN d.x THEN 1 ELSE 1 END");

@@ -17,13 +17,23 @@ export interface PlanDiff {
 /** Stores, steps (by the tree that they stand in) and queries; each once, in the order of the plan. */
 export function partsOf(graph: PhysicalGraph): Part[] {
   const forest = forestOf(graph);
-  const starts = new Map(forest.roots.flatMap((root) => nodesOf({ roots: [root], depth: forest.depth }).map((node) => [node.key, root.label])));
+  const starts = new Map(
+    forest.roots.flatMap((root) =>
+      nodesOf({ roots: [root], depth: forest.depth }).map((node) => [node.key, root.label]),
+    ),
+  );
   const parts: Part[] = [
     ...graph.queries.map((query): Part => ({ id: query.name, kind: "query", label: query.name })),
     ...graph.stores.map((store): Part => ({ id: store.id, kind: "store", label: store.label })),
     ...nodesOf(forest)
       .filter((node) => node.kind === "probe" || node.kind === "feed")
-      .map((node): Part => ({ id: node.key, kind: "step", label: `${starts.get(node.key) ?? "?"} → ${node.label}` })),
+      .map(
+        (node): Part => ({
+          id: node.key,
+          kind: "step",
+          label: `${starts.get(node.key) ?? "?"} → ${node.label}`,
+        }),
+      ),
   ];
   return [...new Map(parts.map((part) => [`${part.kind} ${part.id}`, part])).values()];
 }

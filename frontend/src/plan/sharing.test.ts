@@ -7,7 +7,12 @@ const graph = parseGraph(document_);
 
 it("counts stores, probes and levels of a plan", () => {
   const size = planSize(graph, 12);
-  expect(size).toEqual({ cost: 12, stores: document_.stores.length, steps: document_.rules.filter((rule) => rule.kind === "probe").length, depth: 2 });
+  expect(size).toEqual({
+    cost: 12,
+    stores: document_.stores.length,
+    steps: document_.rules.filter((rule) => rule.kind === "probe").length,
+    depth: 2,
+  });
   const empty = { ...graph, stores: [], rules: [], edges: [] };
   expect(planSize(empty, 0)).toEqual({ cost: 0, stores: 0, steps: 0, depth: 0 });
 });

@@ -6,15 +6,47 @@ import { compare, elementLabel, stepRows, storeCompared, streamRows } from "./st
 
 const graph = parseGraph(document_);
 const batch = batchCompleted.parse({
-  type: "batch", version: 1, run: "a1", at: "2026-01-01T00:00:00Z", batch: 1, epoch: 1, plan_id: "P1", seconds: 0.2, tuples_in: 100, backlog: null,
-  level_seconds: [0.1, 0.2], stores: {}, queries: {},
-  streams: { departures: { accepted: 40, late: 2, undecodable: 1, watermark: "2026-01-01T00:00:00Z", max_event_time: "2026-01-01T00:05:00Z" } },
+  type: "batch",
+  version: 1,
+  run: "a1",
+  at: "2026-01-01T00:00:00Z",
+  batch: 1,
+  epoch: 1,
+  plan_id: "P1",
+  seconds: 0.2,
+  tuples_in: 100,
+  backlog: null,
+  level_seconds: [0.1, 0.2],
+  stores: {},
+  queries: {},
+  streams: {
+    departures: {
+      accepted: 40,
+      late: 2,
+      undecodable: 1,
+      watermark: "2026-01-01T00:00:00Z",
+      max_event_time: "2026-01-01T00:05:00Z",
+    },
+  },
   edges: { "E-d-w": { tuples: 40, messages: 2, bytes: 900 } },
 });
 const statistics: EpochCompleted = {
-  type: "epoch", version: 1, run: "a1", at: "2026-01-01T00:00:00Z", epoch: 1, plan_id: "P1", first_batch: 0, last_batch: 1, event_seconds: 10,
-  accepted: { departures: 80 }, edges: { "E-d-w": 80 }, rules: { "P-d-w": 20 }, held: { "S-weather": 30 }, sent: 80,
-  rates: { "E-d-w": { estimated: 1, actual: 8 }, "P-d-w": { estimated: 1, actual: 2 } }, q_error: null,
+  type: "epoch",
+  version: 1,
+  run: "a1",
+  at: "2026-01-01T00:00:00Z",
+  epoch: 1,
+  plan_id: "P1",
+  first_batch: 0,
+  last_batch: 1,
+  event_seconds: 10,
+  accepted: { departures: 80 },
+  edges: { "E-d-w": 80 },
+  rules: { "P-d-w": 20 },
+  held: { "S-weather": 30 },
+  sent: 80,
+  rates: { "E-d-w": { estimated: 1, actual: 8 }, "P-d-w": { estimated: 1, actual: 2 } },
+  q_error: null,
 };
 
 describe("compare", () => {
@@ -35,7 +67,9 @@ describe("compare", () => {
 describe("stepRows", () => {
   it("has a row per receiving rule, by level, with the batch's numbers and the epoch's comparison", () => {
     const rows = stepRows(graph, batch, statistics);
-    expect(rows.map((row) => row.id).sort()).toEqual(graph.rules.flatMap((rule) => (rule.kind === "source" ? [] : [rule.id])).sort());
+    expect(rows.map((row) => row.id).sort()).toEqual(
+      graph.rules.flatMap((rule) => (rule.kind === "source" ? [] : [rule.id])).sort(),
+    );
     expect(rows.map((row) => row.level)).toEqual([...rows.map((row) => row.level)].sort());
     const step = rows.find((row) => row.id === "P-d-w");
     const estimate = graph.estimates.find((entry) => entry.id === "E-d-w")?.tuples_per_second ?? 0;
@@ -56,14 +90,24 @@ describe("stepRows", () => {
 describe("stores, streams and labels", () => {
   it("put the average held beside the estimate", () => {
     const estimated = graph.estimates.find((entry) => entry.id === "S-weather")?.tuples ?? 0;
-    expect(storeCompared(graph, "S-weather", statistics)).toEqual({ estimated, actual: 30, qError: Math.max(30 / estimated, estimated / 30) });
+    expect(storeCompared(graph, "S-weather", statistics)).toEqual({
+      estimated,
+      actual: 30,
+      qError: Math.max(30 / estimated, estimated / 30),
+    });
     expect(storeCompared(graph, "S-weather", null).actual).toBeNull();
   });
 
   it("tell rate, lateness and watermark of every stream", () => {
     const rows = streamRows(graph, batch, statistics);
     expect(rows.map((row) => row.name)).toEqual(graph.streams.map((stream) => stream.name));
-    expect(rows.find((row) => row.name === "departures")).toMatchObject({ rate: 8, accepted: 40, late: 2, undecodable: 1, watermark: "2026-01-01T00:00:00Z" });
+    expect(rows.find((row) => row.name === "departures")).toMatchObject({
+      rate: 8,
+      accepted: 40,
+      late: 2,
+      undecodable: 1,
+      watermark: "2026-01-01T00:00:00Z",
+    });
     expect(rows.find((row) => row.name === "weather")).toMatchObject({ rate: null, accepted: null });
   });
 

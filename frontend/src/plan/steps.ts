@@ -32,11 +32,20 @@ export interface StepRow {
 const LEAST_TUPLES = 0.5;
 
 /** `compare(2, 8, 10)`: q-error 4. Both sides are at least half a tuple in the span. */
-export function compare(estimated: number | null | undefined, actual: number | null | undefined, seconds: number): Compared {
-  const known = estimated !== null && estimated !== undefined && actual !== null && actual !== undefined && seconds > 0;
+export function compare(
+  estimated: number | null | undefined,
+  actual: number | null | undefined,
+  seconds: number,
+): Compared {
+  const known =
+    estimated !== null && estimated !== undefined && actual !== null && actual !== undefined && seconds > 0;
   const least = LEAST_TUPLES / seconds;
   const [expected, happened] = [Math.max(estimated ?? 0, least), Math.max(actual ?? 0, least)];
-  return { estimated: estimated ?? null, actual: actual ?? null, qError: known ? Math.max(expected / happened, happened / expected) : null };
+  return {
+    estimated: estimated ?? null,
+    actual: actual ?? null,
+    qError: known ? Math.max(expected / happened, happened / expected) : null,
+  };
 }
 
 function labelOf(rule: Rule | undefined, stores: ReadonlyMap<string, Store>): string {
@@ -51,7 +60,11 @@ function storesOf(graph: PhysicalGraph): ReadonlyMap<string, Store> {
 }
 
 /** One row per rule that receives something, by level. `statistics` of another plan tell nothing. */
-export function stepRows(graph: PhysicalGraph, batch: BatchCompleted | null, statistics: EpochCompleted | null): StepRow[] {
+export function stepRows(
+  graph: PhysicalGraph,
+  batch: BatchCompleted | null,
+  statistics: EpochCompleted | null,
+): StepRow[] {
   const rules = new Map(graph.rules.map((rule) => [rule.id, rule]));
   const edges = new Map(graph.edges.map((edge) => [edge.id, edge]));
   const estimates = new Map(graph.estimates.map((estimate) => [estimate.id, estimate.tuples_per_second]));
@@ -74,7 +87,10 @@ export function stepRows(graph: PhysicalGraph, batch: BatchCompleted | null, sta
         messages: metrics?.messages ?? null,
         bytes: metrics?.bytes ?? null,
         sent: compare(estimates.get(edge.id), actual(edge.id), seconds),
-        made: rule.kind === "store" ? compare(null, null, 0) : compare(estimates.get(rule.id), actual(rule.id), seconds),
+        made:
+          rule.kind === "store"
+            ? compare(null, null, 0)
+            : compare(estimates.get(rule.id), actual(rule.id), seconds),
       },
     ];
   });
@@ -82,7 +98,11 @@ export function stepRows(graph: PhysicalGraph, batch: BatchCompleted | null, sta
 }
 
 /** Tuples held by a store, on average over the newest epoch, beside what was expected. */
-export function storeCompared(graph: PhysicalGraph, store: string, statistics: EpochCompleted | null): Compared {
+export function storeCompared(
+  graph: PhysicalGraph,
+  store: string,
+  statistics: EpochCompleted | null,
+): Compared {
   const estimated = graph.estimates.find((estimate) => estimate.id === store)?.tuples;
   return compare(estimated, statistics?.held[store], 1);
 }
@@ -92,7 +112,8 @@ export function elementLabel(graph: PhysicalGraph, id: string): string {
   const rules = new Map(graph.rules.map((rule) => [rule.id, rule]));
   const stores = storesOf(graph);
   const edge = graph.edges.find((candidate) => candidate.id === id);
-  if (edge !== undefined) return `${labelOf(rules.get(edge.origin), stores)} → ${stores.get(edge.target)?.label ?? edge.target}`;
+  if (edge !== undefined)
+    return `${labelOf(rules.get(edge.origin), stores)} → ${stores.get(edge.target)?.label ?? edge.target}`;
   const rule = rules.get(id);
   return rule === undefined ? id : `result ${labelOf(rule, stores)}`;
 }
@@ -109,7 +130,11 @@ export interface StreamRow {
   readonly newest: string | null;
 }
 
-export function streamRows(graph: PhysicalGraph, batch: BatchCompleted | null, statistics: EpochCompleted | null): StreamRow[] {
+export function streamRows(
+  graph: PhysicalGraph,
+  batch: BatchCompleted | null,
+  statistics: EpochCompleted | null,
+): StreamRow[] {
   const seconds = statistics?.event_seconds ?? 0;
   return graph.streams.map((stream): StreamRow => {
     const metrics = batch?.streams[stream.name];

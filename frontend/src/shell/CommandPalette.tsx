@@ -37,8 +37,20 @@ async function loadEntries(): Promise<Entry[]> {
   const stores = await Promise.all(topologies.map((topology) => storesOf(topology.name)));
   return [
     ...queries.map((query): Entry => ({ kind: "query", name: query.name, href: `/queries/${query.id}/` })),
-    ...topologies.map((topology): Entry => ({ kind: "topology", name: topology.name, href: `/topologies/${encodeURIComponent(topology.name)}/` })),
-    ...streams.map((stream): Entry => ({ kind: "stream", name: stream.name, href: `/streams/${encodeURIComponent(stream.name)}/` })),
+    ...topologies.map(
+      (topology): Entry => ({
+        kind: "topology",
+        name: topology.name,
+        href: `/topologies/${encodeURIComponent(topology.name)}/`,
+      }),
+    ),
+    ...streams.map(
+      (stream): Entry => ({
+        kind: "stream",
+        name: stream.name,
+        href: `/streams/${encodeURIComponent(stream.name)}/`,
+      }),
+    ),
     ...stores.flat(),
   ];
 }
@@ -111,6 +123,7 @@ export function CommandPalette({ writer }: { writer: boolean }): JSX.Element | n
     event.preventDefault();
   };
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the pointer's way out; the keyboard's is Escape
     <div class="palette-backdrop" onMouseDown={(event) => event.target === event.currentTarget && close()}>
       <div class="palette" role="dialog" aria-modal="true" aria-label="Find anything">
         <input
@@ -129,16 +142,23 @@ export function CommandPalette({ writer }: { writer: boolean }): JSX.Element | n
           }}
           onKeyDown={onKey}
         />
-        <ul id="palette-list" role="listbox">
+        <div id="palette-list" class="palette-list" role="listbox" aria-label="Places">
           {found.map((entry, i) => (
-            <li key={`${entry.kind} ${entry.href}`} id={`palette-${i}`} role="option" aria-selected={i === place} onMouseEnter={() => setPlace(i)}>
-              <a href={entry.href} tabIndex={-1} onClick={() => setOpen(false)}>
-                <span class="palette-kind">{entry.kind}</span> {entry.name}
-              </a>
-            </li>
+            <a
+              key={`${entry.kind} ${entry.href}`}
+              id={`palette-${i}`}
+              role="option"
+              aria-selected={i === place}
+              href={entry.href}
+              tabIndex={-1}
+              onMouseEnter={() => setPlace(i)}
+              onClick={() => setOpen(false)}
+            >
+              <span class="palette-kind">{entry.kind}</span> {entry.name}
+            </a>
           ))}
-        </ul>
-        {found.length === 0 && <p class="empty">Nothing is called that. Try fewer letters.</p>}
+        </div>
+        {found.length === 0 && <p class="empty">Nothing matches. Try fewer letters.</p>}
         {problem !== null && <p class="problem-line">{problem}</p>}
       </div>
     </div>

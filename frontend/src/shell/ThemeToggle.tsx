@@ -15,11 +15,25 @@ export function ThemeToggle(): JSX.Element {
   };
   return (
     <div class="rail-foot">
-      <button type="button" class="rail-button" title="Find anything (Ctrl-K)" onClick={() => window.dispatchEvent(new Event(OPEN_PALETTE))}>
-        <span aria-hidden="true">⌕</span> <span class="rail-text">Find</span> <kbd class="rail-text">Ctrl K</kbd>
+      <button
+        type="button"
+        class="rail-button"
+        title="Find anything (Ctrl-K)"
+        onClick={() => window.dispatchEvent(new Event(OPEN_PALETTE))}
+      >
+        <span aria-hidden="true">⌕</span> <span class="rail-text">Find</span>{" "}
+        <kbd class="rail-text">Ctrl K</kbd>
       </button>
-      <button type="button" class="rail-button" onClick={turn} title="Change between the system's, a light and a dark theme">
-        <span aria-hidden="true">{SIGNS[theme]}</span> <span class="rail-text">{theme === "system" ? "System theme" : `${theme === "light" ? "Light" : "Dark"} theme`}</span>
+      <button
+        type="button"
+        class="rail-button"
+        onClick={turn}
+        title="Change between the system's, a light and a dark theme"
+      >
+        <span aria-hidden="true">{SIGNS[theme]}</span>{" "}
+        <span class="rail-text">
+          {theme === "system" ? "System theme" : `${theme === "light" ? "Light" : "Dark"} theme`}
+        </span>
       </button>
     </div>
   );

@@ -8,7 +8,12 @@ const islandProps = z.object({
   /** Functions of the administrator that queries may call. */
   functions: z.array(z.object({ sql: z.string(), signature: z.string() })).default([]),
   me: z
-    .object({ username: z.string(), is_operator: z.boolean(), is_staff: z.boolean(), role: z.enum(["viewer", "author", "operator", "admin"]).default("author") })
+    .object({
+      username: z.string(),
+      is_operator: z.boolean(),
+      is_staff: z.boolean(),
+      role: z.enum(["viewer", "author", "operator", "admin"]).default("author"),
+    })
     .default({ username: "", is_operator: false, is_staff: false, role: "author" }),
 });
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { bestEntries, fit, type Entry } from "./match";
+import { bestEntries, type Entry, score } from "./match";
 
 const entries: Entry[] = [
   { kind: "page", name: "Queries", href: "/queries/" },
@@ -9,12 +9,15 @@ const entries: Entry[] = [
 ];
 
 it("finds letters in order only", () => {
-  expect(fit("late-rotations", "lr")).not.toBeNull();
-  expect(fit("late-rotations", "rl")).toBeNull();
+  expect(score("late-rotations", "lr")).not.toBeNull();
+  expect(score("late-rotations", "rl")).toBeNull();
 });
 
 it("prefers whole runs, and among them early ones", () => {
-  expect(bestEntries(entries, "rot", 5).map((entry) => entry.name)).toEqual(["rotations-in-wind", "late-rotations"]);
+  expect(bestEntries(entries, "rot", 5).map((entry) => entry.name)).toEqual([
+    "rotations-in-wind",
+    "late-rotations",
+  ]);
   expect(bestEntries(entries, "riw", 1)[0]?.name).toBe("rotations-in-wind");
 });
 

@@ -2,8 +2,8 @@
 import { h, render } from "preact";
 import { CommandPalette } from "./CommandPalette";
 import type { IslandProps } from "./islandProps";
-import { applyTheme, chosenTheme } from "./theme";
 import { ThemeToggle } from "./ThemeToggle";
+import { applyTheme, chosenTheme } from "./theme";
 
 function place(selector: string, id: string): HTMLElement {
   const host = document.createElement("div");
@@ -16,10 +16,13 @@ function markCurrentPage(): void {
   const here = window.location.pathname;
   for (const link of document.querySelectorAll<HTMLAnchorElement>("nav.rail a[href]:not(.brand)")) {
     const path = new URL(link.href).pathname;
-    if (path !== "/" && here.startsWith(path) && !link.hasAttribute("aria-current")) link.setAttribute("aria-current", "page");
+    if (path !== "/" && here.startsWith(path) && !link.hasAttribute("aria-current"))
+      link.setAttribute("aria-current", "page");
   }
   // On a narrow screen the rail is a row that may be longer than the screen.
-  document.querySelector("nav.rail [aria-current='page']")?.scrollIntoView({ block: "nearest", inline: "center" });
+  document
+    .querySelector("nav.rail [aria-current='page']")
+    ?.scrollIntoView({ block: "nearest", inline: "center" });
 }
 
 /** @param me who is signed in */

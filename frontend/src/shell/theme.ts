@@ -11,10 +11,10 @@ export function chosenTheme(): Theme {
 export function applyTheme(theme: Theme): void {
   if (theme === "system") {
     localStorage.removeItem(KEY);
-    delete document.documentElement.dataset["theme"];
+    delete document.documentElement.dataset.theme;
   } else {
     localStorage.setItem(KEY, theme);
-    document.documentElement.dataset["theme"] = theme;
+    document.documentElement.dataset.theme = theme;
   }
 }
 

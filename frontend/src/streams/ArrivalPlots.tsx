@@ -19,25 +19,64 @@ export function ArrivalPlots({ stream, colour }: { stream: string; colour: strin
     <>
       {problem !== null && <p class="problem-line">{problem}</p>}
       {value !== null && value.length > 0 && <h2>Accepted and turned away</h2>}
-      {value?.map((arrivals) => <OfTopology key={arrivals.topology} arrivals={arrivals} colour={colour} />)}
+      {value?.map((arrivals) => (
+        <OfTopology key={arrivals.topology} arrivals={arrivals} colour={colour} />
+      ))}
     </>
   );
 }
 
 function OfTopology({ arrivals, colour }: { arrivals: Arrivals; colour: string }): JSX.Element {
   const times = useMemo(() => arrivals.points.map((point) => new Date(point.at)), [arrivals]);
-  const rates = useMemo<SeriesPlotData>(() => ({ times, series: rateSeries(arrivals.points, colour), format: rate, title: `Tuples per second that ${arrivals.topology} accepted and turned away` }), [times, colour]);
-  const lateness = useMemo<SeriesPlotData>(() => ({ times, series: latenessSeries(arrivals.points, colour), format: span, ticks: spanTicks, title: `Event time of the stream behind the newest tuple of ${arrivals.topology}, and behind its own watermark` }), [times, colour]);
+  const rates = useMemo<SeriesPlotData>(
+    () => ({
+      times,
+      series: rateSeries(arrivals.points, colour),
+      format: rate,
+      title: `Tuples per second that ${arrivals.topology} accepted and turned away`,
+    }),
+    [times, colour],
+  );
+  const lateness = useMemo<SeriesPlotData>(
+    () => ({
+      times,
+      series: latenessSeries(arrivals.points, colour),
+      format: span,
+      ticks: spanTicks,
+      title: `Event time of the stream behind the newest tuple of ${arrivals.topology}, and behind its own watermark`,
+    }),
+    [times, colour],
+  );
   const newest = arrivals.points.at(-1);
   return (
     <section aria-label={`Arrivals in ${arrivals.topology}`}>
       <dl class="numbers compact">
-        <div><dt>topology</dt><dd><a href={`/topologies/${encodeURIComponent(arrivals.topology)}/`}>{arrivals.topology}</a></dd></div>
-        <div title="in the newest batch"><dt>accepted</dt><dd>{count(newest?.accepted)}</dd></div>
-        <div title="in the newest batch, older than the watermark"><dt>late</dt><dd>{count(newest?.late)}</dd></div>
-        <div title="in the newest batch"><dt>undecodable</dt><dd>{count(newest?.undecodable)}</dd></div>
-        <div><dt>newest event (UTC)</dt><dd>{instant(newest?.newest)}</dd></div>
-        <div><dt>watermark (UTC)</dt><dd>{instant(newest?.watermark)}</dd></div>
+        <div>
+          <dt>topology</dt>
+          <dd>
+            <a href={`/topologies/${encodeURIComponent(arrivals.topology)}/`}>{arrivals.topology}</a>
+          </dd>
+        </div>
+        <div title="in the newest batch">
+          <dt>accepted</dt>
+          <dd>{count(newest?.accepted)}</dd>
+        </div>
+        <div title="in the newest batch, older than the watermark">
+          <dt>late</dt>
+          <dd>{count(newest?.late)}</dd>
+        </div>
+        <div title="in the newest batch">
+          <dt>undecodable</dt>
+          <dd>{count(newest?.undecodable)}</dd>
+        </div>
+        <div>
+          <dt>newest event (UTC)</dt>
+          <dd>{instant(newest?.newest)}</dd>
+        </div>
+        <div>
+          <dt>watermark (UTC)</dt>
+          <dd>{instant(newest?.watermark)}</dd>
+        </div>
       </dl>
       {arrivals.points.length < 2 ? (
         <p class="muted">Plots appear after the second batch.</p>
@@ -57,7 +96,20 @@ function Plot({ data, label }: { data: SeriesPlotData; label: string }): JSX.Ele
       <figcaption>
         <strong>{label}</strong>{" "}
         {data.series.map((one) => (
-          <span key={one.name} class="key"><svg width="22" height="8" aria-hidden="true"><line x1="0" y1="4" x2="22" y2="4" stroke={one.colour} stroke-width="2" stroke-dasharray={one.dash} /></svg> {one.name}</span>
+          <span key={one.name} class="key">
+            <svg width="22" height="8" aria-hidden="true">
+              <line
+                x1="0"
+                y1="4"
+                x2="22"
+                y2="4"
+                stroke={one.colour}
+                stroke-width="2"
+                stroke-dasharray={one.dash}
+              />
+            </svg>{" "}
+            {one.name}
+          </span>
         ))}
       </figcaption>
       <ChartHost create={createSeriesPlot} data={data} class="plot-host" label={label} />

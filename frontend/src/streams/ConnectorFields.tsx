@@ -40,9 +40,10 @@ export function ConnectorFields({ connectors, fields, set, fixed }: Props): JSX.
         {settings
           .filter((setting) => matters(setting, fields.settings))
           .map((setting) => (
-            <label key={setting.name} class="field" title={setting.help}>
+            <label key={setting.name} class="field" title={setting.help} for={`setting-${setting.name}`}>
               <span>{setting.label}</span>
               <Control
+                id={`setting-${setting.name}`}
                 setting={setting}
                 value={fields.settings[setting.name] ?? ""}
                 columns={columnsOf(fields, setting.columnTypes ?? [])}
@@ -56,20 +57,21 @@ export function ConnectorFields({ connectors, fields, set, fixed }: Props): JSX.
 }
 
 interface ControlProps {
+  readonly id: string;
   readonly setting: Setting;
   readonly value: string;
   readonly columns: readonly string[];
   readonly onValue: (value: string) => void;
 }
 
-function Control({ setting, value, columns, onValue }: ControlProps): JSX.Element {
+function Control({ id, setting, value, columns, onValue }: ControlProps): JSX.Element {
   const choices =
     setting.columnTypes === null
       ? setting.choices
       : [{ value: "", label: "none" }, ...columns.map((name) => ({ value: name, label: name }))];
   if (choices.length > 0) {
     return (
-      <select value={value} onChange={(event) => onValue(event.currentTarget.value)}>
+      <select id={id} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
         {choices.map((choice) => (
           <option key={choice.value} value={choice.value}>
             {choice.label}
@@ -81,6 +83,7 @@ function Control({ setting, value, columns, onValue }: ControlProps): JSX.Elemen
   if (setting.lines !== null) {
     return (
       <textarea
+        id={id}
         class="mono"
         rows={setting.lines}
         value={value}
@@ -90,6 +93,7 @@ function Control({ setting, value, columns, onValue }: ControlProps): JSX.Elemen
   }
   return (
     <input
+      id={id}
       type="text"
       class={setting.type === "string" ? "mono" : ""}
       inputMode={setting.type === "string" ? "text" : "numeric"}

@@ -1,19 +1,25 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { DeadLetter, StreamDocument } from "../api/documents";
-import { deadLetters, discardLetters, redriveLetters, type ChosenLetter } from "../api/endpoints";
+import type { StreamDocument } from "../api/documents";
+import { type ChosenLetter, deadLetters, discardLetters, redriveLetters } from "../api/endpoints";
 import { explainError, Refusal } from "../api/request";
-import { count, instant } from "../format/quantities";
-import { ConfirmDialog } from "../ui/ConfirmDialog";
+import { count } from "../format/quantities";
+import { ConfirmDialog } from "../ui/dialog/ConfirmDialog";
+import { ScrollArea } from "../ui/table/ScrollArea";
 import { useLoaded } from "../ui/useLoaded";
-import { keyOf, parseTuple, reasonsOf } from "./deadLetters";
+import { keyOf, reasonsOf } from "./deadLetters";
+import { LetterRow } from "./LetterRow";
 
 const REFRESH_MS = 5000;
 const LIMIT = 100;
 
 /** Tuples that topologies turned away, why, and sending them again: as they are, or corrected. */
 export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Element {
-  const { value, problem, reload } = useLoaded(() => deadLetters(stream.name, LIMIT), REFRESH_MS, stream.name);
+  const { value, problem, reload } = useLoaded(
+    () => deadLetters(stream.name, LIMIT),
+    REFRESH_MS,
+    stream.name,
+  );
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [asking, setAsking] = useState<"redrive" | "discard" | null>(null);
   const [correcting, setCorrecting] = useState<string | null>(null);
@@ -29,7 +35,10 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
       setChosen(new Set());
       return true;
     } catch (error) {
-      const told = error instanceof Refusal && error.problems.length > 0 ? error.problems.map((one) => one.message).join(" ") : explainError(error);
+      const told =
+        error instanceof Refusal && error.problems.length > 0
+          ? error.problems.map((one) => one.message).join(" ")
+          : explainError(error);
       setNotice({ text: told, bad: true });
       return false;
     } finally {
@@ -45,33 +54,55 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
     <section aria-label="Dead letters">
       <div class="toolbar">
         <h2>Dead letters</h2>
-        {value !== null && <span class="muted">{value.kept === 0 ? "none" : `${count(value.kept)} kept${value.kept > letters.length ? `, the newest ${letters.length} shown` : ""}`}</span>}
+        {value !== null && <span class="muted">{keptText(value.kept, letters.length)}</span>}
         <span class="grow" />
         {stream.can_edit && letters.length > 0 && (
           <>
-            <button type="button" class="button" disabled={turnedAway.length === 0} onClick={() => setAsking("redrive")}>Re-drive {turnedAway.length > 0 ? turnedAway.length : ""}…</button>
-            <button type="button" class="button danger" disabled={picked.length === 0} onClick={() => setAsking("discard")}>Discard {picked.length > 0 ? picked.length : ""}…</button>
+            <Ask text="Re-drive" letters={turnedAway.length} onClick={() => setAsking("redrive")} />
+            <Ask text="Discard" danger letters={picked.length} onClick={() => setAsking("discard")} />
           </>
         )}
       </div>
       {problem !== null && <p class="problem-line">{problem}</p>}
-      {notice !== null && <p class={notice.bad ? "problem-line" : "notice"} role={notice.bad ? "alert" : "status"}>{notice.text}</p>}
-      {value !== null && letters.length === 0 && <p class="empty">No tuple was turned away, or none is kept any more. A tuple that is too late, too far ahead of its arrival, cannot be read or makes a batch fail appears here with the reason, and so does one for which an expression has no value.</p>}
+      {notice !== null && (
+        <p class={notice.bad ? "problem-line" : "notice"} role={notice.bad ? "alert" : "status"}>
+          {notice.text}
+        </p>
+      )}
+      {value !== null && letters.length === 0 && (
+        <p class="empty">
+          No dead letters. A tuple that is too late, too far ahead of its arrival, unreadable, or makes a
+          batch fail appears here with the reason, and so does one for which an expression fails.
+        </p>
+      )}
       {letters.length > 0 && (
         <>
-          <p class="chips">{reasonsOf(letters).map(([reason, number]) => <span key={reason} class="chip">{reason} <span class="muted">{count(number)}</span></span>)}</p>
-          <div class="table-scroll" tabIndex={0} role="region" aria-label="Dead letters, newest first">
+          <p class="chips">
+            {reasonsOf(letters).map(([reason, number]) => (
+              <span key={reason} class="chip">
+                {reason} <span class="muted">{count(number)}</span>
+              </span>
+            ))}
+          </p>
+          <ScrollArea label="Dead letters, newest first">
             <table class="list stack letters">
               <thead>
                 <tr>
                   {stream.can_edit && (
                     <th scope="col">
-                      <input type="checkbox" aria-label="Choose all letters" checked={picked.length === letters.length} onChange={(event) => setChosen(event.currentTarget.checked ? new Set(letters.map(keyOf)) : new Set())} />
+                      <input
+                        type="checkbox"
+                        aria-label="Choose all letters"
+                        checked={picked.length === letters.length}
+                        onChange={(event) =>
+                          setChosen(event.currentTarget.checked ? new Set(letters.map(keyOf)) : new Set())
+                        }
+                      />
                     </th>
                   )}
                   <th scope="col">Reason</th>
                   <th scope="col">Event time (UTC)</th>
-                  <th scope="col">Turned away by</th>
+                  <th scope="col">Rejected by</th>
                   <th scope="col">Tuple</th>
                   {stream.can_edit && <th scope="col">Correct</th>}
                 </tr>
@@ -83,86 +114,103 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
                     letter={letter}
                     editable={stream.can_edit}
                     chosen={chosen.has(keyOf(letter))}
-                    onChosen={(wanted) => setChosen((before) => new Set(wanted ? [...before, keyOf(letter)] : [...before].filter((key) => key !== keyOf(letter))))}
+                    onChosen={(wanted) =>
+                      setChosen(
+                        (before) =>
+                          new Set(
+                            wanted
+                              ? [...before, keyOf(letter)]
+                              : [...before].filter((key) => key !== keyOf(letter)),
+                          ),
+                      )
+                    }
                     correcting={correcting === keyOf(letter)}
                     onCorrect={(open) => setCorrecting(open ? keyOf(letter) : null)}
                     onSend={async (tuple) => {
-                      if (await redrive([{ topology: letter.topology, id: letter.id, tuple }])) setCorrecting(null);
+                      if (await redrive([{ topology: letter.topology, id: letter.id, tuple }]))
+                        setCorrecting(null);
                     }}
                   />
                 ))}
               </tbody>
             </table>
-          </div>
+          </ScrollArea>
         </>
       )}
       {asking !== null && (
-        <ConfirmDialog
-          title={asking === "redrive" ? `Send ${turnedAway.length} to ${stream.name} again?` : `Discard ${picked.length} for good?`}
-          confirm={asking === "redrive" ? "Re-drive" : "Discard"}
+        <LetterDialog
+          asking={asking}
+          stream={stream.name}
+          letters={points.length}
           onClose={() => setAsking(null)}
           onConfirm={() => {
-            const doing = asking;
             setAsking(null);
-            if (doing === "redrive") void redrive(points);
+            if (asking === "redrive") void redrive(points);
             else void attempt(async () => `${(await discardLetters(stream.name, points)).count} discarded.`);
           }}
-        >
-          {asking === "redrive" ? (
-            <p>Every topology that reads {stream.name} gets them, also one that had accepted them. What was late is late again unless the allowed lateness grew or late tuples are joined; what was ahead of its arrival is refused until that moment comes near, its event time is corrected, or the stream allows more.</p>
-          ) : (
-            <p>They leave the dead letters; their tuples are gone. The audit trail notes it.</p>
-          )}
-        </ConfirmDialog>
+        />
       )}
     </section>
   );
 }
 
-interface RowProps {
-  readonly letter: DeadLetter;
-  readonly editable: boolean;
-  readonly chosen: boolean;
-  readonly onChosen: (wanted: boolean) => void;
-  readonly correcting: boolean;
-  readonly onCorrect: (open: boolean) => void;
-  readonly onSend: (tuple: Record<string, unknown>) => Promise<void>;
+function keptText(kept: number, shown: number): string {
+  if (kept === 0) return "none";
+  return kept > shown ? `${count(kept)} kept, the newest ${shown} shown` : `${count(kept)} kept`;
 }
 
-function LetterRow({ letter, editable, chosen, onChosen, correcting, onCorrect, onSend }: RowProps): JSX.Element {
-  const [text, setText] = useState(letter.tuple);
-  const [problem, setProblem] = useState<string | null>(null);
-  const send = (): void => {
-    const parsed = parseTuple(text);
-    if (typeof parsed === "string") setProblem(parsed);
-    else void onSend(parsed);
-  };
+interface AskProps {
+  readonly text: string;
+  readonly letters: number;
+  readonly danger?: boolean;
+  readonly onClick: () => void;
+}
+
+function Ask({ text, letters, danger, onClick }: AskProps): JSX.Element {
   return (
-    <tr>
-      {editable && <td><input type="checkbox" aria-label={`Choose the letter ${letter.id} of ${letter.topology}`} checked={chosen} onChange={(event) => onChosen(event.currentTarget.checked)} /></td>}
-      <td>
-        {letter.reason}
-        {letter.expression !== null && <div class="small">no value for <code>{letter.expression}</code>: NULL; the tuple itself was accepted</div>}
-        {letter.query !== null && <div class="muted small">query {letter.query}</div>}
-      </td>
-      <td>{instant(letter.event_time)}</td>
-      <td><a href={`/topologies/${encodeURIComponent(letter.topology)}/`}>{letter.topology}</a> <span class="muted">batch {letter.batch}</span></td>
-      <td class="letter-tuple">
-        {correcting ? (
-          <>
-            <textarea class="mono" rows={4} aria-label="The corrected tuple" value={text} onInput={(event) => setText(event.currentTarget.value)} />
-            {problem !== null && <p class="problem-line" role="alert">{problem}</p>}
-          </>
-        ) : (
-          <code>{letter.tuple}{letter.cut ? "…" : ""}</code>
-        )}
-      </td>
-      {editable && (
-        <td>
-          {correcting && <button type="button" class="button small" onClick={send}>Send it</button>}{" "}
-          {letter.expression === null && <button type="button" class="link" aria-expanded={correcting} onClick={() => onCorrect(!correcting)}>{correcting ? "leave" : "correct"}</button>}
-        </td>
-      )}
-    </tr>
+    <button
+      type="button"
+      class={danger === true ? "button danger" : "button"}
+      disabled={letters === 0}
+      onClick={onClick}
+    >
+      {text} {letters > 0 ? letters : ""}…
+    </button>
+  );
+}
+
+interface DialogProps {
+  readonly asking: "redrive" | "discard";
+  readonly stream: string;
+  readonly letters: number;
+  readonly onClose: () => void;
+  readonly onConfirm: () => void;
+}
+
+function LetterDialog({ asking, stream, letters, onClose, onConfirm }: DialogProps): JSX.Element {
+  if (asking === "discard")
+    return (
+      <ConfirmDialog
+        title={`Discard ${letters} for good?`}
+        confirm="Discard"
+        onClose={onClose}
+        onConfirm={onConfirm}
+      >
+        <p>The letters and their tuples are deleted. The audit trail records it.</p>
+      </ConfirmDialog>
+    );
+  return (
+    <ConfirmDialog
+      title={`Send ${letters} to ${stream} again?`}
+      confirm="Re-drive"
+      onClose={onClose}
+      onConfirm={onConfirm}
+    >
+      <p>
+        Every topology that reads {stream} gets them, including one that had accepted them. A late tuple is
+        late again unless the allowed lateness grew or late tuples are joined. A tuple ahead of its arrival is
+        refused until that time comes near, its event time is corrected, or the stream allows more.
+      </p>
+    </ConfirmDialog>
   );
 }

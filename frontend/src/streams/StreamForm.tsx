@@ -3,9 +3,19 @@ import { useState } from "preact/hooks";
 import type { Connector, StreamDocument } from "../api/documents";
 import { changeStream, createStream, listConnectors, readMe } from "../api/endpoints";
 import { explainError, Refusal } from "../api/request";
+import { ProblemLine } from "../ui/ProblemLine";
 import { useLoaded } from "../ui/useLoaded";
 import { ConnectorFields } from "./ConnectorFields";
-import { changesOf, COLUMN_TYPES, documentOf, EMPTY, faultsOf, fieldsOf, timestamps, type StreamFields } from "./streamForm";
+import {
+  COLUMN_TYPES,
+  changesOf,
+  documentOf,
+  EMPTY,
+  faultsOf,
+  fieldsOf,
+  type StreamFields,
+  timestamps,
+} from "./streamForm";
 
 interface Props {
   /** The stream to change; null registers a new one. */
@@ -18,15 +28,22 @@ interface Props {
 export function StreamForm(props: Props): JSX.Element {
   const { value: connectors, problem } = useLoaded(listConnectors);
   if (connectors !== null) return <Fields {...props} connectors={connectors} />;
-  return problem === null ? <p class="empty">Loading…</p> : <p class="problem-line" role="alert">{problem}</p>;
+  return problem === null ? <p class="empty">Loading…</p> : <ProblemLine text={problem} />;
 }
 
-function Fields({ stream, onDone, onCancel, connectors }: Props & { readonly connectors: readonly Connector[] }): JSX.Element {
+function Fields({
+  stream,
+  onDone,
+  onCancel,
+  connectors,
+}: Props & { readonly connectors: readonly Connector[] }): JSX.Element {
   const [fields, setFields] = useState<StreamFields>(stream === null ? EMPTY : fieldsOf(stream, connectors));
   const [problems, setProblems] = useState<readonly string[]>([]);
   const [busy, setBusy] = useState(false);
   const me = useLoaded(readMe);
-  const teams = [...new Set([...(me.value?.teams ?? []), ...(fields.team === "" ? [] : [fields.team])])].sort();
+  const teams = [
+    ...new Set([...(me.value?.teams ?? []), ...(fields.team === "" ? [] : [fields.team])]),
+  ].sort();
   const set = (changes: Partial<StreamFields>): void => setFields((before) => ({ ...before, ...changes }));
   const fixed = stream !== null && stream.query_count > 0;
   const setColumn = (place: number, changes: Partial<StreamFields["columns"][number]>): void => {
@@ -42,9 +59,18 @@ function Fields({ stream, onDone, onCancel, connectors }: Props & { readonly con
     setProblems(faults);
     if (faults.length > 0) return;
     setBusy(true);
-    const work = stream === null ? createStream(documentOf(fields, connectors)) : changeStream(stream.name, changesOf(fields, stream, connectors));
+    const work =
+      stream === null
+        ? createStream(documentOf(fields, connectors))
+        : changeStream(stream.name, changesOf(fields, stream, connectors));
     work
-      .then(onDone, (error: unknown) => setProblems(error instanceof Refusal && error.problems.length > 0 ? error.problems.map((problem) => problem.message) : [explainError(error)]))
+      .then(onDone, (error: unknown) =>
+        setProblems(
+          error instanceof Refusal && error.problems.length > 0
+            ? error.problems.map((problem) => problem.message)
+            : [explainError(error)],
+        ),
+      )
       .finally(() => setBusy(false));
   };
   return (
@@ -56,55 +82,166 @@ function Fields({ stream, onDone, onCancel, connectors }: Props & { readonly con
         submit();
       }}
     >
-      {problems.map((problem) => <p key={problem} class="problem-line" role="alert">{problem}</p>)}
+      {problems.map((problem) => (
+        <ProblemLine key={problem} text={problem} />
+      ))}
       {stream === null && (
-        <label class="field"><span>Name</span><input type="text" class="mono" value={fields.name} maxLength={63} placeholder="gates" autocomplete="off" onInput={(event) => set({ name: event.currentTarget.value })} /></label>
+        <label class="field">
+          <span>Name</span>
+          <input
+            type="text"
+            class="mono"
+            value={fields.name}
+            maxLength={63}
+            placeholder="gates"
+            autocomplete="off"
+            onInput={(event) => set({ name: event.currentTarget.value })}
+          />
+        </label>
       )}
-      <label class="field"><span>About</span><input type="text" value={fields.description} placeholder="What one tuple is" onInput={(event) => set({ description: event.currentTarget.value })} /></label>
+      <label class="field">
+        <span>About</span>
+        <input
+          type="text"
+          value={fields.description}
+          placeholder="What one tuple describes"
+          onInput={(event) => set({ description: event.currentTarget.value })}
+        />
+      </label>
       <fieldset disabled={fixed}>
         <legend>Columns{fixed ? " (fixed: queries read the stream)" : ""}</legend>
         {fields.columns.map((column, place) => (
           <div key={place} class="column-row">
-            <input type="text" class="mono" aria-label={`Name of column ${place + 1}`} value={column.name} maxLength={255} onInput={(event) => setColumn(place, { name: event.currentTarget.value })} />
-            <select aria-label={`Type of column ${place + 1}`} value={column.type} onChange={(event) => setColumn(place, { type: COLUMN_TYPES.find((type) => type === event.currentTarget.value) ?? "string" })}>
-              {COLUMN_TYPES.map((type) => <option key={type} value={type}>{type}</option>)}
+            <input
+              type="text"
+              class="mono"
+              aria-label={`Name of column ${place + 1}`}
+              value={column.name}
+              maxLength={255}
+              onInput={(event) => setColumn(place, { name: event.currentTarget.value })}
+            />
+            <select
+              aria-label={`Type of column ${place + 1}`}
+              value={column.type}
+              onChange={(event) =>
+                setColumn(place, {
+                  type: COLUMN_TYPES.find((type) => type === event.currentTarget.value) ?? "string",
+                })
+              }
+            >
+              {COLUMN_TYPES.map((type) => (
+                <option key={type} value={type}>
+                  {type}
+                </option>
+              ))}
             </select>
-            <button type="button" class="button small" aria-label={`Remove column ${place + 1}`} disabled={fields.columns.length === 1} onClick={() => set({ columns: fields.columns.filter((_, i) => i !== place) })}>✕</button>
+            <button
+              type="button"
+              class="button small"
+              aria-label={`Remove column ${place + 1}`}
+              disabled={fields.columns.length === 1}
+              onClick={() => set({ columns: fields.columns.filter((_, i) => i !== place) })}
+            >
+              ✕
+            </button>
           </div>
         ))}
-        <button type="button" class="button small" onClick={() => set({ columns: [...fields.columns, { name: "", type: "string" }] })}>Add a column</button>
+        <button
+          type="button"
+          class="button small"
+          onClick={() => set({ columns: [...fields.columns, { name: "", type: "string" }] })}
+        >
+          Add a column
+        </button>
         <label class="field">
           <span>Event time</span>
-          <select value={fields.eventTime} onChange={(event) => set({ eventTime: event.currentTarget.value })}>
-            {!timestamps(fields).includes(fields.eventTime) && <option value={fields.eventTime}>choose a timestamp column</option>}
-            {timestamps(fields).map((name) => <option key={name} value={name}>{name}</option>)}
+          <select
+            value={fields.eventTime}
+            onChange={(event) => set({ eventTime: event.currentTarget.value })}
+          >
+            {!timestamps(fields).includes(fields.eventTime) && (
+              <option value={fields.eventTime}>choose a timestamp column</option>
+            )}
+            {timestamps(fields).map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
           </select>
         </label>
       </fieldset>
       <div class="form-row">
-        <label class="field"><span>Allowed lateness, seconds</span><input type="text" inputMode="decimal" value={fields.lateness} onInput={(event) => set({ lateness: event.currentTarget.value })} /></label>
-        <label class="field" title="A tuple whose event time lies further ahead of its arrival goes to the dead letters: it would make all that follow late."><span>Event time ahead of arrival, at most hours</span><input type="text" inputMode="decimal" value={fields.maxAhead} onInput={(event) => set({ maxAhead: event.currentTarget.value })} /></label>
+        <label class="field">
+          <span>Allowed lateness, seconds</span>
+          <input
+            type="text"
+            inputMode="decimal"
+            value={fields.lateness}
+            onInput={(event) => set({ lateness: event.currentTarget.value })}
+          />
+        </label>
+        <label
+          class="field"
+          title="A tuple whose event time is further ahead of its arrival goes to the dead letters: accepting it would make every later tuple late."
+        >
+          <span>Event time ahead of arrival, at most hours</span>
+          <input
+            type="text"
+            inputMode="decimal"
+            value={fields.maxAhead}
+            onInput={(event) => set({ maxAhead: event.currentTarget.value })}
+          />
+        </label>
         <label class="field">
           <span>Later tuples</span>
-          <select value={fields.late} onChange={(event) => set({ late: event.currentTarget.value === "join" ? "join" : "drop" })}>
+          <select
+            value={fields.late}
+            onChange={(event) => set({ late: event.currentTarget.value === "join" ? "join" : "drop" })}
+          >
             <option value="drop">go to the dead letters</option>
             <option value="join">are joined and marked</option>
           </select>
         </label>
-        <label class="field"><span>Tuples per second, if known</span><input type="text" inputMode="decimal" value={fields.rate} placeholder="unknown" onInput={(event) => set({ rate: event.currentTarget.value })} /></label>
         <label class="field">
-          <span>Team that may change it too</span>
+          <span>Tuples per second, if known</span>
+          <input
+            type="text"
+            inputMode="decimal"
+            value={fields.rate}
+            placeholder="unknown"
+            onInput={(event) => set({ rate: event.currentTarget.value })}
+          />
+        </label>
+        <label class="field">
+          <span>Team that may also change it</span>
           <select value={fields.team} onChange={(event) => set({ team: event.currentTarget.value })}>
             <option value="">none</option>
-            {teams.map((name) => <option key={name} value={name}>{name}</option>)}
+            {teams.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
           </select>
         </label>
-        <label class="field"><span>Tasks of its stores</span><input type="text" inputMode="numeric" value={fields.tasks} placeholder="auto" onInput={(event) => set({ tasks: event.currentTarget.value })} /></label>
+        <label class="field">
+          <span>Tasks of its stores</span>
+          <input
+            type="text"
+            inputMode="numeric"
+            value={fields.tasks}
+            placeholder="auto"
+            onInput={(event) => set({ tasks: event.currentTarget.value })}
+          />
+        </label>
       </div>
       <ConnectorFields connectors={connectors} fields={fields} set={set} fixed={fixed} />
       <div class="dialog-actions">
-        <button type="button" class="button" onClick={onCancel}>Cancel</button>
-        <button type="submit" class="button primary" disabled={busy}>{stream === null ? "Register" : "Save"}</button>
+        <button type="button" class="button" onClick={onCancel}>
+          Cancel
+        </button>
+        <button type="submit" class="button primary" disabled={busy}>
+          {stream === null ? "Register" : "Save"}
+        </button>
       </div>
     </form>
   );

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { streamImpact } from "../api/endpoints";
-import { ImpactFacts } from "../ui/ImpactFacts";
+import { ImpactFacts } from "../ui/dialog/ImpactFacts";
 import { useLoaded } from "../ui/useLoaded";
 
 const REFRESH_MS = 5000;
@@ -12,7 +12,12 @@ export function StreamReaders({ name }: { name: string }): JSX.Element {
     <>
       <h2>Readers</h2>
       {impact.problem !== null && <p class="problem-line">{impact.problem}</p>}
-      {impact.value !== null && <ImpactFacts impact={impact.value} queriesSay={impact.value.queries.length === 1 ? "reads it" : "read it"} />}
+      {impact.value !== null && (
+        <ImpactFacts
+          impact={impact.value}
+          queriesSay={impact.value.queries.length === 1 ? "reads it" : "read it"}
+        />
+      )}
     </>
   );
 }

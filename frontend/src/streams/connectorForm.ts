@@ -89,7 +89,7 @@ export function documentOfSettings(connector: Connector, typed: Typed): Record<s
   return Object.fromEntries(
     settingsOf(connector).map((setting) => {
       const value = matters(setting, typed) ? (typed[setting.name] ?? "") : setting.initial;
-      return [setting.name, valueOf(setting, value)];
+      return [setting.name, settingValue(setting, value)];
     }),
   );
 }
@@ -106,7 +106,7 @@ export function faultsOfSettings(connector: Connector, typed: Typed): string[] {
     });
 }
 
-function valueOf({ type, nullable }: Setting, value: string): unknown {
+function settingValue({ type, nullable }: Setting, value: string): unknown {
   if (value.trim() === "" && nullable) return null;
   if (type === "boolean") return value === "true";
   return type === "string" ? value : Number(value);

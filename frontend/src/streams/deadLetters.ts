@@ -1,7 +1,8 @@
 /** What the list of dead letters works out for itself. */
 import type { DeadLetter } from "../api/documents";
 
-export const keyOf = (letter: Pick<DeadLetter, "topology" | "id">): string => `${letter.topology} ${letter.id}`;
+export const keyOf = (letter: Pick<DeadLetter, "topology" | "id">): string =>
+  `${letter.topology} ${letter.id}`;
 
 /** How many there are of each reason, most first. Reasons that quote a value count together. */
 export function reasonsOf(letters: readonly Pick<DeadLetter, "reason">[]): [string, number][] {
@@ -21,6 +22,7 @@ export function parseTuple(text: string): Record<string, unknown> | string {
   } catch (error) {
     return `This is not JSON: ${error instanceof Error ? error.message : String(error)}`;
   }
-  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) return "A tuple is a JSON object, with a value for each column.";
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
+    return "A tuple is a JSON object, with a value for each column.";
   return parsed as Record<string, unknown>;
 }

@@ -1,24 +1,67 @@
 import { describe, expect, it } from "vitest";
 import type { Connector, StreamDocument } from "../api/documents";
 import * as form from "./streamForm";
-import { EMPTY, timestamps, writersOf, type StreamFields } from "./streamForm";
+import { EMPTY, type StreamFields, timestamps, writersOf } from "./streamForm";
 
 const stream: StreamDocument = {
-  name: "weather", description: "Hourly", event_time: "at", lateness_ms: 300_000, max_ahead_ms: 5_400_000, late: "join", parallelism: null, tuples_per_second: 1.5,
-  columns: [{ name: "at", type: "timestamp" }, { name: "wind", type: "double" }], entries: 3, query_count: 0, owner: "demo", team: null, can_edit: true, created_at: "2026-11-21T00:00:00Z",
+  name: "weather",
+  description: "Hourly",
+  event_time: "at",
+  lateness_ms: 300_000,
+  max_ahead_ms: 5_400_000,
+  late: "join",
+  parallelism: null,
+  tuples_per_second: 1.5,
+  columns: [
+    { name: "at", type: "timestamp" },
+    { name: "wind", type: "double" },
+  ],
+  entries: 3,
+  query_count: 0,
+  owner: "demo",
+  team: null,
+  can_edit: true,
+  created_at: "2026-11-21T00:00:00Z",
 };
 
 const connectors: readonly Connector[] = [
   {
-    name: "tail", title: "a file that grows", missing: null,
+    name: "tail",
+    title: "a file that grows",
+    missing: null,
     settings: {
       properties: {
         path: { type: "string", title: "Path", description: "Of the file", maxLength: 40 },
-        format: { enum: ["json", "xml"], type: "string", title: "Lines", description: "What they are", default: "json", "x-labels": { json: "JSON" } },
-        schema: { anyOf: [{ type: "string" }, { type: "null" }], title: "Schema", description: "Of XML", default: null, "x-lines": 4, "x-when": { format: "xml" } },
-        key: { anyOf: [{ type: "string" }, { type: "null" }], title: "Key", description: "Its column", default: null, "x-columns": ["string"] },
+        format: {
+          enum: ["json", "xml"],
+          type: "string",
+          title: "Lines",
+          description: "What they are",
+          default: "json",
+          "x-labels": { json: "JSON" },
+        },
+        schema: {
+          anyOf: [{ type: "string" }, { type: "null" }],
+          title: "Schema",
+          description: "Of XML",
+          default: null,
+          "x-lines": 4,
+          "x-when": { format: "xml" },
+        },
+        key: {
+          anyOf: [{ type: "string" }, { type: "null" }],
+          title: "Key",
+          description: "Its column",
+          default: null,
+          "x-columns": ["string"],
+        },
         follow: { type: "boolean", title: "Goes on", description: "At the end", default: true },
-        most: { anyOf: [{ type: "integer" }, { type: "null" }], title: "Most lines", description: "Of a batch", default: null },
+        most: {
+          anyOf: [{ type: "integer" }, { type: "null" }],
+          title: "Most lines",
+          description: "Of a batch",
+          default: null,
+        },
       },
       required: ["path"],
     },
@@ -26,13 +69,37 @@ const connectors: readonly Connector[] = [
 ];
 const documentOf = (fields: StreamFields) => form.documentOf(fields, connectors);
 const fieldsOf = (document: StreamDocument) => form.fieldsOf(document, connectors);
-const changesOf = (fields: StreamFields, before: StreamDocument) => form.changesOf(fields, before, connectors);
+const changesOf = (fields: StreamFields, before: StreamDocument) =>
+  form.changesOf(fields, before, connectors);
 const faultsOf = (fields: StreamFields) => form.faultsOf(fields, connectors);
 
 describe("the form of a stream", () => {
   it("gives back what it was filled with", () => {
-    const { name, description, event_time, lateness_ms, max_ahead_ms, late, parallelism, tuples_per_second, columns, team } = stream;
-    expect(documentOf(fieldsOf(stream))).toEqual({ name, description, event_time, lateness_ms, max_ahead_ms, late, parallelism, tuples_per_second, columns, team, tail: null });
+    const {
+      name,
+      description,
+      event_time,
+      lateness_ms,
+      max_ahead_ms,
+      late,
+      parallelism,
+      tuples_per_second,
+      columns,
+      team,
+    } = stream;
+    expect(documentOf(fieldsOf(stream))).toEqual({
+      name,
+      description,
+      event_time,
+      lateness_ms,
+      max_ahead_ms,
+      late,
+      parallelism,
+      tuples_per_second,
+      columns,
+      team,
+      tail: null,
+    });
     expect(changesOf(fieldsOf(stream), stream)).toEqual({});
   });
 
@@ -45,42 +112,59 @@ describe("the form of a stream", () => {
     expect(documentOf({ ...EMPTY, name: "gates" }).max_ahead_ms).toBe(86_400_000);
     expect(fieldsOf(stream).maxAhead).toBe("1.5");
     expect(changesOf({ ...fieldsOf(stream), maxAhead: "0" }, stream)).toEqual({ max_ahead_ms: 0 });
-    expect(faultsOf({ ...EMPTY, name: "gates", maxAhead: "never" })).toEqual(["Time ahead is a number, not never."]);
+    expect(faultsOf({ ...EMPTY, name: "gates", maxAhead: "never" })).toEqual([
+      "Time ahead is a number, not never.",
+    ]);
   });
 
   it("tells who may write, to those who may not", () => {
-    expect(writersOf(stream)).toBe("Only demo and operators may change weather, write tuples to it and send its dead letters again.");
+    expect(writersOf(stream)).toBe(
+      "Only demo and operators may change weather, write tuples to it and send its dead letters again.",
+    );
     expect(writersOf({ ...stream, team: "airside" })).toContain("Only demo, the team airside and operators");
   });
 
   it("gives the stream to a team and takes it back", () => {
     expect(changesOf({ ...fieldsOf(stream), team: "airside" }, stream)).toEqual({ team: "airside" });
-    expect(changesOf({ ...fieldsOf({ ...stream, team: "airside" }), team: "" }, { ...stream, team: "airside" })).toEqual({ team: null });
+    expect(
+      changesOf({ ...fieldsOf({ ...stream, team: "airside" }), team: "" }, { ...stream, team: "airside" }),
+    ).toEqual({ team: null });
   });
 
   it("says what is missing", () => {
     expect(faultsOf({ ...EMPTY, name: "gates" })).toEqual([]);
     expect(faultsOf(EMPTY)).toEqual(["Give the stream a name."]);
-    expect(faultsOf({ ...EMPTY, name: "gates", columns: [{ name: "", type: "int" }], rate: "fast" })).toEqual([
-      "Give every column a name.", "Choose a timestamp column as the event time.", "Rate is a number, not fast.",
-    ]);
+    expect(faultsOf({ ...EMPTY, name: "gates", columns: [{ name: "", type: "int" }], rate: "fast" })).toEqual(
+      [
+        "Give every column a name.",
+        "Choose a timestamp column as the event time.",
+        "Rate is a number, not fast.",
+      ],
+    );
     expect(timestamps(fieldsOf(stream))).toEqual(["at"]);
   });
 
   it("asks for what a connector declares, and gives it back", () => {
     const tail = { path: "a.json", format: "json", schema: null, key: "id", follow: false, most: 5 };
     const fields = fieldsOf({ ...stream, ...{ tail } });
-    expect(fields).toMatchObject({ connector: "tail", settings: { path: "a.json", schema: "", key: "id", follow: "false", most: "5" } });
+    expect(fields).toMatchObject({
+      connector: "tail",
+      settings: { path: "a.json", schema: "", key: "id", follow: "false", most: "5" },
+    });
     expect(documentOf(fields)).toMatchObject({ tail });
     expect(changesOf({ ...fields, connector: "" }, { ...stream, ...{ tail } })).toEqual({ tail: null });
-    expect(changesOf({ ...fields, settings: { ...fields.settings, most: "" } }, { ...stream, ...{ tail } })).toEqual({ tail: { ...tail, most: null } });
+    expect(
+      changesOf({ ...fields, settings: { ...fields.settings, most: "" } }, { ...stream, ...{ tail } }),
+    ).toEqual({ tail: { ...tail, most: null } });
   });
 
   it("sends nothing of a setting that does not matter, and says which one is missing", () => {
     const settings = { path: "", format: "json", schema: "<x/>", key: "", follow: "true", most: "many" };
     const fields: StreamFields = { ...EMPTY, name: "gates", connector: "tail", settings };
     expect(documentOf(fields)).toMatchObject({ tail: { schema: null, key: null, follow: true } });
-    expect(documentOf({ ...fields, settings: { ...settings, format: "xml" } })).toMatchObject({ tail: { schema: "<x/>" } });
+    expect(documentOf({ ...fields, settings: { ...settings, format: "xml" } })).toMatchObject({
+      tail: { schema: "<x/>" },
+    });
     expect(faultsOf(fields)).toEqual(["Path is missing.", "Most lines is a number, not many."]);
   });
 });

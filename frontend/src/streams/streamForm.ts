@@ -3,7 +3,16 @@ import type { Connector, StreamDocument, StreamWrite } from "../api/documents";
 import { documentOfSettings, faultsOfSettings, type Typed, typedOf } from "./connectorForm";
 
 export type ColumnType = StreamWrite["columns"][number]["type"];
-export const COLUMN_TYPES: readonly ColumnType[] = ["bigint", "int", "double", "string", "boolean", "timestamp", "date", "binary"];
+export const COLUMN_TYPES: readonly ColumnType[] = [
+  "bigint",
+  "int",
+  "double",
+  "string",
+  "boolean",
+  "timestamp",
+  "date",
+  "binary",
+];
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -28,8 +37,18 @@ export interface StreamFields {
 }
 
 export const EMPTY: StreamFields = {
-  name: "", description: "", columns: [{ name: "at", type: "timestamp" }], eventTime: "at", lateness: "0", maxAhead: "24", late: "drop", rate: "", tasks: "", team: "",
-  connector: "", settings: {},
+  name: "",
+  description: "",
+  columns: [{ name: "at", type: "timestamp" }],
+  eventTime: "at",
+  lateness: "0",
+  maxAhead: "24",
+  late: "drop",
+  rate: "",
+  tasks: "",
+  team: "",
+  connector: "",
+  settings: {},
 };
 
 export function fieldsOf(stream: StreamDocument, connectors: readonly Connector[]): StreamFields {
@@ -44,7 +63,10 @@ export function fieldsOf(stream: StreamDocument, connectors: readonly Connector[
     lateness: String((stream.lateness_ms ?? 0) / 1000),
     maxAhead: String((stream.max_ahead_ms ?? DAY_MS) / HOUR_MS),
     late: stream.late ?? "drop",
-    rate: stream.tuples_per_second === null || stream.tuples_per_second === undefined ? "" : String(stream.tuples_per_second),
+    rate:
+      stream.tuples_per_second === null || stream.tuples_per_second === undefined
+        ? ""
+        : String(stream.tuples_per_second),
     tasks: stream.parallelism === null || stream.parallelism === undefined ? "" : String(stream.parallelism),
     team: stream.team ?? "",
     connector: connector?.name ?? "",
@@ -65,7 +87,9 @@ export function timestamps(fields: StreamFields): string[] {
 
 /** The named columns of some types. */
 export function columnsOf(fields: StreamFields, types: readonly string[]): string[] {
-  return fields.columns.filter(({ name, type }) => types.includes(type) && name !== "").map(({ name }) => name);
+  return fields.columns
+    .filter(({ name, type }) => types.includes(type) && name !== "")
+    .map(({ name }) => name);
 }
 
 function numberOr(text: string, missing: number | null): number | null {
@@ -77,10 +101,17 @@ export function faultsOf(fields: StreamFields, connectors: readonly Connector[])
   const faults: string[] = [];
   if (fields.name === "") faults.push("Give the stream a name.");
   if (fields.columns.some((column) => column.name === "")) faults.push("Give every column a name.");
-  if (!timestamps(fields).includes(fields.eventTime)) faults.push("Choose a timestamp column as the event time.");
-  for (const [label, text] of [["Lateness", fields.lateness], ["Time ahead", fields.maxAhead], ["Rate", fields.rate], ["Tasks", fields.tasks]] as const) {
+  if (!timestamps(fields).includes(fields.eventTime))
+    faults.push("Choose a timestamp column as the event time.");
+  for (const [label, text] of [
+    ["Lateness", fields.lateness],
+    ["Time ahead", fields.maxAhead],
+    ["Rate", fields.rate],
+    ["Tasks", fields.tasks],
+  ] as const) {
     const value = numberOr(text, 0);
-    if (value === null || !Number.isFinite(value) || value < 0) faults.push(`${label} is a number, not ${text}.`);
+    if (value === null || !Number.isFinite(value) || value < 0)
+      faults.push(`${label} is a number, not ${text}.`);
   }
   const connector = connectors.find(({ name }) => name === fields.connector);
   return connector === undefined ? faults : [...faults, ...faultsOfSettings(connector, fields.settings)];
@@ -120,7 +151,9 @@ export function changesOf(
 ): Partial<StreamWrite> {
   const present = documentOf(fieldsOf(stream, connectors), connectors);
   const wanted = documentOf(fields, connectors);
-  const changed = Object.entries(wanted).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(present[key as keyof StreamWrite]));
+  const changed = Object.entries(wanted).filter(
+    ([key, value]) => JSON.stringify(value) !== JSON.stringify(present[key as keyof StreamWrite]),
+  );
   return Object.fromEntries(changed) as Partial<StreamWrite>;
 }
 

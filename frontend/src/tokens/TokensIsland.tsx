@@ -4,6 +4,7 @@ import type { NewToken } from "../api/documents";
 import { createToken, listStreams, listTokens, revokeToken } from "../api/endpoints";
 import { explainError } from "../api/request";
 import { ago, instant } from "../format/quantities";
+import { ProblemLine } from "../ui/ProblemLine";
 import { QuotaLine } from "../ui/QuotaLine";
 import { useLoaded } from "../ui/useLoaded";
 import { useNow } from "../ui/useNow";
@@ -27,8 +28,11 @@ export function TokensIsland(): JSX.Element {
   };
   return (
     <section class="tokens">
-      <p class="muted">A program that sends <code>Authorization: Bearer …</code> acts for you. The <code>millrace</code> command reads it from <code>MILLRACE_TOKEN</code>.</p>
-      {problem !== null && <p class="problem-line" role="alert">{problem}</p>}
+      <p class="muted">
+        A program that sends <code>Authorization: Bearer …</code> acts for you. The <code>millrace</code>{" "}
+        command reads it from <code>MILLRACE_TOKEN</code>.
+      </p>
+      <ProblemLine text={problem} />
       <form
         class="form"
         aria-label="Make a token"
@@ -38,20 +42,46 @@ export function TokensIsland(): JSX.Element {
         }}
       >
         <div class="form-row">
-          <label class="field"><span>Name</span><input type="text" value={name} maxLength={100} required placeholder="laptop" onInput={(event) => setName(event.currentTarget.value)} /></label>
+          <label class="field">
+            <span>Name</span>
+            <input
+              type="text"
+              value={name}
+              maxLength={100}
+              required
+              placeholder="laptop"
+              onInput={(event) => setName(event.currentTarget.value)}
+            />
+          </label>
           <label class="field">
             <span>May</span>
             <select value={stream} onChange={(event) => setStream(event.currentTarget.value)}>
               <option value="">do what I may</option>
-              {streams.value?.filter((one) => one.can_edit).map((one) => <option key={one.name} value={one.name}>only send tuples to {one.name}</option>)}
+              {streams.value
+                ?.filter((one) => one.can_edit)
+                .map((one) => (
+                  <option key={one.name} value={one.name}>
+                    only send tuples to {one.name}
+                  </option>
+                ))}
             </select>
           </label>
-          <button type="submit" class="button primary" disabled={name.trim() === ""}>Make a token</button>
+          <button type="submit" class="button primary" disabled={name.trim() === ""}>
+            Make a token
+          </button>
         </div>
       </form>
       {made !== null && (
         <p class="notice" role="status">
-          {made.name}: <code class="secret">{made.secret}</code> <button type="button" class="button small" onClick={() => attempt(navigator.clipboard.writeText(made.secret))}>Copy</button> It is shown this once.
+          {made.name}: <code class="secret">{made.secret}</code>{" "}
+          <button
+            type="button"
+            class="button small"
+            onClick={() => attempt(navigator.clipboard.writeText(made.secret))}
+          >
+            Copy
+          </button>{" "}
+          It is shown only once.
         </p>
       )}
       {tokens.problem !== null && <p class="problem-line">{tokens.problem}</p>}
@@ -59,7 +89,16 @@ export function TokensIsland(): JSX.Element {
       {tokens.value !== null && tokens.value.length > 0 && (
         <table class="list stack">
           <thead>
-            <tr><th scope="col">Name</th><th scope="col">May</th><th scope="col">Made</th><th scope="col">Used</th><th scope="col">Ends</th><th scope="col"><span class="visually-hidden">Revoke</span></th></tr>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">May</th>
+              <th scope="col">Made</th>
+              <th scope="col">Used</th>
+              <th scope="col">Ends</th>
+              <th scope="col">
+                <span class="visually-hidden">Revoke</span>
+              </th>
+            </tr>
           </thead>
           <tbody>
             {tokens.value.map((token) => (
@@ -68,8 +107,19 @@ export function TokensIsland(): JSX.Element {
                 <td>{token.stream === null ? "what you may" : `send to ${token.stream}`}</td>
                 <td data-label="made">{ago(token.created_at, now)}</td>
                 <td data-label="used">{token.used_at === null ? "never" : ago(token.used_at, now)}</td>
-                <td data-label="ends">{token.expires_at === null ? "when revoked" : `${instant(token.expires_at)} UTC`}</td>
-                <td><button type="button" class="button small danger" aria-label={`Revoke ${token.name}`} onClick={() => attempt(revokeToken(token.id))}>Revoke</button></td>
+                <td data-label="ends">
+                  {token.expires_at === null ? "when revoked" : `${instant(token.expires_at)} UTC`}
+                </td>
+                <td>
+                  <button
+                    type="button"
+                    class="button small danger"
+                    aria-label={`Revoke ${token.name}`}
+                    onClick={() => attempt(revokeToken(token.id))}
+                  >
+                    Revoke
+                  </button>
+                </td>
               </tr>
             ))}
           </tbody>

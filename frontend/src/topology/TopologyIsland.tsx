@@ -4,6 +4,7 @@ import { listStreams, listTopologies } from "../api/endpoints";
 import { streamColours } from "../colour/streams";
 import { count } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
+import { ProblemLine } from "../ui/ProblemLine";
 import { StatusBadge } from "../ui/StatusBadge";
 import { StreamChip } from "../ui/StreamChip";
 import { useLoaded } from "../ui/useLoaded";
@@ -13,17 +14,26 @@ const REFRESH_MS = 4000;
 
 export function TopologyIsland({ topology, me }: IslandProps): JSX.Element {
   const streams = useLoaded(listStreams);
-  const colour = useMemo(() => streamColours((streams.value ?? []).map((stream) => stream.name)), [streams.value]);
-  return topology === null ? <TopologyList colour={colour} /> : <Topology name={topology} colour={colour} operator={me.is_operator} />;
+  const colour = useMemo(
+    () => streamColours((streams.value ?? []).map((stream) => stream.name)),
+    [streams.value],
+  );
+  return topology === null ? (
+    <TopologyList colour={colour} />
+  ) : (
+    <Topology name={topology} colour={colour} operator={me.is_operator} />
+  );
 }
 
 function TopologyList({ colour }: { colour: ReturnType<typeof streamColours> }): JSX.Element {
   const topologies = useLoaded(listTopologies, REFRESH_MS);
   return (
     <section>
-      {topologies.problem !== null && <p class="problem-line" role="alert">{topologies.problem}</p>}
+      <ProblemLine text={topologies.problem} />
       {topologies.value?.length === 0 && (
-        <p class="empty">No topology yet. <a href="/queries/">Deploy a query</a>, and the job that answers it appears here.</p>
+        <p class="empty">
+          No topology yet. <a href="/queries/">Deploy a query</a>, and the job that answers it appears here.
+        </p>
       )}
       {topologies.value !== null && topologies.value.length > 0 && (
         <div class="table-scroll">
@@ -32,18 +42,34 @@ function TopologyList({ colour }: { colour: ReturnType<typeof streamColours> }):
               <tr>
                 <th scope="col">Topology</th>
                 <th scope="col">State</th>
-                <th scope="col" class="number">Queries</th>
+                <th scope="col" class="number">
+                  Queries
+                </th>
                 <th scope="col">Streams</th>
-                <th scope="col" class="wide">Plan</th>
+                <th scope="col" class="wide">
+                  Plan
+                </th>
               </tr>
             </thead>
             <tbody>
               {topologies.value.map((topology) => (
                 <tr key={topology.name}>
-                  <td><a class="row-link" href={`/topologies/${encodeURIComponent(topology.name)}/`}>{topology.name}</a></td>
-                  <td><StatusBadge state={topology.state} title={topology.error} /></td>
-                  <td class="number" data-label="queries">{count(topology.queries.length)}</td>
-                  <td class="chips">{topology.streams.map((stream) => <StreamChip key={stream} stream={stream} colour={colour} />)}</td>
+                  <td>
+                    <a class="row-link" href={`/topologies/${encodeURIComponent(topology.name)}/`}>
+                      {topology.name}
+                    </a>
+                  </td>
+                  <td>
+                    <StatusBadge state={topology.state} title={topology.error} />
+                  </td>
+                  <td class="number" data-label="queries">
+                    {count(topology.queries.length)}
+                  </td>
+                  <td class="chips">
+                    {topology.streams.map((stream) => (
+                      <StreamChip key={stream} stream={stream} colour={colour} />
+                    ))}
+                  </td>
                   <td class="wide mono">{topology.plan_id?.slice(0, 14) ?? "–"}</td>
                 </tr>
               ))}

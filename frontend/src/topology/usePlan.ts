@@ -3,11 +3,16 @@ import { useEffect, useState } from "preact/hooks";
 import type { Alternative, PlanDocument } from "../api/documents";
 import { planAlternatives, readEpoch, readPlan } from "../api/endpoints";
 import { explainError, Refusal } from "../api/request";
-import { epochCompleted, type EpochCompleted } from "../live/messages";
+import { type EpochCompleted, epochCompleted } from "../live/messages";
 
 /** A plan by its id, or the running one; fetched again whenever the id changes. */
-export function usePlan(topology: string, planId: string | null): { plan: PlanDocument | null; problem: string | null; missing: boolean } {
-  const [state, setState] = useState<{ plan: PlanDocument | null; problem: string | null; missing: boolean }>({ plan: null, problem: null, missing: false });
+export function usePlan(
+  topology: string,
+  planId: string | null,
+): { plan: PlanDocument | null; problem: string | null; missing: boolean } {
+  const [state, setState] = useState<{ plan: PlanDocument | null; problem: string | null; missing: boolean }>(
+    { plan: null, problem: null, missing: false },
+  );
   useEffect(() => {
     const control = new AbortController();
     readPlan(topology, planId, control.signal).then(
@@ -24,8 +29,15 @@ export function usePlan(topology: string, planId: string | null): { plan: PlanDo
 }
 
 /** Other methods' plans of the same queries, asked for once somebody wants to see them. */
-export function useAlternatives(topology: string, planId: string | null): { value: readonly Alternative[] | null; problem: string | null } {
-  const [state, setState] = useState<{ planId: string; value: readonly Alternative[] | null; problem: string | null } | null>(null);
+export function useAlternatives(
+  topology: string,
+  planId: string | null,
+): { value: readonly Alternative[] | null; problem: string | null } {
+  const [state, setState] = useState<{
+    planId: string;
+    value: readonly Alternative[] | null;
+    problem: string | null;
+  } | null>(null);
   useEffect(() => {
     if (planId === null) return undefined;
     let newest = true;
@@ -41,8 +53,15 @@ export function useAlternatives(topology: string, planId: string | null): { valu
 }
 
 /** What a past epoch did, whole; null while that is not known, or no longer. */
-export function usePastEpoch(topology: string, epoch: number | null): { value: EpochCompleted | null; problem: string | null } {
-  const [state, setState] = useState<{ epoch: number; value: EpochCompleted | null; problem: string | null } | null>(null);
+export function usePastEpoch(
+  topology: string,
+  epoch: number | null,
+): { value: EpochCompleted | null; problem: string | null } {
+  const [state, setState] = useState<{
+    epoch: number;
+    value: EpochCompleted | null;
+    problem: string | null;
+  } | null>(null);
   useEffect(() => {
     if (epoch === null) return undefined;
     let newest = true;
@@ -50,7 +69,12 @@ export function usePastEpoch(topology: string, epoch: number | null): { value: E
       (document) => newest && setState({ epoch, value: epochCompleted.parse(document), problem: null }),
       (error: unknown) => {
         const gone = error instanceof Refusal && error.status === 404;
-        if (newest) setState({ epoch, value: null, problem: gone ? `The numbers of epoch ${epoch} are no longer kept.` : explainError(error) });
+        if (newest)
+          setState({
+            epoch,
+            value: null,
+            problem: gone ? `The numbers of epoch ${epoch} are no longer kept.` : explainError(error),
+          });
       },
     );
     return () => {

@@ -13,5 +13,9 @@ export function QuotaLine(): JSX.Element | null {
 
 /** "3 of 5 topologies, 12 of 500 queries": what has a limit, in the server's order. */
 export function quotaText(quotas: Me["quotas"]): string {
-  return quotas.flatMap(({ resource, used, limit }) => (limit === null ? [] : [`${count(used)} of ${count(limit)} ${resource}`])).join(", ");
+  return quotas
+    .flatMap(({ resource, used, limit }) =>
+      limit === null ? [] : [`${count(used)} of ${count(limit)} ${resource}`],
+    )
+    .join(", ");
 }

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import type { Provenance } from "../api/documents";
 import { resultProvenance } from "../api/endpoints";
 import { count, instant, UNKNOWN } from "../format/quantities";
+import { ProblemLine } from "./ProblemLine";
 import { useLoaded } from "./useLoaded";
 
 interface Props {
@@ -19,41 +20,68 @@ export function ResultPath({ query, result, onClose }: Props): JSX.Element {
       <div class="toolbar">
         <h3>How it came about</h3>
         <span class="grow" />
-        <button type="button" class="button small" onClick={onClose}>Close</button>
+        <button type="button" class="button small" onClick={onClose}>
+          Close
+        </button>
       </div>
-      {problem !== null && <p class="problem-line" role="alert">{problem}</p>}
+      <ProblemLine text={problem} />
       {value === null ? problem === null && <p class="muted">Loading…</p> : <Path path={value} />}
     </section>
   );
 }
 
 function Path({ path }: { path: Provenance }): JSX.Element {
-  const node = (rule: string): string => `/topologies/${encodeURIComponent(path.topology)}/?plan=${encodeURIComponent(path.plan_id)}#${encodeURIComponent(rule)}`;
+  const node = (rule: string): string =>
+    `/topologies/${encodeURIComponent(path.topology)}/?plan=${encodeURIComponent(path.plan_id)}#${encodeURIComponent(rule)}`;
   return (
     <>
       <ol class="path">
         <li>
-          <strong>{path.start.alias}</strong> came last, from <a href={`/streams/${encodeURIComponent(path.start.stream)}/`}>{path.start.stream}</a>
-          <span class="muted"> at {moment(path.start.event_time)} · batch {count(path.batch)} · arrival {path.arrival}</span>
+          <strong>{path.start.alias}</strong> came last, from{" "}
+          <a href={`/streams/${encodeURIComponent(path.start.stream)}/`}>{path.start.stream}</a>
+          <span class="muted">
+            {" "}
+            at {moment(path.start.event_time)} · batch {count(path.batch)} · arrival {path.arrival}
+          </span>
           {path.start_filter !== null && <code class="condition">{path.start_filter}</code>}
         </li>
         {path.steps.map((step) => (
           <li key={step.rule}>
-            probed <a href={node(step.rule)}><strong>{step.label}</strong></a> <span class="muted">at level {step.level} ({step.kind.replace("_", " ")})</span>, found{" "}
+            probed{" "}
+            <a href={node(step.rule)}>
+              <strong>{step.label}</strong>
+            </a>{" "}
+            <span class="muted">
+              at level {step.level} ({step.kind.replace("_", " ")})
+            </span>
+            , found{" "}
             {step.found.map((one, i) => (
-              <span key={one.alias}>{i > 0 ? ", " : ""}<strong>{one.alias}</strong> <span class="muted">at {moment(one.event_time)}</span></span>
+              <span key={one.alias}>
+                {i > 0 ? ", " : ""}
+                <strong>{one.alias}</strong> <span class="muted">at {moment(one.event_time)}</span>
+              </span>
             ))}
-            {step.conditions.map((text) => <code key={text} class="condition">{text}</code>)}
+            {step.conditions.map((text) => (
+              <code key={text} class="condition">
+                {text}
+              </code>
+            ))}
           </li>
         ))}
         {path.residuals.length > 0 && (
           <li>
-            passed what was left of the query
-            {path.residuals.map((text) => <code key={text} class="condition">{text}</code>)}
+            passed the remaining conditions of the query
+            {path.residuals.map((text) => (
+              <code key={text} class="condition">
+                {text}
+              </code>
+            ))}
           </li>
         )}
       </ol>
-      <p class="muted small">Plan {path.plan_id}. Every tuple that was found had arrived before the one that came last.</p>
+      <p class="muted small">
+        Plan {path.plan_id}. Every tuple that was found had arrived before the one that came last.
+      </p>
     </>
   );
 }

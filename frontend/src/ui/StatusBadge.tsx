@@ -18,7 +18,10 @@ const SIGNS: Readonly<Record<string, string>> = {
 
 export function StatusBadge({ state, title }: { state: string; title?: string | null }): JSX.Element {
   return (
-    <span class={`status status-${state.replaceAll(" ", "-")}`} {...(title === null || title === undefined ? {} : { title })}>
+    <span
+      class={`status status-${state.replaceAll(" ", "-")}`}
+      {...(title === null || title === undefined ? {} : { title })}
+    >
       <span aria-hidden="true">{SIGNS[state] ?? "·"}</span> {state}
     </span>
   );

@@ -21,16 +21,18 @@ export function plural(value: number, noun: string): string {
 /** Which results a check looked at. */
 export function checkedSpan(check: Pick<Check, "first_batch" | "last_batch">): string {
   if (check.first_batch === null || check.last_batch === null) return "no batch";
-  return check.first_batch === check.last_batch ? `batch ${check.last_batch}` : `batches ${check.first_batch} to ${check.last_batch}`;
+  return check.first_batch === check.last_batch
+    ? `batch ${check.last_batch}`
+    : `batches ${check.first_batch} to ${check.last_batch}`;
 }
 
-/** `2 missing, 1 too many`, or how many are equal. */
+/** `2 missing, 1 extra`, or how many are equal. */
 export function verdictText(check: Pick<Check, "verdict" | "results" | "missing" | "extra">): string {
   switch (check.verdict) {
     case "equal":
       return `${plural(check.results, "result")} equal`;
     case "differs":
-      return `${WHOLE.format(check.missing)} missing, ${WHOLE.format(check.extra)} too many`;
+      return `${WHOLE.format(check.missing)} missing, ${WHOLE.format(check.extra)} extra`;
     case "unchecked":
       return "could not be checked";
   }
@@ -43,16 +45,25 @@ export function verdictText(check: Pick<Check, "verdict" | "results" | "missing"
 export function lightOf(correctness: Correctness | null, now: number | null): LightText {
   const when = (at: string): string => (now === null ? `${clock(at)} UTC` : ago(at, now));
   if (correctness === null) {
-    return { state: "unknown", text: "not checked yet", detail: "New results are compared with a batch join about once a minute." };
+    return {
+      state: "unknown",
+      text: "not checked yet",
+      detail: "New results are compared with a batch join about once a minute.",
+    };
   }
   const { newest, differed_at } = correctness;
   if (newest.verdict === "unchecked") {
-    return { state: differed_at === null ? "unknown" : "differed", text: `could not be checked ${when(newest.at)}`, detail: newest.reason ?? "" };
+    return {
+      state: differed_at === null ? "unknown" : "differed",
+      text: `could not be checked ${when(newest.at)}`,
+      detail: newest.reason ?? "",
+    };
   }
   const over = `DuckDB over ${plural(newest.tuples, "tuple")}, ${checkedSpan(newest)}`;
   const text = `checked ${when(newest.at)}: ${verdictText(newest)}`;
   if (newest.verdict === "differs") return { state: "differs", text, detail: over };
-  if (differed_at !== null) return { state: "differed", text, detail: `${over}; it differed ${when(differed_at)}` };
+  if (differed_at !== null)
+    return { state: "differed", text, detail: `${over}; it differed ${when(differed_at)}` };
   return { state: "equal", text, detail: over };
 }
 
@@ -61,11 +72,20 @@ export function lightOfAll(queries: readonly { readonly correctness: Correctness
   const checks = queries.map((query) => query.correctness);
   const differing = checks.filter((one) => one?.newest.verdict === "differs").length;
   const of = `of ${queries.length} ${queries.length === 1 ? "query" : "queries"}`;
-  if (differing > 0) return { state: "differs", text: `${differing} ${of} ${differing === 1 ? "differs" : "differ"}`, detail: "from a batch join of the same tuples" };
+  if (differing > 0)
+    return {
+      state: "differs",
+      text: `${differing} ${of} ${differing === 1 ? "differs" : "differ"}`,
+      detail: "from a batch join of the same tuples",
+    };
   const equal = checks.filter((one): one is Correctness => one?.newest.verdict === "equal");
   if (equal.length === 0) return { state: "unknown", text: "not checked yet", detail: "" };
   const oldest = equal.map((one) => one.newest.at).sort()[0];
   const results = equal.reduce((sum, one) => sum + one.newest.results, 0);
   const state = checks.some((one) => one !== null && one.differed_at !== null) ? "differed" : "equal";
-  return { state, text: `correct as of ${clock(oldest)} UTC`, detail: `${equal.length} ${of}: ${plural(results, "result")} equal to a batch join of the same tuples` };
+  return {
+    state,
+    text: `correct as of ${clock(oldest)} UTC`,
+    detail: `${equal.length} ${of}: ${plural(results, "result")} equal to a batch join of the same tuples`,
+  };
 }

@@ -8,7 +8,11 @@ export function useAddress(name: string): [string | null, (value: string | null)
     if (next === null) parameters.delete(name);
     else parameters.set(name, next);
     const query = parameters.toString();
-    window.history.replaceState(null, "", `${window.location.pathname}${query === "" ? "" : `?${query}`}${window.location.hash}`);
+    window.history.replaceState(
+      null,
+      "",
+      `${window.location.pathname}${query === "" ? "" : `?${query}`}${window.location.hash}`,
+    );
     setValue(next);
   };
   return [value, change];

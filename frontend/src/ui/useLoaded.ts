@@ -10,7 +10,11 @@ export interface Loaded<T> {
 }
 
 /** Load once, and again every `everyMs` while the page is visible. Slow answers never overtake newer ones. */
-export function useLoaded<T>(load: () => Promise<T>, everyMs: number | null = null, key: unknown = null): Loaded<T> {
+export function useLoaded<T>(
+  load: () => Promise<T>,
+  everyMs: number | null = null,
+  key: unknown = null,
+): Loaded<T> {
   const [value, setValue] = useState<T | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const newest = useRef(0);

@@ -1,0 +1,68 @@
+import type { JSX } from "preact";
+import type { QueryDocument } from "../api/documents";
+import { DeploymentLine } from "./query/DeploymentLine";
+import type { Deployment } from "./query/deployment";
+
+export interface Notice {
+  readonly text: string;
+  readonly bad: boolean;
+}
+
+interface Props {
+  readonly query: QueryDocument | null;
+  readonly viewer: boolean;
+  readonly overtaken: boolean;
+  readonly onTakeSaved: (sql: string) => void;
+  readonly notice: Notice | null;
+  readonly link: string | null;
+  readonly onCloseLink: () => void;
+  readonly deployment: Deployment | null;
+}
+
+/** Between the toolbar and the text: what may not be done, what was done, and how the deployment goes. */
+export function EditorNotices(props: Props): JSX.Element {
+  const { query, notice, link, deployment } = props;
+  return (
+    <>
+      {props.viewer && query === null && (
+        <p class="muted">
+          You are a viewer: you can write and preview a query here, but neither save nor deploy it.
+        </p>
+      )}
+      {query !== null && !query.can_edit && (
+        <p class="muted">This query belongs to {query.owner}; you can read it but not change it.</p>
+      )}
+      {query !== null && props.overtaken && (
+        <p class="notice">
+          Your draft is older than version {query.version}.{" "}
+          <button type="button" class="link" onClick={() => props.onTakeSaved(query.sql)}>
+            Use version {query.version}
+          </button>
+        </p>
+      )}
+      {notice !== null && (
+        <p class={notice.bad ? "problem-line" : "notice"} role={notice.bad ? "alert" : "status"}>
+          {notice.text}
+        </p>
+      )}
+      {link !== null && (
+        <div class="toolbar">
+          <label class="inline grow">
+            <span class="muted">Link</span>
+            <input
+              type="text"
+              class="mono"
+              readOnly
+              value={link}
+              onFocus={(event) => event.currentTarget.select()}
+            />
+          </label>
+          <button type="button" class="button small" onClick={props.onCloseLink}>
+            Close
+          </button>
+        </div>
+      )}
+      {deployment !== null && <DeploymentLine deployment={deployment} />}
+    </>
+  );
+}

@@ -1,0 +1,104 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { QueryDocument } from "../../api/documents";
+import { deleteQuery, listAccounts, readMe, transferQuery } from "../../api/endpoints";
+import { explainError } from "../../api/request";
+import { ConfirmDialog } from "../../ui/dialog/ConfirmDialog";
+import { ProblemLine } from "../../ui/ProblemLine";
+import { useLoaded } from "../../ui/useLoaded";
+
+interface Props {
+  readonly query: QueryDocument;
+  readonly onChanged: (query: QueryDocument) => void;
+}
+
+/** Who owns the query and which team changes it too; handing it over, and deleting it. */
+export function AccessForm({ query, onChanged }: Props): JSX.Element {
+  const accounts = useLoaded(listAccounts);
+  const me = useLoaded(readMe);
+  const [owner, setOwner] = useState(query.owner);
+  const [team, setTeam] = useState(query.team ?? "");
+  const [problem, setProblem] = useState<string | null>(null);
+  const [asking, setAsking] = useState(false);
+  const teams = [
+    ...new Set([...(me.value?.teams ?? []), ...(query.team === null ? [] : [query.team])]),
+  ].sort();
+  if (!query.can_edit) {
+    return (
+      <p class="muted">
+        {query.owner} owns this query
+        {query.team === null ? "" : `; the team ${query.team} may also change it`}. Everyone who is signed in
+        can read it.
+      </p>
+    );
+  }
+  const attempt = (work: Promise<unknown>, then: (answer: unknown) => void): void => {
+    setProblem(null);
+    work.then(then, (error: unknown) => setProblem(explainError(error)));
+  };
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        attempt(transferQuery(query.id, owner, team === "" ? null : team).then(onChanged), () => undefined);
+      }}
+    >
+      <ProblemLine text={problem} />
+      <div class="form-row">
+        <label class="field">
+          <span>Owner</span>
+          <select value={owner} onChange={(event) => setOwner(event.currentTarget.value)}>
+            {(accounts.value ?? [{ username: query.owner }]).map((account) => (
+              <option key={account.username} value={account.username}>
+                {account.username}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class="field">
+          <span>Team that may also change it</span>
+          <select value={team} onChange={(event) => setTeam(event.currentTarget.value)}>
+            <option value="">none</option>
+            {teams.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <div class="dialog-actions">
+        <button
+          type="button"
+          class="button danger"
+          disabled={query.topology !== null}
+          title={query.topology === null ? undefined : "Undeploy it first."}
+          onClick={() => setAsking(true)}
+        >
+          Delete…
+        </button>
+        <span class="grow" />
+        <button type="submit" class="button" disabled={owner === query.owner && team === (query.team ?? "")}>
+          Hand over
+        </button>
+      </div>
+      {asking && (
+        <ConfirmDialog
+          title={`Delete ${query.name}?`}
+          confirm="Delete"
+          onClose={() => setAsking(false)}
+          onConfirm={() => {
+            setAsking(false);
+            attempt(deleteQuery(query.id), () => window.location.assign("/queries/"));
+          }}
+        >
+          <p>
+            Its {query.version === 1 ? "version goes" : `${query.version} versions go`} with it. Queries that
+            read it prevent this.
+          </p>
+        </ConfirmDialog>
+      )}
+    </form>
+  );
+}

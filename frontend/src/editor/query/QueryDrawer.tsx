@@ -1,0 +1,139 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { Impact, QueryDocument } from "../../api/documents";
+import { queryImpact, queryResults, resultsFile, undeployQuery } from "../../api/endpoints";
+import { explainError } from "../../api/request";
+import { ConfirmDialog } from "../../ui/dialog/ConfirmDialog";
+import { ImpactFacts } from "../../ui/dialog/ImpactFacts";
+import { ProblemLine } from "../../ui/ProblemLine";
+import { ResultPath } from "../../ui/ResultPath";
+import { RowsTable } from "../../ui/table/RowsTable";
+import { useLoaded } from "../../ui/useLoaded";
+import { AccessForm } from "./AccessForm";
+import { CheckList } from "./CheckList";
+import { VersionList } from "./VersionList";
+
+interface Props {
+  readonly query: QueryDocument;
+  readonly onQuery: (query: QueryDocument) => void;
+  readonly onReverted: (query: QueryDocument) => void;
+}
+
+const TABS = ["Results", "Checks", "Versions", "Reach", "Access"] as const;
+const REFRESH_MS = 3000;
+const LIMIT = 25;
+
+/** Below the editor: what the saved query gives, how it came about, whom it concerns. */
+export function QueryDrawer({ query, onQuery, onReverted }: Props): JSX.Element {
+  const [tab, setTab] = useState<(typeof TABS)[number]>("Results");
+  return (
+    <section class="drawer" aria-label="The saved query">
+      <div class="tabs" role="tablist" aria-label="The saved query">
+        {TABS.map((candidate) => (
+          <button
+            key={candidate}
+            type="button"
+            role="tab"
+            id={`drawer-${candidate}`}
+            aria-selected={candidate === tab}
+            aria-controls="drawer-panel"
+            onClick={() => setTab(candidate)}
+          >
+            {candidate}
+          </button>
+        ))}
+      </div>
+      <div id="drawer-panel" role="tabpanel" aria-labelledby={`drawer-${tab}`}>
+        {tab === "Results" && <Results query={query} />}
+        {tab === "Checks" && <CheckList query={query} />}
+        {tab === "Versions" && <VersionList query={query} onReverted={onReverted} />}
+        {tab === "Reach" && <Reach query={query} />}
+        {tab === "Access" && (
+          <AccessForm key={`${query.owner} ${query.team}`} query={query} onChanged={onQuery} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Results({ query }: { query: QueryDocument }): JSX.Element {
+  const { value, problem } = useLoaded(() => queryResults(query.id, LIMIT), REFRESH_MS, query.id);
+  const [picked, setPicked] = useState<string | null>(null);
+  if (query.topology === null)
+    return <p class="empty">Not deployed. Deploy the query to see its newest results here.</p>;
+  return (
+    <>
+      <div class="toolbar">
+        <span class="muted">Newest first</span>
+        <span class="grow" />
+        <a class="button small" href={resultsFile(query.id, "csv")} download>
+          CSV
+        </a>
+        <a class="button small" href={resultsFile(query.id, "json")} download>
+          JSON lines
+        </a>
+      </div>
+      {problem !== null && <p class="problem-line">{problem}</p>}
+      {value !== null && value.rows.length === 0 && (
+        <p class="empty">No results yet. They appear here with the batch that finds them.</p>
+      )}
+      {value !== null && value.rows.length > 0 && (
+        <RowsTable
+          columns={value.columns}
+          rows={value.rows}
+          keys={value.ids}
+          caption={`Newest results of ${query.name}`}
+          onPick={setPicked}
+          picked={picked}
+        />
+      )}
+      {picked !== null && <ResultPath query={query.id} result={picked} onClose={() => setPicked(null)} />}
+    </>
+  );
+}
+
+function Reach({ query }: { query: QueryDocument }): JSX.Element {
+  const impact = useLoaded(
+    () => queryImpact(query.id),
+    null,
+    `${query.id} ${query.version} ${query.topology}`,
+  );
+  const [asking, setAsking] = useState<Impact | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  if (impact.value === null)
+    return impact.problem === null ? <p class="muted">Loading…</p> : <ProblemLine text={impact.problem} />;
+  const readers = impact.value.queries.length === 1 ? "reads it as a view" : "read it as a view";
+  return (
+    <>
+      <ProblemLine text={problem} />
+      <p class="muted">
+        A new version does not affect readers: each keeps the version that it was written against.
+      </p>
+      <ImpactFacts impact={impact.value} queriesSay={readers} />
+      {query.topology !== null && (
+        <button
+          type="button"
+          class="button danger"
+          disabled={!query.can_edit}
+          onClick={() => setAsking(impact.value)}
+        >
+          Undeploy…
+        </button>
+      )}
+      {asking !== null && (
+        <ConfirmDialog
+          title={`Undeploy ${query.name}?`}
+          confirm="Undeploy"
+          onClose={() => setAsking(null)}
+          onConfirm={() => {
+            setAsking(null);
+            undeployQuery(query.id).then(impact.reload, (error: unknown) => setProblem(explainError(error)));
+          }}
+        >
+          <p>{query.topology} stops answering it; other queries go on.</p>
+          <ImpactFacts impact={asking} queriesSay={readers} />
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,87 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { QueryDocument } from "../../api/documents";
+import { listVersions, saveVersion } from "../../api/endpoints";
+import { explainError } from "../../api/request";
+import { ago, instant } from "../../format/quantities";
+import { ProblemLine } from "../../ui/ProblemLine";
+import { useLoaded } from "../../ui/useLoaded";
+import { useNow } from "../../ui/useNow";
+import { PlanChange } from "./PlanChange";
+import { SqlDiff } from "./SqlDiff";
+
+interface Props {
+  readonly query: QueryDocument;
+  /** A version was written from an older text. */
+  readonly onReverted: (query: QueryDocument) => void;
+}
+
+/** Every version, newest first: what it changed, and a way back that itself is a new version. */
+export function VersionList({ query, onReverted }: Props): JSX.Element {
+  const versions = useLoaded(() => listVersions(query.id), null, `${query.id} ${query.version}`);
+  const [open, setOpen] = useState<number | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const now = useNow();
+  if (versions.value === null)
+    return versions.problem === null ? (
+      <p class="muted">Loading…</p>
+    ) : (
+      <ProblemLine text={versions.problem} />
+    );
+  const texts = new Map(versions.value.map((version) => [version.number, version.sql]));
+  const revert = (sql: string): void => {
+    setProblem(null);
+    saveVersion(query.id, sql).then(onReverted, (error: unknown) => setProblem(explainError(error)));
+  };
+  return (
+    <>
+      <ProblemLine text={problem} />
+      <ol class="versions">
+        {versions.value.map((version) => (
+          <li key={version.number}>
+            <div class="toolbar">
+              <strong>v{version.number}</strong>
+              {version.number === query.deployed_version && <span class="good">deployed</span>}
+              <span class="muted" title={`${instant(version.created_at)} UTC`}>
+                {version.created_by}, {ago(version.created_at, now)}
+              </span>
+              <span class="grow" />
+              <button
+                type="button"
+                class="button small"
+                aria-expanded={open === version.number}
+                onClick={() => setOpen(open === version.number ? null : version.number)}
+              >
+                {texts.has(version.number - 1) ? `Changes from v${version.number - 1}` : "Text"}
+              </button>
+              {version.number !== query.version && query.can_edit && (
+                <button
+                  type="button"
+                  class="button small"
+                  title={`Writes v${query.version + 1} with this text`}
+                  onClick={() => revert(version.sql)}
+                >
+                  Revert to v{version.number}
+                </button>
+              )}
+            </div>
+            {open === version.number && texts.has(version.number - 1) && (
+              <PlanChange
+                name={query.name}
+                before={texts.get(version.number - 1) ?? ""}
+                after={version.sql}
+              />
+            )}
+            {open === version.number && (
+              <SqlDiff
+                before={texts.get(version.number - 1) ?? version.sql}
+                after={version.sql}
+                label={`SQL of version ${version.number}`}
+              />
+            )}
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}

@@ -1,0 +1,126 @@
+import type { ComponentChildren, JSX } from "preact";
+import type { PlanDocument, TopologyDocument } from "../api/documents";
+import type { StreamColour } from "../colour/streams";
+import { BatchTimeline } from "../jobs/BatchTimeline";
+import { RunLogTail } from "../jobs/RunLogTail";
+import type { Snapshot } from "../live/messages";
+import type { EpochRow } from "../plan/epochs";
+import type { PhysicalGraph } from "../plan/physicalGraph";
+import { ScrollText } from "../ui/table/ScrollText";
+import { BottleneckLine } from "./tables/BottleneckLine";
+import { EpochErrors } from "./tables/EpochErrors";
+import { EpochTable } from "./tables/EpochTable";
+import { ForecastTable } from "./tables/ForecastTable";
+import { PlanReceipt } from "./tables/PlanReceipt";
+import { QueryTable } from "./tables/QueryTable";
+import { ResultsTail } from "./tables/ResultsTail";
+import { StepTable } from "./tables/StepTable";
+import { StoreTable } from "./tables/StoreTable";
+import { StreamTable } from "./tables/StreamTable";
+import type { ShownPlan } from "./useShownPlan";
+
+interface Props {
+  readonly name: string;
+  readonly topology: TopologyDocument | null;
+  readonly snapshot: Snapshot | null;
+  readonly shown: ShownPlan;
+  readonly epochs: readonly EpochRow[];
+  readonly colour: StreamColour;
+}
+
+interface Page extends Props {
+  readonly plan: PlanDocument;
+  readonly planGraph: PhysicalGraph;
+  readonly graph: PhysicalGraph;
+  readonly queries: TopologyDocument["queries"] | Snapshot["queries"];
+}
+
+/** The tabs in their order, each with what it shows. */
+const TABS = {
+  Stores: ({ graph, shown, colour }) => (
+    <>
+      <BottleneckLine graph={graph} batch={shown.live.snapshot?.batch ?? null} />
+      <StoreTable graph={graph} live={shown.live} colour={colour} />
+    </>
+  ),
+  Steps: ({ graph, shown }) => <StepTable graph={graph} live={shown.live} />,
+  Streams: ({ graph, shown, colour }) => <StreamTable graph={graph} live={shown.live} colour={colour} />,
+  Queries: ({ graph, shown, queries, colour }) => (
+    <QueryTable graph={graph} queries={queries} batch={shown.live.snapshot?.batch ?? null} colour={colour} />
+  ),
+  Results: ({ queries }) => <ResultsTail queries={queries} />,
+  Batches: ({ snapshot, topology }) => (
+    <BatchTimeline history={snapshot?.history ?? []} triggerMs={topology?.trigger_ms ?? null} />
+  ),
+  Epochs: ({ epochs, shown, snapshot }) => (
+    <>
+      <EpochTable
+        rows={epochs}
+        running={shown.runningId}
+        past={shown.past}
+        onChoose={(planId) => shown.showPast(planId)}
+      />
+      <h3>Estimates beside what happened</h3>
+      <EpochErrors epochs={snapshot?.epochs ?? []} graph={shown.runningGraph} />
+    </>
+  ),
+  Receipt: ({ plan, planGraph, shown }) => (
+    <PlanReceipt
+      plan={plan}
+      graph={planGraph}
+      alternatives={shown.alternatives.value}
+      problem={shown.alternatives.problem}
+      shown={shown.method}
+      onShow={shown.showMethod}
+    />
+  ),
+  Forecasts: ({ name }) => <ForecastTable name={name} />,
+  Plan: ({ plan }) => <ScrollText text={plan.text} />,
+  Log: ({ topology }) =>
+    topology?.run === null || topology === null ? (
+      <p class="empty">It has never run.</p>
+    ) : (
+      <RunLogTail key={topology.run.id} id={topology.run.id} />
+    ),
+} as const satisfies Readonly<Record<string, (page: Page) => ComponentChildren>>;
+
+export type Tab = keyof typeof TABS;
+const NAMES = Object.keys(TABS) as Tab[];
+
+export function tabOf(name: string | null): Tab {
+  return NAMES.find((candidate) => candidate === name) ?? "Stores";
+}
+
+/** Everything that is known of a topology, by subject. */
+export function DetailTabs({
+  tab,
+  onTab,
+  ...props
+}: Props & { readonly tab: Tab; readonly onTab: (tab: Tab) => void }): JSX.Element | null {
+  const { plan, planGraph, graph } = props.shown;
+  if (plan === null || planGraph === null || graph === null) return null;
+  const queries = props.topology?.queries ?? props.snapshot?.queries ?? [];
+  return (
+    <>
+      <div class="tabs" role="tablist" aria-label="Details">
+        {NAMES.map((candidate) => (
+          <button
+            key={candidate}
+            type="button"
+            role="tab"
+            id={`tab-${candidate}`}
+            aria-selected={candidate === tab}
+            aria-controls="tab-panel"
+            onClick={() => onTab(candidate)}
+          >
+            {candidate}
+          </button>
+        ))}
+      </div>
+      <div id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
+        {TABS[tab]({ ...props, plan, planGraph, graph, queries })}
+      </div>
+      {tab === "Stores" && <ResultsTail queries={queries} />}
+    </>
+  );
+}

@@ -1,0 +1,44 @@
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { ChartHost } from "../../charts/ChartHost";
+import { createEpochStrip } from "../../charts/epochStrip";
+import type { Snapshot } from "../../live/messages";
+import type { ShownPlan } from "../useShownPlan";
+import { EpochScrubber } from "./EpochScrubber";
+
+interface Props {
+  readonly snapshot: Snapshot | null;
+  readonly shown: ShownPlan;
+}
+
+/** Batches, switches and epochs on one axis of time; choosing one shows the plan of then. */
+export function EpochStrip({ snapshot, shown }: Props): JSX.Element {
+  const { past, runningId, showPast } = shown;
+  const data = useMemo(
+    () => ({
+      history: snapshot?.history ?? [],
+      switches: snapshot?.switches ?? [],
+      epochs: snapshot?.epochs ?? [],
+      past,
+      onChoose: (id: string) => showPast(id === runningId || id === past ? null : id),
+    }),
+    [snapshot?.history, snapshot?.switches, snapshot?.epochs, past, runningId],
+  );
+  return (
+    <>
+      {data.history.length > 0 && (
+        <ChartHost
+          create={createEpochStrip}
+          data={data}
+          class="epoch-host"
+          label="Batches and plan switches"
+        />
+      )}
+      <EpochScrubber
+        epochs={data.epochs}
+        epoch={shown.epoch}
+        onChoose={(point) => showPast(point?.plan_id ?? null, point?.epoch ?? null)}
+      />
+    </>
+  );
+}

@@ -1,0 +1,126 @@
+import type { ComponentChildren, JSX } from "preact";
+import type { TopologyDocument } from "../../api/documents";
+import { bytes, count, milliseconds, plural, rate, span } from "../../format/quantities";
+import { ConnectionSign } from "../../live/ConnectionSign";
+import type { Snapshot } from "../../live/messages";
+import { headerRates, lagSeconds } from "../../live/recent";
+import type { Live } from "../../live/useFeed";
+import { CorrectnessLight } from "../../ui/CorrectnessLight";
+import { lightOfAll } from "../../ui/correctness";
+import { StatusBadge } from "../../ui/StatusBadge";
+
+interface Props {
+  readonly live: Live;
+  readonly topology: TopologyDocument | null;
+  readonly actions: ComponentChildren;
+}
+
+/** One line that says whether all is well. */
+export function HeaderNumbers({ live, topology, actions }: Props): JSX.Element {
+  return (
+    <div class="topology-head">
+      <div class="toolbar">
+        <StatusBadge
+          state={shownState(live.snapshot, topology)}
+          title={givenUpText(live.snapshot?.given_up ?? null)}
+        />
+        <span class="muted">
+          {live.snapshot === null || live.snapshot.epoch === null ? "" : `epoch ${live.snapshot.epoch} · `}
+          {topology === null ? "" : sizeText(topology)}
+        </span>
+        <ConnectionSign live={live} />
+        {topology !== null && topology.queries.length > 0 && (
+          <CorrectnessLight light={lightOfAll(topology.queries)} />
+        )}
+        <span class="grow" />
+        {actions}
+      </div>
+      <Numbers live={live} topology={topology} />
+    </div>
+  );
+}
+
+function Numbers({ live, topology }: Pick<Props, "live" | "topology">): JSX.Element {
+  const { snapshot } = live;
+  // Before a run's first batch the history is another run's: nothing is known yet.
+  const history = snapshot === null || snapshot.batch === null ? [] : snapshot.history;
+  const last = history.at(-1);
+  const { tuplesIn, results } = headerRates(history, snapshot?.heartbeat_at ?? null);
+  const lag = lagSeconds(last?.backlog, tuplesIn);
+  const latency = history.findLast((point) => point.latency_ms_p50 !== null);
+  // Another run's limit says nothing about what is in memory now.
+  const limit = topology?.run?.id === snapshot?.run ? (topology?.run?.memory_limit_bytes ?? null) : null;
+  return (
+    <dl class="numbers">
+      <Figure
+        label="in"
+        value={rate(tuplesIn)}
+        title="Tuples per second of wall time, over the newest batches"
+      />
+      <Figure
+        label="out"
+        value={rate(results)}
+        title="Results per second of wall time, over the newest batches"
+      />
+      <Figure
+        label="p50"
+        value={milliseconds(latency?.latency_ms_p50)}
+        title="Median time from a tuple's arrival to the commit of its results"
+      />
+      <Figure label="p99" value={milliseconds(latency?.latency_ms_p99)} title="99th percentile of the same" />
+      <Figure
+        label="state"
+        value={bytes(last?.state_bytes)}
+        title={`${count(last?.state_tuples)} tuples in all stores`}
+      />
+      {limit !== null && (
+        <Figure
+          label="in memory"
+          value={`${bytes(snapshot?.batch?.resident_bytes)} of ${bytes(limit)}`}
+          title="Peak memory of the state in the newest batch, and the limit that the job was started with"
+        />
+      )}
+      <Figure label="lag" value={lagText(lag)} title={`${count(last?.backlog)} tuples wait at the sources`} />
+      <Figure
+        label="batch"
+        value={last === undefined ? count(null) : String(last.batch)}
+        title={last === undefined ? "no batch yet" : `took ${milliseconds(last.seconds * 1000)}`}
+      />
+    </dl>
+  );
+}
+
+interface FigureProps {
+  readonly label: string;
+  readonly value: string;
+  readonly title: string;
+}
+
+function Figure({ label, value, title }: FigureProps): JSX.Element {
+  return (
+    <div title={title}>
+      <dt>{label}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+function lagText(seconds: number | null): string {
+  if (seconds === null) return count(null);
+  return seconds === 0 ? "0 s" : span(seconds * 1000);
+}
+
+function sizeText({ queries, streams }: TopologyDocument): string {
+  return `${plural(queries.length, "query", "queries")} · ${plural(streams.length, "stream", "streams")}`;
+}
+
+function givenUpText(givenUp: Snapshot["given_up"] | null): string | null {
+  return givenUp === null ? null : `Batch ${givenUp.batch} exceeded its limit. Waiting for a new plan.`;
+}
+
+/** A job that waits for another plan reports itself idle, and is not. */
+function shownState(snapshot: Live["snapshot"], topology: TopologyDocument | null): string {
+  if (snapshot === null) return topology?.state ?? "unknown";
+  const working = snapshot.state === "idle" || snapshot.state === "running";
+  return working && snapshot.given_up !== null ? "waiting for a plan" : snapshot.state;
+}

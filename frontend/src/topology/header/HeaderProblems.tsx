@@ -1,0 +1,48 @@
+import type { ComponentChildren, JSX } from "preact";
+import type { TopologyDocument } from "../../api/documents";
+import type { Snapshot } from "../../live/messages";
+import { ProblemLine } from "../../ui/ProblemLine";
+import { FailedBatchLine } from "./FailedBatchLine";
+
+interface Props {
+  readonly topology: TopologyDocument | null;
+  readonly snapshot: Snapshot | null;
+  /** Why the topology, or its plan, could not be loaded. */
+  readonly loading: string | null;
+  readonly planning: string | null;
+}
+
+/** Everything that is wrong with a topology, one line each. */
+export function HeaderProblems({ topology, snapshot, loading, planning }: Props): JSX.Element {
+  const failed = snapshot?.error ?? topology?.error ?? null;
+  const failedBatch = snapshot?.failed_batch ?? null;
+  const undeployed = topology?.deployment.error ?? null;
+  return (
+    <>
+      <ProblemLine text={loading} />
+      {failed !== null && snapshot?.state === "failed" && (
+        <Alert>
+          ✕ {failed} <a href="/jobs/">See its log</a>
+        </Alert>
+      )}
+      {topology?.queries
+        .filter((query) => query.suspended !== null)
+        .map((query) => (
+          <Alert key={query.id}>
+            ⏸ {query.name} is suspended: {query.suspended}. Deploy it again once this is fixed.
+          </Alert>
+        ))}
+      {failedBatch !== null && <FailedBatchLine failed={failedBatch} />}
+      {undeployed !== null && <ProblemLine text={`✕ ${undeployed}`} />}
+      <ProblemLine text={planning} />
+    </>
+  );
+}
+
+function Alert({ children }: { readonly children: ComponentChildren }): JSX.Element {
+  return (
+    <p class="problem-line" role="alert">
+      {children}
+    </p>
+  );
+}

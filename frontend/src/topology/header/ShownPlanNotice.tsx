@@ -1,0 +1,46 @@
+import type { JSX } from "preact";
+import type { EpochRow } from "../../plan/epochs";
+import type { ShownPlan } from "../useShownPlan";
+import { DiffSummary } from "./DiffSummary";
+
+interface Props {
+  readonly shown: ShownPlan;
+  readonly epochs: readonly EpochRow[];
+}
+
+/** Says so whenever the page shows something else than what runs now, and leads back. */
+export function ShownPlanNotice({ shown, epochs }: Props): JSX.Element {
+  const { past, other, diff } = shown;
+  return (
+    <>
+      {past !== null && <PastPlan past={past} shown={shown} epochs={epochs} />}
+      {other !== null && (
+        <p class="notice past" role="status">
+          <strong>What if: {other.method}</strong>. This plan is not running.{" "}
+          <button type="button" class="button small" onClick={() => shown.showMethod(null)}>
+            Back to the plan
+          </button>
+        </p>
+      )}
+      {diff !== null && <DiffSummary diff={diff} against="the running plan" />}
+    </>
+  );
+}
+
+function PastPlan({ past, shown, epochs }: Props & { readonly past: string }): JSX.Element {
+  const row = epochs.find((candidate) => candidate.planId === past);
+  const runs = past === shown.runningId;
+  return (
+    <p class="notice past" role="status">
+      <strong>{runs ? "The running plan, earlier" : `Past plan ${past}`}</strong>
+      {row === undefined ? "" : `: from batch ${row.batch} on, epoch ${row.epoch}, ${row.cause}`}.{" "}
+      {runs ? "" : "It is not running now. "}
+      {shown.epoch === null
+        ? "No epoch of it is kept, so its rates are unknown. "
+        : (shown.epochProblem ?? `Rates and tuples held are those of epoch ${shown.epoch}. `)}
+      <button type="button" class="button small" onClick={() => shown.showPast(null)}>
+        Back to now
+      </button>
+    </p>
+  );
+}

@@ -1,0 +1,65 @@
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import type { StreamColour } from "../../colour/streams";
+import type { ShownPlan } from "../useShownPlan";
+import { PhysicalView } from "./PhysicalView";
+import { ProbeTrees } from "./ProbeTrees";
+import { SideBySide } from "./SideBySide";
+
+const VIEWS = { trees: "Probe trees", graph: "Physical graph", beside: "Together and alone" } as const;
+type View = keyof typeof VIEWS;
+
+export function viewOf(name: string | null): View {
+  return name === "graph" || name === "beside" ? name : "trees";
+}
+
+interface Props {
+  readonly name: string;
+  readonly shown: ShownPlan;
+  readonly view: View;
+  readonly onView: (view: View) => void;
+  readonly colour: StreamColour;
+}
+
+/** A plan in one of its views, and the choice among them. */
+export function PlanViews({ name, shown, view, onView, colour }: Props): JSX.Element | null {
+  const { plan, planGraph, graph, other, alternatives } = shown;
+  const added = useMemo(() => new Set((shown.diff?.added ?? []).map((part) => part.id)), [shown.diff]);
+  if (plan === null || planGraph === null || graph === null) return null;
+  return (
+    <>
+      <fieldset class="group views" aria-label="View">
+        {(Object.keys(VIEWS) as View[]).map((candidate) => (
+          <button
+            key={candidate}
+            type="button"
+            class="tag"
+            aria-pressed={candidate === view}
+            onClick={() => onView(candidate)}
+          >
+            {VIEWS[candidate]}
+          </button>
+        ))}
+      </fieldset>
+      {view === "beside" && (
+        <SideBySide
+          plan={plan}
+          graph={planGraph}
+          individual={alternatives.value?.find((one) => one.method === "individual") ?? null}
+          problem={alternatives.problem}
+          colour={colour}
+        />
+      )}
+      {view === "graph" && <PhysicalView graph={graph} live={shown.live} colour={colour} />}
+      {view === "trees" && (
+        <ProbeTrees
+          graph={graph}
+          live={shown.live}
+          colour={colour}
+          name={`${name}-${other?.method ?? plan.plan_id}`}
+          added={added}
+        />
+      )}
+    </>
+  );
+}
