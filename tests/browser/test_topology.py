@@ -17,7 +17,18 @@ def open_trees(page: Page, address: str = TREES) -> Locator:
     page.goto(address)
     nodes = page.locator("svg.forest .node")
     expect(nodes.first).to_be_visible(timeout=SLOW_MS)
+    painted(page)
     return nodes
+
+
+def painted(page: Page) -> None:
+    """Wait until the browser has shown something of a page: it drops keys and clicks from before."""
+    page.evaluate(
+        """async () => {
+            while (performance.getEntriesByName("first-contentful-paint").length === 0)
+                await new Promise(requestAnimationFrame);
+        }"""
+    )
 
 
 def test_other_methods_and_past_plans_are_compared_with_the_running_one(page: Page) -> None:
@@ -194,6 +205,7 @@ def test_the_trees_are_walked_by_keyboard_and_the_address_remembers(page: Page) 
     expect(details).to_contain_text("checks")
     page.reload()
     expect(page.locator("svg.forest .node.selected")).to_have_attribute("data-key", str(key), timeout=SLOW_MS)
+    painted(page)
     root = page.locator("svg.forest .node.source").first
     many = nodes.count()
     root.focus()

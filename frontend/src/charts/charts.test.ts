@@ -95,6 +95,20 @@ describe("the probe trees", () => {
     expect(host.querySelectorAll("path.link:not(.unknown)")).toHaveLength(1);
   });
 
+  it("keeps the keyboard's focus when the plan changes, at the first node if the step is gone", () => {
+    const chart = createProbeForest(host);
+    chart.update(data());
+    const focus = (): string | null | undefined => document.activeElement?.getAttribute("data-key");
+    host.querySelector<SVGGElement>('[data-key="P-d-a"]')?.focus();
+    chart.update(data({ placed: layoutForest({ ...forest, roots: forest.roots.toReversed() }) }));
+    expect(focus()).toBe("P-d-a");
+    chart.update(data({ placed: layoutForest(forest, new Set(["R-d"])) }));
+    expect(focus()).toBe(layoutForest(forest).nodes[0]?.key);
+    (document.activeElement as SVGGElement).blur();
+    chart.update(data());
+    expect(focus() ?? null).toBeNull();
+  });
+
   it("says which node is hovered, focused and chosen by mouse and keyboard", () => {
     const [onHover, onSelect] = [vi.fn(), vi.fn()];
     const chart = createProbeForest(host);

@@ -122,6 +122,17 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
         .call(pan.translateTo, node.x + NODE_WIDTH / 2, node.y);
   };
 
+  const focusedKey = (): string | null =>
+    element.contains(document.activeElement)
+      ? (document.activeElement?.getAttribute("data-key") ?? null)
+      : null;
+  const focusNode = (key: string | undefined): void =>
+    nodes
+      .selectAll<SVGGElement, PlacedNode>("g.node")
+      .filter((node) => node.key === key)
+      .node()
+      ?.focus();
+
   const onKey = (event: KeyboardEvent, node: PlacedNode): void => {
     if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
@@ -133,11 +144,7 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     const target = neighbourOf(latest.placed.nodes, node.key, event.key);
     if (target === null) return;
     event.preventDefault();
-    nodes
-      .selectAll<SVGGElement, PlacedNode>("g.node")
-      .filter((other) => other.key === target)
-      .node()
-      ?.focus();
+    focusNode(target);
   };
 
   const enterNode = (group: Selection<SVGGElement, PlacedNode, SVGGElement, unknown>): void => {
@@ -193,6 +200,7 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     if (moved && still) lines.attr("d", linkPath);
     else if (moved) lines.transition("place").duration(motionMs()).attr("d", linkPath);
 
+    const focused = focusedKey();
     const drawn = nodes
       .selectAll<SVGGElement, PlacedNode>("g.node")
       .data(placed.nodes, (node) => node.key)
@@ -208,6 +216,9 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
         (known) => known,
         (gone) => gone.each((node) => written.delete(node.key)).remove(),
       );
+    // Another plan may lack the step that had the keyboard's focus, which the page would lose.
+    if (focused !== null && focusedKey() === null)
+      focusNode(placed.nodes.find((node) => node.key === focused)?.key ?? placed.nodes[0]?.key);
     const changed = drawn.filter((node) => {
       const now = lookOf(node, data);
       const differs = written.get(node.key) !== now;
@@ -242,11 +253,7 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
       const node = latest?.placed.nodes.find((candidate) => candidate.key === key);
       if (node === undefined) return;
       svg.call(pan.translateTo, node.x + NODE_WIDTH / 2, node.y);
-      nodes
-        .selectAll<SVGGElement, PlacedNode>("g.node")
-        .filter((other) => other.key === key)
-        .node()
-        ?.focus();
+      focusNode(key);
     },
     picture: () => {
       const drawing = svg.node();
