@@ -90,7 +90,7 @@ def test_a_preview_shows_results_before_anything_is_deployed(page: Page) -> None
     expect(preview).to_contain_text("for the text before the last change")
     expect(page.get_by_text("✓ valid")).to_be_visible()
     page.get_by_role("button", name="Preview").click()
-    expect(preview).to_contain_text("No result in these tuples", timeout=SLOW_MS)
+    expect(preview).to_contain_text("These tuples give no results", timeout=SLOW_MS)
     page.get_by_role("button", name="Close").click()
     expect(preview).to_have_count(0)
 

@@ -74,7 +74,7 @@ def test_dead_letters_are_corrected_and_discarded(page: Page) -> None:
     letters.get_by_label("Choose all letters").check()
     letters.get_by_role("button", name="Discard").click()
     page.get_by_role("dialog").get_by_role("button", name="Discard").click()
-    expect(letters).to_contain_text("No tuple was turned away", timeout=SLOW_MS)
+    expect(letters).to_contain_text("No dead letters", timeout=SLOW_MS)
     page.goto("/jobs/")
     job = job_of(page, "flights")
     job.get_by_text("Audit trail").click()
@@ -96,7 +96,7 @@ def test_an_alert_is_made_and_tried(page: Page) -> None:
     # The worker tried, and nobody listens there: what is private is not even asked.
     expect(messages).to_contain_text(re.compile("no public address|refused"), timeout=SLOW_MS)
     row.get_by_role("button", name="Delete night shift").click()
-    expect(page.get_by_text("Nobody is told of anything yet")).to_be_visible()
+    expect(page.get_by_text("No alerts yet")).to_be_visible()
 
 
 def test_the_command_works_with_a_token_of_the_page(

@@ -30,7 +30,7 @@ def test_from_sql_to_live_answers(page: Page) -> None:
     problems = page.get_by_label("Problems")
     expect(problems).to_contain_text("orign")
     expect(page.locator(".cm-lintRange-error")).to_have_text("d.orign")
-    page.get_by_role("button", name=re.compile(r"^Replace by .*origin")).click()
+    page.get_by_role("button", name=re.compile(r"^Replace with .*origin")).click()
     expect(page.get_by_text("✓ valid")).to_be_visible()
 
     page.get_by_label("Name", exact=True).fill("wind-and-delays")

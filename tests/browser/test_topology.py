@@ -162,7 +162,7 @@ def test_queries_are_pinned_stores_scaled_memory_bounded_and_a_restart_asks_for_
     # The number that it has: what was said is kept, and the plan that runs is the plan that is made.
     block.get_by_label("Tasks of departures").fill(present)
     form.click()
-    expect(block.get_by_text("Asked for.")).to_be_visible()
+    expect(block.get_by_text("Requested.")).to_be_visible()
     expect(block.get_by_label("Tasks of departures")).to_have_value(present)
     block.get_by_label("Tasks of departures").fill("")
     form.click()
@@ -175,14 +175,14 @@ def test_queries_are_pinned_stores_scaled_memory_bounded_and_a_restart_asks_for_
     expect(block.get_by_role("alert")).to_contain_text("expected a number of MB from 64")
     bound.fill("512")
     bound.press("Enter")
-    waiting = "The process that runs has no limit; with its next start it has 512 MB."
+    waiting = "The running process has no limit; with its next start it has 512 MB."
     expect(block.get_by_text(waiting)).to_be_visible()
     expect(block.locator("dl.numbers")).to_contain_text("512 MB")
     assert page.request.get("/api/topologies/flights/").json()["memory_limit_bytes"] == 512 << 20
     bound.fill("")
     block.get_by_role("button", name="Set limit").click()
     expect(block.locator("dl.numbers")).to_contain_text("no limit")
-    expect(block.get_by_text("The process that runs has")).to_have_count(0)
+    expect(block.get_by_text("The running process has")).to_have_count(0)
 
     block.get_by_role("button", name="Restart…").click()
     dialog = page.get_by_role("dialog", name="Restart flights?")

@@ -26,7 +26,7 @@ export function ProblemList({ problems, validation, empty, pending, onGo, onFix 
               <>
                 {" "}
                 <button type="button" class="button small" title="Ctrl-." onClick={() => onFix(problem)}>
-                  Replace by {problem.suggestion}
+                  Replace with {problem.suggestion}
                 </button>
               </>
             )}
