@@ -11,6 +11,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from backend.catalog.language import parse_versions
+from backend.catalog.models import QueryVersion
 from backend.forecasts.actions import keep_forecasts
 from backend.planning.drafting import read_known, registered_statistics
 from backend.streams.queries import load_catalog, selectivities
@@ -198,6 +199,10 @@ def forget_failures() -> list[int]:
 
 def _store(topology: Topology, revision: int, deployed: list[TopologyQuery], made: Plan) -> None:
     with transaction.atomic():
+        versions = {one.version_id for one in deployed}
+        if len(QueryVersion.objects.select_for_update().filter(pk__in=versions)) < len(versions):
+            # A query was deleted meanwhile, with which a newer revision came: that one's plan counts.
+            return
         newest = PlanRecord.objects.filter(topology=topology).first()
         if newest is not None and newest.graph == made.graph.to_json():
             record = newest

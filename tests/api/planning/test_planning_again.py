@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
 
+from backend.catalog.actions import delete_query
 from backend.catalog.models import Query
-from backend.deployments.actions import deploy_query
+from backend.deployments.actions import deploy_query, undeploy_query
 from backend.planning import revisions
 from backend.topologies.models import Topology
 from backend.topologies.status import deployment_state
+from optimizer.planner.plan import plan
 
 pytestmark = pytest.mark.django_db
 
@@ -52,6 +55,28 @@ def test_a_start_plans_it_again(failed: Topology, as_operator: Client, post: Cal
     assert revisions.plan_newest(failed.pk)
     failed.refresh_from_db()
     assert deployment_state(failed) == "planned"
+
+
+def test_a_query_that_is_deleted_while_it_is_planned_has_no_plan(
+    query: Query, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploy_query(owner, query, "flights")
+    topology = Topology.objects.get()
+
+    def slowly(*arguments: Any, **options: Any) -> Any:
+        made = plan(*arguments, **options)
+        undeploy_query(owner, query)
+        delete_query(owner, Query.objects.get())
+        return made
+
+    with monkeypatch.context() as patch:
+        patch.setattr(revisions, "plan", slowly)
+        assert revisions.plan_newest(topology.pk)
+    connection.check_constraints()
+    assert not topology.plans.exists()
+    assert revisions.plan_newest(topology.pk)
+    topology.refresh_from_db()
+    assert topology.planned_revision == topology.revision
 
 
 def test_what_is_planned_stays(failed: Topology) -> None:
