@@ -1,4 +1,7 @@
-"""Workload directories: streams.yaml, queries/*.sql, and perhaps functions.yaml (DESIGN section 5)."""
+"""Read workload directories: streams.yaml, queries/*.sql, functions.yaml.
+
+The last one is optional (DESIGN section 5).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""How much of everything one account may have, so that nobody fills the registry or the machine for all.
+"""Quotas of accounts.
+
+So that one account cannot fill the registry or the machine for all.
 
 A limit is the account's own (`accounts.Quota`), else the most that one of its teams has, else the
 installation's (MILLRACE_QUOTA_...). Operators, who raise limits, have none. What counts for an account is

@@ -1,4 +1,7 @@
-"""How often one address or one account may ask: counted in each web process' memory, which needs no Redis."""
+"""Rate limits per address and per account.
+
+They are counted in each web process' memory, which needs no Redis.
+"""
 
 from __future__ import annotations
 

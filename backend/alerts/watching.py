@@ -1,4 +1,7 @@
-"""Comparing what is with what rules ask for: alerts open and close, messages are written."""
+"""Compare topologies with alert rules.
+
+Alerts open and close, and messages are written.
+"""
 
 from __future__ import annotations
 

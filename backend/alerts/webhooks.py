@@ -1,4 +1,6 @@
-"""Posting to an address that a person gave, without becoming a way into the own network.
+"""Post webhooks to addresses that users give.
+
+This must not become a way into the own network.
 
 The name is looked up once, every address that it has must be allowed, and the connection goes to
 one of those very addresses: a name that changes its mind in between does not matter. Redirects are

@@ -1,4 +1,4 @@
-"""For whom something is worked out, and whether somebody still waits for it."""
+"""The caller of bounded work, and whether it still waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Workers for what people ask for: found a place in turn, bounded, given up with the request.
+"""A pool of workers for requests of users.
+
+A request is found a place in turn, is bounded, and is given up with its client.
 
 Why no library: pebble and loky give tasks to killable processes from a first-come queue of their own,
 with a thread in between. A fair queue that knows who left and a bound on processor time for each task

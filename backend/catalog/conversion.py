@@ -1,4 +1,4 @@
-"""A text whose plan is a tree of binary joins, converted to multi-way joins; nothing is saved."""
+"""Convert a text's binary joins to multi-way joins; nothing is saved."""
 
 from __future__ import annotations
 

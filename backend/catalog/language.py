@@ -1,4 +1,6 @@
-"""What a query's text means here: the registry's streams, and other queries as views.
+"""Give a query's text its meaning over the registry's streams and views.
+
+Other queries are its views.
 
 A draft reads the current versions of other queries; a written version reads the versions
 that were current when it was written (`QueryVersion.reads`), for ever.

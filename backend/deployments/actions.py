@@ -1,4 +1,7 @@
-"""What people ask of topologies. Each action writes what is wanted and wakes the tasks on commit."""
+"""Actions on topologies.
+
+Each writes what is wanted, and wakes the tasks on commit.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How much of a topology's state may be in memory: an operator's word, which its job hears at its start."""
+"""The memory limit of a topology's state.
+
+An operator sets it, and the job reads it at its start.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON that requests bring and answers show, as REST framework's serializers declare it."""
+"""JSON requests and answers, as REST framework's serializers declare them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What one query may cost, so that one person's cross product does not sink everybody's topology."""
+"""The limits of one query.
+
+So that one user's cross product does not sink everyone's topology.
+"""
 
 from __future__ import annotations
 

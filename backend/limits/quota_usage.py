@@ -1,4 +1,6 @@
-"""Queries that cost more than they may, as batches show it: pure, over what is known of them.
+"""Judge from batches which queries exceed their limits.
+
+Pure, over what is known of them.
 
 What a query needs of a store is what it would need alone: of a store that keeps ten minutes, a query
 with a window of one minute needs a tenth. So nobody pays for another's long window, and two that share

@@ -1,4 +1,4 @@
-"""Taking queries that cost too much, or fail, out of their topology, so that the others go on.
+"""Suspend queries that cost too much or fail, so that the others go on.
 
 Events are judged where they are stored (`note_*`, once each); the supervisor carries it out. A suspended
 query keeps its place in the topology with the reason, and comes back by being deployed again.

@@ -1,4 +1,7 @@
-"""What came of a stream lately, batch by batch, as the topologies that read it saw it."""
+"""A stream's recent arrivals, batch by batch.
+
+The topologies that read it saw them.
+"""
 
 from __future__ import annotations
 

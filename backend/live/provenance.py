@@ -1,4 +1,7 @@
-"""A result's path through the probe tree: which tuple came last, and what it met on its way."""
+"""A result's path through the probe tree.
+
+It says which tuple came last, and what that met on its way.
+"""
 
 from __future__ import annotations
 

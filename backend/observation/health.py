@@ -1,4 +1,6 @@
-"""/healthz: whether this process can do its work; /readyz: whether it should get any.
+"""Health (/healthz) and readiness (/readyz) of this process.
+
+The one says whether it can do its work, the other whether it should get any.
 
 Both answer anybody, so what they find is kept for a second, and one thread at a time looks.
 """

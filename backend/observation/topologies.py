@@ -1,4 +1,7 @@
-"""Topologies as Prometheus metrics, read from the database and from Redis when somebody asks."""
+"""Topologies as Prometheus metrics.
+
+They are read from the database and from Redis at each scrape.
+"""
 
 from __future__ import annotations
 

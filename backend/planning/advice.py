@@ -1,4 +1,4 @@
-"""What a draft would keep in a topology, and which other windows would fit better there."""
+"""Advice on a draft's windows, and what it would keep in a topology."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What other methods would make of a stored plan's queries: the receipt beside its cost."""
+"""A stored plan's queries under other methods.
+
+This is the receipt beside its cost.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a draft would be in a topology, from texts and statistics alone: what worker processes work out."""
+"""Plan drafts from texts and statistics alone.
+
+Worker processes do this.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blast radius: what a stop, an undeployment or an edit reaches, before anybody does it.
+"""Blast radius: what a stop, an undeployment or an edit would reach.
 
 An edit of a query reaches nobody: its readers keep the version that they read (`QueryVersion.reads`).
 They are listed all the same, with that version, because they answer what the old text means.

@@ -1,4 +1,4 @@
-"""What the supervisor says: one plain line per event, of which part it is and what happened to it."""
+"""The supervisor's console: one plain line per event and part."""
 
 from __future__ import annotations
 

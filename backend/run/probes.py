@@ -1,5 +1,8 @@
-"""Whether a part of the product can do its work. Every question has an answer within seconds, also when
-whoever is asked is stopped, or so busy that it seems to be."""
+"""Probe whether parts of the product can do their work.
+
+Every question has an answer within seconds, also when the process that is asked is stopped, or so busy that
+it seems to be.
+"""
 
 from __future__ import annotations
 

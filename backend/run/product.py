@@ -1,4 +1,4 @@
-"""The product's processes: in which order they start, what each needs, and how all end."""
+"""The product's processes: their order, what each needs, how all end."""
 
 from __future__ import annotations
 

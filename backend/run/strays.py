@@ -1,4 +1,4 @@
-"""Finds and ends every process that belongs to a run, also those that left its process tree.
+"""Find and end every process of a run, also those that left its tree.
 
 The streaming job leads a session of its own so that it survives the worker that launched it.
 All that belongs to one MILLRACE_HOME has that in its environment, which children inherit.

@@ -1,4 +1,7 @@
-"""How long a topology waits after failures in a row before its job is launched again."""
+"""Back-off: how long a failed topology waits before its next launch.
+
+It counts failures in a row.
+"""
 
 from __future__ import annotations
 

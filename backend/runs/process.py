@@ -1,4 +1,4 @@
-"""The streaming job as an operating-system process: launching, finding and ending it.
+"""Launch, find and end the streaming job's operating-system process.
 
 A process is named by its pid together with the time at which it started: pids are used again.
 It leads a session of its own, so it outlives the worker that launched it, and its whole group

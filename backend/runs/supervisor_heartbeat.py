@@ -1,4 +1,6 @@
-"""When jobs could not be heard: Redis answered nobody for a while, or nobody looked after them.
+"""Gaps in which jobs could not be heard.
+
+Redis did not answer for a while, or no task looked after the jobs.
 
 Whoever looks after the topologies notes in Redis that they do. After a gap between two such notes a job's
 silence means nothing until it has had its time to speak again. (That Redis was started anew it says itself.)

@@ -1,4 +1,7 @@
-"""System checks of the settings: `manage.py check` and every start say what is wrong, by name."""
+"""System checks of the settings, by name.
+
+`manage.py check` and every start run them.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""What the stores of a replay have received, and what the next batch will bring them: the statistics of
-`optimizer.partitioning.matrix`.
+"""Count what a replay's stores received and will receive with the next batch.
+
+These are the statistics of `optimizer.partitioning.matrix`.
 
 Ingestion and levels count what they send anyway, in every task; nothing is asked of them (section 4.1
 of Squall's paper). How many tuples of each stream a batch brings is known before it begins, because its

@@ -1,4 +1,7 @@
-"""The epochs of a replay for metrics.json: what ran, why, and whether it was worth it."""
+"""The epochs of a replay for metrics.json.
+
+What ran, why, and whether it was worth it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command says when it ends with an error: one line. The traceback goes into a file."""
+"""One-line error messages of commands, with the traceback in a file."""
 
 from __future__ import annotations
 

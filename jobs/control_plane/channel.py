@@ -1,4 +1,6 @@
-"""The job's side of the control plane: events out, control messages in, whatever Redis does.
+"""The job's side of the control plane: events out, control messages in.
+
+It works on whatever Redis does.
 
 Events wait in a bounded buffer while Redis cannot be reached and are sent in order once it
 can. Neither thread ever holds up a batch.

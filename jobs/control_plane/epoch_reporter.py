@@ -1,4 +1,7 @@
-"""From committed batches to what an epoch tells: for topologies that run under the control plane."""
+"""Report each epoch of a topology from its committed batches.
+
+Only topologies that run under the control plane do so.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Attempts at a batch until one can be committed: on all its tuples, on halves, under another plan.
+"""Attempts at a batch until one can be committed.
+
+A batch is tried on all its tuples, on halves of them, and under another plan.
 
 These are steps 3 to 7 of `jobs.driver.batch_protocol`. Nothing here makes a batch final.
 """

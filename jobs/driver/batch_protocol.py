@@ -1,4 +1,4 @@
-"""The protocol of a batch: what it reads, assigns, runs, tries again, sets aside, commits and recovers.
+"""The batch protocol: read, assign, run, retry, set aside, commit, recover.
 
 Exactly once rests on one file per batch, its commit manifest. A source repeats a batch under the same
 positions until it is told that the batch is over. A batch whose manifest exists is not worked on again; one

@@ -1,4 +1,7 @@
-"""Who decides about a topology's plans and hears of its batches: the job, live or a replay."""
+"""The coordinator: the job part that decides plans and hears of batches.
+
+It differs between a live job and a replay.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Evaluation that outlives any single row: what raises for a row has no value there, and is noted.
+"""Guarded evaluation: a row whose expression raises gets no value.
+
+What it raised is noted, and the other rows go on.
 
 An expression is evaluated over whole columns, and as a whole it raises. Who catches that evaluates
 the same again with guards (`guard`): each function is then tried on all rows, on their halves and so on

@@ -1,4 +1,4 @@
-"""Expressions over columns that have a value per row, also where Polars finds one value for all rows.
+"""Expressions with a value per row, even where Polars finds one for all.
 
 What Polars makes of `when`, or of constants, may have length 1. A comparison of two of those has it too,
 and is no column for a filter or a table.

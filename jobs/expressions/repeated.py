@@ -1,4 +1,4 @@
-"""Calls whose implementation reads an argument more than once, over arguments that are computed once.
+"""Compute an argument once where its function reads it more than once.
 
 An expression is a tree to Polars: what stands in it twice is computed twice, and nested calls would
 double the work at every level. So where such an argument is itself a call, it is computed first.

@@ -1,5 +1,6 @@
-"""What raised while tuples were evaluated, by the queries that concerns: calls of user functions, and
-expressions.
+"""Evaluation errors by the queries that they concern.
+
+They come from calls of user functions and from expressions.
 
 What raises has the answer NULL, so a result may be missing without anything going wrong. That is
 counted beside the results, and some of the tuples become dead letters, which say what raised.

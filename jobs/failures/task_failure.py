@@ -1,4 +1,4 @@
-"""What a task raised, told by the task itself, so that the driver knows what to do about it.
+"""Failures that tasks describe themselves, so that the driver can react.
 
 Spark tells the driver of a failed task with a hundred lines of text. A task that raises therefore says, on
 one line of that text, where it was, for whose queries, and what it raised. What comes from outside of it

@@ -1,4 +1,6 @@
-"""Joins of few tuples: stored tuples in order of a hash of their key, for all probes of a level.
+"""Hash joins of few tuples.
+
+Stored tuples stand in order of a hash of their key, for all probes of a level.
 
 A library's hash join is made for many tuples. Planning one takes longer than joining some thousand, and
 each builds its table anew, although the probes of many queries look up the same stored tuples. Here the

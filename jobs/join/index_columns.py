@@ -1,4 +1,7 @@
-"""By which of its columns a store is searched: the equalities that one stored column answers by itself."""
+"""Choose the columns that a store's runs are indexed on.
+
+They are those of equalities that one stored column answers by itself.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A probe rule made ready: what to read, join on, check and keep. Made once per graph and process."""
+"""Compile a probe rule into what to read, join on, check and keep.
+
+It is done once per graph and process.
+"""
 
 from __future__ import annotations
 

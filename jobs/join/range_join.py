@@ -1,4 +1,4 @@
-"""Joins whose pairs a range selects: sort one side, and every arriving tuple meets one stretch of it.
+"""Range joins: one side is sorted, and a tuple meets one stretch of it.
 
 A window is such a range (stored event times between two bounds), and so is an inequality between an
 expression over the arriving tuples and one over the stored tuples. Of all ranges that a probe offers,

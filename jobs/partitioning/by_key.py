@@ -1,4 +1,7 @@
-"""Tuples placed by the hash of a column, under one number of tasks or, for a while, under several."""
+"""Hash partitioning by a column.
+
+Tuples lie under one number of tasks or, for a while, under several.
+"""
 
 from __future__ import annotations
 

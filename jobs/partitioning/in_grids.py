@@ -1,4 +1,7 @@
-"""Tuples placed in grids of tasks: kept in a column of one grid, asked for in a row of each (Squall)."""
+"""Grid partitioning: tuples kept in a column of tasks, probes sent to a row.
+
+Squall: a tuple is kept in a column of one grid, and asked for in a row of each.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tuples placed by slices of event time: kept in the task of their slice, asked for in those of a stretch."""
+"""Partitioning by slices of event time.
+
+A tuple is kept in the task of its slice; a probe asks the tasks of a stretch of slices.
+"""
 
 from __future__ import annotations
 

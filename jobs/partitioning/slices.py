@@ -1,4 +1,4 @@
-"""Slices of event time: which task holds a tuple of a sliced store, and which ones a probe asks.
+"""Slices of event time: which task holds a tuple, and which a probe asks.
 
 A layout numbers the slices of all event times, from the oldest to the newest, and slice n lies in task n mod
 N.
@@ -55,8 +55,10 @@ class Layout:
 def first_layout(store: GraphStore) -> Layout:
     """The slices with which a store begins: those of the plan, counted from 1970.
 
+    >>> from optimizer.logical.window import Sliding
     >>> from optimizer.physical.graph import StoredInput
-    >>> store = GraphStore("S", "r[time/4]", (StoredInput("r", "r", ("at",)),), Slices(4), 3, (100,))
+    >>> window = Sliding(100)
+    >>> store = GraphStore("S", "r[time/4]", (StoredInput("r", "r", ("at",)),), Slices(4), 3, (window,))
     >>> slice_numbers(first_layout(store), np.array([-1, 0, 24, 25, 100])).tolist()
     [-1, 0, 0, 1, 4]
     """

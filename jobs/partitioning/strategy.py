@@ -1,4 +1,7 @@
-"""A partitioning strategy: in which tasks of a store tuples are kept, and in which probes look for them."""
+"""Declare what a partitioning strategy decides about a store's tasks.
+
+It says in which tasks tuples are kept, and in which probes look for them.
+"""
 
 from __future__ import annotations
 

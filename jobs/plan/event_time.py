@@ -1,4 +1,6 @@
-"""Arithmetic of event times that stops at the ends of 64 bits instead of wrapping around.
+"""Event-time arithmetic that saturates at the ends of 64 bits.
+
+It does not wrap around.
 
 Event times are whole microseconds since 1970 in 64 bits. A window may be as long as SQL can say, which is
 more than 64 bits hold, and an event time may be near either end. Whatever moves an event time by a window, a

@@ -1,4 +1,6 @@
-"""What travels between levels: a table of partial results on one edge, for one task of its store.
+"""Messages between levels: a table of partial results for one task.
+
+The table belongs to one edge, the task to that edge's store.
 
 A message's body has the edge's columns, named `input.column`, and the start tuple's arrival
 number, by which the receiver decides what the start tuple sees. Messages on edges that place tuples

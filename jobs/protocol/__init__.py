@@ -1,4 +1,6 @@
-"""The control plane's messages: typed, versioned, and the only thing that `backend` knows of `jobs`.
+"""Typed, versioned messages of the control plane.
+
+They are the only thing that `backend` knows of `jobs`.
 
 A topology has two Redis streams. The backend writes `control` messages, the job writes
 `events`. Each entry has one field, `message`, holding the JSON of one model below. Losing

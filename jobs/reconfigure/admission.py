@@ -1,4 +1,4 @@
-"""Whether a job can carry out a plan that somebody hands it."""
+"""Check whether a job can carry out a plan that it is given."""
 
 from __future__ import annotations
 

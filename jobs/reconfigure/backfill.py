@@ -1,4 +1,4 @@
-"""Intermediate results of a new plan, made from the base stores that are already there.
+"""Backfill a new plan's intermediate results from existing base stores.
 
 A probe sees exactly the stored tuples with a smaller arrival number, so running the trees that
 feed an intermediate result over the stored tuples, with all base stores complete, yields

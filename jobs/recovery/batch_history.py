@@ -1,4 +1,7 @@
-"""The figures of all batches of a checkpoint, for reports: one JSON line per batch."""
+"""The figures of a checkpoint's batches, for reports.
+
+One JSON line per batch.
+"""
 
 from __future__ import annotations
 

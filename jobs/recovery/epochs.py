@@ -1,4 +1,4 @@
-"""What happened during an epoch, summed over its batches, beside what its plan expected."""
+"""Sum up an epoch's batches, beside what its plan expected."""
 
 from __future__ import annotations
 

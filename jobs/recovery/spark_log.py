@@ -1,4 +1,6 @@
-"""Spark's own logs of a checkpoint, as far as a loss of power may leave them damaged.
+"""Repair Spark's own logs after a loss of power.
+
+It may leave some of a checkpoint's damaged.
 
 `spark/offsets/N` says where batch N ends, `spark/commits/N` that Spark is done with it. Spark renames
 these files into place without flushing them, so after a loss of power the newest may be empty or cut

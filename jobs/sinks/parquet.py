@@ -1,4 +1,6 @@
-"""Results and dead letters as Parquet files that appear only with their batch's commit.
+"""Results and dead letters as Parquet files.
+
+They appear only with their batch's commit.
 
 A task writes under a hidden name that no other attempt at the task has; the driver renames what the
 commit manifest lists. Final names follow from batch, stage and task alone.

@@ -1,5 +1,7 @@
-"""The newest results of each query, and dead letters of each stream, in capped Redis Streams, for
-pages that watch."""
+"""The newest results and dead letters in capped Redis Streams.
+
+Results are kept per query, dead letters per stream, for pages that watch.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Tuples whose event time lies ahead of their arrival: one of them would make all that follow late.
+"""Tuples whose event time lies ahead of their arrival.
+
+One of them would make all that follow late.
 
 A tuple arrives when its source says so (a Redis entry by its id, a record by its timestamp), and at the
 latest when its batch was planned, which is written down with the batch: a repeated batch turns the same

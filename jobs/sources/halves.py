@@ -1,4 +1,7 @@
-"""Descriptors cut in two, down to single tuples, for the search of those that make a batch fail."""
+"""Halve descriptors, down to single tuples.
+
+The search for the tuples that make a batch fail does so.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The source of a running topology: each stream's connector plans it, and a batch has a share of each.
+"""The source of a running topology, planned by its streams' connectors.
+
+Each stream's connector plans it, and a batch has a share of each.
 
 Which streams are read is the active plan's business: the planner looks at the checkpoint before
 every batch, so that a stream joins and leaves a running topology with the plan that needs it.

@@ -1,4 +1,7 @@
-"""Redis Streams: what producers send here, an entry is one tuple as JSON or several as Arrow."""
+"""The Redis Streams connector.
+
+It reads what producers send here; an entry is one tuple as JSON or several as Arrow.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A whole batch as one Spark stage, where all tasks run at the same time on one host.
+"""Run a batch as one Spark barrier stage.
+
+All its tasks run at the same time on one host.
 
 Stages that are chained by shuffles cost the same however little they move: each is scheduled,
 each of its tasks talks to its own Python worker, and every shuffle sets up serializers. On one

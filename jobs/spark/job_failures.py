@@ -1,4 +1,7 @@
-"""What a batch's Spark job fails with, told apart: its tuples, the machine's memory, or anything else."""
+"""Classify failures of a batch's Spark job.
+
+They come from its tuples, from the machine's memory, or from anything else.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which host works on which partition in a cluster: the one that worked on it before.
+"""Keep each partition on the host that worked on it before.
 
 Runs are read faster where they were written: from memory, or from that host's copy. Spark places the
 tasks behind a shuffle anywhere, so it is told by an *anchor*: an empty data set, partitioned like the

@@ -1,4 +1,6 @@
-"""Processes that a topology loses for want of memory: counted, until there are too many to go on.
+"""Stop a topology whose workers are OOM-killed repeatedly.
+
+Processes that it loses for want of memory are counted until they are too many to go on.
 
 A worker that is gone is replaced and its batch done again, so one accident costs a moment. A topology
 that needs more memory than there is loses workers in one batch after the other: it goes on many times slower

@@ -1,4 +1,6 @@
-"""A batch as a chain of Spark stages, between which messages travel in Spark's shuffles.
+"""Execute a batch as a chain of Spark stages.
+
+Messages travel between them in Spark's shuffles.
 
 Spark repeats what fails task by task, on another host if need be.
 """

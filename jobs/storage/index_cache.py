@@ -1,4 +1,7 @@
-"""Indexes of runs that were asked, kept open in their process: small batches ask the same ones again."""
+"""Keep run indexes open in their process.
+
+Small batches ask the same ones again.
+"""
 
 from __future__ import annotations
 

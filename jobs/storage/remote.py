@@ -1,4 +1,7 @@
-"""State behind a URL: names below it, what executors have to read beside runs, and whose it is."""
+"""State behind a URL: its names, its owner, and copies for executors.
+
+Executors have to read plans and manifests beside the runs.
+"""
 
 from __future__ import annotations
 

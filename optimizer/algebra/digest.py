@@ -1,4 +1,4 @@
-"""Identities: short digests of structure, equal in every process and on every machine.
+"""Digests of structure, equal in every process and on every machine.
 
 Sharing is equality of digests (STYLE: a node's name is a digest of its operands), so a digest
 covers everything that makes two elements behave differently and nothing else: no query name,

@@ -1,4 +1,6 @@
-"""One way of writing each condition, so that equal meaning is an equal expression and one plan.
+"""The canonical form of conditions.
+
+Equal meaning is then an equal expression and one plan.
 
 `a = b` and `b = a`, `a < b` and `b > a`, or a chain of ANDs in any order are one expression;
 NOT stands in front of comparisons and connectives nowhere.
@@ -19,7 +21,8 @@ _NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "e
 def negation(expression: Expression) -> Expression:
     """NOT of a boolean, pushed inwards as far as three-valued logic allows.
 
-    >>> negation(call("lt", Column("r", "a", T.INT), Literal(5, T.INT))).function
+    >>> below = (Column("r", "a", ColumnType.INT), Literal(5, ColumnType.INT))
+    >>> negation(Call("lt", below, ColumnType.BOOLEAN)).function
     'ge'
     """
     if isinstance(expression, Literal):

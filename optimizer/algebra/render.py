@@ -1,4 +1,7 @@
-"""Expressions as SQL: readable for labels and explanations, exact for DuckDB, the oracle."""
+"""Render expressions as SQL.
+
+It is readable for labels and explanations, and exact for DuckDB, the oracle.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Typed construction of calls: what each rule of `optimizer.algebra.functions` asks and gives.
+"""Type and build calls of functions.
+
+Here is what each rule of `optimizer.algebra.functions` asks and gives.
 
 Types follow DuckDB. Where SQL converts silently, the conversion becomes a visible `cast`,
 so that the runtime never has to guess: a string literal beside a timestamp is a timestamp,
@@ -43,7 +45,8 @@ def is_null(expression: Expression) -> bool:
 def call(name: str, *arguments: Expression) -> Expression:
     """A well-typed call of `name`, in canonical form.
 
-    >>> a, b = Column("r", "a", T.INT), Column("s", "a", T.INT)
+    >>> from optimizer.algebra.expression import Column
+    >>> a, b = Column("r", "a", ColumnType.INT), Column("s", "a", ColumnType.INT)
     >>> call("gt", b, a) == call("lt", a, b)
     True
 

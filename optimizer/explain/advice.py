@@ -1,4 +1,4 @@
-"""Changes of a query's windows with which it would fit better into what a plan already does."""
+"""Advise on a query's windows, so that it shares more of an existing plan."""
 
 from __future__ import annotations
 

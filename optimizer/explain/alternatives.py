@@ -1,4 +1,4 @@
-"""What else could have been chosen, what it would cost more, and what keeps queries apart."""
+"""Alternatives to a plan, their extra cost, and what keeps queries apart."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""What the uncertainty of the statistics means for a plan: how large its state may get, and
-whether another plan would be much better at the edges of what is likely."""
+"""Forecast a plan's state from the uncertainty of its statistics.
+
+It says how large the state may get, and whether another plan would be much better at the edges of what is
+likely.
+"""
 
 from __future__ import annotations
 

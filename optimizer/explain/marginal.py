@@ -1,4 +1,7 @@
-"""What one more query would add to a plan, fast enough to show while it is being typed."""
+"""The marginal cost of one more query.
+
+It is found fast enough to show while the query is being typed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Decisions about stores: what each costs or saves against its second-best alternative."""
+"""Compare each store with its second-best alternative.
+
+What each decision costs or saves is told.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An explanation for a terminal: costs, stores, and probe trees drawn with indentation."""
+"""An explanation for a terminal: costs, stores and drawn probe trees."""
 
 from __future__ import annotations
 

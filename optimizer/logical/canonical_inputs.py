@@ -1,4 +1,6 @@
-"""Canonical inputs and expressions: one name for what means the same in different queries.
+"""Canonical inputs: one name for what means the same in different queries.
+
+Expressions over them are canonical too.
 
 Aliases are a person's choice. Before planning, every alias becomes a *canonical input*: the
 stream's name, or `stream#2`, `stream#3`... for further occurrences in the same query. Ordinals

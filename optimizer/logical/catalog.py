@@ -1,4 +1,4 @@
-"""The streams that queries may name, and the functions of an administrator that they may call."""
+"""The catalog: the streams and user functions that queries may name."""
 
 from __future__ import annotations
 

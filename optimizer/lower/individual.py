@@ -1,4 +1,7 @@
-"""Separate plans as one topology: their translations, and their graphs where nothing is shared."""
+"""Separate plans as one topology.
+
+Their translations stand together, and so do their graphs where nothing is shared.
+"""
 
 from __future__ import annotations
 

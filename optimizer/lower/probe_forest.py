@@ -1,4 +1,4 @@
-"""Probe trees: one per source of tuples, a node for every step that tuples of it take.
+"""Probe trees: one per source of tuples, one node per step.
 
 Relations of the problem that differ only in window begin in the same root, because a window is
 checked where tuples meet and not where they enter.

@@ -1,4 +1,4 @@
-"""A query as SQL text, for queries that nobody wrote as text."""
+"""SQL text for queries that were built without any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Time slices for stores that no equality can route (PSP: Wang, Rundensteiner, EDBT 2009).
+"""Choose time slices for stores that no equality can route.
+
+PSP: Wang, Rundensteiner, EDBT 2009.
 
 Methods plan such a store as spread at random and every probe of it as a broadcast. Here the finished graph
 gets slices of event time instead, where that is cheaper. What is weighed is what the paper weighs in

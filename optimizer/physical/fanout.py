@@ -1,5 +1,7 @@
-"""To how many tasks a tuple is sent along an edge: the factor chi of the cost model, for every kind of
-edge."""
+"""Count the tasks that a tuple reaches along an edge.
+
+This is the factor chi of the cost model, for every kind of edge.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store's tasks as grids: which of them keep a tuple, and which of them a probe asks."""
+"""A store's tasks as grids: which keep a tuple, and which a probe asks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Components of a workload that are planned by themselves, and what stays of a plan that runs.
+"""Components of a workload that are planned apart.
+
+Also, what stays of a plan that runs.
 
 Queries whose streams are not connected through other queries have nothing to share, not even a
 store, so each such part is a problem of its own. A part in which nothing changed keeps its

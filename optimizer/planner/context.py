@@ -1,4 +1,7 @@
-"""What stays the same while sets of queries are planned, and the phases that solve one of them."""
+"""The planning context, and the phases that solve one set of queries.
+
+The context stays the same from set to set.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The optimizer's front door: queries in, a checked physical graph with its reasons out."""
+"""The optimizer's front door: from queries to a checked physical graph.
+
+The reasons for it come out too.
+"""
 
 from __future__ import annotations
 

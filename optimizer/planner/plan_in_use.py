@@ -1,4 +1,4 @@
-"""What planning needs of the plan in use, in a form that survives the process that made it."""
+"""The plan in use, in a form that survives its process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search for relations that serve several queries whose filters or windows differ.
+"""Search for relations that serve queries whose filters or windows differ.
 
 A subsumption says which relations are served by wider ones (AJoin, section 4).
 """

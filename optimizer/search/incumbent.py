@@ -1,4 +1,7 @@
-"""What a running plan has, by names: numbers of states and arcs differ between problems."""
+"""A running plan by names.
+
+Numbers of states and arcs differ between problems.
+"""
 
 from __future__ import annotations
 

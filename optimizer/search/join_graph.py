@@ -1,4 +1,4 @@
-"""The shape of a query: which of its sub-joins exist and how one grows into the next.
+"""The join graph of a query: its sub-joins, and how one becomes the next.
 
 A shape knows relations 0..n-1 as bits and predicates as bit masks, no rates and no names,
 so equal shapes of different queries are enumerated once.

@@ -1,4 +1,4 @@
-"""The combinatorial core of planning: what every optimization method reads and returns.
+"""The planning problem and its solution, which every method reads and returns.
 
 A `Problem` knows rates, windows, selectivities and task counts, but neither SQL nor
 columns; a `Solution` says which stores exist and which way new tuples take through them.

@@ -1,4 +1,7 @@
-"""SQL in, queries out; beside `optimizer.conversion` the only package that knows sqlglot."""
+"""Parse and bind SQL into queries.
+
+Beside `optimizer.conversion` this is the only package that knows sqlglot.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Queries without SQL text around them: a fluent builder (dissertation section 8.2.2)."""
+"""Build queries without SQL text, fluently.
+
+Dissertation section 8.2.2.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What is assumed when nothing is known: the bottom layer of every statistics provider.
+"""Default statistics, the bottom layer of every provider.
+
+They are assumed when nothing is known.
 
 | what | expected | interval | why |
 |---|---|---|---|

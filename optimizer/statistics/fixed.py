@@ -1,4 +1,4 @@
-"""Statistics written down by somebody: in streams.yaml, or in a test."""
+"""Fixed statistics, as streams.yaml or a test writes them down."""
 
 from __future__ import annotations
 

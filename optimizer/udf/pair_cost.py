@@ -1,4 +1,4 @@
-"""What evaluating a predicate costs for one pair of tuples, in the cost model's unit."""
+"""The cost of evaluating a predicate for one pair, in the model's unit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""functions.yaml: which Python functions queries may call, under which name, with which types."""
+"""Read functions.yaml: the Python functions that queries may call.
+
+It gives each a name and types.
+"""
 
 from __future__ import annotations
 

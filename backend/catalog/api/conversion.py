@@ -1,4 +1,7 @@
-"""`POST /api/sql/convert/`: plans before and after, as lists of operators that name what reads them."""
+"""Convert a text: `POST /api/sql/convert/`.
+
+The plans before and after are lists of operators that name what reads them.
+"""
 
 from __future__ import annotations
 

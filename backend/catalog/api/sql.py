@@ -1,4 +1,7 @@
-"""What may be asked of a text before it is a query: its meaning, its form, its results so far."""
+"""Answer questions about a text that is no query yet.
+
+They are about its meaning, its form, and its results so far.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Events that lie in Redis: which are lost, which is the newest, and a bounded number of them."""
+"""Read a bounded backlog of events from Redis.
+
+It says which are lost and which is the newest.
+"""
 
 from __future__ import annotations
 

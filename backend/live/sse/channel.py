@@ -1,4 +1,7 @@
-"""One topology's events, read from Redis once and handed to all who listen in this process."""
+"""One topology's events, read from Redis once for all listeners here.
+
+They are those of this process.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One connection to a topology's events: the frames that wait for it, and when it is given up."""
+"""One connection to a topology's events.
+
+It holds the frames that wait for it, and knows when it is given up.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a text would cost before it is a query: its plan, and what it would add to a topology."""
+"""Price a text that is no query yet.
+
+It gets its plan, and what it would add to a topology.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The front end's built files, found through Vite's manifest (https://vite.dev/guide/backend-integration)."""
+"""The front end's built files, found through Vite's manifest.
+
+https://vite.dev/guide/backend-integration.
+"""
 
 from __future__ import annotations
 

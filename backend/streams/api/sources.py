@@ -1,4 +1,4 @@
-"""Sources in the API's documents: a stream has a connector's settings under its name."""
+"""Sources in the API: a connector's settings under its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""LIKE patterns of any length over texts of any length, in time bounded by the product of the two."""
+"""LIKE patterns in time bounded by the product of pattern and text length.
+
+Both may have any length.
+"""
 
 from __future__ import annotations
 

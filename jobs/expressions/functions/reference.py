@@ -1,4 +1,6 @@
-"""Functions that DuckDB itself computes, for values that Polars reads, writes or counts otherwise.
+"""Functions that DuckDB computes itself.
+
+They are for values that Polars reads, writes or counts otherwise.
 
 A call costs a third of a millisecond however few rows it has, so the ordinary values of a function go
 through Polars; what is left is rare: infinite times, years beyond 9999, unusual text.

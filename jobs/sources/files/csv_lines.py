@@ -1,4 +1,7 @@
-"""The lines of a CSV file as bytes, each of them: also those that no table has a place for."""
+"""The lines of a CSV file as bytes.
+
+Every line is there, also one that no table has a place for.
+"""
 
 from __future__ import annotations
 

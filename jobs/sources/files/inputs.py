@@ -1,4 +1,4 @@
-"""The files of a replay: which there are, and whether they hold what streams.yaml declares."""
+"""List a replay's files and check that they hold what streams.yaml declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parquet files as people bring them: what cannot be read of one is told with file and place."""
+"""Read Parquet files from users; errors name the file and the place."""
 
 from __future__ import annotations
 

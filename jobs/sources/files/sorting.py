@@ -1,4 +1,4 @@
-"""Input whose files are not in order of arrival, brought into it once, before a replay."""
+"""Sort input files into order of arrival, once, before a replay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Arrow types of stream columns, which stored types may be read as them, and how."""
+"""Arrow types of stream columns, and the stored types readable as them."""
 
 from __future__ import annotations
 

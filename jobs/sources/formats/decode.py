@@ -1,4 +1,7 @@
-"""Text and JSON into typed columns; what does not fit gets a reason instead of stopping anything."""
+"""Decode text and JSON into typed columns.
+
+What does not fit gets a reason instead of stopping anything.
+"""
 
 from __future__ import annotations
 

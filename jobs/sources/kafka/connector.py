@@ -1,4 +1,6 @@
-"""Kafka: a stream is a topic of the deployment's cluster, a record of it is a tuple.
+"""The Kafka connector.
+
+A stream is a topic of the deployment's cluster, a record of it is a tuple.
 
 The client library is loaded where offsets are asked for and records are read: it is 10 MB of every
 process otherwise.

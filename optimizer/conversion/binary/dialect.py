@@ -1,4 +1,7 @@
-"""SQL as a binary planner takes it: everything that DuckDB reads, with our windows behind streams."""
+"""The SQL dialect of a binary planner.
+
+It is everything that DuckDB reads, with our windows behind streams.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Plans as DuckDB's SQL: the answer that a plan means, and the rest of a converted one."""
+"""Render plans as DuckDB's SQL.
+
+It is the answer that a plan means, and the rest of a converted one.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Plans of single queries as trees of operators: what a planner of binary joins makes, and what TSC
-makes of that.
+"""Plans of single queries as trees of operators.
+
+A planner of binary joins makes them, and TSC converts them.
 
 Expressions are sqlglot's syntax trees, read and never changed. Their columns name relations by
 aliases that are unique in the whole tree, so that an expression means the same wherever it stands.

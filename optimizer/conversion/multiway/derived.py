@@ -1,4 +1,4 @@
-"""The columns of subqueries: DuckDB binds them over empty tables and says their types."""
+"""Types of subqueries' columns, as DuckDB binds them over empty tables."""
 
 from __future__ import annotations
 

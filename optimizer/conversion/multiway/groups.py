@@ -1,4 +1,7 @@
-"""TSC's first step: which binary joins of a plan become one multi-way join (UMJoin algorithm 2)."""
+"""TSC's first step: group binary joins into multi-way joins.
+
+UMJoin algorithm 2.
+"""
 
 from __future__ import annotations
 

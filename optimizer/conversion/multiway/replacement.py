@@ -1,4 +1,7 @@
-"""TSC's second step: a multi-way join in the place of every group (UMJoin algorithm 3)."""
+"""TSC's second step: put a multi-way join in the place of each group.
+
+UMJoin algorithm 3.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Flat plans: every query is answered from base stores alone, equal prefixes are merged.
+"""Flat plans: every query probes base stores alone.
+
+Equal prefixes are merged.
 
 Each query gets its own best probe orders first. Small queries are solved exhaustively:
 for every partitioning scheme of its stores (Figure 6.7) the best order of every start is a

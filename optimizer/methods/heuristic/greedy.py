@@ -1,4 +1,6 @@
-"""Joint greedy by marginal cost, then local search: an answer at once that keeps improving.
+"""Joint greedy by marginal cost, then local search.
+
+There is an answer at once, and it keeps improving.
 
 The first plan routes one query after the other, counting only what is not sent already.
 Local search then re-routes single starts, adds and drops materialized results, and changes

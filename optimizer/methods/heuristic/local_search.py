@@ -1,4 +1,6 @@
-"""Local search on a draft: re-routing, materialized results and partitionings, while that lowers the cost.
+"""Local search on a partial plan, while that lowers the cost.
+
+It re-routes starts, and adds and drops materialized results and partitionings.
 
 It stops at a local optimum, after a fixed amount of work, or at the time limit.
 """

@@ -1,4 +1,7 @@
-"""Which column of a flow program says what, and the way from its points to plans and back."""
+"""Columns of a flow program, and the way from its points to plans.
+
+And back.
+"""
 
 from __future__ import annotations
 

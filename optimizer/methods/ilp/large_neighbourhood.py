@@ -1,4 +1,4 @@
-"""Large neighbourhoods: some queries' answers are decided anew by the solver, the others stay.
+"""Large neighbourhood search: some queries are solved anew, others stay.
 
 Local search changes one path or one store at a time. Fixing the flows of all but a few
 related queries leaves a program small enough to be solved exactly in a twentieth of a

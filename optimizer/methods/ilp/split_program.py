@@ -1,4 +1,6 @@
-"""The joint plan if all starts of a result join the same two parts: a small program, good plans.
+"""Solve the joint plan whose results each join the same two parts.
+
+All starts of a result do so: a small program, good plans.
 
 A result may be found by joining two stored parts: tuples that complete either part probe the
 store of the other, so each start needs one step more than its part does. Such plans are a

@@ -1,4 +1,4 @@
-"""What every solution must satisfy, and what it costs, computed from the problem alone.
+"""Check a solution and compute its cost from the problem alone.
 
 Methods search a state graph with discounts, relaxations and incremental sums. Here none of
 that is used: probe orders are walked step by step, so a fault of a method cannot hide.

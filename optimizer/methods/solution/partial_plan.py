@@ -1,4 +1,4 @@
-"""A plan under construction: a path per target and start, with the cost kept up to date.
+"""A partial plan: a path per target and start, at an up-to-date cost.
 
 Given the arcs in use, the total cost is a sum over receiving stores, and each store's
 partitioning can be chosen by itself (`optimizer.methods.solution.store_copies`). So a change of one path

@@ -1,4 +1,7 @@
-"""Algorithm 3 of dissertation section 5.3.3: join trees by iterative merging within two bounds."""
+"""Merge join trees iteratively within two bounds.
+
+Algorithm 3 of dissertation section 5.3.3.
+"""
 
 from __future__ import annotations
 

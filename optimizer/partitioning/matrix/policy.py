@@ -1,4 +1,6 @@
-"""When the shape of a grid changes: Algorithm 2, which is never far from the best shape.
+"""Decide when a grid changes its shape.
+
+Algorithm 2, which is never far from the best shape.
 
 Squall's controller looks again once one side has doubled since it last looked. What it then misses
 before the next look costs at most a quarter of the best shape's load (Theorem 4.1), and what arrived

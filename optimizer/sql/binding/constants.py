@@ -1,4 +1,4 @@
-"""Values of constant expressions, computed by DuckDB: the engine whose meaning is ours."""
+"""Fold constant expressions in DuckDB, the engine whose meaning is ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A catalog from a query's own text, for queries that are written before their streams exist.
+"""Infer a catalog from a query's own text.
+
+It is for queries that are written before their streams exist.
 
 Every name in FROM that is no view is a stream; it has the columns that the text names,
 qualified by its alias (or unqualified, if it is the only entry of FROM). A column's type

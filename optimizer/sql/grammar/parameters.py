@@ -1,4 +1,4 @@
-"""Parameters: values that a text names once, above the query, and uses where it likes.
+"""Parameters: named values above a query's text.
 
 A parameter is declared on a comment line before SELECT, so that a text with parameters is still one
 text, which is versioned, compared and sent around as a whole:

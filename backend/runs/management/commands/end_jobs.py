@@ -1,4 +1,7 @@
-"""`manage.py end_jobs`: end every streaming job of this machine, as the product shuts down."""
+"""End every streaming job of this machine (`manage.py end_jobs`).
+
+The product does so as it shuts down.
+"""
 
 from __future__ import annotations
 
