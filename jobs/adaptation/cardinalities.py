@@ -141,7 +141,9 @@ def _starts(graph: PhysicalGraph) -> dict[str, str]:
 
 
 def _planned_shares(graph: PhysicalGraph, starts: Mapping[str, str]) -> dict[str, float]:
-    """By edge of `starts`, what the plan expects to be sent for each tuple of its stream.
+    """Share of each stream's tuples that the plan expects on each start edge.
+
+    By edge of `starts`, what the plan expects to be sent for each tuple of its stream.
 
     The plan tells no rates of streams. That of a stream's least filtered edge stands for it, and of an edge
     of which nothing is expected all tuples are taken to pass.

@@ -58,8 +58,10 @@ def staged(conditions: Sequence[Expression], cheap: Sequence[pl.Expr] = ()) -> t
 def passing(
     condition: Expression, rows: pl.DataFrame, beside: Callable[[], Sequence[Column]] = tuple
 ) -> pl.DataFrame:
-    """The rows for which a condition holds; where it raises it does not. `beside` gives what is then told of
-    such a row, see `guarded.guard`."""
+    """The rows for which a condition holds; where it raises it does not.
+
+    `beside` gives what is then told of such a row, see `guarded.guard`.
+    """
     try:
         return rows.filter(*staged([condition]))
     except BaseException as error:

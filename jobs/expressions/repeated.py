@@ -23,7 +23,7 @@ _WITH_OVERFLOW = frozenset({"add", "subtract", "multiply", "negate", "abs"})
 
 
 def computed_once(call: Call, arguments: Sequence[pl.Expr], implement: Implementation) -> pl.Expr:
-    """The call by `implement`, of which no argument that is a call is computed more than once."""
+    """The call by `implement`, each argument that is a call computed once."""
     if not _reads_twice(call) or not any(isinstance(argument, Call) for argument in call.arguments):
         return implement(call, arguments)
     names = {

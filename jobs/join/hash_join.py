@@ -44,7 +44,9 @@ class Buckets:
         self._ends = np.cumsum(self._lengths)
 
     def pairs(self, keys: Sequence[pl.Series], most: int) -> tuple[Positions, Positions] | None:
-        """The rows of `keys` and of these tuples, pair by pair, that have equal keys; NULL equals nothing.
+        """The pairs of rows that have equal keys; NULL equals nothing.
+
+        One row is of `keys`, the other of these tuples.
 
         None if more than `most` pairs would have to be compared.
         """

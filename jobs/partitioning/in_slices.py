@@ -27,7 +27,10 @@ class InSlices(Partitioning):
         return [((task,), part) for task, part in parts]
 
     def targets(self, probes: Arriving) -> Parts:
-        """Every task that has a slice which a probe's windows touch, and none if they exclude each other."""
+        """Every task with a slice that a probe's windows touch.
+
+        There is none if the windows exclude each other.
+        """
         if probes.rows.is_empty():
             return []
         found = self._touched(probes)

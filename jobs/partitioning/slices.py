@@ -67,7 +67,10 @@ def first_layout(store: GraphStore) -> Layout:
 
 
 def slice_numbers(layout: Layout, times_us: Numbers) -> Numbers:
-    """The number of each event time's slice; it never falls from one event time to a later one."""
+    """The number of each event time's slice.
+
+    It never falls from one event time to a later one.
+    """
     since, widths, firsts = (
         np.array([getattr(segment, name) for segment in layout.segments], dtype=np.int64)
         for name in ("since_us", "width_us", "first")
@@ -79,7 +82,10 @@ def slice_numbers(layout: Layout, times_us: Numbers) -> Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """Per tuple the slices that it may find partners in: a stretch of numbers, and so of tasks in a ring."""
+    """Per tuple, the slices in which it may find partners.
+
+    They are a stretch of numbers, and so of tasks in a ring.
+    """
 
     first: Numbers
     count: Numbers
@@ -96,7 +102,10 @@ class Touched:
         return (task - self.first % self.tasks) % self.tasks < self.count
 
     def counted_in(self, task: int) -> int:
-        """Of the tuples that go to a task, those that are counted there: each is in one of its tasks."""
+        """The tuples that a task counts, of those that reach it.
+
+        Each is counted in one of its tasks.
+        """
         return int(np.count_nonzero((self.first % self.tasks == task) & (self.count > 0)))
 
 

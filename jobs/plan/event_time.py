@@ -80,7 +80,10 @@ def later_than(time: pl.Expr, by_us: int) -> pl.Expr:
 
 
 def admits(window: Window, newer: pl.Expr, older: pl.Expr) -> pl.Expr:
-    """That `newer` finds `older` in its window, which is bounded; the two event times have no NULL."""
+    """True if `newer` finds `older` in its window, which is bounded.
+
+    The two event times have no NULL.
+    """
     assert window.reach_us is not None
     return older.to_physical() >= earlier_than(newer, window.reach_us)
 
@@ -98,8 +101,10 @@ def oldest_inside(window: Window, watermark_us: int | None) -> int:
 
 
 def elapsed(older_us: Moments, newer_us: Moments) -> Moments:
-    """How much later the second moments are than the first, negative if they are earlier, as far as 64 bits
-    can say."""
+    """How much later the second moments are than the first.
+
+    It is negative if they are earlier, and goes as far as 64 bits can say.
+    """
     apart: Moments = newer_us - older_us
     wrapped = ((newer_us ^ older_us) & (newer_us ^ apart)) < 0
     if wrapped.any():
@@ -108,7 +113,9 @@ def elapsed(older_us: Moments, newer_us: Moments) -> Moments:
 
 
 def moment(time_us: int) -> datetime:
-    """A point in time for people; one outside of the years 1 to 9999 is the nearest one inside.
+    """A point in time for people.
+
+    One outside of the years 1 to 9999 is the nearest one inside.
 
     >>> moment(0).isoformat(), moment(LAST_US).year
     ('1970-01-01T00:00:00+00:00', 9999)

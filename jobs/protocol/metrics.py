@@ -37,7 +37,10 @@ def newest(first: int | None, second: int | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What a metric's number means; its name and what it is measured per are those of the field."""
+    """What a metric's number means.
+
+    Its name and what it is measured per are those of the field.
+    """
 
     unit: str
     help: str

@@ -61,7 +61,10 @@ class History:
 
 
 def working_seconds(lines: Sequence[BatchLine]) -> float:
-    """From the first batch's start to the last one's commit, without the time between processes."""
+    """Time from the first batch's start to the last commit.
+
+    Without the time between processes.
+    """
     total = 0
     for session in sorted({line.session for line in lines}):
         own = [line for line in lines if line.session == session]

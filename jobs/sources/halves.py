@@ -14,7 +14,9 @@ Halves: TypeAlias = tuple[Sequence[Descriptor], Sequence[Descriptor]]
 
 
 def halves(descriptors: Sequence[Descriptor], server: Cutting) -> Halves | None:
-    """Two parts with about as many tuples, in the same order; None for what holds a single tuple or record.
+    """Two parts with about as many tuples, in the same order.
+
+    None for what holds a single tuple or record.
 
     >>> from jobs.sources.files.connector import FileRange
     >>> from jobs.sources.redis import RedisEntries

@@ -67,7 +67,9 @@ class Round:
         yield from sent
 
     def _exchange(self, stage: int, task: int, sent: Sequence[Row]) -> dict[int, list[Row]]:
-        """Give rows to the tasks whose partitions they are for and take one's own, by partition.
+        """Exchange rows with the other tasks, by partition.
+
+        A task gives rows to the tasks whose partitions they are for, and takes its own.
 
         Returns when every other task has given its rows, that is, has ended the stage before.
         """
@@ -105,7 +107,10 @@ def _give(folder: Path, name: str, rows: list[Row]) -> None:
 
 
 def _take(folder: Path, name: str) -> list[Row]:
-    """The rows under a name, once they are there. Whoever waits in vain is ended by Spark."""
+    """The rows under a name, once they are there.
+
+    Spark ends a task that waits in vain.
+    """
     wait_s = _SHORTEST_WAIT_S
     while True:
         for place in (folder, overflow(folder)):

@@ -23,7 +23,9 @@ SPARK_ERRORS = (Py4JJavaError, PySparkException)
 
 @contextmanager
 def failures_told(context: BatchContext, losses: Losses) -> Iterator[None]:
-    """A context for the job of a batch, in which Spark's errors become `OutOfMemory` or `TaskFailed`.
+    """A context that turns Spark's errors into `OutOfMemory` or `TaskFailed`.
+
+    It is for the job of a batch.
 
     Other errors stay what they are. `losses` counts what the batch loses for want of memory.
     """

@@ -47,7 +47,7 @@ class Limit:
         return self.share_bytes // _PARTS
 
     def arranged(self, store: str, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[bytes, bytes]]:
-        """The tuples in the order in which a run of the store should have them, and the run's index.
+        """The tuples in the order that a run should have, and the run's index.
 
         Of an index that would be too large to be read beside a piece only the order is kept.
         """

@@ -24,7 +24,10 @@ def below(url: str, name: str) -> str:
 
 
 def read_bytes(name: str) -> bytes:
-    """The content of a local file or of what a URL names. Raises `FileNotFoundError` for neither."""
+    """The content of a local file or of a URL.
+
+    Raises `FileNotFoundError` if there is neither.
+    """
     if "://" not in name:
         return Path(name).read_bytes()
     filesystem, path = pafs.FileSystem.from_uri(name)
@@ -50,15 +53,21 @@ def delete(url: str) -> None:
 
 
 class Shelf:
-    """Copies of a checkpoint's plans and manifests under its state's URL, for executors that do not see
-    the checkpoint. A copy's name follows from its content, so it never changes."""
+    """Copies of a checkpoint's plans and manifests under its state's URL.
+
+    They are for executors that do not see the checkpoint. A copy's name follows from its content, so it
+    never changes.
+    """
 
     def __init__(self, url: str) -> None:
         self._url = below(url, "shelf")
         self._copies: dict[Path, str] = {}
 
     def put(self, path: Path) -> str:
-        """The URL of a copy of a file, made if it is not there; earlier ones of the same folder go."""
+        """The URL of a copy of a file, made if it is not there.
+
+        Earlier ones of the same folder go.
+        """
         content = path.read_bytes()
         name = below(self._url, f"{path.parent.name}-{path.stem}-{zlib.crc32(content):08x}.json")
         if self._copies.get(path) != name:

@@ -134,7 +134,10 @@ Value: TypeAlias = bool | int | float | str | bytes | datetime | date | None
 
 
 def whole(least: int, most: int) -> Callable[[object], Value]:
-    """A converter for `type_records`, like the others here: to whole numbers inside the bounds."""
+    """A converter for `type_records` to whole numbers inside the bounds.
+
+    The others here are such converters too.
+    """
 
     def convert(value: object) -> Value:
         if isinstance(value, float) and value.is_integer():

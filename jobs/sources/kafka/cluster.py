@@ -61,7 +61,10 @@ def configured(environment: Mapping[str, str] = os.environ) -> Cluster | None:
 
 
 def required(what: str) -> Cluster:
-    """The deployment's cluster. Raises `InputError` if there is none, saying that `what` needs it."""
+    """The deployment's cluster.
+
+    Raises `InputError` if there is none, saying that `what` needs it.
+    """
     cluster = configured()
     if cluster is None:
         raise InputError("no-kafka", Place("environment", path=SERVERS), "nothing", f"HOST:PORT, for {what}")
