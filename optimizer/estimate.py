@@ -103,7 +103,10 @@ class _Estimator:
         return Estimated(edges, made, {store: self._held(store) for store in self.stores}, probe)
 
     def _skew(self, edge: Edge) -> float:
-        """What the fullest task receives over the mean: a step is done when its last task is."""
+        """What the fullest task receives over the mean.
+
+        A step is done when its last task is.
+        """
         return hash_skew(self.stores[edge.target], self.statistics) if edge.kind == "group_by" else 1.0
 
     def _produced(self, rule: str) -> float:

@@ -149,7 +149,9 @@ def parse_queries(
 def read_streams(
     text: str, source: str, functions: FunctionRegistry = NO_FUNCTIONS
 ) -> tuple[Catalog, tuple[SelectivityEstimate, ...]]:
-    """The streams and selectivities of a streams.yaml, with the functions that predicates may call.
+    """Read the streams and selectivities of a streams.yaml.
+
+    Their predicates may call `functions`.
 
     Raises `InputError` with line and path.
     """

@@ -102,7 +102,7 @@ def raised_by_a_row(error: BaseException) -> bool:
 def one_line(error: BaseException) -> str:
     """An error on one line.
 
-    >>> one_line(ValueError("no\\nsuch thing"))
+    >>> one_line(ValueError("no\\nsuch  thing"))
     'ValueError: no such thing'
     """
     # Polars repeats the whole expression behind the first paragraph.

@@ -18,7 +18,10 @@ Plain: TypeAlias = "bool | int | float | str | list[Plain] | None"
 
 
 class Scalar(ABC):
-    """A value that identities, like documents, have as one scalar, whatever class it is of."""
+    """A value that identities, like documents, have as one scalar.
+
+    Whatever class it is of.
+    """
 
     __slots__ = ()
 

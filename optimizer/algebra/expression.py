@@ -20,7 +20,10 @@ LiteralValue: TypeAlias = bool | int | float | str | None
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of one input of a query: `Column("d", "origin", ColumnType.STRING)` is d.origin."""
+    """A column of one input of a query.
+
+    `Column("d", "origin", ColumnType.STRING)` is d.origin.
+    """
 
     input: str
     """The alias in a `Query`; the canonical input name in a `PhysicalGraph`."""
@@ -31,8 +34,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Literal:
-    """A constant. Timestamps and dates are ISO 8601 text (UTC), binaries hexadecimal text,
-    intervals whole microseconds; NULL is `None` with the type that its context asks for."""
+    """A constant.
+
+    Timestamps and dates are ISO 8601 text (UTC), binaries hexadecimal text, intervals whole microseconds;
+    NULL is `None` with the type that its context asks for.
+    """
 
     value: LiteralValue
     type: ColumnType
@@ -55,7 +61,10 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function or operator applied to arguments, for example `Call("eq", (a, b), BOOLEAN)`."""
+    """A function or operator applied to arguments.
+
+    For example `Call("eq", (a, b), BOOLEAN)`.
+    """
 
     function: str
     """A name in `optimizer.algebra.functions.FUNCTIONS`, or a user function's
@@ -89,7 +98,10 @@ def inputs_of(expression: Expression) -> frozenset[str]:
 
 
 def rename_inputs(expression: Expression, names: Mapping[str, str]) -> Expression:
-    """The same expression over other input names; inputs that `names` lacks stay as they are."""
+    """The same expression over other input names.
+
+    Inputs that `names` lacks stay as they are.
+    """
     match expression:
         case Column():
             return Column(names.get(expression.input, expression.input), expression.name, expression.type)

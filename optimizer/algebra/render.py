@@ -44,7 +44,9 @@ def to_sql(expression: Expression) -> str:
 
 
 def to_duckdb_sql(expression: Expression, around: Callable[[Call, str], str] | None = None) -> str:
-    """The expression as DuckDB must read it: identifiers quoted, constants with their types.
+    """The expression as DuckDB must read it.
+
+    Identifiers are quoted, and constants have their types.
 
     `around` writes something around the text of each call, such as `TRY(...)`.
     """
@@ -75,7 +77,10 @@ class _Writer:
         self._around = around
 
     def write(self, expression: Expression) -> tuple[str, int]:
-        """The text and its level: what binds looser than its surroundings gets parentheses."""
+        """The text and its level.
+
+        What binds looser than its surroundings gets parentheses.
+        """
         match expression:
             case Column():
                 quoting = quote if self._exact else quote_if_needed

@@ -126,7 +126,10 @@ def _boolean(function: Function, arguments: Sequence[Expression]) -> Typed:
 
 
 def _common(arguments: Sequence[Expression]) -> Typed:
-    """Arguments brought to one comparable type; numbers keep theirs, the widest is returned."""
+    """Arguments brought to one comparable type.
+
+    Numbers keep theirs, and the widest is returned.
+    """
     types = [a.type for a in arguments if not is_null(a)]
     if not types:
         return [Literal(None, arguments[0].type) for _ in arguments], arguments[0].type
@@ -240,7 +243,9 @@ def _moments(name: str, arguments: Sequence[Expression], types: Sequence[ColumnT
 
 
 def _days(name: str, arguments: Sequence[Expression]) -> Expression | None:
-    """Dates count in days, as in DuckDB: date - date is a bigint, date + 1 the next date.
+    """Count dates in days, as DuckDB does.
+
+    date - date is a bigint, date + 1 the next date.
 
     Not by way of timestamps, which end millions of years before dates do.
     """

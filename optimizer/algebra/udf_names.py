@@ -35,7 +35,10 @@ def user_name(function: str) -> str | None:
 
 
 def commutes(function: str) -> bool:
-    """True for a call's name if the function gives the same whatever the order of its arguments."""
+    """True if the named function ignores the order of its arguments.
+
+    The name is a call's.
+    """
     return function.startswith(_SYMMETRIC)
 
 

@@ -49,7 +49,10 @@ def ordinal_of(canonical_input: str) -> int:
 
 
 def canonical_input(stream: str, ordinal: int) -> str:
-    """The name of a stream's occurrence; the first has no suffix (`optimizer.physical.graph`)."""
+    """The name of a stream's occurrence.
+
+    The first has no suffix (`optimizer.physical.graph`).
+    """
     return stream if ordinal == 1 else f"{stream}#{ordinal}"
 
 
@@ -79,7 +82,9 @@ def sort_key(expression: Expression) -> tuple[str, str]:
 
 
 def conjuncts(expression: Expression) -> frozenset[Expression]:
-    """The conjuncts of an expression in canonical form; casts that SQL makes by itself are left out.
+    """The conjuncts of an expression in canonical form.
+
+    Casts that SQL makes by itself are left out.
 
     With a of a narrower type than b, `cast(a) = b` and `a = b` are the same condition. A cast that
     loses something, or that makes both sides wider, is part of the condition.
@@ -94,7 +99,10 @@ def conjuncts(expression: Expression) -> frozenset[Expression]:
 
 
 def _compared(first: Expression, second: Expression) -> tuple[Expression, Expression]:
-    """The sides of an equality with the fewest casts that leave it the type in which it compares."""
+    """The sides of an equality with the fewest casts.
+
+    They leave it the type in which it compares.
+    """
     types = next((types for types in (NUMBERS, MOMENTS) if first.type in types and second.type in types), ())
     if not types:
         return first, second
@@ -172,7 +180,9 @@ def _assign(query: Query, reference: set[Expression]) -> dict[str, str]:
 def _orders(
     aliases: Sequence[str], colors: Mapping[str, str], may_share: bool, twins: Mapping[str, str]
 ) -> tuple[int, Iterator[tuple[str, ...]]]:
-    """Orders to compare, and how many: all if sharing may decide, else those among equal colours.
+    """Orders to compare, and how many.
+
+    They are all orders if sharing may decide, else those among equal colours.
 
     Twins are never compared in another order, since nothing distinguishes them.
     """
@@ -194,7 +204,9 @@ def _orders(
 
 
 def _twins_in_order(members: tuple[str, ...], twins: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    """The permutations in which twins stay in their order, as `itertools.permutations` would list them.
+    """The permutations in which twins stay in their order.
+
+    As `itertools.permutations` would list them.
 
     Twelve inputs that nothing distinguishes have one of these, and 479 million permutations.
     """
@@ -209,7 +221,10 @@ def _twins_in_order(members: tuple[str, ...], twins: Mapping[str, str]) -> Itera
 
 
 def _twins(query: Query, aliases: Sequence[str], colors: Mapping[str, str]) -> dict[str, str]:
-    """Alias -> the first alias that can change places with it without changing the query."""
+    """Each alias with its first twin.
+
+    That is the first alias that can change places with it without changing the query.
+    """
     plain = {item.alias: item.alias for item in query.inputs}
     predicates = set(_renamed(query.predicates, plain))
     outputs = [output.expression for output in query.outputs]
@@ -239,7 +254,9 @@ def _named(streams: Sequence[str], aliases: Sequence[Sequence[str]]) -> dict[str
 
 @lru_cache(maxsize=1024)
 def _colors(query: Query) -> Mapping[str, str]:
-    """Structure seen from each alias: its stream, window and predicates, refined through its neighbours.
+    """Structure seen from each alias.
+
+    It is its stream, window and predicates, refined through its neighbours.
 
     Colour refinement (Weisfeiler and Leman): aliases of different colour are structurally different.
     """

@@ -115,7 +115,10 @@ class Forest:
         self._stored = dict(self.translation.stored)
 
     def leaving_rate(self, node: Node) -> float:
-        """Tuples per second that leave a node, by the relations of the order it was built from."""
+        """Tuples per second that leave a node.
+
+        By the relations of the order it was built from.
+        """
         if node.parent is None:
             return self._rates[node.start.id]
         return self._model.rate(node.start.id, node.relations, node.predicates) * node.share
@@ -145,7 +148,10 @@ class Forest:
         return self._model.stored(key.relations, key.predicates)
 
     def inserted(self, key: StoreKey) -> float:
-        """Tuples per second that one copy of a base store takes in; of a result, what feeds it says so."""
+        """Tuples per second that one copy of a base store takes in.
+
+        Of a result, what feeds it says so.
+        """
         return 0.0 if key.stream is None else self.translation.problem.stored_rates[key.stream]
 
     def root(self, occurrence: Occurrence) -> Node:

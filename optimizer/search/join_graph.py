@@ -27,7 +27,10 @@ EXHAUSTIVE_RELATIONS = 10
 
 @dataclass(frozen=True, slots=True)
 class ShapeStep:
-    """From a partial result over `source`, probing a store of `store` gives their union."""
+    """A step from a partial result over `source` to a larger one.
+
+    Probing a store of `store` gives their union.
+    """
 
     source: int
     store: int
@@ -115,7 +118,10 @@ def count_states(size: int, predicates: tuple[int, ...], limit: int) -> int:
 
 
 def _linked(size: int, predicates: tuple[int, ...], limit: int) -> set[int]:
-    """Sets of relations that grow one joinable relation at a time; stops beyond `limit`."""
+    """Sets of relations that grow one joinable relation at a time.
+
+    It stops beyond `limit`.
+    """
     links = (*predicates, *artificial_links(size, predicates))
     found = {1 << i for i in range(size)}
     frontier = sorted(found)
@@ -218,7 +224,10 @@ def shape_of(
 
 
 def _splits(union: int, ordered: list[int], size: int) -> Iterable[int]:
-    """The nonempty proper subsets of `union` that may be sources, ascending by size and value."""
+    """The nonempty proper subsets of `union` that may be sources.
+
+    Ascending by size and value.
+    """
     if size <= EXHAUSTIVE_RELATIONS:
         subsets = []
         subset = (union - 1) & union
@@ -230,14 +239,16 @@ def _splits(union: int, ordered: list[int], size: int) -> Iterable[int]:
 
 
 def _without_one(union: int) -> Iterable[int]:
-    """What may be a source of `union` where nothing but single relations is stored, ascending."""
+    """Sources of `union` where only single relations are stored, ascending."""
     return sorted(union ^ (1 << i) for i in bits(union))
 
 
 def small_sequences(
     contents: Sequence[float], predicates: Sequence[tuple[int, float]], links: Sequence[int]
 ) -> frozenset[int]:
-    """Masks on a greedy sequence from each relation: the next one joined keeps the partial result smallest.
+    """Masks on a greedy sequence from each relation.
+
+    The next one joined keeps the partial result smallest.
 
     For queries too dense to enumerate. Algorithm 1's look-ahead would cost n^4 for them; this costs a look
     at every predicate for every start.

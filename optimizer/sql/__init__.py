@@ -57,7 +57,9 @@ def check(text: str, catalog: Catalog, views: Mapping[str, Query] = _NO_VIEWS) -
 
 
 def parse_predicate(text: str, catalog: Catalog, source: str | None = None) -> Expression:
-    """A single predicate over streams that are called by their own names, such as `r.a = s.a`.
+    """Parse a single predicate, such as `r.a = s.a`.
+
+    It is over streams that are called by their own names.
 
     Raises `InputError`, also where the text is a conjunction of several predicates.
     """
@@ -70,7 +72,10 @@ def parse_predicate(text: str, catalog: Catalog, source: str | None = None) -> E
 
 
 def streams_read(text: str) -> tuple[str, ...]:
-    """The names in FROM, in the text's order: streams and views; none if the text is no query."""
+    """The names in FROM, streams and views, in the text's order.
+
+    None if the text is no query.
+    """
     try:
         select = read_select(SourceText(text, "query"))
     except InputError:
@@ -79,12 +84,18 @@ def streams_read(text: str) -> tuple[str, ...]:
 
 
 def check_condition(text: str, source: str = "condition") -> None:
-    """Raise `InputError` unless a text is one condition by its syntax; names are not looked up."""
+    """Raise `InputError` unless a text is one condition by its syntax.
+
+    Names are not looked up.
+    """
     read_condition(SourceText(text, source))
 
 
 def identifier(name: str) -> str:
-    """A name as SQL text that means it: unquoted, and so regardless of case, where that is possible."""
+    """A name as SQL text that means it.
+
+    It is unquoted, and so regardless of case, where that is possible.
+    """
     return name if is_plain_identifier(name) else quote(name)
 
 

@@ -46,7 +46,7 @@ class _Document(BaseModel):
 
 
 def read_functions(path: Path) -> FunctionRegistry:
-    """The functions that a file declares, each of which can be imported.
+    """The functions that a file declares, all of them importable.
 
     Raises `InputError` that names the file and the entry for anything unusable.
     """

@@ -84,7 +84,10 @@ def _select(node: Project, words: str) -> str:
 
 
 def _conditions(node: Node, subqueries: dict[str, Node]) -> tuple[list[exp.Expr], Node]:
-    """The conditions of filters and subqueries above a relation or an aggregate, lowest first."""
+    """The conditions above a relation or an aggregate, lowest first.
+
+    They are those of filters and subqueries.
+    """
     found: list[exp.Expr] = []
     while isinstance(node, Filter | Apply):
         if isinstance(node, Filter):

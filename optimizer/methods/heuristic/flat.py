@@ -48,7 +48,10 @@ class Flat:
 
 
 def route_flat(draft: PartialPlan, target: int) -> None:
-    """Install the target's own best probe orders over base stores, as if it were alone."""
+    """Install the target's own best probe orders over base stores.
+
+    As if it were alone.
+    """
     graph = draft.graph
     state = graph.states[target]
     if state.size > EXHAUSTIVE_RELATIONS:
@@ -80,7 +83,10 @@ def route_flat(draft: PartialPlan, target: int) -> None:
 
 
 def _schemes(graph: StateGraph, site: int) -> list[int]:
-    """Single copies of each candidate partitioning, and all of them where copies may coexist."""
+    """Single copies of each candidate partitioning.
+
+    And all of them where copies may coexist.
+    """
     count = len(graph.sites[site].partitionings)
     if graph.sites[site].tasks == 1:
         return [1]
@@ -95,7 +101,10 @@ def _schemes(graph: StateGraph, site: int) -> list[int]:
 def _route_under(
     draft: PartialPlan, target: int, scheme: dict[int, int], limit: float
 ) -> tuple[float, dict[int, tuple[int, ...]]]:
-    """Cost and path per start of one query alone under fixed copies; stops above `limit`."""
+    """Cost and path per start of one query alone under fixed copies.
+
+    It stops above `limit`.
+    """
     graph = draft.graph
     cost = sum(
         weight
@@ -144,7 +153,9 @@ def _unwind(graph: StateGraph, via: dict[int, int], target: int, first: int) -> 
 
 
 def algorithm_1(graph: StateGraph, target: int, start: int) -> tuple[int, ...]:
-    """A probe order by Algorithm 1: cheapest next send plus the send that must follow it.
+    """A probe order by Algorithm 1.
+
+    It takes the cheapest next send plus the send that must follow it.
 
     In each step the pair (R_j, R_k) minimizes what is sent to R_j plus what is then sent to
     R_k, with N copies where the receiver's partitioning is not known to the sender (under the

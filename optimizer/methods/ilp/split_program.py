@@ -113,7 +113,10 @@ class SplitProgram:
         return there == set(states[source].members) and back == set(states[store].members)
 
     def _add_send(self, column: int, source: int, store: int, result: int) -> float:
-        """What the starts of `source` pay to probe `store`; its broadcast gets a column if it may pay."""
+        """What the starts of `source` pay to probe `store`.
+
+        Its broadcast gets a column if it may pay.
+        """
         graph, program = self.graph, self.program
         arcs = [arc for _, arc in sorted(self._arcs[source, store, result].items())]
         routed, copy = sum(graph.cost[arc] for arc in arcs), sum(graph.copy_cost[arc] for arc in arcs)

@@ -54,7 +54,9 @@ Key = tuple[str, str]
 
 
 def inferred_catalog(text: SourceText, views: Collection[str]) -> Catalog:
-    """The streams that a text assumes; empty if it is no query, whose errors `Reader` tells.
+    """The streams that a text assumes.
+
+    It is empty if it is no query, whose errors `Reader` tells.
 
     Raises `InputError` for `*`, which says nothing without a catalog.
     """
@@ -136,7 +138,10 @@ class _Inference:
             self._kinds[root] = kind
 
     def _expect(self, nodes: list[exp.Expr], kind: ColumnType | None) -> None:
-        """The columns among the nodes, and those that their arithmetic reads, have this type."""
+        """Expect a type of the columns among the nodes.
+
+        And of those that their arithmetic reads.
+        """
         for item in nodes:
             node = item
             while isinstance(node, exp.Paren):
