@@ -59,7 +59,10 @@ _COUNTED: dict[Resource, Callable[[int], QuerySet[Model]]] = {}
 
 
 def count(resource: Resource, held: Callable[[int], QuerySet[Model]]) -> None:
-    """Count as an account's share of a resource what `held` finds; for the room that keeps it."""
+    """Count what `held` finds as an account's share of a resource.
+
+    For the room that keeps the resource.
+    """
     _COUNTED[resource] = held
 
 

@@ -32,7 +32,7 @@ class AccountRate(UserRateThrottle):
 
 
 class AddressRate(AnonRateThrottle):
-    """Of somebody who is not signed in."""
+    """The rate of an address that is not signed in."""
 
     def get_ident(self, request: Request) -> str:
         return holder(request)

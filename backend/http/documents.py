@@ -15,6 +15,9 @@ _Form = TypeVar("_Form", bound=serializers.BaseSerializer[Any])
 
 
 def checked(form: _Form) -> _Form:
-    """The form, whose `validated_data` can be read now. Raises `ValidationError`, of all its fields."""
+    """The form, whose `validated_data` can be read now.
+
+    Raises `ValidationError`, of all its fields.
+    """
     form.is_valid(raise_exception=True)
     return form

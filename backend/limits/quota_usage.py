@@ -33,7 +33,10 @@ def shares(graph: PhysicalGraph) -> Shares:
 
 
 def _share(query: GraphQuery, store: GraphStore) -> float:
-    """A combination is kept until its first tuple leaves its window: the shortest of them decides."""
+    """A query's share of a combination's window.
+
+    A combination is kept until its first tuple leaves its window: the shortest of them decides.
+    """
     parts = [1.0]
     for stored, retention in zip(store.inputs, store.retention, strict=True):
         windows = [one.window for one in query.inputs if one.stream == stored.stream]

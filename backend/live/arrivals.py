@@ -19,7 +19,10 @@ MOST_ENTRIES = 600
 
 
 class _Batch(BaseModel):
-    """Of a batch's event what streams have to do with; stores, edges and queries are not even read."""
+    """What of a batch's event concerns streams.
+
+    Stores, edges and queries are not even read.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

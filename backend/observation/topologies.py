@@ -39,7 +39,10 @@ _MEASURED: dict[type, tuple[str, ...]] = {
 
 
 class Families:
-    """The families of one answer; a batch's are those that `jobs.protocol.metrics` declares."""
+    """The families of one answer.
+
+    A batch's are those that `jobs.protocol.metrics` declares.
+    """
 
     def __init__(self) -> None:
         def gauge(name: str, text: str, *labels: str) -> GaugeMetricFamily:
@@ -101,7 +104,10 @@ class TopologyCollector(Collector):
 
 
 def _observed(topology: Topology, now: datetime) -> tuple[LiveState, float | None]:
-    """What it does, and how long its oldest tuple waits in seconds; None where that is unknown."""
+    """What a topology does, and how long its oldest tuple waits, in seconds.
+
+    None where that is unknown.
+    """
     try:
         live = live_state(topology)
         since = waiting_since(topology, live)

@@ -18,7 +18,9 @@ _FEWEST = 100
 
 
 def outlook(caller: Caller, query: Query, sql: str, catalog: Catalog, topology: str | None) -> Outlook:
-    """What the query would add to the state of a topology, and advice that would make it cheaper.
+    """What the query would add to a topology's state, and advice.
+
+    The advice would make it cheaper.
 
     Raises `Infeasible`.
     """

@@ -40,8 +40,10 @@ def failed(request: HttpRequest) -> HttpResponse:
 
 
 class UnstorableNumbers:
-    """Middleware for the admin, whose filters ask the database for whatever number the address has: what no
-    column can hold names nothing."""
+    """Middleware for the admin: numbers that no column can hold match nothing.
+
+    Its filters ask the database for whatever number the address has.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response

@@ -24,7 +24,10 @@ from optimizer.conversion import Operator
 
 
 class OperatorSerializer(Document):
-    """One operator of a plan; parents stand before their inputs, inputs from left to right."""
+    """One operator of a plan.
+
+    Parents stand before their inputs, inputs from left to right.
+    """
 
     id = serializers.IntegerField(help_text="Its place in the list.")
     parent = serializers.IntegerField(  # type: ignore[assignment]  # a field, which DRF takes out of the class
@@ -56,7 +59,10 @@ class ConversionSerializer(Document):
 
 
 class SqlConvert(APIView):
-    """A text of joins in any nesting: its plan of binary joins, and the plan of multi-way joins."""
+    """A text of joins in any nesting, as two plans.
+
+    One is its plan of binary joins, the other the plan of multi-way joins.
+    """
 
     @extend_schema(
         request=DraftSerializer,

@@ -32,7 +32,10 @@ BAD = OpenApiResponse(ProblemsSerializer, "The text has no meaning.")
 
 
 def draft_of(caller: Caller, form: DraftSerializer) -> language.Draft:
-    """The text that was sent, which has a meaning. Raises `InputErrors` if it has none."""
+    """The text that was sent, which has a meaning.
+
+    Raises `InputErrors` if it has none.
+    """
     draft = language.read_draft(caller, form.validated_data["sql"], form.validated_data["name"] or "query")
     if draft.query is None:
         raise InputErrors(draft.errors)

@@ -38,7 +38,9 @@ async def are_lost(client: redis.asyncio.Redis, key: str, last_id: str) -> bool:
 async def between(
     client: redis.asyncio.Redis, key: str, after: str, until: str, room: tuple[int, int]
 ) -> list[Framed] | None:
-    """The frames after an id, up to another one; None if they are more than there is room for.
+    """The frames after an id, up to another one.
+
+    None if they are more than there is room for.
 
     Args:
         room: events, and bytes of them.
