@@ -23,7 +23,7 @@ START = "0-0"
 def parse_event(entry: str, fields: dict[str, str]) -> AnyEvent | None:
     """The event in a stream entry, or None.
 
-    None, and a line in the log, if it is none of this version.
+    An entry that is none of this version leaves a line in the log.
     """
     try:
         return EVENTS.validate_json(fields.get("message", ""))

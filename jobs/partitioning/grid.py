@@ -127,7 +127,7 @@ def _sources(old: TaskGrid, new: TaskGrid, task: int) -> list[int]:
 def _pairs(held: GraphStore, wanted: GraphStore) -> tuple[tuple[TaskGrid, TaskGrid], ...]:
     """Each old grid with the one that takes its place.
 
-    None where these are not as many.
+    There are no pairs where these are not as many.
     """
     before, after = _split(held, wanted), _split(wanted, held)
     return tuple(zip(before, after, strict=True)) if len(before) == len(after) else ()

@@ -21,6 +21,9 @@ def spread_tasks(arrivals: pl.Series, tasks: int) -> Tasks:
     """An even placement that depends on arrival numbers alone.
 
     So a repeated batch repeats it.
+
+    >>> spread_tasks(pl.Series([10, 11, 12, 13]), 4).tolist()
+    [2, 3, 0, 1]
     """
     numbers = arrivals.to_numpy()
     return (numbers % tasks).astype(np.int64)

@@ -15,6 +15,15 @@ from optimizer.physical.task_grid import TaskGrid
 
 @dataclass(frozen=True, slots=True)
 class InGrids(Partitioning):
+    """Keeps a tuple in a column of one grid, and sends a probe to a row of each.
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({ARRIVAL: [7]})
+    >>> strategy, tuples = InGrids((TaskGrid(first=0, tasks=6, rows=2),)), Arriving(rows, rows)
+    >>> [list(to) for to, _ in strategy.place(tuples)], [list(to) for to, _ in strategy.targets(tuples)]
+    ([[1, 4]], [[3, 4, 5]])
+    """
+
     grids: tuple[TaskGrid, ...]
 
     def place(self, tuples: Arriving) -> Parts:

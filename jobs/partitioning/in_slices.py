@@ -17,6 +17,16 @@ from jobs.plan.tuples import EVERY_TASK
 
 @dataclass(frozen=True, slots=True)
 class InSlices(Partitioning):
+    """Keeps a tuple in the task of its slice of event time.
+
+    >>> from jobs.partitioning.slices import Segment
+    >>> layout = Layout((Segment(0, 25, 0),), 25)
+    >>> rows = pl.DataFrame({"at": [0, 24, 25, 50]})
+    >>> tuples = Arriving(rows, rows, time="at")
+    >>> [(tuple(to), part["at"].to_list()) for to, part in InSlices(layout, 2).place(tuples)]
+    [((0,), [0, 24, 50]), ((1,), [25])]
+    """
+
     layout: Layout
     tasks: int
 

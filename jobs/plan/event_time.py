@@ -30,12 +30,20 @@ _YEAR_1_US, _YEAR_9999_US = -62_135_596_800_000_000, 253_402_300_799_999_999
 
 
 def earlier(time_us: int, by_us: int) -> int:
-    """The moment `by_us` before another one; `by_us` is not negative."""
+    """The moment `by_us` before another one; `by_us` is not negative.
+
+    >>> earlier(1_000_000, 250_000), earlier(-(2**63), 1) == -(2**63)
+    (750000, True)
+    """
     return max(FIRST_US, time_us - by_us)
 
 
 def later(time_us: int, by_us: int) -> int:
-    """The moment `by_us` after another one; `by_us` is not negative."""
+    """The moment `by_us` after another one; `by_us` is not negative.
+
+    >>> later(1_000_000, 250_000), later(2**63 - 1, 1) == 2**63 - 1
+    (1250000, True)
+    """
     return min(LAST_US, time_us + by_us)
 
 

@@ -91,6 +91,13 @@ _CHANGE: TypeAdapter[Change] = TypeAdapter(Change)
 class Checkpoint:
     """Opens a checkpoint, or makes a new one.
 
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     made = Checkpoint(Path(folder), Identity("run", "flights", 4))
+    ...     again = Checkpoint(Path(folder), Identity("run", "flights", 4))
+    >>> made.identity == again.identity
+    True
+
     Arguments: the directory; what the checkpoint belongs to; a URL for pyarrow under which the state
     lies, if not in the directory.
 
@@ -260,6 +267,9 @@ class Checkpoint:
 
 def read_identity(root: Path) -> Identity | None:
     """Whose checkpoint this is; None if there is none.
+
+    >>> read_identity(Path("/nowhere")) is None
+    True
 
     Raises `InputError` for one of another version or a damaged file.
     """

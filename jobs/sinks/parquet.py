@@ -135,7 +135,11 @@ def remove_hidden(output: Path) -> None:
 
 
 def result_folder(query: str) -> str:
-    """Where a query's results lie, relative to the output directory."""
+    """Where a query's results lie, relative to the output directory.
+
+    >>> result_folder("late_departures")
+    'results/late_departures'
+    """
     quoted = quote(query, safe=" ()[]+,;=@!$&")
     # Neither hidden nor another folder than one below.
     return f"results/{'%2E' + quoted[1:] if quoted.startswith('.') else quoted}"

@@ -40,6 +40,9 @@ def is_local(master: str) -> bool:
     """True if driver and executors share one host.
 
     And so a file system and shared memory.
+
+    >>> is_local("local[4]"), is_local("spark://host:7077")
+    (True, False)
     """
     return master == "local" or master.startswith("local[")
 

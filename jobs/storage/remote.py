@@ -26,6 +26,12 @@ def below(url: str, name: str) -> str:
 def read_bytes(name: str) -> bytes:
     """The content of a local file or of a URL.
 
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     written = Path(folder, "plan.json").write_text("{}")
+    ...     read_bytes(f"{folder}/plan.json")
+    b'{}'
+
     Raises `FileNotFoundError` if there is neither.
     """
     if "://" not in name:

@@ -205,7 +205,7 @@ class RunIndex:
 def between(values: pl.Series, keys: pl.Series) -> pl.Series:
     """The values from the least to the greatest of some keys of the same type.
 
-    None if these are NULL only.
+    There are none if these are NULL only.
 
     Of types without an index, where there is nothing to gain, all of them.
 

@@ -78,7 +78,13 @@ Expression: TypeAlias = Column | Literal | Call
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
-    """Yield the expression and everything below it, parents before children."""
+    """Yield the expression and everything below it, parents before children.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> equal = Call("eq", (Column("r", "a", ColumnType.INT), Literal(1, ColumnType.INT)), ColumnType.BOOLEAN)
+    >>> [type(part).__name__ for part in walk(equal)]
+    ['Call', 'Column', 'Literal']
+    """
     pending = [expression]
     while pending:
         node = pending.pop()
@@ -93,7 +99,13 @@ def columns_of(expression: Expression) -> frozenset[Column]:
 
 
 def inputs_of(expression: Expression) -> frozenset[str]:
-    """The inputs that must be bound before an expression can be evaluated."""
+    """The inputs that must be bound before an expression can be evaluated.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> sides = (Column("r", "a", ColumnType.INT), Column("s", "a", ColumnType.INT))
+    >>> sorted(inputs_of(Call("eq", sides, ColumnType.BOOLEAN)))
+    ['r', 's']
+    """
     return frozenset(column.input for column in columns_of(expression))
 
 

@@ -39,7 +39,12 @@ def negation(expression: Expression) -> Expression:
 
 
 def conjuncts(expression: Expression) -> tuple[Expression, ...]:
-    """The parts of a conjunction; an expression that is none is its own only part."""
+    """The parts of a conjunction; an expression that is none is its own only part.
+
+    >>> a, b = Column("r", "a", ColumnType.BOOLEAN), Column("r", "b", ColumnType.BOOLEAN)
+    >>> conjuncts(Call("and", (a, b), ColumnType.BOOLEAN)) == (a, b), conjuncts(a) == (a,)
+    (True, True)
+    """
     if isinstance(expression, Call) and expression.function == "and":
         return expression.arguments
     return (expression,)
@@ -49,6 +54,10 @@ def canonical(expression: Expression) -> Expression:
     """The expression with every call in canonical order, as `call` makes it.
 
     Needed after renaming inputs, because the order of arguments goes by their names.
+
+    >>> sides = (Column("s", "a", ColumnType.INT), Column("r", "a", ColumnType.INT))
+    >>> canonical(Call("gt", sides, ColumnType.BOOLEAN)).function
+    'lt'
     """
     if not isinstance(expression, Call):
         return expression

@@ -49,22 +49,37 @@ def to_duckdb_sql(expression: Expression, around: Callable[[Call, str], str] | N
     Identifiers are quoted, and constants have their types.
 
     `around` writes something around the text of each call, such as `TRY(...)`.
+
+    >>> to_duckdb_sql(Call("gt", (Column("d", "delay", T.DOUBLE), Literal(60, T.INT)), T.BOOLEAN))
+    '"d"."delay" > 60'
     """
     return _Writer(exact=True, around=around).write(expression)[0]
 
 
 def duckdb_type(kind: ColumnType) -> str:
-    """DuckDB's name of a column type."""
+    """DuckDB's name of a column type.
+
+    >>> duckdb_type(T.STRING), duckdb_type(T.TIMESTAMP)
+    ('VARCHAR', 'TIMESTAMP')
+    """
     return _DUCKDB_TYPES[kind]
 
 
 def quote(name: str) -> str:
-    """An identifier in double quotes."""
+    """An identifier in double quotes.
+
+    >>> quote("a b")
+    '"a b"'
+    """
     return '"' + name.replace('"', '""') + '"'
 
 
 def quote_if_needed(name: str) -> str:
-    """An identifier as a person writes it: quoted only if it has to be."""
+    """An identifier as a person writes it: quoted only if it has to be.
+
+    >>> quote_if_needed("origin"), quote_if_needed("Origin")
+    ('origin', '"Origin"')
+    """
     plain = (
         name.isascii() and name.replace("_", "a").isalnum() and not name[0].isdigit() and name == name.lower()
     )

@@ -38,7 +38,11 @@ class TypeMismatch(ValueError):
 
 
 def is_null(expression: Expression) -> bool:
-    """True for the literal NULL, which takes the type that its context asks for."""
+    """True for the literal NULL, which takes the type that its context asks for.
+
+    >>> is_null(Literal(None, ColumnType.INT)), is_null(Literal(0, ColumnType.INT))
+    (True, False)
+    """
     return isinstance(expression, Literal) and expression.value is None
 
 
@@ -77,6 +81,10 @@ def arity(function: Function) -> str:
 
 def cast(expression: Expression, target: ColumnType) -> Expression:
     """The expression as `target`; itself if it has that type already.
+
+    >>> from optimizer.algebra.expression import Column
+    >>> cast(Column("r", "a", ColumnType.INT), ColumnType.DOUBLE).function
+    'cast'
 
     Raises `TypeMismatch` where no conversion exists, or a string literal is not of the form.
     """

@@ -155,6 +155,18 @@ def explain(plan: Plan, *, second_best: bool = False) -> Explanation:
 
     The cost is by kind, beside what planning alone would cost.
 
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.planner.plan import plan
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> explained = explain(plan([parse_query(text, "q", catalog)], catalog))
+    >>> [store.label for store in explained.stores], [query.name for query in explained.queries]
+    (['r[a]', 's[a]'], ['q'])
+
     Args:
         second_best: also search the best alternative of every decision, what limits cost, and how
             the plan does under other statistics: milliseconds for each order and store, up

@@ -52,6 +52,9 @@ def canonical_input(stream: str, ordinal: int) -> str:
     """The name of a stream's occurrence.
 
     The first has no suffix (`optimizer.physical.graph`).
+
+    >>> canonical_input("departures", 1), canonical_input("departures", 2)
+    ('departures', 'departures#2')
     """
     return stream if ordinal == 1 else f"{stream}#{ordinal}"
 
@@ -279,6 +282,12 @@ def blank_ordinals(expression: Expression) -> Expression:
     """The same expression over streams: `r#2.a = s.a` becomes `r.a = s.a`.
 
     Statistics belong to streams, not to occurrences, so this is what they are looked up by.
+
+    >>> from optimizer.algebra.expression import Column
+    >>> from optimizer.algebra.types import ColumnType
+    >>> sides = (Column("r#2", "a", ColumnType.INT), Column("s", "a", ColumnType.INT))
+    >>> blank_ordinals(Call("eq", sides, ColumnType.BOOLEAN)).arguments[0].input
+    'r'
     """
     names = {name: stream_of(name) for name in inputs_of(expression)}
     return canonical_expression(rename_inputs(expression, names))

@@ -14,6 +14,12 @@ from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 class Catalog:
     """Streams by name; a name finds its stream whatever its case, unless it is quoted.
 
+    >>> from optimizer.algebra.types import ColumnType
+    >>> departures = Stream("departures", (("at", ColumnType.TIMESTAMP),), "at")
+    >>> catalog = Catalog.of([departures])
+    >>> catalog.find("DEPARTURES") is departures, catalog.find("weather"), catalog.nearest("departure")
+    (True, None, 'departures')
+
     Raises `ValueError` when two streams have the same name but for case.
     """
 

@@ -210,7 +210,11 @@ def sliding(length: timedelta) -> Sliding:
 
 
 def union(windows: Iterable[Window]) -> Window:
-    """A window that covers all of at least one."""
+    """A window that covers all of at least one.
+
+    >>> union([Sliding(60_000_000), Sliding(600_000_000)]).text
+    '10m'
+    """
     return reduce(Window.union, windows)
 
 

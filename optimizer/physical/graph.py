@@ -434,7 +434,11 @@ def _adapter() -> TypeAdapter[PhysicalGraph]:
 
 
 def graph_schema() -> dict[str, Any]:
-    """The JSON Schema of the document, kept in `optimizer/physical_graph.schema.json`."""
+    """The JSON Schema of the document, kept in `optimizer/physical_graph.schema.json`.
+
+    >>> graph_schema()["title"]
+    'PhysicalGraph'
+    """
     schema = _adapter().json_schema()
     fields = schema["$defs"]["GraphStream"]["properties"]
     (sources,) = (kind for kind in fields.pop("source")["anyOf"] if kind.get("type") == "object")

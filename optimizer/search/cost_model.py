@@ -145,6 +145,9 @@ def lasting_s(window_s: float | None, horizon_s: float) -> float:
     """Seconds that a window is priced with.
 
     None, which is unbounded, lasts for the planning horizon.
+
+    >>> lasting_s(60.0, 3600.0), lasting_s(None, 3600.0)
+    (60.0, 3600.0)
     """
     return max(horizon_s if window_s is None else window_s, SHORTEST_WINDOW_S)
 

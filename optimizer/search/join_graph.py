@@ -55,7 +55,11 @@ class Shape:
 
 
 def bits(mask: int) -> tuple[int, ...]:
-    """The positions of the one bits, ascending: `bits(0b101) == (0, 2)`."""
+    """The positions of the one bits, ascending: `bits(0b101) == (0, 2)`.
+
+    >>> bits(0b101)
+    (0, 2)
+    """
     positions = []
     while mask:
         low = mask & -mask
@@ -65,7 +69,11 @@ def bits(mask: int) -> tuple[int, ...]:
 
 
 def is_connected(mask: int, predicates: Iterable[int]) -> bool:
-    """True if the predicates inside `mask`, seen as hyperedges, join all of it."""
+    """True if the predicates inside `mask`, seen as hyperedges, join all of it.
+
+    >>> is_connected(0b111, [0b011, 0b110]), is_connected(0b101, [0b011, 0b110])
+    (True, False)
+    """
     inside = [p for p in predicates if p & ~mask == 0]
     reached = mask & -mask
     grown = True
@@ -113,7 +121,11 @@ def _component_numbers(size: int, pairs: Iterable[int]) -> list[int]:
 
 
 def count_states(size: int, predicates: tuple[int, ...], limit: int) -> int:
-    """The number of linked sets of relations, or `limit + 1` if there are more."""
+    """The number of linked sets of relations, or `limit + 1` if there are more.
+
+    >>> count_states(3, (0b011, 0b110), limit=100)
+    6
+    """
     return len(_linked(size, predicates, limit))
 
 

@@ -43,6 +43,18 @@ def to_duckdb(
     behind another (DESIGN section 1): for a over 1 s and b unbounded,
     `epoch_us(b.at)::HUGEINT - epoch_us(a.at) <= 1000000`.
 
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at") for name in ("r", "s"))
+    >>> query = parse_query("SELECT r.a FROM r [RANGE 1 SECOND], s WHERE r.a = s.a", "q", catalog)
+    >>> print(to_duckdb(query, catalog))
+    SELECT "r"."a" AS "a"
+    FROM "r" AS "r", "s" AS "s"
+      WHERE ("r"."a" = "s"."a")
+      AND (epoch_us("s"."at")::HUGEINT - epoch_us("r"."at") <= 1000000)
+
     Args:
         query: what is asked.
         catalog: has the query's streams.

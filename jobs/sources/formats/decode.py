@@ -137,6 +137,9 @@ def whole(least: int, most: int) -> Callable[[object], Value]:
     """A converter for `type_records` to whole numbers inside the bounds.
 
     The others here are such converters too.
+
+    >>> whole(0, 255)(7)
+    7
     """
 
     def convert(value: object) -> Value:
@@ -228,7 +231,11 @@ class Unreadable:
 
 
 def json_records(values: Sequence[bytes | None]) -> list[object]:
-    """What JSON texts say, for `type_records`."""
+    """What JSON texts say, for `type_records`.
+
+    >>> json_records([b'{"a": 1}', None])
+    [{'a': 1}, Unreadable(reason='no value')]
+    """
     records: list[object] = []
     for value in values:
         try:

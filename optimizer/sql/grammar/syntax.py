@@ -129,6 +129,9 @@ def comment_end(text: str, at: int) -> int | None:
     """The offset behind the comment that opens at `at`.
 
     None if it never ends. Comments nest.
+
+    >>> comment_end("/* a /* b */ */ SELECT", 0), comment_end("/* open", 0)
+    (15, None)
     """
     depth = 0
     while at < len(text):
@@ -227,7 +230,11 @@ def check_nesting(text: SourceText, tokens: list[Token]) -> None:
 
 
 def is_plain_identifier(name: str) -> bool:
-    """True if a name is an identifier without quotes: a word that is no keyword."""
+    """True if a name is an identifier without quotes: a word that is no keyword.
+
+    >>> is_plain_identifier("origin"), is_plain_identifier("select")
+    (True, False)
+    """
     if not (name.isidentifier() and name.isascii()):
         return False
     tokens = _DIALECT.tokenize(name)
