@@ -123,7 +123,7 @@ def _address(host: str, port: int) -> str:
 class _Pinned(http.client.HTTPConnection):
     """Connects to an address that was looked at before.
 
-    Not to what the name means by now.
+    It does not connect to what the name means by now.
     """
 
     def __init__(self, address: str, host: str, port: int, timeout: float) -> None:

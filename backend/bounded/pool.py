@@ -81,7 +81,7 @@ class Pool:
     ) -> T:
         """The same with less time.
 
-        And with `contested_s` of it while others wait for the place.
+        It has `contested_s` of it while others wait for the place.
 
         Raises `OutOfTime` where `run` raises `TooMuchWork` for it.
         """

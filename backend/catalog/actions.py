@@ -108,7 +108,7 @@ def transfer_query(account: User, record: Query, owner: str, team: str | None) -
 def delete_query(account: User, record: Query) -> None:
     """Forget a query, its versions and its newest results.
 
-    Unless it is deployed or read by another one.
+    It must be neither deployed nor read by another one.
     """
     _refuse_others(account, record)
     with transaction.atomic():

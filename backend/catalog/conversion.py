@@ -31,7 +31,7 @@ def converted(caller: Caller, text: str, name: str) -> ConvertedQuery:
 def _views(text: str, without: str) -> Mapping[str, str]:
     """The names of all other queries, with the texts that this one may read.
 
-    And those that these read in turn.
+    The texts that these read in turn are there too.
     """
     saved = Query.objects.exclude(name=without).exclude(current=None).order_by("name")
     views = dict.fromkeys(saved.values_list("name", flat=True), "")

@@ -77,7 +77,7 @@ def texts_for(text: str, without: str) -> Texts:
 class Draft:
     """A text in the editor: its meaning, or everything that is wrong with it.
 
-    As it stands there.
+    The text is as it stands there.
     """
 
     query: Query | None

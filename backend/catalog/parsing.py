@@ -33,7 +33,7 @@ class VersionText:
 class Texts:
     """Written versions by key, with all that they read.
 
-    And which is a query's current one, by name.
+    They also tell which is a query's current one, by name.
 
     `current` has the names of all queries that a draft might mean, `versions` the texts of those that
     it does.
@@ -47,7 +47,7 @@ class Texts:
 class Meaning:
     """A text's meaning, or everything that is wrong with it.
 
-    As it stands in the editor.
+    The text is as it stands in the editor.
     """
 
     query: Query | None

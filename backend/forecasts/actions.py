@@ -65,7 +65,7 @@ def keep_forecasts(
 def _full_after(needed: Sequence[str], stores: dict[str, GraphStore], catalog: Catalog) -> timedelta | None:
     """Event time until the stores evict as fast as they are filled.
 
-    None if they never do.
+    The result is None if they never do.
     """
     longest: timedelta | None = None
     for store in needed:
@@ -137,7 +137,7 @@ def _stores(forecast: Forecast, plan_id: str) -> dict[str, GraphStore]:
 def _reached(stores: Iterable[GraphStore], batch: BatchCompleted) -> datetime | None:
     """How far event time has come in all of the stores' streams.
 
-    None if one has brought nothing yet.
+    The result is None if one has brought nothing yet.
     """
     moments = []
     for name in {one.stream for store in stores for one in store.inputs}:

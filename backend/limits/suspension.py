@@ -118,7 +118,7 @@ def _still_answered(plan: Plan, answered: dict[str, TopologyQuery]) -> bool:
 def _costliest(topology: Topology, rows: list[TopologyQuery]) -> str:
     """The query one of whose steps is expected to make most.
 
-    Of equal ones the one deployed last.
+    Of equal ones it is the one deployed last.
     """
     expected = estimates([row.version for row in rows], topology.known)
     costs = (

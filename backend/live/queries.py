@@ -79,7 +79,7 @@ def live_state(topology: Topology) -> LiveState:
 def past_epoch(topology: str, epoch: int) -> EpochCompleted | None:
     """What an epoch did, whole.
 
-    None once the job keeps it no longer (`jobs.control_plane.channel.MOST_EPOCHS`).
+    The result is None once the job keeps it no longer (`jobs.control_plane.channel.MOST_EPOCHS`).
 
     An epoch that a continued job told twice is the newer telling, as in `LiveState.epochs`.
     """

@@ -18,7 +18,7 @@ from backend.observation.topologies import TopologyCollector
 def metrics(request: HttpRequest) -> HttpResponse:
     """This web service's metrics and every topology's.
 
-    For operators, and for MILLRACE_METRICS_TOKEN.
+    They are for operators, and for MILLRACE_METRICS_TOKEN.
     """
     if not (_has_token(request) or is_operator(request.user)):
         return JsonResponse({"detail": "for operators and MILLRACE_METRICS_TOKEN only"}, status=403)

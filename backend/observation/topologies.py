@@ -106,7 +106,7 @@ class TopologyCollector(Collector):
 def _observed(topology: Topology, now: datetime) -> tuple[LiveState, float | None]:
     """What a topology does, and how long its oldest tuple waits, in seconds.
 
-    None where that is unknown.
+    The result is None where that is unknown.
     """
     try:
         live = live_state(topology)

@@ -97,7 +97,7 @@ def check_query(
 ) -> Check | None:
     """Compare what a query published in its newest unchecked batches.
 
-    None if there are none.
+    The result is None if there are none.
 
     The check is not stored.
     """

@@ -22,7 +22,7 @@ Row = tuple[object, ...]
 class Examples(BaseModel):
     """Results that only one side has, by column; values as JSON.
 
-    At most MOST_EXAMPLES of each.
+    There are at most MOST_EXAMPLES of each.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -65,7 +65,7 @@ def choose_span(
 ) -> Span | None:
     """The newest unchecked batches that answered the query.
 
-    None if there are none.
+    The result is None if there are none.
 
     Args:
         ledger: of the query's topology.
@@ -119,7 +119,7 @@ def _untold(ledger: Ledger, age: int, batch: Batch, streams: Collection[str]) ->
 def position_before(ledger: Ledger, age: int, stream: str) -> str | None:
     """The last entry that was read before the batch of this age.
 
-    None if that is not known.
+    The result is None if that is not known.
 
     A stream keeps its position while no plan reads it.
     """

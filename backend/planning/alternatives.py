@@ -20,7 +20,7 @@ COMPARED = ("greedy", "individual")
 def alternatives_of(caller: Caller, record: PlanRecord) -> tuple[Alternative, ...]:
     """The queries of a plan under each method of `COMPARED`.
 
-    With the measurements that the plan was made from.
+    They use the measurements that the plan was made from.
     """
     keys = tuple(record.versions.order_by("query__name").values_list("pk", flat=True))
     others = Others(record.topology.name, keys, texts_of(keys))

@@ -89,7 +89,7 @@ def registered_statistics(catalog: Catalog, estimates: tuple[tuple[str, float], 
 def read_known(document: str) -> Known | None:
     """Statistics as `Topology.known` and `Plan.known` keep them.
 
-    None if there are none.
+    The result is None if there are none.
     """
     return KNOWN.validate_json(document) if document else None
 

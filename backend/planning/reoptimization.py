@@ -38,7 +38,7 @@ HORIZON_S = 3600.0
 def newest_epoch(topology: str) -> EpochCompleted | None:
     """The last epoch that the topology's job reported.
 
-    None if there is none that can be read.
+    The result is None if there is none that can be read.
     """
     entries = read_entries(connection().xrevrange(statistics_key(topology), count=1))
     if not entries:
@@ -54,7 +54,7 @@ def newest_epoch(topology: str) -> EpochCompleted | None:
 def epoch_samples(topology: str, epoch: EpochCompleted) -> SampleStatistics | None:
     """What the epoch's samples tell.
 
-    None if the newest ones are of another epoch, or unreadable.
+    The result is None if the newest ones are of another epoch, or unreadable.
     """
     entries = read_entries(connection().xrevrange(samples_key(topology), count=1))
     if not entries:
@@ -107,7 +107,7 @@ def _settled(topology: Topology) -> bool:
 def _claim(topology: Topology, epoch: EpochCompleted) -> bool:
     """True for the one caller that is to evaluate the epoch.
 
-    If it is one of the plan in use.
+    The epoch must be one of the plan in use.
     """
     run = topology.current_run
     assert topology.plan is not None

@@ -85,7 +85,7 @@ def parse_deployed(deployed: Sequence[TopologyQuery], catalog: Catalog) -> list[
 def _in_use(topology: Topology, deployed: Sequence[TopologyQuery]) -> Running | None:
     """The topology's plan as a start for the next one.
 
-    None where the search shall begin afresh.
+    The result is None where the search shall begin afresh.
 
     A revision that changes no query is an operator asking for another plan than this one.
     """
@@ -98,7 +98,7 @@ def _in_use(topology: Topology, deployed: Sequence[TopologyQuery]) -> Running | 
 def running_plan(record: PlanRecord) -> Running | None:
     """A stored plan as the one in use.
 
-    None if it was stored by a release that kept no such thing.
+    The result is None if it was stored by a release that kept no such thing.
     """
     if not record.running:
         return None

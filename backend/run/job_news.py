@@ -21,7 +21,7 @@ class JobNews:
     def lines(self) -> Iterator[str]:
         """The lines for what has happened since the last call.
 
-        None while Redis is away; that is told later.
+        There are none while Redis is away; that is told later.
         """
         key = events_key(self._topology)
         try:

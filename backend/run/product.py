@@ -214,7 +214,7 @@ class Product:
     ) -> None:
         """Start the part and wait until it is ready for the first time.
 
-        Or until the supervisor is told to stop.
+        It also returns when the supervisor is told to stop.
         """
         if self._stopping.is_set():
             return

@@ -28,7 +28,7 @@ _LOOK_S = 0.2
 def belonging_to(home: Path) -> list[psutil.Process]:
     """The living processes that were started for this folder.
 
-    Without this one and its ancestors.
+    This one and its ancestors are left out.
     """
     own = {os.getpid(), *(p.pid for p in psutil.Process().parents())}
     found = []
@@ -88,7 +88,7 @@ def _wait(
 ) -> Sequence[psutil.Process]:
     """Processes that still live after a while.
 
-    Or when the supervisor is told to hurry.
+    It also returns when the supervisor is told to hurry.
     """
     give_up_at = time.monotonic() + seconds
     while processes and not hurry.is_set() and time.monotonic() < give_up_at:

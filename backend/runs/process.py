@@ -99,7 +99,7 @@ def launch(run: Run, plan: Plan) -> Launched:
 def is_alive(run: Run) -> bool | None:
     """Whether the run's process lives.
 
-    None if that cannot be seen from here (another host).
+    The result is None if that cannot be seen from here (another host).
     """
     if run.host and run.host != socket.gethostname():
         return None

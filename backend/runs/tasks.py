@@ -26,7 +26,7 @@ ABANDONED = timedelta(seconds=90)
 def optimize(topology_id: int) -> None:
     """Plan the newest revision of a topology, then deploy it.
 
-    Unless another task is at it.
+    It does nothing while another task is at it.
     """
     if revisions.plan_newest(topology_id):
         supervision.reconcile(topology_id, timezone.now())

@@ -183,7 +183,7 @@ def team_to_give(account: User, name: str) -> Team:
 def delete_stream(account: User, record: Stream) -> None:
     """Forget the stream, and drop what lies in Redis for it.
 
-    Only while no query reads it.
+    This is allowed only while no query reads it.
     """
     refuse_others(account, record)
     name = record.name

@@ -46,7 +46,7 @@ class Stream(models.Model):
 class StreamSource(models.Model):
     """What brings a stream's tuples: a connector and its settings.
 
-    If producers do not send them here.
+    There is none if producers send them here.
     """
 
     stream = models.OneToOneField(Stream, on_delete=models.CASCADE, related_name="source")

@@ -71,7 +71,7 @@ def normalize(event: object, stream: Stream, path: str = "") -> dict[str, object
 def latest(stream: Stream, arrived: datetime) -> datetime:
     """The newest event time that a tuple may have which arrived then.
 
-    As the job has it too.
+    The job has it so too.
     """
     bound = MAX_AHEAD if stream.max_ahead is None else stream.max_ahead
     try:

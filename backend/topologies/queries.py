@@ -13,7 +13,7 @@ from backend.topologies.models import Plan, QueryPin, Run, Topology, TopologyQue
 def topologies() -> QuerySet[Topology]:
     """Every topology with all that its API document needs.
 
-    In a fixed number of database queries.
+    It takes a fixed number of database queries.
     """
     deployed = TopologyQuery.objects.select_related(
         "query__pin", "version", "light__newest__topology"

@@ -19,7 +19,7 @@ def deployment_of(record: Query) -> TopologyQuery | None:
 def queries() -> QuerySet[Query]:
     """Every query with all that its API document needs.
 
-    In a fixed number of database queries.
+    It takes a fixed number of database queries.
     """
     return (
         Query.objects.exclude(current=None)

@@ -317,7 +317,7 @@ class Controller:
     def _running(self, adopted: Decision) -> Running | None:
         """The plan that a decision put in place, for planning to start from.
 
-        None if it was given or made up.
+        The result is None if it was given or made up.
         """
         return Running.from_json(adopted.running, self._queries(adopted.batch)) if adopted.running else None
 

@@ -127,7 +127,7 @@ def _saving(
 ) -> tuple[int | None, float | None]:
     """What a switch saved, and the epoch that tells it.
 
-    In tuples per second of event time.
+    The saving is in tuples per second of event time.
 
     That is what the plan before would have sent under this epoch's statistics, less what was sent.
     Right behind a change of data the stores still hold tuples of before it, so statistics are

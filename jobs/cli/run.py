@@ -309,7 +309,7 @@ class _Job:
     def batch_given_up(self, excess: Excess) -> Change | None:
         """Report a batch that makes too much, and wait for another plan.
 
-        None if told to stop instead.
+        The result is None if told to stop instead.
         """
         change = excess.change
         self._outgoing.send(

@@ -189,7 +189,7 @@ class Attempts:
     def _relieved(self, begun: Begun, too_many: Mapping[str, int], failure: Failure | None) -> Change:
         """The change under which to retry a batch that made too much.
 
-        Or one whose queries fail.
+        It is also for one whose queries fail.
         """
         self.given_up = True
         change = begun.change
@@ -223,6 +223,6 @@ class Attempts:
 def switches(before: Manifest | None, change: Change) -> bool:
     """True if a change is another one than that of the last commit.
 
-    Or if its plan is arranged otherwise than the last commit's.
+    It is also true if its plan is arranged otherwise than the last commit's.
     """
     return before is None or (before.change, before.plan) != (change.number, change.plan)

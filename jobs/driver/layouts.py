@@ -92,7 +92,7 @@ def continued(
 def _smoothed_us(planned: int, layout: Layout, inserted: int, newest_us: int, held: Sequence[RunRef]) -> int:
     """The width at which a slice now gets as many tuples as planned.
 
-    As many as the planned width holds on average.
+    That is as many as the planned width holds on average.
 
     What is stored per second of its event time, beside what arrived per second since the last look; where one
     of the two is not known yet, the width that was planned.

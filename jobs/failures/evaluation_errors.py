@@ -87,7 +87,7 @@ class FailedCalls:
     def letters(self) -> pa.Table | None:
         """Dead letters of some of these rows, whose tuples are accepted.
 
-        None if there are none.
+        The result is None if there are none.
         """
         if not self._letters:
             return None

@@ -121,7 +121,7 @@ def is_told(error: BaseException) -> bool:
 def told_by(said: str) -> Failure | None:
     """What the text of a Spark error tells of a task.
 
-    None if none told anything.
+    The result is None if none told anything.
 
     >>> told_by("Python worker exited unexpectedly (crashed)").error
     'a worker process ended without a word'
@@ -178,7 +178,7 @@ def leaving_trail(folder: str | None) -> Iterator[None]:
 def found_on_trail(failure: Failure, folder: Path) -> Failure:
     """The failure of a process that ended, with what it was doing.
 
-    Only if one process alone left word of it.
+    It is told only if one process alone left word of it.
 
     >>> found_on_trail(Failure("", "a worker process ended without a word"), Path("/nowhere")).where
     ''

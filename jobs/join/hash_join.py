@@ -48,7 +48,7 @@ class Buckets:
 
         One row is of `keys`, the other of these tuples.
 
-        None if more than `most` pairs would have to be compared.
+        The result is None if more than `most` pairs would have to be compared.
         """
         rows, values = _without_nulls(keys)
         buckets = _bucket(values, self._bits)

@@ -63,7 +63,7 @@ class TooMany(Exception):
 class Repetition:
     """How probable it is that two tuples of a store have equal keys.
 
-    As one batch saw it.
+    It is as one batch saw it.
     """
 
     batch: int
@@ -236,7 +236,7 @@ def _meet_few(
 ) -> pl.DataFrame | None:
     """What the rule makes of few tuples.
 
-    None if they have so many pairs that a library is faster.
+    The result is None if they have so many pairs that a library is faster.
     """
     names = {tree: stored for stored, tree in plan.stored}
     keys = tuple(names[stored] for _, stored in plan.whole_keys)

@@ -49,7 +49,7 @@ class Reach:
     def bounds(self, arriving: pl.DataFrame) -> tuple[int, int]:
         """Oldest and newest event time that any of the tuples can meet.
 
-        In microseconds, inclusive.
+        Both are in microseconds, inclusive.
         """
         oldest, newest = FIRST_US, LAST_US
         for column, window in self.after:

@@ -113,7 +113,7 @@ def migrate(
 def _sources(old: TaskGrid, new: TaskGrid, task: int) -> list[int]:
     """The tasks that together hold what a task of the new grid is to keep.
 
-    As far as that is in one row.
+    This is as far as that is in one row.
     """
     place = task - new.first
     own = old.first + place % old.tasks

@@ -54,7 +54,7 @@ class Spread:
     def living(self, runs: Sequence[RunRef]) -> Spread:
         """The numbers of tasks under which the store still has tuples.
 
-        Without those of which its runs hold none any more.
+        Those of which its runs hold none any more are left out.
 
         >>> Spread((Older(4, until_arrival=100),)).living([])
         Spread(older=())
@@ -68,7 +68,7 @@ class Spread:
 def taken_over(held: GraphStore, spread: Spread, wanted: GraphStore, runs: Sequence[RunRef]) -> Spread | None:
     """How a new store can have an old one's tuples where they lie.
 
-    None if they have to be moved.
+    The result is None if they have to be moved.
 
     They can stay if both place tuples by the same column, or both at random, or if all of them are in one
     task, whatever has placed them there.

@@ -77,7 +77,7 @@ def rebuild(
 def feeding_part(graph: PhysicalGraph, wanted: frozenset[str]) -> PhysicalGraph:
     """The rules and edges of `graph` that lead to the store rules of `wanted`.
 
-    Without emits.
+    Emits are left out.
     """
     origins = {edge.id: edge.origin for edge in graph.edges}
     rules = {rule.id: rule for rule in graph.rules}

@@ -63,7 +63,7 @@ class History:
 def working_seconds(lines: Sequence[BatchLine]) -> float:
     """Time from the first batch's start to the last commit.
 
-    Without the time between processes.
+    The time between processes is left out.
     """
     total = 0
     for session in sorted({line.session for line in lines}):

@@ -197,7 +197,7 @@ class Checkpoint:
     ) -> Change:
         """Make `graph` the plan of all batches that are planned from now on.
 
-        Or of those from `from_batch` on.
+        With `from_batch`, of those from that batch on.
         """
         newest = self.newest_change()
         number = 0 if newest is None else newest.number + 1

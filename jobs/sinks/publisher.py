@@ -69,7 +69,7 @@ class Publisher:
     def wait_for_room(self) -> None:
         """Wait until fewer batches are queued than may be.
 
-        Or until publishing has ended, or after `release`.
+        It also returns once publishing has ended, or after `release`.
 
         A sink that is away for long so holds the topology up, whose input stays where it is, rather than
         fill the disk.

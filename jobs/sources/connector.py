@@ -83,7 +83,7 @@ class Cutting(Protocol):
     def last_of(self, entries: Any, rows: int) -> str | None:
         """The id of the last of the first `rows` entries.
 
-        None if there are not so many any more.
+        The result is None if there are not so many any more.
         """
         ...
 
@@ -121,7 +121,7 @@ class Descriptor(ABC):
     def split(self, rows: int) -> tuple[Descriptor, Descriptor] | None:
         """The first `rows` rows and the others.
 
-        Only if that can be told without asking a server.
+        It is None if only a server could tell.
         """
         return None
 
@@ -132,7 +132,7 @@ class Descriptor(ABC):
     def opened(self, server: Cutting) -> Descriptor:
         """With the number of its tuples.
 
-        For one that is a single record with several of them.
+        It is for one that is a single record with several of them.
         """
         return self
 
@@ -170,7 +170,7 @@ class Offsets(ABC):
     def newest(self, streams: Mapping[str, Any]) -> dict[str, Position]:
         """Behind everything that has arrived by now.
 
-        For streams that have anything. Raises `Away`.
+        It has the streams that have anything. Raises `Away`.
         """
 
     def backlog(self, stream: str, position: Position) -> int:

@@ -90,7 +90,7 @@ class LiveOffsets:
     def backlog(self, positions: Mapping[str, Position]) -> int | None:
         """Tuples behind the positions, as far as that is cheap to say.
 
-        None while a server is away.
+        The result is None while a server is away.
         """
         with suppress(Away):
             return sum(self.of(_whose(p)).backlog(stream, p) for stream, p in positions.items() if p)
@@ -99,7 +99,7 @@ class LiveOffsets:
     def newest(self, checkpoint: Path) -> dict[str, Position]:
         """Behind everything that has arrived by now.
 
-        Of the newest plan's streams. Raises `Away`.
+        It has the newest plan's streams. Raises `Away`.
         """
         _, wanted = self.by_connector(checkpoint)
         ends: dict[str, Position] = {}

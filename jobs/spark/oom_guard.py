@@ -129,7 +129,7 @@ class Losses:
 def ended_by_kernel(proc: Path = _PROC, groups: Path = _GROUPS) -> int:
     """Processes that the kernel has ended for want of memory.
 
-    In this process's control group.
+    They are counted in this process's control group.
 
     Without a group that counts, on this host. The number means nothing by itself, only that it grows; where
     nobody counts it is always 0.
@@ -198,7 +198,7 @@ def _counted(batches: list[int]) -> str:
 def _read(file: Path) -> str | None:
     """The text of one of the kernel's files.
 
-    None where the system has none or shows none.
+    The result is None where the system has none or shows none.
     """
     try:
         return file.read_text()

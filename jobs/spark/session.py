@@ -39,7 +39,7 @@ def processors() -> int:
 def is_local(master: str) -> bool:
     """True if driver and executors share one host.
 
-    And so a file system and shared memory.
+    They then share a file system and shared memory too.
 
     >>> is_local("local[4]"), is_local("spark://host:7077")
     (True, False)

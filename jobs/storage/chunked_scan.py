@@ -163,7 +163,7 @@ def _ascending(held: pa.ChunkedArray, keys: Keys) -> Numbers | None:
 def _sorted_matches(numbers: Numbers, wanted: Numbers) -> Positions:
     """Where ascending numbers are one of the wanted ones.
 
-    By binary search, as neighbours.
+    They are found by binary search, as neighbours.
     """
     if not len(numbers):
         return np.empty(0, dtype=np.int64)

@@ -84,7 +84,7 @@ class MappedRun:
     def release(self, most_bytes: int) -> None:
         """Have the touched parts leave this process's memory.
 
-        Only if the run is larger than that.
+        This is done only if the run is larger than that.
 
         What is needed again is mapped again, from the page cache or from the disk.
         """
@@ -315,7 +315,7 @@ def host_name() -> str:
 def new_attempt() -> str:
     """A name that no other attempt at any task has.
 
-    Not on this host or another, before or after a crash.
+    This holds on this host and others, before and after a crash.
 
     >>> len(new_attempt())
     12

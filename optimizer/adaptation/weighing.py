@@ -74,7 +74,7 @@ def weigh(
 def same_plan(one: PhysicalGraph, other: PhysicalGraph) -> bool:
     """True if two graphs do the same.
 
-    Whatever they expect and whichever planner made them.
+    What they expect and which planner made them does not matter.
     """
     return replace(one, estimates=(), method="") == replace(other, estimates=(), method="")
 

@@ -20,7 +20,7 @@ Plain: TypeAlias = "bool | int | float | str | list[Plain] | None"
 class Scalar(ABC):
     """A value that identities, like documents, have as one scalar.
 
-    Whatever class it is of.
+    Its class does not matter.
     """
 
     __slots__ = ()

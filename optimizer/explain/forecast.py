@@ -103,7 +103,7 @@ class AddedStore:
 def added_state(plan: Plan | None, alone: Plan) -> tuple[AddedStore, ...]:
     """What a query would add to the stores of another plan.
 
-    If all statistics lie low, as expected, or high.
+    It is told for statistics that all lie low, as expected, or high.
 
     A stream that the plan stores gets no further copy: its copies grow by what the query needs for
     longer. A stream that it does not store gets the copies of the query's own plan. Nothing is
@@ -159,7 +159,7 @@ def _held(plan: Plan) -> dict[str, tuple[tuple[str, ...], Interval]]:
 def robustness(plan: Plan) -> Robustness | None:
     """Compare the plan with greedy plans made for either end of the statistics.
 
-    None if nothing is uncertain. Takes two greedy optimizations.
+    The result is None if nothing is uncertain. Takes two greedy optimizations.
     """
     known = _known(plan)
     uncertain = {stream.name: _width(known.rate(stream.name)) for stream in plan.translation.streams}

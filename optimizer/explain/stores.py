@@ -43,7 +43,7 @@ class OtherPartitioning:
 def without_results(plan: Plan) -> tuple[WithoutResult, ...]:
     """What the plan would cost more without each materialized result.
 
-    By relation.
+    They are told by relation.
     """
     draft = _draft(plan)
     if draft is None:
@@ -74,7 +74,7 @@ def other_partitionings(plan: Plan) -> tuple[OtherPartitioning, ...]:
 def _draft(plan: Plan) -> PartialPlan | None:
     """The plan as the methods see it.
 
-    None if nothing can be materialized or shared there.
+    The result is None if nothing can be materialized or shared there.
     """
     if plan.method == "individual" or not any(not store.is_base for store in plan.solution.stores):
         return None

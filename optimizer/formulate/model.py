@@ -61,7 +61,7 @@ class Occurrence:
     def covers(self, other: Occurrence) -> bool:
         """True if every tuple of the other relation is one of this.
 
-        As far as their filters' texts tell.
+        This is as far as their filters' texts tell.
         """
         if self.input != other.input or not self.window.covers(other.window):
             return False

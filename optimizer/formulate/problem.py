@@ -232,7 +232,7 @@ def _inserted(
 ) -> dict[str, float]:
     """Tuples per second that a copy of each joined stream's store takes in.
 
-    Whatever reads it.
+    It does not matter what reads it.
 
     A stream is stored once, however many filters read it: the tuples that any filter passes. Filters
     count as independent, as the alternatives of one filter do.

@@ -209,7 +209,7 @@ def _orders(
 def _twins_in_order(members: tuple[str, ...], twins: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     """The permutations in which twins stay in their order.
 
-    As `itertools.permutations` would list them.
+    They come as `itertools.permutations` would list them.
 
     Twelve inputs that nothing distinguishes have one of these, and 479 million permutations.
     """

@@ -38,7 +38,7 @@ class Window(Scalar):
     def reach_us(self) -> int | None:
         """How much older than the newest tuple a tuple inside may be.
 
-        In microseconds; None is any age.
+        It is in microseconds; None is any age.
 
         So long a store keeps tuples, and within it the runtime looks for them.
         """

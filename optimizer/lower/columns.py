@@ -101,7 +101,7 @@ class Columns:
     def key(self, node: Node) -> Column | None:
         """The sender's column that says which task of the store holds partners.
 
-        If there is one.
+        There may be none.
 
         It is a column of a bound input that equals the store's partitioning column under
         the closure of the equalities that hold once this step is done. All of them are

@@ -117,7 +117,7 @@ class Forest:
     def leaving_rate(self, node: Node) -> float:
         """Tuples per second that leave a node.
 
-        By the relations of the order it was built from.
+        They follow from the relations of the order it was built from.
         """
         if node.parent is None:
             return self._rates[node.start.id]

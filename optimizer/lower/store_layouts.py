@@ -102,7 +102,7 @@ def task_loads(forest: Forest) -> dict[StoreKey, float]:
 def kept_columns(forest: Forest) -> dict[str, frozenset[str]]:
     """Columns of the copies of streams that several relations share.
 
-    Only where it matters which they are.
+    They are told only where it matters which they are.
     """
     kept: dict[str, set[str]] = {}
     for node in forest.nodes():

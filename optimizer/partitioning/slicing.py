@@ -89,7 +89,7 @@ def choose_slices(
 def slice_all(graph: PhysicalGraph, slices: Slices) -> PhysicalGraph:
     """Slice every base store that can be and is kept once.
 
-    Whatever it costs: for tests.
+    It does so whatever it costs: for tests.
     """
     return with_slices(
         graph,
@@ -181,7 +181,7 @@ def _window_us(rule: ProbeRule) -> int:
 def _best(store: GraphStore, probes: list[_Probe], batch_s: float) -> Slices | None:
     """The number of slices with the least cost.
 
-    None if the broadcast is nearly as cheap.
+    The result is None if the broadcast is nearly as cheap.
     """
     broadcast = sum(probe.tuples_per_second * store.tasks + probe.evaluation for probe in probes)
     costs = {

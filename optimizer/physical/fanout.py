@@ -11,7 +11,7 @@ from optimizer.physical.graph import Edge, GraphStore, ProbeRule, Slices, StoreR
 def fanout(edge: Edge, store: GraphStore, rule: StoreRule | ProbeRule) -> float:
     """Tasks of `store` that one tuple on `edge` goes to.
 
-    On average as far as slices or several grids are concerned.
+    Where slices or several grids are concerned it is an average.
 
     A probe of slices of width w whose windows admit event times of a span s touches s / w + 1 of them, and
     each of its at most N tasks once.
@@ -38,7 +38,7 @@ def fanout(edge: Edge, store: GraphStore, rule: StoreRule | ProbeRule) -> float:
 def reach_us(rule: ProbeRule) -> int | None:
     """Span of event time in which a probe of a base store may find partners.
 
-    In microseconds; None is unbounded.
+    It is in microseconds; None is unbounded.
 
     A partner is not older than the newest arriving tuple by more than its own window, nor newer than an
     arriving tuple by more than that one's window.

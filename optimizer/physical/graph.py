@@ -76,7 +76,7 @@ class GraphStream:
 class StoredInput:
     """An input whose tuples a store holds.
 
-    With the columns that any probe or result needs.
+    It has the columns that any probe or result needs.
     """
 
     input: str

@@ -27,7 +27,7 @@ class Users:
 def users_of(graph: PhysicalGraph) -> Users:
     """The queries that need each store, probe and source of a plan.
 
-    By name.
+    The queries are told by name.
     """
     receivers: dict[str, list[ProbeRule | StoreRule]] = {}
     probes: dict[str, list[ProbeRule]] = {}

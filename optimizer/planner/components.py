@@ -120,7 +120,7 @@ def answers_alone(
 def _budgets(context: PlanningContext, queries: Sequence[Query]) -> dict[str, float]:
     """A storage budget shared out to topologies that share no store.
 
-    By what each needs at least.
+    It is shared out by what each needs at least.
     """
     budget = context.options.storage_budget
     if budget is None:

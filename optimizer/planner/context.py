@@ -150,7 +150,7 @@ def compare_with_greedy(answer: Answer) -> Answer:
 def reroute(answer: Answer) -> Answer:
     """Route orders anew around the copies that shared stores keep.
 
-    As long as that is cheaper.
+    This goes on as long as that is cheaper.
     """
     options = answer.context.options
     limited = options.task_capacity is not None or options.storage_budget is not None
@@ -194,7 +194,7 @@ def hasty(options: Options) -> Options:
 def _with_copies(answer: Answer, found: Solution) -> Answer:
     """A solution's orders in an answer's place.
 
-    With what the method has proven, and copies chosen.
+    What the method has proven comes with it, and copies are chosen.
     """
     there = answer.proposed
     if found is not there:

@@ -48,7 +48,7 @@ class CompatibilityKey:
 class Running:
     """The plan in use: a warm start for planning.
 
-    And what stays unless leaving it repays the switch.
+    It also says what stays unless leaving it repays the switch.
     """
 
     key: CompatibilityKey

@@ -119,7 +119,7 @@ def _is_cheaper(
 ) -> bool:
     """Whether the queries are cheaper with another subsumption.
 
-    As far as a quick method can tell.
+    This is as far as a quick method can tell.
     """
     quick = context.method == "flat" or len(queries) > _GREEDY_QUERIES
     trial = replace(context, method="flat" if quick else "greedy", options=hasty(context.options))

@@ -51,7 +51,7 @@ class CostModel:
     def volume(self, relations: Iterable[str], predicates: Iterable[str]) -> float:
         """Product of the windows' contents and the predicates' selectivities.
 
-        In sorted order.
+        The factors come in sorted order.
 
         Divided by the window of a starting relation it is the rate of results that this
         relation starts.
@@ -116,7 +116,7 @@ class CostModel:
 def tasks_for(tuples: float, task_tuples: float) -> int:
     """Tasks that hold so many tuples, if each takes `task_tuples`.
 
-    At least one (dissertation section 5.5.3).
+    There is at least one (dissertation section 5.5.3).
 
     >>> tasks_for(1_000_000.0, 400_000.0), tasks_for(0.0, 10.0)
     (3, 1)

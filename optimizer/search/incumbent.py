@@ -64,7 +64,7 @@ class Incumbent:
 def mostly_changed(now: Set[Query], before: Set[Query]) -> bool:
     """True if more than half of the queries are in only one of the two sets.
 
-    Of the queries, old and new.
+    All queries count, old and new.
 
     >>> mostly_changed({"a", "b"}, {"a"}), mostly_changed({"a", "b", "c"}, {"a"})
     (False, True)

@@ -117,7 +117,7 @@ class ProbeStep:
 class ProbeOrder:
     """How new tuples of `start` become results of `queries`.
 
-    Or tuples of the MIR `feeds`.
+    They may become tuples of the MIR `feeds` instead.
 
     Steps are in order; two orders of one start with equal prefixes share them at run time.
     """

@@ -363,7 +363,7 @@ class StateGraph:
     def routes(self, target: int, start: int) -> tuple[int, ...]:
         """Arcs on which tuples of relation `start` can become `target`.
 
-        By growing coverage.
+        They come by growing coverage.
         """
         found = self._routes.get((target, start))
         if found is None:

@@ -112,7 +112,7 @@ def _probes(graph: PhysicalGraph, measured: Measured) -> list[ObservedStep]:
 def _narrows(rule: ProbeRule, sender: Rule) -> bool:
     """True if a rule checks windows or filters again.
 
-    On inputs that were bound before it.
+    These are on inputs that were bound before it.
     """
     if any(inputs_of(predicate) <= set(rule.bound) for predicate in rule.predicates):
         return True

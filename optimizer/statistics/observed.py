@@ -30,7 +30,7 @@ class ObservedStep:
 class ObservedStatistics:
     """Selectivities observed in installed probe orders.
 
-    With the rules of dissertation section 7.2.1.
+    The rules are those of dissertation section 7.2.1.
 
     - A step with one predicate tells its selectivity: matches over comparisons, summed over
       all steps that evaluate it.

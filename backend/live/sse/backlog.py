@@ -40,7 +40,7 @@ async def between(
 ) -> list[Framed] | None:
     """The frames after an id, up to another one.
 
-    None if they are more than there is room for.
+    The result is None if they are more than there is room for.
 
     Args:
         room: events, and bytes of them.

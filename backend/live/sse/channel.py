@@ -74,7 +74,7 @@ class Channel:
     async def _missed(self, last_id: str) -> list[bytes] | None:
         """Every frame after an id that was offered already.
 
-        None if there are too many, or some are lost.
+        The result is None if there are too many, or some are lost.
         """
         order = entry_order(last_id)
         async with self._reaching_back:
@@ -129,7 +129,7 @@ class Channel:
     async def _find_position(self, client: redis.asyncio.Redis) -> None:
         """Begin with the present, or go on after an interruption.
 
-        Unless something was lost meanwhile.
+        If something was lost meanwhile, it begins with the present.
         """
         if self._position is not None and not await are_lost(client, self._key, self._position):
             return

@@ -17,7 +17,7 @@ MOST_BEHIND_BYTES = 4 << 20
 class ReplayBuffer:
     """All frames after `start`, oldest first, up to a bound.
 
-    Only so many are kept.
+    Only so many frames are kept.
     """
 
     def __init__(self, start: Order) -> None:
@@ -38,7 +38,7 @@ class ReplayBuffer:
     def reach_back(self, start: Order, older: Sequence[Framed]) -> None:
         """Make the buffer complete after an earlier `start`.
 
-        By all the frames between it and the present one.
+        It is given all the frames between it and the present one.
         """
         self._frames.extendleft(reversed(older))
         self._bytes += sum(len(frame) for _, frame in older)

@@ -29,7 +29,7 @@ def stream_schema(columns: tuple[tuple[str, ColumnType], ...]) -> pa.Schema:
 def readable_as(found: pa.DataType, wanted: ColumnType) -> bool:
     """True if every value of type `found` is one of the stream's column type.
 
-    But for moments that 64 bits of microseconds do not hold.
+    Moments that 64 bits of microseconds do not hold are the exception.
 
     Integers widen, a timestamp of any unit is read in microseconds (one without a zone as UTC),
     dictionary-encoded text is text, and a column of NULLs alone is of any type. Nothing narrows and nothing

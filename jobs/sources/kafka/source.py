@@ -54,7 +54,7 @@ class Records:
     def arrived_ms(self, kept: Sequence[int]) -> npt.NDArray[np.int64]:
         """When the cluster got the records at these positions.
 
-        Or when their producer made them.
+        A topic may say instead when their producer made them.
         """
         return np.asarray([self.times_ms[n] or 0 for n in kept], np.int64)
 

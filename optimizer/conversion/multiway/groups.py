@@ -73,7 +73,7 @@ def is_member(node: Node, eligible: Callable[[Node], bool]) -> bool:
 def opened(derived: Derived) -> Project | None:
     """The projection of a subquery that only selects and projects.
 
-    None if it does more.
+    The result is None if it does more.
 
     Its expressions may then be evaluated later, so that its joins become part of a group around it.
     """

@@ -50,7 +50,7 @@ class Flat:
 def route_flat(draft: PartialPlan, target: int) -> None:
     """Install the target's own best probe orders over base stores.
 
-    As if it were alone.
+    They are those that it would have if it were alone.
     """
     graph = draft.graph
     state = graph.states[target]
@@ -85,7 +85,7 @@ def route_flat(draft: PartialPlan, target: int) -> None:
 def _schemes(graph: StateGraph, site: int) -> list[int]:
     """Single copies of each candidate partitioning.
 
-    And all of them where copies may coexist.
+    All of them are there too where copies may coexist.
     """
     count = len(graph.sites[site].partitionings)
     if graph.sites[site].tasks == 1:

@@ -123,7 +123,7 @@ def guided_plan(
 
     Its MIRs come first, then paths along discounted arcs.
 
-    None if one of the MIRs cannot be fed without another that is missing.
+    The result is None if one of the MIRs cannot be fed without another that is missing.
     """
     draft = PartialPlan(graph, guide=guide, targets=targets)
     draft.choose_copies()

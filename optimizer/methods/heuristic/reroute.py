@@ -26,7 +26,7 @@ def rerouted(
 ) -> Solution | None:
     """The solution after local search around fixed copies.
 
-    None if there is nothing cheaper.
+    The result is None if there is nothing cheaper.
 
     Its cost is that of the problem, in which every relation has stores of its own.
 

@@ -300,7 +300,7 @@ class FlowProgram:
     def _kept_column(self, key: tuple[int, Copy], parts: list[tuple[int, int]]) -> int:
         """The column that says whether a copy is kept.
 
-        Whichever relations of its stream use it.
+        It does not matter which relations of its stream use it.
         """
         if len(parts) == 1:
             return self.columns.z[parts[0]]

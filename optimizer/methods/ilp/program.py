@@ -69,7 +69,7 @@ class Program:
     def step(self) -> float | None:
         """The largest number that divides all costs.
 
-        None if it is below 1/64.
+        The result is None if it is below 1/64.
         """
         common = 0
         for cost, integer in zip(self.cost, self.integer, strict=True):

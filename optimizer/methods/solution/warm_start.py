@@ -19,7 +19,7 @@ Names = tuple[frozenset[str], frozenset[str]]
 class NamedPath:
     """How the tuples of one start reach a target, by names.
 
-    Whatever their numbers in a state graph.
+    So numbers in a state graph do not matter.
     """
 
     target: Names
@@ -49,7 +49,7 @@ def draft_from_paths(
 ) -> PartialPlan | None:
     """Paths by name as a partial plan of this graph.
 
-    None if they leave a target without an answer.
+    The result is None if they leave a target without an answer.
     """
     by_key = {(path.target, path.start): path.stores for path in paths}
     draft = PartialPlan(graph, targets=group)

@@ -18,7 +18,7 @@ _EXTENSIONS = 10_000
 def chain_trees(space: TreeSpace, left: float | None) -> Iterator[Tree]:
     """The trees that Algorithm 2 goes through, the flat one first.
 
-    Only that one if there is no chain.
+    There is only that one if there is no chain.
     """
     yield ()
     chain = chain_of(space)

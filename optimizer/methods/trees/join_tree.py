@@ -65,7 +65,7 @@ class TreeSpace:
     def draft(self, tree: Tree) -> PartialPlan | None:
         """The cheapest plan with exactly this tree's operators.
 
-        None if a node cannot be fed.
+        The result is None if a node cannot be fed.
         """
         graph = self.graph
         draft = PartialPlan(graph, targets=(self.target,))

@@ -11,7 +11,7 @@ from optimizer.search.problem import Options, Problem, Solution
 class LeftDeep:
     """Per query, grow a materialized prefix by the smallest next join.
 
-    From every relation.
+    It starts from every relation.
     """
 
     name = "left-deep"

@@ -108,7 +108,7 @@ def _cheapest_rows(
 ) -> tuple[int, ...] | None:
     """Rows of the cheapest grid or grids.
 
-    None if the layout that the store has is as cheap.
+    The result is None if the layout that the store has is as cheap.
     """
     copy = options.probe_weight * does.stored + options.storage_weight * does.held
     probes = options.probe_weight * (does.routed + does.unrouted)

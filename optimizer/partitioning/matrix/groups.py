@@ -31,7 +31,7 @@ class Cardinality:
 def grids_by_stream(graph: PhysicalGraph) -> dict[str, GraphStore]:
     """Base stores whose tuples lie at random in several tasks, by stream.
 
-    In one copy or more.
+    They lie in one copy or more.
     """
     found = {
         store.inputs[0].stream: store

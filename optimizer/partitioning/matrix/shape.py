@@ -66,7 +66,7 @@ def input_load(shape: Shape, stored: float, probing: float) -> float:
 def best_shape(tasks: int, stored: float, probing: float) -> Shape:
     """The shape with the least input-load factor.
 
-    Of equal ones that with fewer copies.
+    Of equal ones it is that with fewer copies.
 
     >>> best_shape(64, stored=1.0, probing=64.0)
     Shape(columns=1, rows=64)

@@ -140,7 +140,7 @@ class _Inference:
     def _expect(self, nodes: list[exp.Expr], kind: ColumnType | None) -> None:
         """Expect a type of the columns among the nodes.
 
-        And of those that their arithmetic reads.
+        The columns that their arithmetic reads have it too.
         """
         for item in nodes:
             node = item

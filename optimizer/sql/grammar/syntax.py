@@ -128,7 +128,7 @@ def written_tokens(text: SourceText) -> list[Token]:
 def comment_end(text: str, at: int) -> int | None:
     """The offset behind the comment that opens at `at`.
 
-    None if it never ends. Comments nest.
+    The result is None if it never ends. Comments nest.
 
     >>> comment_end("/* a /* b */ */ SELECT", 0), comment_end("/* open", 0)
     (15, None)
