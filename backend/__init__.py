@@ -1,1 +1,4 @@
-"""The Django project: streams, queries, topologies, live events, accounts; and the client."""
+"""The Django project: streams, queries, topologies, live events, accounts.
+
+The client is here too.
+"""

@@ -12,7 +12,10 @@ from optimizer.algebra.errors import InputError
 
 
 class MillraceError(Exception):
-    """A request that is well-formed but cannot be carried out; `code` is stable, `str` is for people."""
+    """A well-formed request that cannot be carried out.
+
+    `code` is stable, `str` is for people.
+    """
 
     status = 500
 

@@ -17,7 +17,9 @@ _OTHERS = 0o077
 
 
 def keep_private(home: Path) -> None:
-    """From now on this process' files are its account's alone, and so is all that lies in `home`.
+    """Make this process' files, and all in `home`, its account's alone.
+
+    This holds from now on.
 
     A home that is closed already is not walked again: nobody gets past it. What belongs to another account is
     that one's to close; `manage.py check` tells of a home that stays open.
@@ -35,7 +37,10 @@ def keep_private(home: Path) -> None:
 
 
 def is_open(home: Path) -> bool:
-    """True if another account of the machine may look into it; nobody looks into what is not there."""
+    """True if another account of the machine may look into it.
+
+    None can look into what is not there.
+    """
     return home.exists() and bool(home.stat().st_mode & _OTHERS)
 
 

@@ -1,4 +1,6 @@
-"""Settings, all of them from the environment; `backend.shell.checks` says what is wrong with them.
+"""Settings, all of them from the environment.
+
+`backend.shell.checks` says what is wrong with them.
 
 MILLRACE_HOME               where everything lives that the product writes (.millrace)
 DATABASE_URL                sqlite:///<MILLRACE_HOME>/millrace.sqlite3

@@ -1,4 +1,6 @@
-"""The runtime's command line: `replay` files, `run` a topology under the control plane.
+"""Run the runtime's command line: `replay` files, or `run` a topology.
+
+`run` stands under the control plane.
 
 Exit codes: 0 done, 2 bad input (one line on stderr with file, place and expectation), 1 anything
 else.

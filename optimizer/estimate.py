@@ -62,6 +62,22 @@ def estimate(graph: PhysicalGraph, statistics: StatisticsProvider, horizon_s: fl
     A step multiplies what arrives by the partners inside the stored side's window and by the
     selectivities of what it checks; a materialized result holds what its feeding orders make.
 
+    >>> from optimizer.planner.plan import plan
+    >>> from optimizer.sql import parse_query
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.statistics import statistics_of_workload
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> streams = [Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s")]
+    >>> catalog = Catalog.of(streams)
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> query = parse_query(text, "q", catalog)
+    >>> known = statistics_of_workload(catalog, ())
+    >>> made = estimate(plan([query], catalog, known).graph, known)
+    >>> made.probe, made.stored
+    (20.0, 20.0)
+
     Args:
         graph: a valid graph; its own estimates are not looked at.
         statistics: must know, or have a default below it for, every rate; unknown selectivities
@@ -103,7 +119,10 @@ class _Estimator:
         return Estimated(edges, made, {store: self._held(store) for store in self.stores}, probe)
 
     def _skew(self, edge: Edge) -> float:
-        """What the fullest task receives over the mean: a step is done when its last task is."""
+        """What the fullest task receives over the mean.
+
+        A step is done when its last task is.
+        """
         return hash_skew(self.stores[edge.target], self.statistics) if edge.kind == "group_by" else 1.0
 
     def _produced(self, rule: str) -> float:

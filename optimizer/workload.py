@@ -1,4 +1,7 @@
-"""Workload directories: streams.yaml, queries/*.sql, and perhaps functions.yaml (DESIGN section 5)."""
+"""Read workload directories: streams.yaml, queries/*.sql, functions.yaml.
+
+The last one is optional (DESIGN section 5).
+"""
 
 from __future__ import annotations
 
@@ -56,6 +59,15 @@ def load_workload(path: str | Path) -> Workload:
     Without `functions.yaml`, queries may call what the installation allows (`optimizer.udf.reader`).
     A query may read another query of the directory by its name. Raises `InputError` with file and
     place for anything that is missing or unusable.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> streams = "streams: {r: {event_time: at, columns: {at: timestamp, a: int}}}"
+    >>> with TemporaryDirectory() as folder:
+    ...     (Path(folder) / "queries").mkdir()
+    ...     for name, text in (("streams.yaml", streams), ("queries/big.sql", "SELECT a FROM r WHERE a > 9")):
+    ...         _ = (Path(folder) / name).write_text(text)
+    ...     [query.name for query in load_workload(folder).queries]
+    ['big']
     """
     directory = Path(path)
     if not directory.is_dir():
@@ -113,6 +125,13 @@ def parse_queries(
     `texts` maps names to SQL, `sources` names to what errors call the text. A name that is
     a stream's and a query's means the stream. Raises `InputError`, also for queries that
     read each other in a circle.
+
+    >>> streams = "streams: {r: {event_time: at, columns: {at: timestamp, a: int}}}"
+    >>> catalog, _ = read_streams(streams, "streams.yaml")
+    >>> texts = {"all": "SELECT a FROM few", "few": "SELECT r.a, r.at FROM r WHERE a > 3"}
+    >>> queries = parse_queries(texts, catalog)
+    >>> [(name, [item.stream for item in query.inputs]) for name, query in queries.items()]
+    [('few', ['r']), ('all', ['r'])]
     """
     names = sources or {}
     folded: dict[str, str] = {}
@@ -146,7 +165,14 @@ def parse_queries(
 def read_streams(
     text: str, source: str, functions: FunctionRegistry = NO_FUNCTIONS
 ) -> tuple[Catalog, tuple[SelectivityEstimate, ...]]:
-    """The streams and selectivities of a streams.yaml, with the functions that predicates may call.
+    """Read the streams and selectivities of a streams.yaml.
+
+    Their predicates may call `functions`.
+
+    >>> text = "streams: {r: {event_time: at, rate: 20, columns: {at: timestamp, a: int}}}"
+    >>> catalog, selectivities = read_streams(text, "streams.yaml")
+    >>> catalog["r"].tuples_per_second, selectivities
+    (20.0, ())
 
     Raises `InputError` with line and path.
     """

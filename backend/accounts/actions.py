@@ -13,7 +13,10 @@ SHOWN_APPS = ("streams", "catalog", "topologies")
 
 
 def permit_operators() -> None:
-    """Give the operators' group, if there is one, what operators do in the admin: look, and set quotas."""
+    """Give the operators' group what operators do in the admin.
+
+    If the group is there: they look, and set quotas.
+    """
     seen = Permission.objects.filter(content_type__app_label__in=SHOWN_APPS, codename__startswith="view_")
     set_ = Permission.objects.filter(content_type__app_label="accounts", content_type__model="quota")
     for group in Group.objects.filter(name=OPERATORS):
@@ -22,7 +25,9 @@ def permit_operators() -> None:
 
 @transaction.atomic
 def create_operator(username: str, password: str) -> User:
-    """The account of this name as an operator that may look at the admin; made if it is not there.
+    """The account of this name as an operator that may look at the admin.
+
+    It is made if it is not there.
 
     An account that exists keeps its password.
     """

@@ -30,7 +30,9 @@ class Team(models.Model):
 
 
 class Quota(models.Model):
-    """How much one account, or each member of a team, may have; what is empty is as everywhere else.
+    """How much one account, or each member of a team, may have.
+
+    What is empty is as everywhere else.
 
     The fields are `backend.accounts.quotas.Resource`'s.
     """

@@ -37,7 +37,7 @@ GROUPS: dict[str, Role] = {
 
 
 def role_of(account: User | AnonymousUser) -> Role | None:
-    """The account's role; None for somebody who is not signed in."""
+    """The account's role; None if the caller is not signed in."""
     if not account.is_authenticated or not account.is_active:
         return None
     if account.is_superuser:
@@ -90,7 +90,10 @@ class Owned(Protocol):
 
 
 def editable(account: User, records: Iterable[Owned]) -> set[int]:
-    """The keys of those records that the account `may_edit`; what that takes is looked up once for all."""
+    """The keys of those records that the account `may_edit`.
+
+    What that takes is looked up once for all.
+    """
     role = role_of(account)
     if role in (None, "viewer"):
         return set()

@@ -1,4 +1,6 @@
-"""How much of everything one account may have, so that nobody fills the registry or the machine for all.
+"""Quotas of accounts.
+
+So that one account cannot fill the registry or the machine for all.
 
 A limit is the account's own (`accounts.Quota`), else the most that one of its teams has, else the
 installation's (MILLRACE_QUOTA_...). Operators, who raise limits, have none. What counts for an account is
@@ -57,7 +59,10 @@ _COUNTED: dict[Resource, Callable[[int], QuerySet[Model]]] = {}
 
 
 def count(resource: Resource, held: Callable[[int], QuerySet[Model]]) -> None:
-    """Count as an account's share of a resource what `held` finds; for the room that keeps it."""
+    """Count what `held` finds as an account's share of a resource.
+
+    The room that keeps the resource calls it.
+    """
     _COUNTED[resource] = held
 
 

@@ -7,6 +7,9 @@ from rest_framework.request import Request
 
 
 class AccountRequest(Request):
-    """What a view behind `IsAuthenticated` is given: its user is never anonymous. A type, never made."""
+    """The request that a view behind `IsAuthenticated` is given.
+
+    Its user is never anonymous. A type, never made.
+    """
 
     user: User

@@ -1,4 +1,7 @@
-"""How often one address or one account may ask: counted in each web process' memory, which needs no Redis."""
+"""Rate limits per address and per account.
+
+They are counted in each web process' memory, which needs no Redis.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ class AccountRate(UserRateThrottle):
 
 
 class AddressRate(AnonRateThrottle):
-    """Of somebody who is not signed in."""
+    """The rate of an address that is not signed in."""
 
     def get_ident(self, request: Request) -> str:
         return holder(request)

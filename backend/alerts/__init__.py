@@ -1,1 +1,1 @@
-"""Alerts: somebody is told when a job fails, lags or stands still, by webhook or e-mail."""
+"""Alerts by webhook or e-mail when a job fails, lags or stands still."""

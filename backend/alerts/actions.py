@@ -25,7 +25,7 @@ BETWEEN_TESTS = timedelta(seconds=10)
 
 @dataclass(frozen=True, slots=True)
 class RuleSpec:
-    """A rule as somebody describes it."""
+    """An alert rule as its author describes it."""
 
     name: str
     topology: str | None
@@ -52,7 +52,10 @@ class RuleSpec:
 
 
 def create_rule(owner: User, spec: RuleSpec) -> AlertRule:
-    """A new rule. Raises `InputErrors`, `Conflict` for an unknown topology or team, `Forbidden`."""
+    """A new rule.
+
+    Raises `InputErrors`, `Conflict` for an unknown topology or team, `Forbidden`.
+    """
     refuse_viewers(owner, "make alerts")
     rule = AlertRule(owner=owner)
     with transaction.atomic():
@@ -73,7 +76,10 @@ def delete_rule(account: User, rule: AlertRule) -> None:
 
 
 def try_rule(account: User, rule: AlertRule) -> Delivery:
-    """Send a message that says that it is a test. Raises `Forbidden`; `Conflict` right after another."""
+    """Send a message that says that it is a test.
+
+    Raises `Forbidden`; `Conflict` right after another.
+    """
     _refuse_others(account, rule)
     now = timezone.now()
     if Alert.objects.filter(rule=rule, kind=Kind.TEST, opened_at__gt=now - BETWEEN_TESTS).exists():
@@ -111,7 +117,10 @@ def _write(account: User, rule: AlertRule, spec: RuleSpec) -> None:
 
 
 def _forget(rule: AlertRule) -> None:
-    """Close what the rule no longer watches: nobody else would, and nobody asked to be told of it."""
+    """Close the alerts that the rule no longer watches.
+
+    Nothing else would, and no user asked to be told of it.
+    """
     left = Alert.objects.filter(rule=rule, closed_at=None)
     if rule.enabled and rule.topology is None:
         return

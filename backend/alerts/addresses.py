@@ -1,4 +1,4 @@
-"""Which Internet addresses are somebody's on the Internet, and nothing else.
+"""Tell public Internet addresses from all others.
 
 Global unicast only: no block of IANA's registries of special-purpose addresses, no multicast, and of IPv6
 only 2000::/3, all that IANA gives to anybody. Python's `is_global` has a part of this, as old as the

@@ -1,4 +1,7 @@
-"""When there is something to tell about a topology: pure, over what is known of it."""
+"""Decide whether a topology's state meets an alert's condition.
+
+Pure, over what is known of it.
+"""
 
 from __future__ import annotations
 

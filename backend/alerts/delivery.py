@@ -21,7 +21,10 @@ LEASE = timedelta(seconds=60)
 
 
 def attempt(delivery_id: int, now: datetime) -> timedelta | None:
-    """Send the message if nobody is at it; returns when to try again, None if it is over or not ours."""
+    """Send the message unless another worker is at it.
+
+    Returns when to try again, None if it is over or not ours.
+    """
     delivery = (
         Delivery.objects.select_related("alert__rule", "alert__topology")
         .filter(pk=delivery_id, state=Delivery.State.WAITING, due_at__lte=now)

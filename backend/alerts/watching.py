@@ -1,4 +1,7 @@
-"""Comparing what is with what rules ask for: alerts open and close, messages are written."""
+"""Compare topologies with alert rules.
+
+Alerts open and close, and messages are written.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,9 @@ KEPT = timedelta(days=30)
 
 
 def watch(now: datetime) -> list[int]:
-    """Open and close alerts of all topologies; returns the messages that have to be sent.
+    """Open and close alerts of all topologies.
+
+    Returns the messages that have to be sent.
 
     Several workers may do so at once: an alert is open once.
     """

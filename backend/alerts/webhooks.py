@@ -1,4 +1,6 @@
-"""Posting to an address that a person gave, without becoming a way into the own network.
+"""Post webhooks to addresses that users give.
+
+This must not become a way into the own network.
 
 The name is looked up once, every address that it has must be allowed, and the connection goes to
 one of those very addresses: a name that changes its mind in between does not matter. Redirects are
@@ -38,7 +40,10 @@ class NotDelivered(Exception):
 
 
 def check(url: str) -> None:
-    """Raises `NotAllowed` for what is no http(s) URL, or whose host is not among MILLRACE_WEBHOOK_HOSTS."""
+    """Raise `NotAllowed` for a URL that may not be posted to.
+
+    It is no http(s) URL, or its host is not among MILLRACE_WEBHOOK_HOSTS.
+    """
     if not all("!" <= character <= "~" for character in url):
         raise NotAllowed(f"found {url!r}, expected an address in ASCII: write other characters as %XX")
     try:
@@ -103,7 +108,7 @@ def _break_off(connection: http.client.HTTPConnection) -> None:
 
 
 def _address(host: str, port: int) -> str:
-    """One of the host's addresses, all of which are allowed."""
+    """One of the host's addresses, if all of them are allowed."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -116,7 +121,10 @@ def _address(host: str, port: int) -> str:
 
 
 class _Pinned(http.client.HTTPConnection):
-    """Connects to an address that was looked at before, not to what the name means by now."""
+    """Connects to an address that was looked at before.
+
+    It does not connect to what the name means by now.
+    """
 
     def __init__(self, address: str, host: str, port: int, timeout: float) -> None:
         super().__init__(host, port, timeout=timeout)

@@ -1,1 +1,4 @@
-"""What people ask for and may be hard, in processes of its own: bounded, in turn, ended with its request."""
+"""Bounded work for users, in processes of its own.
+
+What they ask for may be hard: it is bounded, takes its turn, and ends with its request.
+"""

@@ -1,4 +1,4 @@
-"""For whom something is worked out, and whether somebody still waits for it."""
+"""The caller of bounded work, and whether it still waits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ class Caller:
 
 
 def caller_of(request: Request) -> Caller:
-    """Who sent a request. Only uvicorn tells of closed connections; under a test client nobody leaves."""
+    """The client that sent a request, and whether it still waits.
+
+    Only uvicorn tells of closed connections; under a test client, clients never leave.
+    """
     scope: dict[str, Any] = getattr(request, "scope", {})
     gone = scope.get(GONE)
     return Caller(request.user.pk) if gone is None else Caller(request.user.pk, gone)

@@ -1,4 +1,6 @@
-"""Workers for what people ask for: found a place in turn, bounded, given up with the request.
+"""A pool of workers for requests of users.
+
+A request is found a place in turn, is bounded, and is given up with its client.
 
 Why no library: pebble and loky give tasks to killable processes from a first-come queue of their own,
 with a thread in between. A fair queue that knows who left and a bound on processor time for each task
@@ -77,7 +79,9 @@ class Pool:
         function: Callable[..., T],
         arguments: tuple[object, ...],
     ) -> T:
-        """The same with less time, and with `contested_s` of it while others wait for the place.
+        """The same with less time.
+
+        It has `contested_s` of it while others wait for the place.
 
         Raises `OutOfTime` where `run` raises `TooMuchWork` for it.
         """
@@ -94,7 +98,7 @@ class Pool:
                     ) from error
 
     def warm(self) -> None:
-        """Starts a worker, so that nobody has to wait for what it imports."""
+        """Start a worker, so that no request has to wait for its imports."""
         worker = self._taken()
         self._give_back(worker, kept=True)
 
@@ -203,13 +207,13 @@ _ADVICE = "join fewer streams at once, split the text into views, or write it sh
 
 @cache
 def reading() -> Pool:
-    """For texts that are checked and formatted while somebody types."""
+    """The pool for texts that are checked and formatted as they are typed."""
     return _pool(READ_PROCESSES, min(READ_SECONDS, settings.MILLRACE_WORK_SECONDS), 1)
 
 
 @cache
 def quick() -> Pool:
-    """For plans that nobody has to wait for long; see `plan`."""
+    """The pool for plans that take no long wait; see `plan`."""
     return _pool(QUICK_PROCESSES, QUICK_SECONDS, 2)
 
 
@@ -235,7 +239,10 @@ def _found_hard(caller: Caller) -> None:
 
 
 def _found_contested(caller: Caller) -> None:
-    """Once may be chance; twice in a minute is hard too, or it would go on in the quick pool for ever."""
+    """True if a call was found to be hard while others waited.
+
+    Once may be chance; twice in a minute is hard too, or it would go on in the quick pool for ever.
+    """
     if _note(_contested_at, caller) < HARD_S:
         _found_hard(caller)
 
@@ -267,6 +274,9 @@ def plan(caller: Caller, function: Callable[P, T], *arguments: P.args, **_: P.kw
 
 
 def warm() -> None:
-    """Starts what is used first; the server that workers are forked from imports the optimizer then."""
+    """Start what is used first.
+
+    The server that workers are forked from imports the optimizer then.
+    """
     for pool in (reading(), quick()):
         pool.warm()

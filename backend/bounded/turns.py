@@ -20,7 +20,7 @@ _HALF_LIFE_S = 10.0
 
 
 class Gone(Exception):
-    """The client has gone; nobody reads an answer."""
+    """The client has gone, so the answer has no reader."""
 
 
 @dataclass(slots=True)

@@ -50,7 +50,10 @@ class OutOfMemory(Exception):
 
 
 class Failed(Exception):
-    """It raised something that cannot be told in another process; the text is its traceback."""
+    """The work raised an error that cannot be told in another process.
+
+    The text is its traceback.
+    """
 
 
 class Lost(Exception):

@@ -1,4 +1,4 @@
-"""A text whose plan is a tree of binary joins, converted to multi-way joins; nothing is saved."""
+"""Convert a text's binary joins to multi-way joins; nothing is saved."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from optimizer.conversion import ConvertedQuery
 
 
 def converted(caller: Caller, text: str, name: str) -> ConvertedQuery:
-    """The plans before and after over the registry's streams; other queries may be read by name.
+    """The plans before and after over the registry's streams.
+
+    Other queries may be read by name.
 
     Args:
         name: of the query that is converted, which does not read itself; also what errors call it.
@@ -27,7 +29,10 @@ def converted(caller: Caller, text: str, name: str) -> ConvertedQuery:
 
 
 def _views(text: str, without: str) -> Mapping[str, str]:
-    """The names of all other queries, with the texts of those that the text may read, and these in turn."""
+    """The names of all other queries, with the texts that this one may read.
+
+    The texts that these read in turn are there too.
+    """
     saved = Query.objects.exclude(name=without).exclude(current=None).order_by("name")
     views = dict.fromkeys(saved.values_list("name", flat=True), "")
     left = set(views)

@@ -1,4 +1,6 @@
-"""What a query's text means here: the registry's streams, and other queries as views.
+"""Give a query's text its meaning over the registry's streams and views.
+
+Other queries are its views.
 
 A draft reads the current versions of other queries; a written version reads the versions
 that were current when it was written (`QueryVersion.reads`), for ever.
@@ -59,7 +61,9 @@ def words_of(text: str) -> set[str]:
 
 
 def texts_for(text: str, without: str) -> Texts:
-    """What a draft may read: the names of all queries but one, and the texts of those that it names.
+    """What a draft may read: the other queries' names, and some texts.
+
+    They are the names of all queries but one, and the texts of those that it names.
 
     A query cannot read itself, so the one that is edited is left out.
     """
@@ -71,7 +75,10 @@ def texts_for(text: str, without: str) -> Texts:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A text as it stands in the editor: its meaning, or everything that is wrong with it."""
+    """A text in the editor: its meaning, or everything that is wrong with it.
+
+    The text is as it stands there.
+    """
 
     query: Query | None
     errors: tuple[InputError, ...]
@@ -80,7 +87,10 @@ class Draft:
 
 
 def read_draft(caller: Caller, text: str, name: str) -> Draft:
-    """Check a text as query `name`, in a worker. No text makes it raise, only a caller's limits do."""
+    """Check a text as query `name`, in a worker.
+
+    No text makes it raise, only a caller's limits do.
+    """
     catalog = load_catalog()
     found = pool.reading().run(caller, read_text, text, name, catalog, texts_for(text, without=name))
     reads = QueryVersion.objects.in_bulk(found.reads)

@@ -1,4 +1,7 @@
-"""Who made a query, whoever owns it now."""
+"""The makers of queries.
+
+The owner may be another account by now.
+"""
 
 from __future__ import annotations
 

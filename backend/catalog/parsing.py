@@ -1,4 +1,7 @@
-"""What a text means, from texts alone: what a worker process is given instead of the database."""
+"""Give a text its meaning from texts alone.
+
+A worker process is given these instead of the database.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,9 @@ class VersionText:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Written versions by key, with all that they read; and which is a query's current one, by name.
+    """Written versions by key, with all that they read.
+
+    They also tell which is a query's current one, by name.
 
     `current` has the names of all queries that a draft might mean, `versions` the texts of those that
     it does.
@@ -40,7 +45,10 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """A text as it stands in the editor: its meaning, or everything that is wrong with it."""
+    """A text's meaning, or everything that is wrong with it.
+
+    The text is as it stands in the editor.
+    """
 
     query: Query | None
     errors: tuple[InputError, ...]

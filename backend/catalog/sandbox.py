@@ -1,4 +1,6 @@
-"""DuckDB over tables that it is handed, and nothing else: no files, no network, bounded memory and time.
+"""A DuckDB sandbox over the tables that it is handed.
+
+It has no files and no network, and bounded memory and time.
 
 What runs in it is what the optimizer says that a query means (`optimizer.sql.to_duckdb`), never a
 person's text.

@@ -1,4 +1,6 @@
-"""Millrace from programs and from the command line: `millrace deploy q.sql`, `status`, `tail`, ...
+"""The client library and the command line `millrace`.
+
+Such as `millrace deploy q.sql`, `status`, `tail`, ...
 
 Needs nothing but Python, so that it can be installed where no server runs:
 

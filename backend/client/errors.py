@@ -12,7 +12,7 @@ class ClientError(Exception):
 
 
 class Unreachable(ClientError):
-    """Nobody answers at the address, or not in time."""
+    """No server answers at the address, or not in time."""
 
 
 @dataclass(frozen=True, slots=True)

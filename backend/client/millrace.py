@@ -41,7 +41,10 @@ class Millrace:
         return tuple(documents.stream(one) for one in self._connection.get("/api/streams/"))
 
     def send(self, stream: str, lines: bytes) -> int:
-        """Append tuples to a stream, one JSON object per line, all or none; returns how many."""
+        """Append tuples to a stream, all or none; returns how many.
+
+        There is one JSON object per line.
+        """
         path = f"/api/streams/{stream}/events/"
         answer = self._connection.send("POST", path, lines, "application/x-ndjson")
         return int(answer["accepted"])
@@ -79,7 +82,10 @@ class Millrace:
         return documents.preview(self._connection.post("/api/sql/preview/", body))
 
     def save(self, name: str, sql: str) -> Query:
-        """Make a query, or give the one of this name a new version if the text is another one."""
+        """Make a query, or a new version of the one with this name.
+
+        A version is made if the text is another one.
+        """
         there = [one for one in self.queries() if one.name == name]
         if there:
             return documents.query(
@@ -124,7 +130,10 @@ class Millrace:
         return documents.topology(self._connection.post(f"/api/topologies/{topology}/start/"))
 
     def stop(self, topology: str, drain: bool = False) -> Topology:
-        """End a topology's job: after its running batch, or with everything that has arrived."""
+        """End a topology's job.
+
+        After its running batch, or with everything that has arrived.
+        """
         body = {"mode": "drain" if drain else "now"}
         return documents.topology(self._connection.post(f"/api/topologies/{topology}/stop/", body))
 

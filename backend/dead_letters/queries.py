@@ -78,8 +78,10 @@ def _letter(topology: str, entry: str, fields: dict[str, str]) -> Letter:
 
 
 def find(stream: str, wanted: Sequence[tuple[str, str]]) -> list[Letter | None]:
-    """The letters of these (topology, id), in one look at Redis; None for one that is gone: sent again,
-    discarded, or pushed out by newer ones."""
+    """The letters of these (topology, id), in one look at Redis.
+
+    None for one that is gone: sent again, discarded, or pushed out by newer ones.
+    """
     pipeline = connection().pipeline(transaction=False)
     for topology, entry in wanted:
         pipeline.xrange(dead_letters_key(topology, stream), min=entry, max=entry)

@@ -1,1 +1,1 @@
-"""The demo: its streams, queries and flights, the feeder, and the command that sets it up."""
+"""The demo: its streams, queries and flights, its feeder and its setup."""

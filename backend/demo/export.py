@@ -1,4 +1,6 @@
-"""`python -m backend.demo.export DIR [--days N]`: the demo's streams as Parquet files.
+"""Export the demo's streams as Parquet files.
+
+`python -m backend.demo.export DIR [--days N]`.
 
 Writes DIR/STREAM/part-0.parquet, so that `python -m jobs replay backend/demo --data DIR` answers
 the demo's queries over recorded data.

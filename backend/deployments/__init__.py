@@ -1,1 +1,1 @@
-"""What people want of queries and topologies: deployment, placement, tasks, memory."""
+"""Deployment, placement, parallelism and memory, as users want them."""

@@ -1,4 +1,7 @@
-"""What people ask of topologies. Each action writes what is wanted and wakes the tasks on commit."""
+"""Actions on topologies.
+
+Each writes what is wanted, and wakes the tasks on commit.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,9 @@ def _found_or_made(name: str) -> tuple[Topology, bool]:
 def deploy_query(
     account: User, query: Query, topology: str | None = None, version: int | None = None
 ) -> Deployment:
-    """Let a topology answer the query (its current version unless told) and start the topology.
+    """Let a topology answer the query and start the topology.
+
+    The version is its current one unless told.
 
     Raises `Conflict` when another topology answers it already, when there is no such version, when it is
     estimated to cost more than one query may, or when its maker has as many topologies as may be.
@@ -126,7 +131,10 @@ def replan(account: User, topology: Topology) -> None:
 
 
 def start_topology(account: User, topology: Topology) -> None:
-    """Want the topology's job to run. Also tries a failed one again at once, and a failed planning."""
+    """Want the topology's job to run.
+
+    Also tries a failed one again at once, and a failed planning.
+    """
     _operators_only(account, topology)
     with transaction.atomic():
         if not topology.answered.exists():
@@ -138,7 +146,10 @@ def start_topology(account: User, topology: Topology) -> None:
 
 
 def stop_topology(account: User, topology: Topology, mode: str) -> None:
-    """Want the topology's job to end: after its running batch (`now`) or with nothing left (`drain`)."""
+    """Want the topology's job to end.
+
+    After its running batch (`now`) or with nothing left (`drain`).
+    """
     _operators_only(account, topology)
     with transaction.atomic():
         _stop(topology, mode)

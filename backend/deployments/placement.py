@@ -1,4 +1,4 @@
-"""Which topology a query goes to when nobody names one."""
+"""Choose a query's topology when the request names none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many tasks the stores of a topology's streams have, and an operator's word on it."""
+"""The parallelism of a topology's streams, and an operator's override."""
 
 from __future__ import annotations
 

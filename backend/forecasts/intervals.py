@@ -19,7 +19,9 @@ RESULTS_SHARE = 1 / 3
 
 
 def kept_beyond(store: GraphStore, catalog: Catalog) -> float:
-    """The share of its windows that a store may hold on top of them; 0 if it forgets nothing.
+    """The share of its windows that a store may hold on top of them.
+
+    0 if it forgets nothing.
 
     The watermark stays behind the newest tuple by the streams' lateness, and a run stays as long as a
     part of it is needed: 15 s of lateness and windows of 60 s make 15 / 60 + 1 / 8 = 0.375. A result of two
@@ -54,7 +56,10 @@ def held_by_store(plan: Plan) -> dict[str, Interval]:
 
 
 def total(stores: Iterable[str], held: Mapping[str, Interval]) -> Interval:
-    """Several stores together; the ends add up, because one cause (a rate) moves several of them."""
+    """The interval of several stores together.
+
+    The ends add up, because one cause (a rate) moves several of them.
+    """
     found = [held[store] for store in stores]
     return Interval(
         sum(one.low for one in found), sum(one.expected for one in found), sum(one.high for one in found)

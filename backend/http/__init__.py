@@ -1,1 +1,1 @@
-"""Requests and answers beneath the pages and the API: proxies, bodies, URL parts, errors."""
+"""HTTP beneath the pages and the API: proxies, bodies, URL parts, errors."""

@@ -1,4 +1,7 @@
-"""URL parts that can be looked up in any database: anything else is 404, not an overflow."""
+"""URL parts that any database can look up.
+
+Anything else is 404, not an overflow.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON that requests bring and answers show, as REST framework's serializers declare it."""
+"""JSON requests and answers, as REST framework's serializers declare them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ _Form = TypeVar("_Form", bound=serializers.BaseSerializer[Any])
 
 
 def checked(form: _Form) -> _Form:
-    """The form, whose `validated_data` can be read now. Raises `ValidationError`, of all its fields."""
+    """The form, whose `validated_data` can be read now.
+
+    Raises `ValidationError`, of all its fields.
+    """
     form.is_valid(raise_exception=True)
     return form

@@ -77,12 +77,18 @@ def client_behind(peer: str, forwarded: str, proxies: Sequence[Network]) -> str:
 
 @lru_cache(maxsize=16)
 def networks(texts: tuple[str, ...]) -> tuple[Network, ...]:
-    """What MILLRACE_TRUSTED_PROXIES names. Raises `ValueError` for what is no address and no network."""
+    """The networks that MILLRACE_TRUSTED_PROXIES names.
+
+    Raises `ValueError` for what is no address and no network.
+    """
     return tuple(ip_network(text) for text in texts)
 
 
 def holder(request: HttpRequest) -> str:
-    """Whom a rate counts for: an IPv4 address, or the IPv6 network of 64 bits that one customer has."""
+    """The client that a rate counts for.
+
+    It is an IPv4 address, or the IPv6 network of 64 bits that one customer has.
+    """
     address = _address(request.META.get("REMOTE_ADDR", ""))
     if isinstance(address, IPv6Address):
         return str(ip_network((int(address) >> 64 << 64, 64))[0])
@@ -90,7 +96,10 @@ def holder(request: HttpRequest) -> str:
 
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:
-    """An IPv4 address in IPv6 form, as a socket for both tells it, is the IPv4 address."""
+    """The IPv4 address behind its IPv6 form.
+
+    A socket for both tells it so.
+    """
     try:
         found = ip_address(text.partition("%")[0])
     except ValueError:

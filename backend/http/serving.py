@@ -1,4 +1,7 @@
-"""How uvicorn holds its connections: `uvicorn --http backend.http.serving:Connection ...`."""
+"""Uvicorn's handling of connections.
+
+`uvicorn --http backend.http.serving:Connection ...`.
+"""
 
 from __future__ import annotations
 

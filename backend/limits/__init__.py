@@ -1,1 +1,4 @@
-"""What one query may cost, as estimated and as observed, and taking out what costs more."""
+"""Limits on what one query may cost, and suspension of what exceeds them.
+
+The cost is estimated before, and observed after.
+"""

@@ -1,4 +1,7 @@
-"""What one query may cost, so that one person's cross product does not sink everybody's topology."""
+"""The limits of one query.
+
+So that one user's cross product does not sink everyone's topology.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ class Limits:
 
 
 def limits_of(query: Query) -> Limits:
-    """The limits of the query's team, and the installation's where the team has none of its own."""
+    """The limits of the query's team, or the installation's.
+
+    Those are taken where the team has none of its own.
+    """
     own = query.team or Team()
 
     def limit(given: float | None, otherwise: float) -> float:
@@ -48,7 +54,9 @@ def limits_of(query: Query) -> Limits:
 
 
 def refuse_too_costly(caller: Caller, version: QueryVersion) -> None:
-    """Raises `Conflict` when the query alone is estimated to keep or to make too many tuples.
+    """Raise `Conflict` if the query alone would cost too much.
+
+    It is estimated to keep or to make too many tuples.
 
     Declared rates and selectivities count as they are, everything else with the least that is
     plausible: a guess must not keep a query out. An operator's allowance lets any query pass. Raises

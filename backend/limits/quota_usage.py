@@ -1,4 +1,6 @@
-"""Queries that cost more than they may, as batches show it: pure, over what is known of them.
+"""Judge from batches which queries exceed their limits.
+
+Pure, over what is known of them.
 
 What a query needs of a store is what it would need alone: of a store that keeps ten minutes, a query
 with a window of one minute needs a tenth. So nobody pays for another's long window, and two that share
@@ -31,7 +33,10 @@ def shares(graph: PhysicalGraph) -> Shares:
 
 
 def _share(query: GraphQuery, store: GraphStore) -> float:
-    """A combination is kept until its first tuple leaves its window: the shortest of them decides."""
+    """A query's share of a combination's window.
+
+    A combination is kept until its first tuple leaves its window: the shortest of them decides.
+    """
     parts = [1.0]
     for stored, retention in zip(store.inputs, store.retention, strict=True):
         windows = [one.window for one in query.inputs if one.stream == stored.stream]

@@ -1,4 +1,4 @@
-"""Taking queries that cost too much, or fail, out of their topology, so that the others go on.
+"""Suspend queries that cost too much or fail, so that the others go on.
 
 Events are judged where they are stored (`note_*`, once each); the supervisor carries it out. A suspended
 query keeps its place in the topology with the reason, and comes back by being deployed again.
@@ -50,7 +50,9 @@ def note_given_up(topology: Topology, event: BatchGivenUp) -> None:
 
 
 def suspend_excessive(topology_id: int, now: datetime) -> bool:
-    """Suspend every query of a topology that has too much; True if its plan must be made anew.
+    """Suspend every query of a topology that has too much.
+
+    True if its plan must be made anew.
 
     Several workers may do so at once: a query is suspended once.
     """
@@ -80,8 +82,10 @@ def suspend_excessive(topology_id: int, now: datetime) -> bool:
 
 
 def _blame(topology: Topology, event: BatchGivenUp) -> None:
-    """Mark a query of every step that made too much; where several share a step, the costliest one. Of
-    queries that fail on the same work, mark the one deployed last: the others were answered without it.
+    """Mark the queries to suspend for steps that made too much, or failures.
+
+    It marks a query of every step that made too much; where several share a step, the costliest one. Of
+    queries that fail on the same work, it marks the one deployed last: the others were answered without it.
 
     A plan whose queries are not those of today says nothing about them: another one is on its way.
     """
@@ -112,7 +116,10 @@ def _still_answered(plan: Plan, answered: dict[str, TopologyQuery]) -> bool:
 
 
 def _costliest(topology: Topology, rows: list[TopologyQuery]) -> str:
-    """The query one of whose steps is expected to make most; of equal ones the one deployed last."""
+    """The query one of whose steps is expected to make most.
+
+    Of equal ones it is the one deployed last.
+    """
     expected = estimates([row.version for row in rows], topology.known)
     costs = (
         (fastest_step(one), row.revision, row.query.name) for one, row in zip(expected, rows, strict=True)
@@ -127,7 +134,10 @@ def _shares(topology: Topology, plan_id: str) -> Shares:
 
 @lru_cache(maxsize=64)
 def _shares_of(plan: int, created_at: datetime) -> Shares:
-    """A plan is never changed once written, so what its queries need of its stores is kept; it is known
-    by its time too, because a database that is restored may give its number again."""
+    """What the queries of a plan need of its stores, kept in memory.
+
+    A plan is never changed once written, so this is kept; it is known by its time too, because a database
+    that is restored may give its number again.
+    """
     record = Plan.objects.get(pk=plan, created_at=created_at)
     return shares(PhysicalGraph.from_json(record.graph, f"plan {record.plan_id}"))

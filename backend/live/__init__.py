@@ -1,1 +1,4 @@
-"""What a topology does now, read only: the fold of its events, results, snapshots, server-sent events."""
+"""The live read model of topologies: events, results, snapshots, SSE.
+
+It folds a topology's events and writes nothing.
+"""

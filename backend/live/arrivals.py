@@ -1,4 +1,7 @@
-"""What came of a stream lately, batch by batch, as the topologies that read it saw it."""
+"""A stream's recent arrivals, batch by batch.
+
+The topologies that read it saw them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ MOST_ENTRIES = 600
 
 
 class _Batch(BaseModel):
-    """Of a batch's event what streams have to do with; stores, edges and queries are not even read."""
+    """What of a batch's event concerns streams.
+
+    Stores, edges and queries are not even read.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

@@ -17,7 +17,10 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def to_csv(results: Results) -> str:
-    """RFC 4180 with a header; NULL is an empty field, and no text is a formula to a spreadsheet."""
+    """RFC 4180 with a header.
+
+    NULL is an empty field, and no text is a formula to a spreadsheet.
+    """
     written = io.StringIO()
     writer = csv.writer(written)
     names = [name for name, _ in results.columns]
@@ -27,7 +30,9 @@ def to_csv(results: Results) -> str:
 
 
 def as_text(value: object) -> object:
-    """The value as a CSV field; an apostrophe goes before a text that a spreadsheet would calculate.
+    """The value as a CSV field.
+
+    An apostrophe goes before a text that a spreadsheet would calculate.
 
     A text that is a number in every spreadsheet is left alone. OWASP, CSV Injection.
 

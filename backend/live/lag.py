@@ -1,4 +1,7 @@
-"""Tuples that wait: by them a job that stands still is told from one that has nothing to do."""
+"""Tuples that wait.
+
+They tell a job that stands still from one that has nothing to do.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A result's path through the probe tree: which tuple came last, and what it met on its way."""
+"""A result's path through the probe tree.
+
+It says which tuple came last, and what that met on its way.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +131,10 @@ def _bound(name: str, aliases: Mapping[str, str], trace: ResultTrace) -> Bound:
 
 
 def _in_tree(rule: ProbeRule, stored: Expression) -> Expression:
-    """The stored side of an equality under the tree's names; it may be written in the store's."""
+    """The stored side of an equality under the tree's names.
+
+    It may be written in the store's.
+    """
     if inputs_of(stored) <= {tree for _, tree in rule.renames}:
         return stored
     return rename_inputs(stored, dict(rule.renames))

@@ -21,7 +21,10 @@ START = "0-0"
 
 
 def parse_event(entry: str, fields: dict[str, str]) -> AnyEvent | None:
-    """The event in a stream entry; None, and a line in the log, if it is none of this version."""
+    """The event in a stream entry, or None.
+
+    An entry that is none of this version leaves a line in the log.
+    """
     try:
         return EVENTS.validate_json(fields.get("message", ""))
     except ValidationError as error:
@@ -36,7 +39,10 @@ def events_after(topology: str, last_id: str, count: int = PAGE) -> list[tuple[s
 
 
 def last_generated(topology: str) -> str:
-    """The id of the newest event ever written to the stream; 0-0 if Redis has no such stream."""
+    """The id of the newest event ever written to the stream.
+
+    0-0 if Redis has no such stream.
+    """
     try:
         return cast(str, connection().xinfo_stream(events_key(topology))["last-generated-id"])
     except redis.exceptions.ResponseError:
@@ -71,8 +77,9 @@ def live_state(topology: Topology) -> LiveState:
 
 
 def past_epoch(topology: str, epoch: int) -> EpochCompleted | None:
-    """What an epoch did, whole; None once the job keeps it no longer
-    (`jobs.control_plane.channel.MOST_EPOCHS`).
+    """What an epoch did, whole.
+
+    The result is None once the job keeps it no longer (`jobs.control_plane.channel.MOST_EPOCHS`).
 
     An epoch that a continued job told twice is the newer telling, as in `LiveState.epochs`.
     """

@@ -246,7 +246,10 @@ def _with_stores(history: tuple[StoresPoint, ...], event: BatchCompleted) -> tup
 
 
 def _with_epoch(epochs: tuple[EpochPoint, ...], event: EpochCompleted) -> tuple[EpochPoint, ...]:
-    """A continued job may tell an epoch's end again; the newer telling stands in the older one's place."""
+    """The epochs with one more.
+
+    A continued job may tell an epoch's end again; the newer telling stands in the older one's place.
+    """
     point = EpochPoint(**{name: getattr(event, name) for name in EpochPoint.model_fields})
     for index in range(len(epochs) - 1, -1, -1):
         if epochs[index].epoch == point.epoch:

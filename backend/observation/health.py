@@ -1,4 +1,6 @@
-"""/healthz: whether this process can do its work; /readyz: whether it should get any.
+"""Health (/healthz) and readiness (/readyz) of this process.
+
+The one says whether it can do its work, the other whether it should get any.
 
 Both answer anybody, so what they find is kept for a second, and one thread at a time looks.
 """
@@ -28,7 +30,10 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 if this process should get requests: what it needs answers, and no migration is missing."""
+    """200 if this process should get requests.
+
+    What it needs answers, and no migration is missing.
+    """
     return _answer(_READINESS.get())
 
 
@@ -72,7 +77,10 @@ def _migrations() -> str:
 
 @cache
 def _known_migrations() -> frozenset[tuple[str, str]]:
-    """Those of this process' code, which does not change: reading them takes a hundred files."""
+    """The migrations of this process' code.
+
+    It does not change, and reading them takes a hundred files.
+    """
     return frozenset(MigrationLoader(None).graph.nodes)
 
 

@@ -11,7 +11,8 @@ IDS = ("topology", "query", "run", "batch", "plan", "revision", "account")
 
 
 class JSONFormatter(logging.Formatter):
-    """
+    """Log records as JSON, one object per line.
+
     >>> record = logging.makeLogRecord({"name": "a", "msg": "n %d", "args": (1,), "created": 0.0,
     ...                                 "levelname": "INFO", "topology": "flights"})
     >>> sorted(json.loads(JSONFormatter().format(record)))

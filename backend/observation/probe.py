@@ -1,4 +1,7 @@
-"""`python -m backend.observation.probe URL`: 0 if the URL answers 200, else 1. For images without curl."""
+"""Probe a URL: `python -m backend.observation.probe URL`.
+
+The exit code is 0 if it answers 200, else 1. For images without curl.
+"""
 
 from __future__ import annotations
 

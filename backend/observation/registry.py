@@ -1,4 +1,4 @@
-"""The metrics of this process, and how several processes of one service share them.
+"""The metrics registry, shared by the processes of one service.
 
 With PROMETHEUS_MULTIPROC_DIR set (an empty folder at the service's start) the processes of one
 container keep their values in files there, and each of them can answer for all.

@@ -1,4 +1,7 @@
-"""Every request's duration, by route: one label per line of the URLconf, whatever people ask for."""
+"""Time every request by route.
+
+There is one label per line of the URLconf, whatever is asked for.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Topologies as Prometheus metrics, read from the database and from Redis when somebody asks."""
+"""Topologies as Prometheus metrics.
+
+They are read from the database and from Redis at each scrape.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ _MEASURED: dict[type, tuple[str, ...]] = {
 
 
 class Families:
-    """The families of one answer; a batch's are those that `jobs.protocol.metrics` declares."""
+    """The families of one answer.
+
+    A batch's are those that `jobs.protocol.metrics` declares.
+    """
 
     def __init__(self) -> None:
         def gauge(name: str, text: str, *labels: str) -> GaugeMetricFamily:
@@ -98,7 +104,10 @@ class TopologyCollector(Collector):
 
 
 def _observed(topology: Topology, now: datetime) -> tuple[LiveState, float | None]:
-    """What it does, and how long its oldest tuple waits in seconds; None where that is unknown."""
+    """What a topology does, and how long its oldest tuple waits, in seconds.
+
+    The result is None where that is unknown.
+    """
     try:
         live = live_state(topology)
         since = waiting_since(topology, live)

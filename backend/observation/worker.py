@@ -1,4 +1,7 @@
-"""A Celery worker's metrics: each task's run time and end, offered by the worker's first process."""
+"""Metrics of a Celery worker: each task's run time and end.
+
+The worker's first process offers them.
+"""
 
 from __future__ import annotations
 

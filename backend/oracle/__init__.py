@@ -1,1 +1,4 @@
-"""The continuous oracle: what running queries published, compared with a batch join of what they read."""
+"""The continuous oracle: compare published results with a batch join.
+
+The join is of what the running queries read.
+"""

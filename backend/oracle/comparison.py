@@ -20,7 +20,10 @@ Row = tuple[object, ...]
 
 
 class Examples(BaseModel):
-    """Results that only one side has, at most MOST_EXAMPLES of each, by column; values as JSON."""
+    """Results that only one side has, by column; values as JSON.
+
+    There are at most MOST_EXAMPLES of each.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -121,7 +124,10 @@ def _value(value: object, kind: ColumnType) -> object:
 
 
 def _number(value: object) -> object:
-    """Equal numbers are equal whatever their type and sign of zero; floats to 12 digits."""
+    """A number for comparison.
+
+    Equal numbers are equal whatever their type and sign of zero; floats to 12 digits.
+    """
     return float(f"{value:.12g}") + 0.0 if isinstance(value, float) else value
 
 

@@ -24,7 +24,10 @@ class Batch(BaseModel):
 
 
 class Ledger:
-    """Batches by their age, 0 for the newest, without a gap; read as far as somebody looks."""
+    """Batches by their age, 0 for the newest, without a gap.
+
+    They are read as far as a caller looks.
+    """
 
     def __init__(self, told: Iterator[Batch]) -> None:
         self._told = told
@@ -40,7 +43,10 @@ class Ledger:
         return self._read[age]
 
     def begins_with(self, age: int) -> bool:
-        """True if the batch of this age is the topology's first: nothing was read before it."""
+        """True if the batch of this age is the topology's first.
+
+        Nothing was read before it.
+        """
         batch = self.get(age)
         return batch is not None and batch.batch == 0
 

@@ -63,7 +63,9 @@ def choose_span(
     is_answered: Callable[[str], bool],
     checked: int | None,
 ) -> Span | None:
-    """The newest batches that answered the query and were not checked yet; None if there are none.
+    """The newest unchecked batches that answered the query.
+
+    The result is None if there are none.
 
     Args:
         ledger: of the query's topology.
@@ -115,7 +117,9 @@ def _untold(ledger: Ledger, age: int, batch: Batch, streams: Collection[str]) ->
 
 
 def position_before(ledger: Ledger, age: int, stream: str) -> str | None:
-    """The last entry that was read before the batch of this age; None if that is not known.
+    """The last entry that was read before the batch of this age.
+
+    The result is None if that is not known.
 
     A stream keeps its position while no plan reads it.
     """
@@ -137,7 +141,9 @@ def own_stretch(ledger: Ledger, span: Span, stream: str) -> Stretch:
 
 
 def stretch_before(ledger: Ledger, span: Span, stream: str, oldest: datetime | None) -> Stretch:
-    """What had arrived of a stream before the span and is not older than `oldest`, and perhaps more.
+    """A stream's arrivals before the span that are not too old.
+
+    They are not older than `oldest`; perhaps there are more.
 
     Args:
         oldest: an event time; None for everything that ever arrived.

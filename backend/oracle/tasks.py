@@ -14,6 +14,9 @@ def check(topology_id: int) -> None:
 
 @shared_task(name="oracle.check_all")
 def check_all() -> None:
-    """Look for queries whose turn it is; a fault of one topology does not keep the others waiting."""
+    """Check the queries whose turn it is.
+
+    A fault of one topology does not keep the others waiting.
+    """
     for topology_id in actions.due_topologies():
         check.apply_async((topology_id,), expires=10.0)

@@ -1,1 +1,4 @@
-"""Plans of topologies, what a draft would add to them, and planning again from what a job measured."""
+"""Plans of topologies, costs of drafts, and re-optimization.
+
+A job's measurements start planning again.
+"""

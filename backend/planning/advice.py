@@ -1,4 +1,4 @@
-"""What a draft would keep in a topology, and which other windows would fit better there."""
+"""Advice on a draft's windows, and what it would keep in a topology."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _FEWEST = 100
 
 
 def outlook(caller: Caller, query: Query, sql: str, catalog: Catalog, topology: str | None) -> Outlook:
-    """What the query would add to the state of a topology, and advice that would make it cheaper.
+    """What the query would add to a topology's state, and advice.
+
+    The advice would make it cheaper.
 
     Raises `Infeasible`.
     """

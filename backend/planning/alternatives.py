@@ -1,4 +1,7 @@
-"""What other methods would make of a stored plan's queries: the receipt beside its cost."""
+"""A stored plan's queries under other methods.
+
+This is the receipt beside its cost.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ COMPARED = ("greedy", "individual")
 
 
 def alternatives_of(caller: Caller, record: PlanRecord) -> tuple[Alternative, ...]:
-    """The queries of a plan under each of `COMPARED`, with the measurements that the plan was made from."""
+    """The queries of a plan under each method of `COMPARED`.
+
+    They use the measurements that the plan was made from.
+    """
     keys = tuple(record.versions.order_by("query__name").values_list("pk", flat=True))
     others = Others(record.topology.name, keys, texts_of(keys))
     return pool.plan(

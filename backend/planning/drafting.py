@@ -1,4 +1,7 @@
-"""What a draft would be in a topology, from texts and statistics alone: what worker processes work out."""
+"""Plan drafts from texts and statistics alone.
+
+Worker processes do this.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,10 @@ class Others:
 
 
 def registered_statistics(catalog: Catalog, estimates: tuple[tuple[str, float], ...]) -> StatisticsProvider:
-    """Declared rates and selectivities; an estimate over a stream that is gone is left out."""
+    """Declared rates and selectivities.
+
+    An estimate over a stream that is gone is left out.
+    """
     known = []
     for predicate, value in estimates:
         try:
@@ -81,7 +87,10 @@ def registered_statistics(catalog: Catalog, estimates: tuple[tuple[str, float], 
 
 
 def read_known(document: str) -> Known | None:
-    """Statistics as `Topology.known` and `Plan.known` keep them; None if there are none."""
+    """Statistics as `Topology.known` and `Plan.known` keep them.
+
+    The result is None if there are none.
+    """
     return KNOWN.validate_json(document) if document else None
 
 
@@ -93,14 +102,20 @@ def plan_quickly(
     tasks: int,
     method: str = DRAFT_METHOD,
 ) -> Plan:
-    """A plan made in the time that a person waits; `texts` holds the queries' SQL by name."""
+    """A plan made in the time that a user waits.
+
+    `texts` holds the queries' SQL by name.
+    """
     options = Options(time_limit_s=DRAFT_SECONDS)
     return plan(queries, catalog, statistics, method, options, "everything", tasks=tasks, texts=texts)
 
 
 @lru_cache(maxsize=32)
 def _base(queries: tuple[Query, ...], registered: Registered) -> Plan:
-    """The plan that one more query is compared with; the same while somebody types."""
+    """The plan that one more query is compared with.
+
+    It is the same while the text is being typed.
+    """
     return plan_quickly(queries, registered.catalog, registered.statistics, {}, registered.tasks)
 
 
@@ -188,7 +203,9 @@ class Outlook:
 def outlook(
     query: Query, sql: str, registered: Registered, others: Others | None, measured: Mapping[str, float]
 ) -> Outlook:
-    """What the query would add to the state of a topology, and advice that would make it cheaper.
+    """What the query would add to a topology's state, and advice.
+
+    The advice would make it cheaper.
 
     Args:
         measured: bytes per stored tuple, by stream, where running stores tell them.
@@ -239,7 +256,10 @@ class Alternative:
 def alternatives(
     others: Others, registered: Registered, measured: str, methods: Sequence[str]
 ) -> tuple[Alternative, ...]:
-    """A topology's queries under each of the methods; `measured` is what its plan was made from."""
+    """A topology's queries under each of the methods.
+
+    `measured` is what its plan was made from.
+    """
     parsed = parse_texts(others.versions, registered.catalog)
     queries = tuple(parsed[key] for key in others.keys)
     return tuple(_alternative(queries, registered, measured, method) for method in methods)
@@ -267,7 +287,10 @@ def _alternative(
 
 @dataclass(frozen=True, slots=True)
 class LeastStatistics:
-    """The low end of every default: what nobody declared is held in the query's favour."""
+    """The low end of every default statistic.
+
+    What is not declared is held in the query's favour.
+    """
 
     def rate(self, stream: str) -> Interval:
         return Interval.exactly(DefaultStatistics().rate(stream).low)

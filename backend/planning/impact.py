@@ -1,4 +1,4 @@
-"""Blast radius: what a stop, an undeployment or an edit reaches, before anybody does it.
+"""Blast radius: what a stop, an undeployment or an edit would reach.
 
 An edit of a query reaches nobody: its readers keep the version that they read (`QueryVersion.reads`).
 They are listed all the same, with that version, because they answer what the old text means.
@@ -65,7 +65,10 @@ def of_query(record: Query) -> Impact:
 
 
 def of_topology(topology: Topology) -> Impact:
-    """What stopping a topology reaches. Its stores stay in its checkpoint, so none is released."""
+    """What stopping a topology reaches.
+
+    Its stores stay in its checkpoint, so none is released.
+    """
     reached = [_reached(one, None) for one in queries().filter(deployment__topology=topology)]
     return Impact(tuple(reached), (topology.name,), tuple(_stores(topology, leaving=set())))
 

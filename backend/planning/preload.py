@@ -1,4 +1,7 @@
-"""What workers do is imported from here, once, by the server that they are forked from."""
+"""Preload the modules of worker processes.
+
+The server that they are forked from imports them, once.
+"""
 
 from contextlib import suppress
 

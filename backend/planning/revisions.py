@@ -33,7 +33,9 @@ log = logging.getLogger(__name__)
 
 
 def plan_newest(topology_id: int) -> bool:
-    """Plan the newest revision of a topology and store the plan; True if this call did.
+    """Plan the newest revision of a topology and store the plan.
+
+    True if this call did.
 
     Of several calls for one revision the first one plans. A revision that cannot be planned
     is marked so, with the reason; the plan before it stays.
@@ -72,14 +74,19 @@ def deployed_queries(topology: Topology) -> list[TopologyQuery]:
 
 
 def parse_deployed(deployed: Sequence[TopologyQuery], catalog: Catalog) -> list[Query]:
-    """The queries in their deployed versions. Raises `InputError` if a stream is not as it was."""
+    """The queries in their deployed versions.
+
+    Raises `InputError` if a stream is not as it was.
+    """
     versions = [one.version for one in deployed]
     parsed = parse_versions(versions, catalog)
     return [parsed[version.pk] for version in versions]
 
 
 def _in_use(topology: Topology, deployed: Sequence[TopologyQuery]) -> Running | None:
-    """The topology's plan as a start for the next one; None where the search shall begin afresh.
+    """The topology's plan as a start for the next one.
+
+    The result is None where the search shall begin afresh.
 
     A revision that changes no query is an operator asking for another plan than this one.
     """
@@ -90,7 +97,10 @@ def _in_use(topology: Topology, deployed: Sequence[TopologyQuery]) -> Running | 
 
 
 def running_plan(record: PlanRecord) -> Running | None:
-    """A stored plan as the one in use; None if it was stored by a release that kept no such thing."""
+    """A stored plan as the one in use.
+
+    The result is None if it was stored by a release that kept no such thing.
+    """
     if not record.running:
         return None
     catalog = load_catalog()
@@ -110,7 +120,9 @@ def plan_deployed(
     running: Running | None = None,
     tasks: Mapping[str, int] | None = None,
 ) -> Plan:
-    """A plan for what the topology answers; what was measured goes before what is registered.
+    """A plan for what the topology answers.
+
+    What was measured goes before what is registered.
 
     `tasks` are those of streams that set none; they stay as they are if it is None.
 
@@ -135,7 +147,10 @@ def plan_deployed(
 
 
 def _tasks_in_use(topology: Topology) -> dict[str, int]:
-    """By stream, what the load has made of the number of tasks that every topology begins with."""
+    """By stream, the number of tasks that the load has led to.
+
+    Every topology begins with another number.
+    """
     if topology.plan is None:
         return {}
     graph = PhysicalGraph.from_json(topology.plan.graph, f"plan {topology.plan.plan_id}")
@@ -186,7 +201,9 @@ def record_plan(
 
 
 def forget_failures() -> list[int]:
-    """Let every topology whose newest revision could not be planned be planned again; returns them.
+    """Let every topology whose newest revision failed be planned again.
+
+    Returns those whose revision could not be planned.
 
     Called when a worker starts: it may have other code, other limits or more memory than the one
     that failed. Several workers may do so at once; the plan's claim lets one of them plan.

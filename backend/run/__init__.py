@@ -1,1 +1,4 @@
-"""`make run`: starts, watches and stops every process of the product on one machine."""
+"""Start, watch and stop every process of the product (`make run`).
+
+On one machine.
+"""

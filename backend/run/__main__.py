@@ -1,4 +1,6 @@
-"""`python -m backend.run`: the whole product on one machine, until Ctrl-C, SIGTERM or SIGHUP.
+"""Run the whole product on one machine: `python -m backend.run`.
+
+It ends at Ctrl-C, SIGTERM or SIGHUP.
 
     PORT                where the pages are (8000)
     MILLRACE_BIND       the address to listen on (127.0.0.1)

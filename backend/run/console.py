@@ -1,4 +1,4 @@
-"""What the supervisor says: one plain line per event, of which part it is and what happened to it."""
+"""The supervisor's console: one plain line per event and part."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ _LOCK = threading.Lock()
 
 
 def say(part: str, what: str) -> None:
-    """Writes one line. A console that is gone (a closed terminal, a pipe that nobody reads) is nobody to
-    tell, and no reason to end."""
+    """Write one line to the console.
+
+    A console that is gone (a closed terminal, a pipe without a reader) cannot be told, and is no reason to
+    end.
+    """
     with _LOCK:
         try:
             sys.stdout.write(f"{part:<10} {what}".rstrip() + "\n")

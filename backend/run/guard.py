@@ -1,4 +1,6 @@
-"""`python -m backend.run.guard HOME`: ends what the supervisor started when the supervisor is gone.
+"""End the supervisor's processes when the supervisor is gone.
+
+`python -m backend.run.guard HOME`.
 
 It waits for the end of its standard input, which only the supervisor holds open: that comes however the
 supervisor ends, by `kill -9` too. It also holds the supervisor's lock on HOME, so the next `make run` waits

@@ -19,7 +19,10 @@ class JobNews:
         self._last: str | None = None
 
     def lines(self) -> Iterator[str]:
-        """What has happened since the last call; nothing while Redis is away, and that is told later."""
+        """The lines for what has happened since the last call.
+
+        There are none while Redis is away; that is told later.
+        """
         key = events_key(self._topology)
         try:
             if self._last is None:

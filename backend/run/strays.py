@@ -1,4 +1,4 @@
-"""Finds and ends every process that belongs to a run, also those that left its process tree.
+"""Find and end every process of a run, also those that left its tree.
 
 The streaming job leads a session of its own so that it survives the worker that launched it.
 All that belongs to one MILLRACE_HOME has that in its environment, which children inherit.
@@ -26,7 +26,10 @@ _LOOK_S = 0.2
 
 
 def belonging_to(home: Path) -> list[psutil.Process]:
-    """The living processes that were started for this folder, without this one and its ancestors."""
+    """The living processes that were started for this folder.
+
+    This one and its ancestors are left out.
+    """
     own = {os.getpid(), *(p.pid for p in psutil.Process().parents())}
     found = []
     for process in psutil.process_iter(["pid"]):
@@ -41,8 +44,11 @@ def belonging_to(home: Path) -> list[psutil.Process]:
 
 
 def end_in_order(home: Path, hurry: threading.Event) -> int:
-    """Ends whatever there is, as the supervisor would: what starts jobs, then jobs, then the rest with
-    Redis, to which a job says its last words. Returns how many processes there were."""
+    """End whatever there is, in the supervisor's order; returns how many.
+
+    What starts jobs goes first, then jobs, then the rest with Redis, to which a job says its last words. It
+    returns how many processes there were.
+    """
     found = belonging_to(home)
     leaders = {process.pid for process in found if _is_job(process)}
     _end([p for p in found if _session(p) not in leaders and _name(p) != "redis-server"], hurry)
@@ -80,7 +86,10 @@ def _end(processes: Sequence[psutil.Process], hurry: threading.Event) -> None:
 def _wait(
     processes: Sequence[psutil.Process], seconds: float, hurry: threading.Event
 ) -> Sequence[psutil.Process]:
-    """Those that still live after a while, or when somebody is in a hurry."""
+    """Processes that still live after a while.
+
+    It also returns when the supervisor is told to hurry.
+    """
     give_up_at = time.monotonic() + seconds
     while processes and not hurry.is_set() and time.monotonic() < give_up_at:
         _, processes = psutil.wait_procs(processes, timeout=_LOOK_S)

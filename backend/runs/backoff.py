@@ -1,4 +1,7 @@
-"""How long a topology waits after failures in a row before its job is launched again."""
+"""Back-off: how long a failed topology waits before its next launch.
+
+It counts failures in a row.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ LONGEST = timedelta(minutes=1)
 
 
 def delay(failures: int) -> timedelta:
-    """One second after the first failure, twice as long after each further one, at most a minute.
+    """The delay after a failure: one second, doubled each time, at most a minute.
 
     >>> [delay(n).total_seconds() for n in (1, 2, 3, 20)]
     [1.0, 2.0, 4.0, 60.0]

@@ -1,4 +1,4 @@
-"""The streaming job as an operating-system process: launching, finding and ending it.
+"""Launch, find and end the streaming job's operating-system process.
 
 A process is named by its pid together with the time at which it started: pids are used again.
 It leads a session of its own, so it outlives the worker that launched it, and its whole group
@@ -39,8 +39,10 @@ def directory(topology: str) -> Path:
 
 
 def outbox(topology: str) -> list[float] | None:
-    """When the batches were committed that are in no topic yet, unix seconds; None if the topology publishes
-    nothing, or its checkpoint is not on this host."""
+    """When the batches that are in no topic yet were committed.
+
+    In unix seconds; None if the topology publishes nothing, or its checkpoint is not on this host.
+    """
     folder = directory(topology) / "checkpoint" / "outbox"
     if not folder.is_dir():
         return None
@@ -95,7 +97,10 @@ def launch(run: Run, plan: Plan) -> Launched:
 
 
 def is_alive(run: Run) -> bool | None:
-    """Whether the run's process lives; None if that cannot be seen from here (another host)."""
+    """Whether the run's process lives.
+
+    The result is None if that cannot be seen from here (another host).
+    """
     if run.host and run.host != socket.gethostname():
         return None
     return _find(run) is not None
@@ -132,7 +137,9 @@ def terminate(run: Run) -> None:
 
 
 def end(run: Run) -> bool:
-    """End the run's process and everything that it started; True if there was something to end.
+    """End the run's process and everything that it started.
+
+    True if there was something to end.
 
     It is asked first and killed after END_SECONDS. Nothing of it lives when this returns, so
     another run may use its checkpoint.
@@ -155,7 +162,10 @@ def end(run: Run) -> bool:
 
 
 def _group(run: Run) -> set[psutil.Process]:
-    """What still lives of the session that the run led: its leader may be gone already."""
+    """What still lives of the session that the run led.
+
+    Its leader may be gone already.
+    """
     if run.pid is None or run.process_started_at is None or (run.host and run.host != socket.gethostname()):
         return set()
     members = set()

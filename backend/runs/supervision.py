@@ -37,7 +37,10 @@ TAIL_LINES = 50
 
 
 def reconcile(topology_id: int, now: datetime) -> None:
-    """Bring a topology's job closer to what is wanted. Returns at once if nothing is to be done."""
+    """Bring a topology's job closer to what is wanted.
+
+    Returns at once if nothing is to be done.
+    """
     topology = _load(topology_id)
     if topology is None:
         return
@@ -74,7 +77,10 @@ def _load(topology_id: int) -> Topology | None:
 
 
 def _judge(topology: Topology, run: Run, state: LiveState, now: datetime) -> AnyEvent | None:
-    """What has to be said on behalf of a run that cannot: that it failed, or stopped as told."""
+    """What has to be said on behalf of a run that cannot.
+
+    That it failed, or stopped as told.
+    """
     if (
         run.state == RunState.CREATED
         and run.pid is None
@@ -217,8 +223,10 @@ def _launch(topology: Topology, last: Run | None, now: datetime) -> None:
 
 
 def _send_plan(topology: Topology, run: Run) -> None:
-    """Tell a running job about the plan that is wanted, once per plan and run; again if Redis was emptied
-    before the job said that it has it."""
+    """Tell a running job about the plan that is wanted.
+
+    Once per plan and run; again if Redis was emptied before the job said that it has it.
+    """
     plan = topology.plan
     if (
         plan is None
@@ -262,5 +270,8 @@ def _send_stop(run: Run) -> None:
 
 
 def _control_is_kept(topology: Topology) -> bool:
-    """False if nothing that the topology was told is in Redis: it was never told, or Redis was emptied."""
+    """False if nothing that the topology was told is in Redis.
+
+    It was never told, or Redis was emptied.
+    """
     return bool(connection().exists(control_key(topology.name)))

@@ -1,4 +1,6 @@
-"""When jobs could not be heard: Redis answered nobody for a while, or nobody looked after them.
+"""Gaps in which jobs could not be heard.
+
+Redis did not answer for a while, or no task looked after the jobs.
 
 Whoever looks after the topologies notes in Redis that they do. After a gap between two such notes a job's
 silence means nothing until it has had its time to speak again. (That Redis was started anew it says itself.)
@@ -15,7 +17,9 @@ _KEY = "millrace:attention"
 
 
 def note(now: datetime, limit: timedelta) -> None:
-    """Say that the topologies are looked after now. A gap is what is longer than `limit`.
+    """Say that the topologies are looked after now.
+
+    A gap is what is longer than `limit`.
 
     Only the first of several gaps in a row counts: where every round takes that long, a job that is silent
     must still be found.
@@ -28,7 +32,10 @@ def note(now: datetime, limit: timedelta) -> None:
 
 
 def was_away(now: datetime, limit: timedelta) -> bool:
-    """Whether a job that has been silent for longer than `limit` could not be heard in that time."""
+    """Whether a silent job could not be heard in that time.
+
+    It has been silent for longer than `limit`.
+    """
     at, since = _noted()
     if at is None or since is None:
         return False

@@ -24,14 +24,20 @@ ABANDONED = timedelta(seconds=90)
 
 @shared_task(name="topologies.optimize")
 def optimize(topology_id: int) -> None:
-    """Plan the newest revision of a topology, unless somebody is at it; then deploy it."""
+    """Plan the newest revision of a topology, then deploy it.
+
+    It does nothing while another task is at it.
+    """
     if revisions.plan_newest(topology_id):
         supervision.reconcile(topology_id, timezone.now())
 
 
 @shared_task(name="topologies.reoptimize")
 def reoptimize(topology_id: int) -> None:
-    """Evaluate the newest epoch of a topology; deploy another plan if that repays the switch."""
+    """Evaluate the newest epoch of a topology.
+
+    Another plan is deployed if that repays the switch.
+    """
     if reoptimization.reoptimize(topology_id):
         supervision.reconcile(topology_id, timezone.now())
 

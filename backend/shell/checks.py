@@ -1,4 +1,7 @@
-"""System checks of the settings: `manage.py check` and every start say what is wrong, by name."""
+"""System checks of the settings, by name.
+
+`manage.py check` and every start run them.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,10 @@ _NUMBERS = {
 
 @register()
 def check_redis(app_configs: Sequence[AppConfig] | None, **_: object) -> list[CheckMessage]:
-    """REDIS_URL is needed to serve and to work, but not to migrate or to print the schema."""
+    """Check REDIS_URL, which serving and working need.
+
+    Migrating and printing the schema do not.
+    """
     if not settings.REDIS_URL:
         return [
             Warning(
@@ -128,7 +134,10 @@ def check_rates(app_configs: Sequence[AppConfig] | None, **_: object) -> list[Ch
 
 @register()
 def check_proxies(app_configs: Sequence[AppConfig] | None, **_: object) -> list[CheckMessage]:
-    """Behind a proxy that nobody named no address is right, and no request counts as one over TLS."""
+    """Check the trusted proxies.
+
+    Behind a proxy that is not named no address is right, and no request counts as one over TLS.
+    """
     try:
         found = networks(tuple(settings.MILLRACE_TRUSTED_PROXIES))
     except ValueError as error:
@@ -164,7 +173,10 @@ def check_email(app_configs: Sequence[AppConfig] | None, **_: object) -> list[Ch
 
 @register()
 def check_functions(app_configs: Sequence[AppConfig] | None, **_: object) -> list[CheckMessage]:
-    """The file of functions that queries may call is read when a query is, so a fault is told before."""
+    """Check the file of functions that queries may call.
+
+    It is read when a query is, so a fault is told before.
+    """
     try:
         allowed_functions()
     except InputError as error:

@@ -1,4 +1,7 @@
-"""The browser tab's picture, also for the pages of Django's admin: browsers ask for it by themselves."""
+"""The browser tab's picture.
+
+Pages of Django's admin have it too: browsers ask for it by themselves.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,9 @@ Props = dict[str, str | int | list[dict[str, str]] | None]
 def island(
     request: HttpRequest, template: str, name: str, title: str, *, section: str, props: Props | None = None
 ) -> HttpResponse:
-    """The page `template` with the island `name`; its props are joined with who is signed in.
+    """The page `template` with the island `name`.
+
+    Its props are joined with the account that is signed in.
 
     Args:
         section: the entry of the navigation that is marked as the current one.

@@ -6,7 +6,10 @@ from django.contrib import admin
 
 
 class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
-    """What the product writes is looked at here, never edited: every change has its action."""
+    """An admin page that shows what the product writes.
+
+    It is never edited there: every change has its action.
+    """
 
     def has_add_permission(self, request: object) -> bool:
         return False

@@ -1,4 +1,6 @@
-"""What is answered where there is no view that could: plain, and without reading the request's body.
+"""Plain error answers where no view could answer.
+
+They are given without reading the request's body.
 
 Django's own pages for 404 and the like look for a token against forgery in the body, and a body that cannot
 be read made a 500 of them.
@@ -38,8 +40,10 @@ def failed(request: HttpRequest) -> HttpResponse:
 
 
 class UnstorableNumbers:
-    """Middleware for the admin, whose filters ask the database for whatever number the address has: what no
-    column can hold names nothing."""
+    """Middleware for the admin: numbers that no column can hold match nothing.
+
+    Its filters ask the database for whatever number the address has.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response

@@ -1,4 +1,7 @@
-"""The API's description: generated once in each process, which takes a second, and kept."""
+"""The API's description, generated once per process and kept.
+
+Generating takes a second.
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from optimizer.logical.source import BadSetting, SourceSettings, check_columns
 
 @dataclass(frozen=True, slots=True)
 class StreamSpec:
-    """A stream as somebody describes it, before it is checked."""
+    """A stream as its author describes it, before it is checked."""
 
     name: str
     columns: tuple[tuple[str, ColumnType], ...]
@@ -97,8 +97,10 @@ class StreamSpec:
 
 
 def refuse_others(account: User, record: Stream) -> None:
-    """Raises `Forbidden` for everybody who may neither change the stream nor write to it: all but its owner,
-    the authors of its team, and operators."""
+    """Raise `Forbidden` for accounts that may not change or write the stream.
+
+    They are all but its owner, the authors of its team, and operators.
+    """
     if not may_edit(account, record.owner_id, record.team_id):
         team = "" if record.team is None else f", the team {record.team.name}"
         text = f"{record.owner} owns {record.name}; only its owner{team} or an operator may do that"
@@ -106,7 +108,10 @@ def refuse_others(account: User, record: Stream) -> None:
 
 
 def create_stream(owner: User, spec: StreamSpec) -> Stream:
-    """Register a stream. Raises `InputErrors`, or `Conflict` when a stream or query has the name."""
+    """Register a stream.
+
+    Raises `InputErrors`, or `Conflict` when a stream or query has the name.
+    """
     refuse_viewers(owner, "register streams")
     spec.check()
     name_wanted.send(sender=Stream, name=spec.name)
@@ -176,7 +181,10 @@ def team_to_give(account: User, name: str) -> Team:
 
 
 def delete_stream(account: User, record: Stream) -> None:
-    """Forget the stream, and drop what lies in Redis for it. Only while no query reads it."""
+    """Forget the stream, and drop what lies in Redis for it.
+
+    This is allowed only while no query reads it.
+    """
     refuse_others(account, record)
     name = record.name
     with transaction.atomic():
@@ -210,7 +218,7 @@ def _write_source(record: Stream, source: SourceSettings | None) -> None:
 
 
 def refuse_connected(stream: domain.Stream) -> None:
-    """Raises `Conflict` if nobody would read what is sent to the stream here."""
+    """Raise `Conflict` if what is sent to the stream here would not be read."""
     if stream.source is not None:
         text = f"{stream.name} is read from {stream.source.place}: send tuples there"
         raise Conflict("topic-stream", text)
@@ -219,7 +227,9 @@ def refuse_connected(stream: domain.Stream) -> None:
 def ingest(
     account: User, record: Stream, events: Sequence[object], single: bool, now: datetime
 ) -> str | None:
-    """Append the events to the stream, all or none; returns the last Redis id, None without events.
+    """Append the events to the stream, all or none.
+
+    Returns the last Redis id, None without events.
 
     The stream's oldest entries go when there are more than MILLRACE_STREAM_ENTRIES: a topology reads
     within seconds, and Redis' memory is bounded.

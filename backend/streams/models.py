@@ -15,7 +15,10 @@ NAME = RegexValidator(r"\A[a-z_][a-z0-9_]{0,62}\Z", "lower-case letters, digits 
 
 
 class Stream(models.Model):
-    """A registered stream; the meaning of its fields is `optimizer.logical.stream.Stream`'s."""
+    """A registered stream.
+
+    The meaning of its fields is `optimizer.logical.stream.Stream`'s.
+    """
 
     name = models.CharField(max_length=63, unique=True, validators=[NAME])
     description = models.TextField(blank=True, default="")
@@ -41,7 +44,10 @@ class Stream(models.Model):
 
 
 class StreamSource(models.Model):
-    """What brings a stream's tuples, if producers do not send them here: a connector and its settings."""
+    """What brings a stream's tuples: a connector and its settings.
+
+    There is none if producers send them here.
+    """
 
     stream = models.OneToOneField(Stream, on_delete=models.CASCADE, related_name="source")
     connector = models.CharField(max_length=63)
@@ -70,7 +76,10 @@ class StreamColumn(models.Model):
 
 
 class SelectivityEstimate(models.Model):
-    """What somebody knows about a predicate: the fraction of pairs (or tuples) for which it is true."""
+    """What a user knows about a predicate's selectivity.
+
+    It is the fraction of pairs (or tuples) for which it is true.
+    """
 
     predicate = models.TextField(unique=True)
     """Names streams, not aliases: `departures.origin = weather.origin`."""

@@ -69,7 +69,10 @@ def normalize(event: object, stream: Stream, path: str = "") -> dict[str, object
 
 
 def latest(stream: Stream, arrived: datetime) -> datetime:
-    """The newest event time that a tuple may have which arrived then, as the job has it too."""
+    """The newest event time that a tuple may have which arrived then.
+
+    The job has it so too.
+    """
     bound = MAX_AHEAD if stream.max_ahead is None else stream.max_ahead
     try:
         return arrived + bound
@@ -78,8 +81,10 @@ def latest(stream: Stream, arrived: datetime) -> datetime:
 
 
 def refuse_ahead(row: Mapping[str, object], stream: Stream, arrived: datetime, path: str = "") -> None:
-    """Raises `InputError` for a row of `normalize` whose event time lies further ahead of its arrival than
-    the stream allows: the job would turn it away."""
+    """Raise `InputError` for a row of `normalize` too far ahead of its arrival.
+
+    Its event time lies further ahead than the stream allows: the job would turn it away.
+    """
     found, bound = str(row[stream.event_time]), latest(stream, arrived)
     if datetime.fromisoformat(found) > bound:
         place = Place(f"events of {stream.name}", path=f"{path}.{stream.event_time}".lstrip("."))

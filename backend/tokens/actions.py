@@ -18,7 +18,7 @@ from backend.tokens.queries import PREFIX, digest
 def create_token(
     owner: User, name: str, stream: Stream | None = None, expires_at: datetime | None = None
 ) -> tuple[Token, str]:
-    """A new token and its secret, which nobody can read again.
+    """Create a token and its secret, which cannot be read again.
 
     Raises `Conflict` when the account has as many as it may, and `Forbidden` when it may not write to the
     stream itself: its token could not either.

@@ -23,7 +23,10 @@ SCHEME = "bearer "
 
 
 def token_of(request: HttpRequest | Request) -> Token | None:
-    """The token that the request carries, None if it carries none. Raises `AuthenticationFailed`."""
+    """The token that the request carries, None if it carries none.
+
+    Raises `AuthenticationFailed`.
+    """
     header = request.headers.get("Authorization", "")
     if not header.lower().startswith(SCHEME):
         return None
@@ -34,7 +37,10 @@ def token_of(request: HttpRequest | Request) -> Token | None:
 
 
 class TokenAuthentication(BaseAuthentication):
-    """A request with a token acts for the token's owner; without cookies there is nothing to forge."""
+    """Authenticate a token's request as the token's owner.
+
+    Without cookies there is nothing to forge.
+    """
 
     def authenticate(self, request: Request) -> tuple[User, Token] | None:
         token = token_of(request)

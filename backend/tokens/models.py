@@ -7,7 +7,10 @@ from backend.streams.models import Stream
 
 
 class Token(models.Model):
-    """A secret that stands for its owner. Only its digest is kept: it is shown once, when made."""
+    """A secret that stands for its owner.
+
+    Only its digest is kept: it is shown once, when made.
+    """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=100)

@@ -1,1 +1,1 @@
-"""Topologies as they are stored: queries, plans, runs, switches, the audit trail; and their states."""
+"""Topologies as stored: queries, plans, runs, switches, audit trail, states."""

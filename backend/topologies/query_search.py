@@ -17,7 +17,10 @@ def deployment_of(record: Query) -> TopologyQuery | None:
 
 
 def queries() -> QuerySet[Query]:
-    """Every query with all that its API document needs, in a fixed number of database queries."""
+    """Every query with all that its API document needs.
+
+    It takes a fixed number of database queries.
+    """
     return (
         Query.objects.exclude(current=None)
         .select_related(
@@ -48,8 +51,12 @@ _LOOKUPS = {
 
 
 def search(text: str, account: User) -> list[Query]:
-    """Queries that match every part of the text: words, and `stream: owner: team: tag: status: name:
-    is:favourite` filters; `owner:me` is the account that asks."""
+    """Queries that match every part of the text.
+
+    Parts are words, and `stream: owner: team: tag: status: name: is:favourite` filters; `owner:me` is the
+    account that asks.
+    is:favourite` filters; `owner:me` is the account that asks.
+    """
     found = queries()
     status: str | None = None
     for part in text.split():

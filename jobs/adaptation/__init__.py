@@ -1,1 +1,4 @@
-"""Plans that change while a replay runs: schedules, samples, decisions and their report."""
+"""Adaptation of a replay's plans: schedules, samples, decisions, reports.
+
+Plans change while the replay runs.
+"""

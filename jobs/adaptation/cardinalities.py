@@ -1,5 +1,6 @@
-"""What the stores of a replay have received, and what the next batch will bring them: the statistics of
-`optimizer.partitioning.matrix`.
+"""Count what a replay's stores received and will receive with the next batch.
+
+These are the statistics of `optimizer.partitioning.matrix`.
 
 Ingestion and levels count what they send anyway, in every task; nothing is asked of them (section 4.1
 of Squall's paper). How many tuples of each stream a batch brings is known before it begins, because its
@@ -140,7 +141,9 @@ def _starts(graph: PhysicalGraph) -> dict[str, str]:
 
 
 def _planned_shares(graph: PhysicalGraph, starts: Mapping[str, str]) -> dict[str, float]:
-    """By edge of `starts`, what the plan expects to be sent for each tuple of its stream.
+    """Share of each stream's tuples that the plan expects on each start edge.
+
+    By edge of `starts`, what the plan expects to be sent for each tuple of its stream.
 
     The plan tells no rates of streams. That of a stream's least filtered edge stands for it, and of an edge
     of which nothing is expected all tuples are taken to pass.

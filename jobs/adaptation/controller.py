@@ -81,7 +81,9 @@ class Policy:
 
 
 class Controller:
-    """Decides about the plan at every batch at which it may change, each once and for good.
+    """Decides about the plan at every batch at which it may change.
+
+    Each decision is taken once and for good.
 
     Arguments: the checkpoint; the workload with all queries that the schedule names; the policy.
     """
@@ -104,13 +106,19 @@ class Controller:
 
     @property
     def begun(self) -> bool:
-        """True if the first plan is recorded, with the reasons that later decisions start from."""
+        """True if the first plan is recorded.
+
+        The reasons that later decisions start from are recorded with it.
+        """
         if self._checkpoint.newest_change() is None:
             return False
         return bool(self.decisions.all) or not self._policy.changes
 
     def first_plan(self, graph: PhysicalGraph | None = None) -> PhysicalGraph:
-        """Plan the queries of batch 0, unless `graph` is the plan to begin with, and record it."""
+        """Plan the queries of batch 0 and record the plan.
+
+        `graph`, if it is given, is the plan to begin with.
+        """
         queries = self._queries(0)
         known = learn(queries, self._declared)
         planned = None
@@ -139,7 +147,10 @@ class Controller:
         self._decide_ahead(lines)
 
     def committed(self, manifest: Manifest, lines: Sequence[BatchLine]) -> None:
-        """After a commit: sample an epoch that has just ended and begin to decide what can be decided."""
+        """After a commit, sample an epoch that has just ended.
+
+        What can be decided begins to be decided.
+        """
         self._sample(manifest)
         if self._shapes is not None:
             self._shapes.add(lines[-1], self._checkpoint.graph(lines[-1].plan))
@@ -147,12 +158,15 @@ class Controller:
             self._decide_ahead(lines)
 
     def prepare(self, batch: int) -> None:
-        """Return once everything about the plan of `batch` is decided; raise what went wrong."""
+        """Wait until everything about the plan of `batch` is decided.
+
+        Raises what went wrong.
+        """
         while self._pending and self._pending[0][0] <= batch:
             self._pending.pop(0)[1].result()
 
     def shaped(self, planned: PlannedBatch, change: Change) -> Change:
-        """The plan of a batch that is about to begin, with its grids in the shapes for what the batch brings.
+        """The plan of the next batch, its grids in the shapes for what that brings.
 
         Args:
             planned: the batch, all before it being committed.
@@ -169,7 +183,10 @@ class Controller:
         return replace(change, plan=self._shaped[2])
 
     def close(self) -> None:
-        """End the planning thread; what it was about to decide is decided by the next process."""
+        """End the planning thread.
+
+        The next process decides what this one was about to decide.
+        """
         self._thread.shutdown(wait=True, cancel_futures=True)
 
     def _sample(self, manifest: Manifest) -> None:
@@ -277,7 +294,7 @@ class Controller:
         return loads(self._ran(lines, epoch), counts.edges, counts.batches)
 
     def _in_shape(self, plan: str, lines: Sequence[BatchLine], epoch: int) -> PhysicalGraph:
-        """A plan that was decided for, with the shapes that its grids had at the end of an epoch."""
+        """A decided plan with its grids in the shapes of an epoch's end."""
         graph = self._checkpoint.graph(plan)
         ran = [line.plan for line in lines if line.epoch <= epoch]
         if self._shapes is None or not ran:
@@ -298,8 +315,10 @@ class Controller:
         return [s.name for s in self._workload.catalog.streams if s.parallelism is not None]
 
     def _running(self, adopted: Decision) -> Running | None:
-        """The plan that a decision put in place, as planning again starts from it; None if it was given
-        or made up."""
+        """The plan that a decision put in place, for planning to start from.
+
+        The result is None if it was given or made up.
+        """
         return Running.from_json(adopted.running, self._queries(adopted.batch)) if adopted.running else None
 
     def _queries(self, batch: int) -> list[Query]:
@@ -314,7 +333,10 @@ class Controller:
         tasks: Mapping[str, int] | None = None,
         running: Running | None = None,
     ) -> Plan:
-        """The queries of a batch planned; `tasks` for streams that set none, where it names them."""
+        """Plan the queries of a batch.
+
+        `tasks` is for streams that set none, where it names them.
+        """
         queries = self._queries(batch)
         names = {query.name for query in queries}
         return plan(
@@ -344,8 +366,11 @@ class Controller:
         return variation(queries, catalog, running, batch, self._policy.tasks, texts, grids)
 
     def _with_streams(self, graph: PhysicalGraph) -> PhysicalGraph:
-        """Where queries come and go, the plan reads the streams of all of them from the beginning, so
-        that every batch knows how far each stream is."""
+        """The plan with the streams of all queries that ever come.
+
+        Where queries come and go, the plan reads all of them from the beginning, so that every batch knows
+        how far each stream is.
+        """
         if not self._policy.evolves:
             return graph
         used = {item.stream for query in self._workload.queries for item in query.inputs}
@@ -366,7 +391,10 @@ def epoch_counts(lines: Sequence[BatchLine], epoch: int) -> EpochCounts | None:
 
 
 def observed_statistics(graph: PhysicalGraph, counts: EpochCounts) -> ObservedStatistics:
-    """What the probe orders of `graph` tell, given an epoch's counts; its seconds must be positive."""
+    """Statistics that the probe orders of `graph` tell, given an epoch's counts.
+
+    Its seconds must be positive.
+    """
     return observe(
         graph,
         Measured(counts.seconds, counts.accepted, counts.edges, counts.held, {}, counts.rules),

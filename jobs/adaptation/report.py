@@ -1,4 +1,7 @@
-"""The epochs of a replay for metrics.json: what ran, why, and whether it was worth it."""
+"""The epochs of a replay for metrics.json.
+
+What ran, why, and whether it was worth it.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,10 @@ def _epoch(
 def _shapes(
     own: Sequence[BatchLine], before: Sequence[BatchLine], graph_of: Callable[[str], PhysicalGraph]
 ) -> list[Document]:
-    """The grids that were of another shape in the batch before, `before` being the one before the epoch."""
+    """The grids whose shape changed since the batch before.
+
+    `before` is the batch before the epoch.
+    """
     changed: list[Document] = []
     for earlier, line in pairwise([*before, *own]):
         if earlier.plan == line.plan:
@@ -119,7 +125,9 @@ def _saving(
     decisions: Sequence[Decision],
     graph_of: Callable[[str], PhysicalGraph],
 ) -> tuple[int | None, float | None]:
-    """What a switch saved, tuples per second of event time, and the epoch that tells it.
+    """What a switch saved, and the epoch that tells it.
+
+    The saving is in tuples per second of event time.
 
     That is what the plan before would have sent under this epoch's statistics, less what was sent.
     Right behind a change of data the stores still hold tuples of before it, so statistics are

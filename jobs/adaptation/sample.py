@@ -25,7 +25,10 @@ class Samples:
         self._root = checkpoint.root / "samples"
 
     def take(self, epoch: int, first_batch: int, manifest: Manifest, graph: PhysicalGraph) -> None:
-        """Sample the tuples that arrived from `first_batch` on; `manifest` is the epoch's last one."""
+        """Sample the tuples that arrived from `first_batch` on.
+
+        `manifest` is the epoch's last one.
+        """
         folder = self._root / str(epoch)
         if folder.exists():
             return

@@ -63,7 +63,10 @@ class Schedule:
 
 
 def read_schedule(path: Path, queries: Iterable[str]) -> Schedule:
-    """Read a schedule. Raises `InputError` naming the file and the entry for anything unusable."""
+    """Read a schedule.
+
+    Raises `InputError` naming the file and the entry for anything unusable.
+    """
     known = sorted(queries)
     try:
         content = yaml.safe_load(path.read_bytes())

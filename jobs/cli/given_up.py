@@ -1,4 +1,7 @@
-"""What a replay ends with when a batch is given up: nobody is there to give it another plan."""
+"""The error that ends a replay when a batch is given up.
+
+A replay has no user who would give it another plan.
+"""
 
 from __future__ import annotations
 

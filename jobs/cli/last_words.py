@@ -1,4 +1,4 @@
-"""What a command says when it ends with an error: one line. The traceback goes into a file."""
+"""One-line error messages of commands, with the traceback in a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _CHARACTERS = 500
 
 
 def one_line(error: BaseException) -> str:
-    """What went wrong, on one line: of an error that Spark reports from a task, what was raised there.
+    """What went wrong, on one line.
+
+    Of an error that Spark reports from a task, it is what was raised there.
 
     >>> one_line(RuntimeError("Job aborted\\nTraceback:\\n  File x\\nValueError: no such task\\n\\tat java"))
     'ValueError: no such task'
@@ -40,7 +42,10 @@ def one_line(error: BaseException) -> str:
 
 
 def tell(error: BaseException, log: Path | None) -> None:
-    """Say on stderr what went wrong; the traceback goes into the file `log`, if its folder is there."""
+    """Write what went wrong to stderr.
+
+    The traceback goes into the file `log`, if its folder is there.
+    """
     if os.environ.get(DEBUG):
         traceback.print_exception(error)
     where = ""

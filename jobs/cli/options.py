@@ -18,7 +18,11 @@ class Parser(argparse.ArgumentParser):
 
 
 def count(text: str) -> int:
-    """A whole number of at least 1."""
+    """A whole number of at least 1.
+
+    >>> count("4")
+    4
+    """
     if not text.isdecimal() or not 1 <= int(text) <= 2**31 - 1:
         raise argparse.ArgumentTypeError(f"{text!r} instead of a whole number of at least 1")
     return int(text)

@@ -162,7 +162,10 @@ class _Replay:
         return self._checkpoint.root / "scratch"
 
     def plan_of(self, planned: PlannedBatch) -> Change:
-        """The change that holds for the batch, once it is decided, in the shape for what the batch brings."""
+        """The change that holds for the batch, once it is decided.
+
+        Its grids are in the shape for what the batch brings.
+        """
         self._controller.prepare(planned.batch)
         return self._controller.shaped(planned, self._checkpoint.change_at(planned.batch))
 
@@ -249,8 +252,11 @@ def _began_ms(checkpoint: Checkpoint) -> int:
 def _completeness(
     query: str, first: int, end: int | None, lines: Sequence[BatchLine]
 ) -> list[dict[str, int | None]]:
-    """From each of these batches on, results whose newest tuple is not older than `since_us`, in
-    microseconds since 1970, are all there; null is no limit."""
+    """Since when results are complete, by the batch from which that holds.
+
+    From each of these batches on, results whose newest tuple is not older than `since_us`, in microseconds
+    since 1970, are all there; null is no limit.
+    """
     found: list[dict[str, int | None]] = []
     for line in lines:
         if first <= line.batch and (end is None or line.batch < end):
@@ -353,7 +359,10 @@ def _output(path: Path) -> Path:
 
 
 def _policy(given: argparse.Namespace, workload: Workload) -> Policy:
-    """How the plan changes on the way. Raises `InputError` for a schedule that cannot be used."""
+    """How the plan changes on the way.
+
+    Raises `InputError` for a schedule that cannot be used.
+    """
     names = [query.name for query in workload.queries]
     inside = Path(given.workload) / "schedule.yaml"
     path = given.schedule or (inside if inside.exists() else None)

@@ -66,7 +66,10 @@ _FAREWELL_S = 5.0
 
 
 def run(given: argparse.Namespace) -> int:
-    """Run a topology; returns the exit code. Raises `InputError` for options that cannot be used."""
+    """Run a topology and return the exit code.
+
+    Raises `InputError` for options that cannot be used.
+    """
     _become_leader()
     try:
         redis.Redis.from_url(given.redis)
@@ -217,8 +220,10 @@ class _Job:
         return None if out is None else out.absolute()
 
     def _results_publisher(self) -> Publisher | None:
-        """What publishes results, if a sink is wanted; result files pass through the checkpoint unless
-        people want them too."""
+        """What publishes results, if a sink is wanted.
+
+        Result files pass through the checkpoint unless people want them too.
+        """
         given, out = self._given, self._out()
         sink = open_sink(given, self._checkpoint.identity.id)
         if sink is None:
@@ -228,7 +233,10 @@ class _Job:
         return Publisher(sink, root, folder, passing=out is None, most=given.most_unpublished)
 
     def _write_source(self) -> None:
-        """A made-up stream that the checkpoint knows goes on with its numbers and its first moment."""
+        """Write the source of a made-up stream.
+
+        One that the checkpoint knows goes on with its numbers and its first moment.
+        """
         now_us = int(_now().timestamp() * 1_000_000)
         asked = [generated(text, now_us) for text in self._given.generate]
         before = read_source(self._checkpoint.root)
@@ -299,7 +307,10 @@ class _Job:
         )
 
     def batch_given_up(self, excess: Excess) -> Change | None:
-        """Say that a batch makes too much, and wait for another plan; None if told to stop instead."""
+        """Report a batch that makes too much, and wait for another plan.
+
+        The result is None if told to stop instead.
+        """
         change = excess.change
         self._outgoing.send(
             BatchGivenUp(
@@ -385,7 +396,10 @@ class _Job:
         self._outgoing.close(_FAREWELL_S)
 
     def _write_job_file(self) -> None:
-        """By which the process is found again when nobody remembers having launched it."""
+        """Write the file that names this process.
+
+        The process is found by it again when its launcher has forgotten it.
+        """
         document = {
             "pid": os.getpid(),
             "host": socket.gethostname(),

@@ -10,10 +10,11 @@ _REFUSED = re.compile(rf"{re.escape(InputError.__module__)}\.InputError: (.+)$",
 
 
 def refusal(error: BaseException) -> str | None:
-    """The one line of an `InputError` that was raised in another process; None if none was.
+    """The line of an `InputError` raised in another process, or None.
 
-    >>> refusal(RuntimeError("Job aborted\\noptimizer.algebra.errors.InputError: r/a: found b, expected c\\n
-    at x")) 'r/a: found b, expected c'
+    >>> told = "Job aborted\\noptimizer.algebra.errors.InputError: r/a: found b, expected c\\n  at x"
+    >>> refusal(RuntimeError(told))
+    'r/a: found b, expected c'
     """
     told: BaseException | None = error
     while told is not None:

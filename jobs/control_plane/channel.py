@@ -1,4 +1,6 @@
-"""The job's side of the control plane: events out, control messages in, whatever Redis does.
+"""The job's side of the control plane: events out, control messages in.
+
+It works on whatever Redis does.
 
 Events wait in a bounded buffer while Redis cannot be reached and are sent in order once it
 can. Neither thread ever holds up a batch.
@@ -60,7 +62,9 @@ class _Results:
 
 
 class Outgoing:
-    """Sends events and result tails from a thread of its own, and heartbeats from another.
+    """Sends events, result tails and heartbeats.
+
+    Events and tails go out from a thread of its own, heartbeats from another.
 
     Arguments: a client of its own (threads share none), the topology, the run's id, and where
     results go. `start` before the first `send`; `close` sends what is left.
@@ -100,7 +104,10 @@ class Outgoing:
             self._put(_Results(batch, plan_id, tails, dead))
 
     def now(self, state: State, batch: int | None = None) -> None:
-        """Say what the next heartbeats report; a batch number means that a batch has just ended."""
+        """Set what the next heartbeats report.
+
+        A batch number means that a batch has just ended.
+        """
         self._state = state
         if batch is not None:
             self._batch = batch
@@ -164,8 +171,9 @@ class Outgoing:
 
 
 class Incoming:
-    """Reads control messages from a thread of its own and hands them to `handle`, in order; it says
-    whether it carries a message out.
+    """Reads control messages in a thread and hands them to `handle` in order.
+
+    It says whether it carries a message out.
 
     Messages written before the job began are not for it: whoever launched it gave it its plan.
     A message that cannot be read is reported through `refuse` and passed over. Of plans that are read

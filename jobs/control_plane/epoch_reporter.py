@@ -1,4 +1,7 @@
-"""From committed batches to what an epoch tells: for topologies that run under the control plane."""
+"""Report each epoch of a topology from its committed batches.
+
+Only topologies that run under the control plane do so.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ from jobs.storage.partition import state_root
 
 
 class EpochLog:
-    """Adds up the batches of the epoch at hand and reports it when its last batch is committed.
+    """Adds up the batches of the epoch at hand.
+
+    It reports the epoch when its last batch is committed.
 
     Only batches under the epoch's last plan count, because rates of different plans' elements
     cannot be added. A process that starts in the middle of an epoch reports the rest of it.

@@ -21,7 +21,10 @@ _LAST_US = 253_402_300_799_999_999
 
 
 def batch_completed(committed: Committed, run: str, *, limited: bool) -> BatchCompleted:
-    """Everything that the pages show about a batch; what was in memory is known only if that is `limited`."""
+    """Everything that the pages show about a batch.
+
+    What was in memory is known only if that is `limited`.
+    """
     manifest, graph, gathered = committed.manifest, committed.graph, committed.gathered
     holding = held(graph, manifest.runs_by_store())
     latencies = manifest.figures.latencies_ms
@@ -71,8 +74,11 @@ def batch_completed(committed: Committed, run: str, *, limited: bool) -> BatchCo
 
 
 def complete_since(manifest: Manifest, graph: PhysicalGraph, query: str) -> datetime | None:
-    """Since when the query's results cover its whole windows; None while its streams have not come
-    that far. A query that never missed a tuple is complete since its first batch."""
+    """Since when the query's results cover its whole windows.
+
+    None while its streams have not come that far. A query that never missed a tuple is complete since its
+    first batch.
+    """
     state = manifest.queries[query]
     if state.complete_since_us is None:
         return moment(state.first_batch_us)
@@ -85,7 +91,10 @@ def complete_since(manifest: Manifest, graph: PhysicalGraph, query: str) -> date
 
 
 def _entry(position: Position) -> str | None:
-    """The last entry of a Redis stream that was read; None for a topic and a made-up stream."""
+    """The last entry of a Redis stream that was read.
+
+    None for a topic and a made-up stream.
+    """
     if not position:
         return START
     entry: str | None = position.get("id")

@@ -1,4 +1,6 @@
-"""Attempts at a batch until one can be committed: on all its tuples, on halves, under another plan.
+"""Attempts at a batch until one can be committed.
+
+A batch is tried on all its tuples, on halves of them, and under another plan.
 
 These are steps 3 to 7 of `jobs.driver.batch_protocol`. Nothing here makes a batch final.
 """
@@ -161,7 +163,10 @@ class Attempts:
         return None if before is None else self._checkpoint.shown(self._checkpoint.commits.path(before.batch))
 
     def _mended(self, begun: Begun, descriptors: Sequence[Descriptor]) -> Bisected[Descriptor, Gathered]:
-        """Work on tuples, without those that the batch fails with. Raises as `bisect` does."""
+        """Work on tuples, without those that the batch fails with.
+
+        Raises as `bisect` does.
+        """
         try:
             return Bisected(self._attempt(begun, descriptors, once=False), tuple(descriptors), (), 1)
         except TaskFailed as error:
@@ -182,7 +187,10 @@ class Attempts:
         return gather(begun.graph, done.reports)
 
     def _relieved(self, begun: Begun, too_many: Mapping[str, int], failure: Failure | None) -> Change:
-        """The change under which to work on a batch again that made too much, or whose queries fail."""
+        """The change under which to retry a batch that made too much.
+
+        It is also for one whose queries fail.
+        """
         self.given_up = True
         change = begun.change
         if begun.base is not None:
@@ -213,5 +221,8 @@ class Attempts:
 
 
 def switches(before: Manifest | None, change: Change) -> bool:
-    """True if a change is not the one, or its plan not arranged as the one, of the last commit."""
+    """True if a change is another one than that of the last commit.
+
+    It is also true if its plan is arranged otherwise than the last commit's.
+    """
     return before is None or (before.change, before.plan) != (change.number, change.plan)

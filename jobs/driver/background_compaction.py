@@ -81,7 +81,9 @@ class Merging:
         )
 
     def adopted(self, gathered: Gathered, previous: Manifest | None) -> Gathered:
-        """What a batch did, with the merges that have ended by now: to be called before its commit.
+        """What a batch did, with the merges that have ended by now.
+
+        To be called before its commit.
 
         Merges of runs that are not listed any more are given up. `gathered` is what the batch's tasks did,
         `previous` what they started from. Raises what a merge has raised.
@@ -111,7 +113,7 @@ class Merging:
         return tuple(run for future in self._at_work for run in future.result().added)
 
     def close(self) -> None:
-        """End after the merge at work and delete what nobody will list."""
+        """End after the merge at work and delete the files that no manifest will list."""
         self._closed.set()
         self._executor.shutdown(wait=True, cancel_futures=True)
         for future in self._at_work:

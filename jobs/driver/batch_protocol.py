@@ -1,4 +1,4 @@
-"""The protocol of a batch: what it reads, assigns, runs, tries again, sets aside, commits and recovers.
+"""The batch protocol: read, assign, run, retry, set aside, commit, recover.
 
 Exactly once rests on one file per batch, its commit manifest. A source repeats a batch under the same
 positions until it is told that the batch is over. A batch whose manifest exists is not worked on again; one
@@ -60,7 +60,7 @@ _SWEPT_EVERY = 1000
 
 
 class BatchProtocol:
-    """Works on the batches of a checkpoint, one after the other, and commits each once.
+    """Works on a checkpoint's batches in order, and commits each once.
 
     Args:
         checkpoint: with at least one plan change recorded.
@@ -186,7 +186,9 @@ class BatchProtocol:
             self._sweep(manifest)
 
     def _sweep(self, manifest: Manifest) -> None:
-        """Delete what attempts that were given up have left; no other task is at work between batches.
+        """Delete what abandoned attempts have left.
+
+        No other task is at work between batches.
 
         One that is still at work leaves its files to the next sweep. In a cluster Spark repeats single
         tasks without saying so, therefore it is also done every so often.

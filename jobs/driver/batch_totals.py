@@ -21,7 +21,10 @@ from optimizer.physical.graph import PhysicalGraph
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The reports of one batch, added up. Mappings have every id of the graph, in its order."""
+    """The reports of one batch, added up.
+
+    Mappings have every id of the graph, in its order.
+    """
 
     streams: dict[str, StreamProgress]
     stores: dict[str, StoreCounts]
@@ -57,7 +60,10 @@ class Gathered:
     def without(
         self, set_aside: Mapping[str, int], files: tuple[OutputFile, ...], dead: tuple[pa.Table, ...]
     ) -> Gathered:
-        """The same of a batch of which tuples were set aside, with all its files and dead letters."""
+        """The same without tuples that were set aside.
+
+        All files and dead letters of the batch stay.
+        """
         streams = {
             name: replace(counts, undecodable=counts.undecodable + set_aside.get(name, 0))
             for name, counts in self.streams.items()
@@ -129,8 +135,9 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
 
 
 def latencies_ms(gathered: Gathered, admitted_us: int, committed_us: int) -> dict[str, tuple[float, float]]:
-    """Per query with results, median and 99th percentile of the time from the completing tuple's
-    arrival at its source to the commit.
+    """Median and 99th percentile latency, per query with results.
+
+    It is the time from the completing tuple's arrival at its source to the commit.
 
     A source that keeps no arrival times (files, generated tuples) has its tuples arrive when
     their batch begins, at `admitted_us`. All times are wall clock, microseconds since 1970.
@@ -178,8 +185,10 @@ def counts(
     runs: Iterable[RunRef],
     queries: Mapping[str, QueryState],
 ) -> BatchCounts:
-    """What the batch tells about rates, selectivities and completeness; `runs` are those behind it,
-    `queries` those before it."""
+    """What the batch tells about rates, selectivities and completeness.
+
+    `runs` are those behind it, `queries` those before it.
+    """
     by_task: dict[str, Counter[int]] = {store.id: Counter() for store in graph.stores}
     for run in runs:
         by_task[run.store][run.partition] += run.rows
@@ -211,8 +220,10 @@ def state_bytes(runs: Iterable[RunRef]) -> int:
 
 
 def held(graph: PhysicalGraph, runs: Mapping[str, Sequence[RunRef]]) -> dict[str, tuple[int, int, list[int]]]:
-    """Per store: tuples, bytes, and tuples per task; of these there may be more than the plan has, while
-    tuples lie under an older number of tasks."""
+    """Per store: tuples, bytes, and tuples per task.
+
+    There may be more tasks than the plan has, while tuples lie under an older number of tasks.
+    """
     answer = {}
     for store in graph.stores:
         mine = runs.get(store.id, ())

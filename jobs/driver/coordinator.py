@@ -1,4 +1,7 @@
-"""Who decides about a topology's plans and hears of its batches: the job, live or a replay."""
+"""The coordinator: the job part that decides plans and hears of batches.
+
+It differs between a live job and a replay.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """That a batch was given up because some steps of its plan made too much, or queries fail."""
+    """A batch that was given up.
+
+    Some steps of its plan made too much, or queries fail.
+    """
 
     batch: int
     change: Change
@@ -60,10 +66,16 @@ class Stopping(Exception):
 
 
 class Coordinator(Protocol):
-    """Is asked and told by the thread that works on batches; what it raises ends the topology."""
+    """Decides plans and hears of batches for the thread that works on them.
+
+    What it raises ends the topology.
+    """
 
     def plan_of(self, planned: PlannedBatch) -> Change:
-        """The plan change under which a batch begins; always the same one for the same batch."""
+        """The plan change under which a batch begins.
+
+        It is always the same one for the same batch.
+        """
         ...
 
     def batch_failed(self, trouble: Trouble) -> None:
@@ -78,5 +90,8 @@ class Coordinator(Protocol):
         ...
 
     def batch_committed(self, committed: Committed) -> None:
-        """Hear that a batch is final; unlike its manifest this may be lost with the process."""
+        """Hear that a batch is final.
+
+        Unlike its manifest, this may be lost with the process.
+        """
         ...

@@ -59,8 +59,10 @@ MOST_CHANGE = 8.0
 def continued(
     store: GraphStore, layout: Layout, state: StoreState, previous: Manifest, epoch_begins: bool
 ) -> Layout:
-    """The layout of the next batch: looked at again when an epoch begins or the plan asks for another width,
-    it has the width that fits the newest arrivals, for event times that are still to come.
+    """The layout of the next batch.
+
+    It is looked at again when an epoch begins or the plan asks for another width: then it has the width
+    that fits the newest arrivals, for event times that are still to come.
 
     Args:
         state: of the store.
@@ -88,7 +90,9 @@ def continued(
 
 
 def _smoothed_us(planned: int, layout: Layout, inserted: int, newest_us: int, held: Sequence[RunRef]) -> int:
-    """The width with which a slice gets as many tuples as the planned width holds on average now.
+    """The width at which a slice now gets as many tuples as planned.
+
+    That is as many as the planned width holds on average.
 
     What is stored per second of its event time, beside what arrived per second since the last look; where one
     of the two is not known yet, the width that was planned.

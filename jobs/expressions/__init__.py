@@ -38,7 +38,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = {
 
 @lru_cache(maxsize=4096)
 def compile_expression(expression: Expression) -> pl.Expr:
-    """The Polars expression that computes `expression` over columns named `input.column`.
+    """Compile `expression` to Polars over columns named `input.column`.
 
     >>> from optimizer.algebra.expression import Call, Column
     >>> a, b = (Column("r", name, ColumnType.BIGINT) for name in "ab")
@@ -71,7 +71,10 @@ def _compiled(expression: Expression) -> pl.Expr:
 
 
 def constant(compiled: pl.Expr, kind: ColumnType) -> pl.Expr:
-    """The value of an expression without columns: Polars cannot choose between one value and a column."""
+    """The value of an expression without columns.
+
+    Polars cannot choose between one value and a column.
+    """
     (value,) = pl.select(compiled).to_series().to_physical()
     dtype = DTYPES[kind]
     return (

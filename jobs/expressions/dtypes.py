@@ -31,7 +31,7 @@ FOREVER_DAY = 2**31 - 1
 
 
 def convert(expression: pl.Expr, source: ColumnType, target: ColumnType) -> pl.Expr:
-    """A lossless or numeric conversion of an expression; a date becomes its midnight in UTC."""
+    """A lossless or numeric conversion; a date becomes its midnight in UTC."""
     if source is target:
         return expression
     if source is ColumnType.DATE and target is ColumnType.TIMESTAMP:

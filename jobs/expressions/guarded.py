@@ -1,4 +1,6 @@
-"""Evaluation that outlives any single row: what raises for a row has no value there, and is noted.
+"""Guarded evaluation: a row whose expression raises gets no value.
+
+What it raised is noted, and the other rows go on.
 
 An expression is evaluated over whole columns, and as a whole it raises. Who catches that evaluates
 the same again with guards (`guard`): each function is then tried on all rows, on their halves and so on
@@ -49,7 +51,10 @@ class Raised:
 
 
 class _Notes:
-    """What guarded expressions raised in this process. Polars evaluates in several threads at once."""
+    """What guarded expressions raised in this process.
+
+    Polars evaluates in several threads at once.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -95,7 +100,8 @@ def raised_by_a_row(error: BaseException) -> bool:
 
 
 def one_line(error: BaseException) -> str:
-    """
+    """An error on one line.
+
     >>> one_line(ValueError("no\\nsuch  thing"))
     'ValueError: no such thing'
     """
@@ -119,8 +125,10 @@ def guarded_emit(leaf: Emit, beside: Sequence[Column]) -> Emit:
 
 
 def guarded_rules(rule: ProbeRule) -> Iterator[ProbeRule]:
-    """A probe rule with guarded expressions: first in a form of which ranges are still seen, then in one in
-    which all is guarded."""
+    """A probe rule with guarded expressions, in two forms.
+
+    The first is a form whose ranges are still seen; in the second all is guarded.
+    """
     for whole in (False, True):
         yield replace(
             rule,
@@ -140,7 +148,10 @@ def _guard_terms(expression: Expression) -> Expression:
 
 
 def guarded(call: Call, compile_expression: Compile) -> pl.Expr:
-    """What Polars is to evaluate for a call of `GUARD`; its parts are compiled by `compile_expression`."""
+    """The Polars expression for a call of `GUARD`.
+
+    Its parts are compiled by `compile_expression`.
+    """
     expression, *beside = call.arguments
     columns = [node for argument in call.arguments for node in walk(argument) if isinstance(node, Column)]
     names = list(dict.fromkeys(column_name(column) for column in columns))
@@ -182,7 +193,10 @@ def _value(
 def _evaluated(
     expression: Expression, compile_expression: Compile, frame: pl.DataFrame, failed: dict[int, str]
 ) -> pl.Series:
-    """The value of every row; adds the rows in which a function raised to `failed`, with the error."""
+    """The value of every row, with rows that raise added to `failed`.
+
+    They are added with the error.
+    """
     match expression:
         case Column():
             return frame.get_column(column_name(expression))

@@ -1,4 +1,4 @@
-"""Expressions over columns that have a value per row, also where Polars finds one value for all rows.
+"""Expressions with a value per row, even where Polars finds one for all.
 
 What Polars makes of `when`, or of constants, may have length 1. A comparison of two of those has it too,
 and is no column for a filter or a table.
@@ -36,7 +36,13 @@ def spread(expression: Expression, compiled: pl.Expr) -> pl.Expr:
 
 
 def may_be_short(expression: Expression) -> bool:
-    """True if Polars may find one value for all rows."""
+    """True if Polars may find one value for all rows.
+
+    >>> from optimizer.algebra.expression import Literal
+    >>> from optimizer.algebra.types import ColumnType
+    >>> may_be_short(Literal(1, ColumnType.INT)), may_be_short(Column("r", "a", ColumnType.INT))
+    (True, False)
+    """
     if isinstance(expression, Column):
         return False
     if not isinstance(expression, Call):

@@ -1,4 +1,6 @@
-"""Conditions in the order in which they cost least: an expensive one sees only what cheaper ones let pass.
+"""Order a conjunction so that its evaluation costs least.
+
+An expensive condition sees only what cheaper ones let pass.
 
 A filter with several conditions evaluates all of them for all rows. That is the fastest for comparisons,
 and ruinous for a user function that takes microseconds per row. Such conditions stand in a filter as
@@ -56,8 +58,10 @@ def staged(conditions: Sequence[Expression], cheap: Sequence[pl.Expr] = ()) -> t
 def passing(
     condition: Expression, rows: pl.DataFrame, beside: Callable[[], Sequence[Column]] = tuple
 ) -> pl.DataFrame:
-    """The rows for which a condition holds; where it raises it does not. `beside` gives what is then told of
-    such a row, see `guarded.guard`."""
+    """The rows for which a condition holds; where it raises it does not.
+
+    `beside` gives what is then told of such a row, see `guarded.guard`.
+    """
     try:
         return rows.filter(*staged([condition]))
     except BaseException as error:

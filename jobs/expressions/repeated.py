@@ -1,4 +1,4 @@
-"""Calls whose implementation reads an argument more than once, over arguments that are computed once.
+"""Compute an argument once where its function reads it more than once.
 
 An expression is a tree to Polars: what stands in it twice is computed twice, and nested calls would
 double the work at every level. So where such an argument is itself a call, it is computed first.
@@ -23,7 +23,7 @@ _WITH_OVERFLOW = frozenset({"add", "subtract", "multiply", "negate", "abs"})
 
 
 def computed_once(call: Call, arguments: Sequence[pl.Expr], implement: Implementation) -> pl.Expr:
-    """The call by `implement`, of which no argument that is a call is computed more than once."""
+    """The call by `implement`, each argument that is a call computed once."""
     if not _reads_twice(call) or not any(isinstance(argument, Call) for argument in call.arguments):
         return implement(call, arguments)
     names = {

@@ -1,1 +1,1 @@
-"""What is told of tuples and tasks that fail, and the search for the tuples that fail."""
+"""Failures of tuples and tasks, and the search for the tuples that fail."""

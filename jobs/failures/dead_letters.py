@@ -25,7 +25,7 @@ tuple or combination of tuples is NULL, and they are accepted; all other dead le
 
 
 def letters_of(stream: str, reason: str, event_time: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """Dead letters of tuples that were decoded; the columns are those of `DEAD_LETTERS`."""
+    """Dead letters of decoded tuples, in the columns of `DEAD_LETTERS`."""
     tuples = rows[[name for name in rows.columns if name != ARRIVAL]]
     arrival = pl.col(ARRIVAL) if ARRIVAL in rows.columns else pl.lit(None, dtype=pl.Int64)
     return rows.select(
@@ -39,7 +39,10 @@ def letters_of(stream: str, reason: str, event_time: str, rows: pl.DataFrame) ->
 
 
 def undecodable_letters(stream: str, table: pa.Table) -> pl.DataFrame:
-    """Dead letters of tuples that could not be decoded; `table` has the columns `reason` and `tuple`."""
+    """Dead letters of tuples that could not be decoded.
+
+    `table` has the columns `reason` and `tuple`.
+    """
     rows = pl.DataFrame(pl.from_arrow(table.select(["reason", "tuple"])))
     return rows.select(
         pl.lit(stream).alias("stream"),

@@ -1,4 +1,4 @@
-"""What a task raised, told by the task itself, so that the driver knows what to do about it.
+"""Failures that tasks describe themselves, so that the driver can react.
 
 Spark tells the driver of a failed task with a hundred lines of text. A task that raises therefore says, on
 one line of that text, where it was, for whose queries, and what it raised. What comes from outside of it
@@ -43,7 +43,7 @@ class Failure:
 
     @property
     def lost(self) -> bool:
-        """True if it was told by nobody: the process ended."""
+        """True if no task told it, because the process ended."""
         return self.error == _ENDED
 
     def __str__(self) -> str:
@@ -67,7 +67,9 @@ class Told(Exception):
 
 
 class telling:
-    """A context in which whatever is raised is told with where it was raised; the innermost one tells.
+    """A context in which an error is told with where it was raised.
+
+    The innermost context tells.
 
     >>> try:
     ...     with telling("probing", ["q"], "S"):
@@ -117,7 +119,9 @@ def is_told(error: BaseException) -> bool:
 
 
 def told_by(said: str) -> Failure | None:
-    """What the text by which Spark reports an error tells of a task; None if none told anything.
+    """What the text of a Spark error tells of a task.
+
+    The result is None if none told anything.
 
     >>> told_by("Python worker exited unexpectedly (crashed)").error
     'a worker process ended without a word'
@@ -132,7 +136,10 @@ def told_by(said: str) -> Failure | None:
 
 
 class _Trail:
-    """What this process is doing, in a file of its own, for the case that it ends without a word."""
+    """What this process is doing, in a file of its own.
+
+    It is for the case that the process ends without a word.
+    """
 
     def __init__(self) -> None:
         self.folder: Path | None = None
@@ -153,7 +160,10 @@ _trail = _Trail()
 
 @contextmanager
 def leaving_trail(folder: str | None) -> Iterator[None]:
-    """A context in which a process writes into the folder what it is doing; nothing without a folder."""
+    """A context in which a process writes into the folder what it is doing.
+
+    Without a folder it writes nothing.
+    """
     if folder is None:
         yield
         return
@@ -166,7 +176,9 @@ def leaving_trail(folder: str | None) -> Iterator[None]:
 
 
 def found_on_trail(failure: Failure, folder: Path) -> Failure:
-    """The failure, of a process that ended, with what that process was doing, if one alone left word of it.
+    """The failure of a process that ended, with what it was doing.
+
+    It is told only if one process alone left word of it.
 
     >>> found_on_trail(Failure("", "a worker process ended without a word"), Path("/nowhere")).where
     ''

@@ -25,7 +25,10 @@ RESULT_LATE = "_late"
 
 @dataclass(frozen=True, slots=True)
 class LeafPlan:
-    """A leaf made ready: what to check of a complete combination, and what to keep of it."""
+    """A leaf made ready: what to check of a combination, and what to keep of it.
+
+    The combination is complete.
+    """
 
     query: str
     conditions: tuple[pl.Expr, ...]
@@ -48,7 +51,9 @@ def emit(
     frame: pl.DataFrame,
     failed: FailedCalls,
 ) -> list[Result]:
-    """The results that complete combinations behind `rule` give, one table per query that has any.
+    """The results of complete combinations behind `rule`.
+
+    One table per query that has any.
 
     What functions raise in a query's own conditions and outputs is added to `failed`.
     """

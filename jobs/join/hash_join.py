@@ -1,4 +1,6 @@
-"""Joins of few tuples: stored tuples in order of a hash of their key, for all probes of a level.
+"""Hash joins of few tuples.
+
+Stored tuples stand in order of a hash of their key, for all probes of a level.
 
 A library's hash join is made for many tuples. Planning one takes longer than joining some thousand, and
 each builds its table anew, although the probes of many queries look up the same stored tuples. Here the
@@ -42,9 +44,11 @@ class Buckets:
         self._ends = np.cumsum(self._lengths)
 
     def pairs(self, keys: Sequence[pl.Series], most: int) -> tuple[Positions, Positions] | None:
-        """The rows of `keys` and of these tuples, pair by pair, that have equal keys; NULL equals nothing.
+        """The pairs of rows that have equal keys; NULL equals nothing.
 
-        None if more than `most` pairs would have to be compared.
+        One row is of `keys`, the other of these tuples.
+
+        The result is None if more than `most` pairs would have to be compared.
         """
         rows, values = _without_nulls(keys)
         buckets = _bucket(values, self._bits)

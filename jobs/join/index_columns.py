@@ -1,4 +1,7 @@
-"""By which of its columns a store is searched: the equalities that one stored column answers by itself."""
+"""Choose the columns that a store's runs are indexed on.
+
+They are those of equalities that one stored column answers by itself.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,9 @@ def lookups(rule: ProbeRule) -> tuple[Lookup, ...]:
 
 
 def searched_columns(index: RuleIndex, store: GraphStore) -> tuple[str, ...]:
-    """The stored columns that any probe looks up, the one by which most do first, then by name.
+    """The stored columns that any probe looks up, the most used one first.
+
+    Then by name.
 
     The column that places tuples in tasks leads if it is one of them: who knows it asks one task only, and
     asks it for its own keys.

@@ -48,7 +48,10 @@ _SCREENED = 3
 
 
 class TooMany(Exception):
-    """A step makes, or has to check, more combinations in one batch and task than it may."""
+    """A step makes, or has to check, more combinations than it may.
+
+    That is in one batch and task.
+    """
 
     def __init__(self, combinations: int) -> None:
         super().__init__(f"more than {combinations} combinations")
@@ -58,7 +61,10 @@ class TooMany(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """How probable it is that two tuples of a store have equal keys, as one batch saw it."""
+    """How probable it is that two tuples of a store have equal keys.
+
+    It is as one batch saw it.
+    """
 
     batch: int
     probability: float
@@ -172,8 +178,10 @@ def _meet(
 
 
 def _detached(frame: pl.DataFrame) -> pl.DataFrame:
-    """The same in memory of its own. Texts that went through a join still lie in the mapped run, and would
-    keep all of it mapped."""
+    """A copy in memory of its own.
+
+    Texts that went through a join still lie in the mapped run, and would keep all of it mapped.
+    """
     texts = [name for name, kind in frame.schema.items() if kind in (pl.String, pl.Binary)]
     if not texts:
         return frame
@@ -182,7 +190,10 @@ def _detached(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _sought(plan: ProbePlan, arriving: pl.DataFrame) -> dict[str, pl.Series]:
-    """By stored column, the values that have a partner in it; only such tuples need be read."""
+    """By stored column, the values that have a partner in it.
+
+    Only such tuples need be read.
+    """
     return {
         column: arriving.select(value).to_series().drop_nulls().unique().sort()
         for column, value in plan.lookups
@@ -223,7 +234,10 @@ def _meet_few(
     fresh: bool,
     tables: Tables,
 ) -> pl.DataFrame | None:
-    """What the rule makes of few tuples; None if they have so many pairs that a library is faster."""
+    """What the rule makes of few tuples.
+
+    The result is None if they have so many pairs that a library is faster.
+    """
     names = {tree: stored for stored, tree in plan.stored}
     keys = tuple(names[stored] for _, stored in plan.whole_keys)
     made_of = (*keys, "", *(run.path for run in runs))
@@ -291,7 +305,10 @@ def _join(
     pairs: float,
     most: int | None,
 ) -> pl.DataFrame:
-    """Tuples with equal keys that fulfil the conditions; about `pairs` have equal keys."""
+    """Tuples with equal keys that fulfil the conditions.
+
+    About `pairs` have equal keys.
+    """
     if pairs > max(_PAIRS, _SORTING * stored.height) and plan.ranges:
         # Few values, many tuples of each: a range within each key may leave far fewer pairs.
         some, part = best_range(arriving, stored, plan.ranges)

@@ -1,4 +1,7 @@
-"""A probe rule made ready: what to read, join on, check and keep. Made once per graph and process."""
+"""Compile a probe rule into what to read, join on, check and keep.
+
+It is done once per graph and process.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ _WHOLE = (ColumnType.BIGINT, ColumnType.INT, ColumnType.TIMESTAMP, ColumnType.DA
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Which event times of one stored input the windows admit, beside given arriving tuples."""
+    """The event times of one stored input that the windows admit.
+
+    They are seen beside given arriving tuples.
+    """
 
     stored_time: str
     """Under its name in the tree."""
@@ -41,7 +47,10 @@ class Reach:
     """(arriving time column, window): not newer than the arriving time plus the window."""
 
     def bounds(self, arriving: pl.DataFrame) -> tuple[int, int]:
-        """Oldest and newest event time in microseconds, inclusive, that any of the tuples can meet."""
+        """Oldest and newest event time that any of the tuples can meet.
+
+        Both are in microseconds, inclusive.
+        """
         oldest, newest = FIRST_US, LAST_US
         for column, window in self.after:
             first: int = arriving.get_column(column).cast(pl.Int64).min()  # type: ignore[assignment]
@@ -215,7 +224,10 @@ class _Keys:
         self.computed: list[pl.Expr] = []
 
     def value(self, expression: Expression, common: ColumnType) -> str:
-        """The column that has an expression's values in the type in which they are compared."""
+        """The column that has an expression's values.
+
+        They are in the type in which they are compared.
+        """
         if isinstance(expression, Column) and expression.type is common:
             return column_name(expression)
         value = convert(compile_expression(expression), expression.type, common)
@@ -248,8 +260,10 @@ def _hashed(doubles: pl.Expr) -> pl.Expr:
 
 
 def _ties(rule: ProbeRule, base: bool) -> bool | tuple[int, ...]:
-    """Which stored tuples with the start tuple's own arrival number are older than it, under this tree's
-    names."""
+    """Which stored tuples with the start's arrival number are older than it.
+
+    The names are this tree's.
+    """
     start = ordinal(rule.start)
     if base:
         ((_, tree),) = rule.renames
@@ -258,7 +272,10 @@ def _ties(rule: ProbeRule, base: bool) -> bool | tuple[int, ...]:
 
 
 def _order(rule: ProbeRule, base: bool) -> pl.Expr:
-    """(arrival, ordinal) of the stored tuple, under this tree's names, before that of the start."""
+    """The stored tuple's (arrival, ordinal) comes before that of the start.
+
+    The names are this tree's.
+    """
     ties = _ties(rule, base)
     if isinstance(ties, bool):
         stored = pl.col(STORED_ARRIVAL)

@@ -1,4 +1,4 @@
-"""Joins whose pairs a range selects: sort one side, and every arriving tuple meets one stretch of it.
+"""Range joins: one side is sorted, and a tuple meets one stretch of it.
 
 A window is such a range (stored event times between two bounds), and so is an inequality between an
 expression over the arriving tuples and one over the stored tuples. Of all ranges that a probe offers,
@@ -45,7 +45,10 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Equalities beside a range, as numbers: equal for equal keys, -1 where a key equals nothing."""
+    """Equalities beside a range, as numbers.
+
+    They are equal for equal keys, and -1 where a key equals nothing.
+    """
 
     arriving: Positions
     stored: Positions
@@ -53,7 +56,10 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Stretches:
-    """Per arriving tuple the stretch of the stored tuples, in `order`, that it may meet."""
+    """Per arriving tuple, the stretch of stored tuples that it may meet.
+
+    The stretch is one of `order`.
+    """
 
     stored: pl.DataFrame
     order: Positions
@@ -67,7 +73,10 @@ class Stretches:
 
 
 def best_stretches(arriving: pl.DataFrame, stored: pl.DataFrame, ranges: Sequence[Range]) -> Stretches:
-    """The stretches of the range that leaves the fewest pairs; without a range all pairs."""
+    """The stretches of the range that leaves the fewest pairs.
+
+    Without a range they hold all pairs.
+    """
     some, _ = best_range(arriving, stored, ranges)
     if some is not None:
         return stretches(arriving, stored, some)
@@ -78,7 +87,9 @@ def best_stretches(arriving: pl.DataFrame, stored: pl.DataFrame, ranges: Sequenc
 def best_range(
     arriving: pl.DataFrame, stored: pl.DataFrame, ranges: Sequence[Range]
 ) -> tuple[Range | None, float]:
-    """The range that leaves the fewest pairs and the part of all pairs that it leaves, judged by samples.
+    """The range that leaves the fewest pairs, and the part of all that it leaves.
+
+    Both are judged by samples.
 
     A range that cannot be used on these tuples is never taken; None if there is no other.
     """
@@ -101,7 +112,9 @@ def number_keys(
     arriving_keys: Sequence[str],
     stored_keys: Sequence[str],
 ) -> Keys:
-    """Number the keys of arriving tuples from 0; stored tuples with another key cannot be met.
+    """Number the keys of arriving tuples from 0.
+
+    Stored tuples with another key cannot be met.
 
     The two sides' keys have the same types. A key with NULL in it equals nothing.
     """
@@ -120,7 +133,10 @@ def number_keys(
 def stretches(
     arriving: pl.DataFrame, stored: pl.DataFrame, some: Range, keys: Keys | None = None
 ) -> Stretches:
-    """Per arriving tuple the stored tuples that lie within the range, and have its key if there are keys."""
+    """Per arriving tuple, the stored tuples that lie within the range.
+
+    They have its key if there are keys.
+    """
     values = stored.select(some.stored).to_series()
     usable = values.is_not_null().to_numpy()
     if keys is not None:

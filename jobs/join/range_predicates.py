@@ -34,7 +34,9 @@ Term = tuple[int, Expression]
 
 
 def ranges_of(predicates: Sequence[Expression], bound: frozenset[str]) -> Iterator[Range]:
-    """The ranges that the predicates, all of which must hold, put on expressions over stored inputs.
+    """The ranges that a conjunction puts on expressions over stored inputs.
+
+    All of the predicates must hold.
 
     `bound` names the inputs of arriving tuples. Predicates of other forms are passed over.
     """

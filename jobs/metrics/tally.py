@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Tally:
-    """Counts by the class that declares them, by the id of what they are of, and by metric.
+    """Counts by declaring class, by the id that they are of, and by metric.
 
     >>> from jobs.protocol.metrics import EdgeMetrics
     >>> tally = Tally()

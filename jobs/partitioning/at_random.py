@@ -11,6 +11,17 @@ from jobs.plan.tuples import ARRIVAL, EVERY_TASK
 
 @dataclass(frozen=True, slots=True)
 class AtRandom(Partitioning):
+    """Places tuples evenly by their arrival numbers, and sends a probe to every task.
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({ARRIVAL: [4, 5, 6]})
+    >>> tuples = Arriving(rows, rows)
+    >>> [(tuple(to), part[ARRIVAL].to_list()) for to, part in AtRandom((2,)).place(tuples)]
+    [((0,), [4, 6]), ((1,), [5])]
+    >>> [tuple(to) == (EVERY_TASK,) for to, _ in AtRandom((2,)).targets(tuples)]
+    [True]
+    """
+
     counts: tuple[int, ...]
     """As in `ByKey`."""
 

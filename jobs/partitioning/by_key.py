@@ -1,4 +1,7 @@
-"""Tuples placed by the hash of a column, under one number of tasks or, for a while, under several."""
+"""Hash partitioning by a column.
+
+Tuples lie under one number of tasks or, for a while, under several.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,17 @@ from jobs.storage.key_hash import hash_tasks
 
 @dataclass(frozen=True, slots=True)
 class ByKey(Partitioning):
+    """Places a tuple by the hash of its key, and sends a probe to the same task.
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"k": [1, 2, 1]})
+    >>> strategy, tuples = ByKey((4,)), Arriving(rows, rows, key="k")
+    >>> [part["k"].to_list() for _, part in strategy.place(tuples)]
+    [[2], [1, 1]]
+    >>> [tuple(to) for to, _ in strategy.place(tuples)] == [tuple(to) for to, _ in strategy.targets(tuples)]
+    True
+    """
+
     counts: tuple[int, ...]
     """Numbers of tasks under which tuples lie, the store's own first: see `jobs.partitioning.rescaling`."""
 

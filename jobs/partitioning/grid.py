@@ -1,4 +1,6 @@
-"""Tuples of grids in other shapes, moving only what must move (Squall, section 4.2.1).
+"""Reshape grids and move only the tuples that must move.
+
+Squall, section 4.2.1.
 
 A grid keeps a tuple with arrival number a in all tasks t with t = a modulo its columns. So if one number
 of columns divides the other, every task holds what it needs already, or some of it:
@@ -109,7 +111,10 @@ def migrate(
 
 
 def _sources(old: TaskGrid, new: TaskGrid, task: int) -> list[int]:
-    """The tasks that together hold what a task of the new grid is to keep, as far as it is in one row."""
+    """The tasks that together hold what a task of the new grid is to keep.
+
+    This is as far as that is in one row.
+    """
     place = task - new.first
     own = old.first + place % old.tasks
     if old.columns < new.columns:
@@ -120,13 +125,19 @@ def _sources(old: TaskGrid, new: TaskGrid, task: int) -> list[int]:
 
 
 def _pairs(held: GraphStore, wanted: GraphStore) -> tuple[tuple[TaskGrid, TaskGrid], ...]:
-    """Each old grid with the one that takes its place; none where these are not as many."""
+    """Each old grid with the one that takes its place.
+
+    There are no pairs where these are not as many.
+    """
     before, after = _split(held, wanted), _split(wanted, held)
     return tuple(zip(before, after, strict=True)) if len(before) == len(after) else ()
 
 
 def _split(store: GraphStore, other: GraphStore) -> tuple[TaskGrid, ...]:
-    """The grids of a store; of tuples that lie anywhere, as many of one row as the other store has."""
+    """The grids of a store.
+
+    Of tuples that lie anywhere, there are as many of one row as the other store has.
+    """
     if store.copies > 1 or store.tasks != other.tasks:
         return store.grids
     return task_grids(store.tasks, (1,) * len(other.grids))

@@ -1,4 +1,7 @@
-"""Tuples placed by slices of event time: kept in the task of their slice, asked for in those of a stretch."""
+"""Partitioning by slices of event time.
+
+A tuple is kept in the task of its slice; a probe asks the tasks of a stretch of slices.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,16 @@ from jobs.plan.tuples import EVERY_TASK
 
 @dataclass(frozen=True, slots=True)
 class InSlices(Partitioning):
+    """Keeps a tuple in the task of its slice of event time.
+
+    >>> from jobs.partitioning.slices import Segment
+    >>> layout = Layout((Segment(0, 25, 0),), 25)
+    >>> rows = pl.DataFrame({"at": [0, 24, 25, 50]})
+    >>> tuples = Arriving(rows, rows, time="at")
+    >>> [(tuple(to), part["at"].to_list()) for to, part in InSlices(layout, 2).place(tuples)]
+    [((0,), [0, 24, 50]), ((1,), [25])]
+    """
+
     layout: Layout
     tasks: int
 
@@ -24,7 +37,10 @@ class InSlices(Partitioning):
         return [((task,), part) for task, part in parts]
 
     def targets(self, probes: Arriving) -> Parts:
-        """Every task that has a slice which a probe's windows touch, and none if they exclude each other."""
+        """Every task with a slice that a probe's windows touch.
+
+        There is none if the windows exclude each other.
+        """
         if probes.rows.is_empty():
             return []
         found = self._touched(probes)

@@ -52,7 +52,9 @@ class Spread:
         return (store.tasks, *(older.tasks for older in self.older))
 
     def living(self, runs: Sequence[RunRef]) -> Spread:
-        """Without the numbers of which the store's runs hold no tuple any more.
+        """The numbers of tasks under which the store still has tuples.
+
+        Those of which its runs hold none any more are left out.
 
         >>> Spread((Older(4, until_arrival=100),)).living([])
         Spread(older=())
@@ -64,7 +66,9 @@ class Spread:
 
 
 def taken_over(held: GraphStore, spread: Spread, wanted: GraphStore, runs: Sequence[RunRef]) -> Spread | None:
-    """How a new store can have the tuples of an old one where they lie; None if they have to be moved.
+    """How a new store can have an old one's tuples where they lie.
+
+    The result is None if they have to be moved.
 
     They can stay if both place tuples by the same column, or both at random, or if all of them are in one
     task, whatever has placed them there.
@@ -88,7 +92,9 @@ def taken_over(held: GraphStore, spread: Spread, wanted: GraphStore, runs: Seque
 
 
 def asked_tasks(keys: pl.Series, counts: Sequence[int]) -> tuple[npt.NDArray[np.int64], Tasks]:
-    """The tasks to ask for each key under several numbers of tasks: positions of keys, ascending, and tasks.
+    """The tasks to ask for each key under several numbers of tasks.
+
+    They come as positions of keys, ascending, and tasks.
 
     >>> rows, tasks = asked_tasks(pl.Series([7, 8]), (1, 1))
     >>> rows.tolist(), tasks.tolist()
@@ -106,7 +112,9 @@ def asked_tasks(keys: pl.Series, counts: Sequence[int]) -> tuple[npt.NDArray[np.
 
 
 def in_first_copy(store: GraphStore, task: int) -> bool:
-    """True of tasks that together hold every tuple of a store once: all of them, unless it keeps copies.
+    """True of tasks that together hold every tuple of a store once.
+
+    These are all of them, unless the store keeps copies.
 
     Tuples that lie under an older number of tasks may be beyond the store's own.
     """

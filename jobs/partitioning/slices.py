@@ -1,4 +1,4 @@
-"""Slices of event time: which task holds a tuple of a sliced store, and which ones a probe asks.
+"""Slices of event time: which task holds a tuple, and which a probe asks.
 
 A layout numbers the slices of all event times, from the oldest to the newest, and slice n lies in task n mod
 N.
@@ -55,8 +55,10 @@ class Layout:
 def first_layout(store: GraphStore) -> Layout:
     """The slices with which a store begins: those of the plan, counted from 1970.
 
+    >>> from optimizer.logical.window import Sliding
     >>> from optimizer.physical.graph import StoredInput
-    >>> store = GraphStore("S", "r[time/4]", (StoredInput("r", "r", ("at",)),), Slices(4), 3, (100,))
+    >>> window = Sliding(100)
+    >>> store = GraphStore("S", "r[time/4]", (StoredInput("r", "r", ("at",)),), Slices(4), 3, (window,))
     >>> slice_numbers(first_layout(store), np.array([-1, 0, 24, 25, 100])).tolist()
     [-1, 0, 0, 1, 4]
     """
@@ -65,7 +67,10 @@ def first_layout(store: GraphStore) -> Layout:
 
 
 def slice_numbers(layout: Layout, times_us: Numbers) -> Numbers:
-    """The number of each event time's slice; it never falls from one event time to a later one."""
+    """The number of each event time's slice.
+
+    It never falls from one event time to a later one.
+    """
     since, widths, firsts = (
         np.array([getattr(segment, name) for segment in layout.segments], dtype=np.int64)
         for name in ("since_us", "width_us", "first")
@@ -77,7 +82,10 @@ def slice_numbers(layout: Layout, times_us: Numbers) -> Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """Per tuple the slices that it may find partners in: a stretch of numbers, and so of tasks in a ring."""
+    """Per tuple, the slices in which it may find partners.
+
+    They are a stretch of numbers, and so of tasks in a ring.
+    """
 
     first: Numbers
     count: Numbers
@@ -94,7 +102,10 @@ class Touched:
         return (task - self.first % self.tasks) % self.tasks < self.count
 
     def counted_in(self, task: int) -> int:
-        """Of the tuples that go to a task, those that are counted there: each is in one of its tasks."""
+        """The tuples that a task counts, of those that reach it.
+
+        Each is counted in one of its tasks.
+        """
         return int(np.count_nonzero((self.first % self.tasks == task) & (self.count > 0)))
 
 

@@ -1,4 +1,7 @@
-"""A partitioning strategy: in which tasks of a store tuples are kept, and in which probes look for them."""
+"""Declare what a partitioning strategy decides about a store's tasks.
+
+It says in which tasks tuples are kept, and in which probes look for them.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ class Arriving:
 
 
 class Partitioning(Protocol):
-    """How the tuples of a store lie over its tasks in one batch; equal ones place tuples alike."""
+    """How the tuples of a store lie over its tasks in one batch.
+
+    Equal ones place tuples alike.
+    """
 
     def place(self, tuples: Arriving) -> Parts:
         """Where to keep tuples; in several tasks those that are kept in copies."""
@@ -52,5 +58,8 @@ class Partitioning(Protocol):
         return True
 
     def counted_in(self, task: int, arrived: Arriving, *, probing: bool) -> int:
-        """Of the tuples that arrived in a task, those that count there: of a tuple's copies one counts."""
+        """The tuples that a task counts, of those that arrived there.
+
+        Of a tuple's copies one counts.
+        """
         ...

@@ -18,7 +18,9 @@ def stored_columns(graph: PhysicalGraph) -> dict[str, tuple[str, ...]]:
 
 
 def store_filters(graph: PhysicalGraph) -> dict[str, str]:
-    """Per base store a digest of the filter under which tuples are stored; empty without one.
+    """A digest of each base store's filter, under which tuples are stored.
+
+    It is empty without one.
 
     An intermediate result's conditions are part of its id.
     """

@@ -1,4 +1,6 @@
-"""Arithmetic of event times that stops at the ends of 64 bits instead of wrapping around.
+"""Event-time arithmetic that saturates at the ends of 64 bits.
+
+It does not wrap around.
 
 Event times are whole microseconds since 1970 in 64 bits. A window may be as long as SQL can say, which is
 more than 64 bits hold, and an event time may be near either end. Whatever moves an event time by a window, a
@@ -28,12 +30,20 @@ _YEAR_1_US, _YEAR_9999_US = -62_135_596_800_000_000, 253_402_300_799_999_999
 
 
 def earlier(time_us: int, by_us: int) -> int:
-    """The moment `by_us` before another one; `by_us` is not negative."""
+    """The moment `by_us` before another one; `by_us` is not negative.
+
+    >>> earlier(1_000_000, 250_000), earlier(-(2**63), 1) == -(2**63)
+    (750000, True)
+    """
     return max(FIRST_US, time_us - by_us)
 
 
 def later(time_us: int, by_us: int) -> int:
-    """The moment `by_us` after another one; `by_us` is not negative."""
+    """The moment `by_us` after another one; `by_us` is not negative.
+
+    >>> later(1_000_000, 250_000), later(2**63 - 1, 1) == 2**63 - 1
+    (1250000, True)
+    """
     return min(LAST_US, time_us + by_us)
 
 
@@ -78,7 +88,10 @@ def later_than(time: pl.Expr, by_us: int) -> pl.Expr:
 
 
 def admits(window: Window, newer: pl.Expr, older: pl.Expr) -> pl.Expr:
-    """That `newer` finds `older` in its window, which is bounded; the two event times have no NULL."""
+    """True if `newer` finds `older` in its window, which is bounded.
+
+    The two event times have no NULL.
+    """
     assert window.reach_us is not None
     return older.to_physical() >= earlier_than(newer, window.reach_us)
 
@@ -96,8 +109,10 @@ def oldest_inside(window: Window, watermark_us: int | None) -> int:
 
 
 def elapsed(older_us: Moments, newer_us: Moments) -> Moments:
-    """How much later the second moments are than the first, negative if they are earlier, as far as 64 bits
-    can say."""
+    """How much later the second moments are than the first.
+
+    It is negative if they are earlier, and goes as far as 64 bits can say.
+    """
     apart: Moments = newer_us - older_us
     wrapped = ((newer_us ^ older_us) & (newer_us ^ apart)) < 0
     if wrapped.any():
@@ -106,7 +121,9 @@ def elapsed(older_us: Moments, newer_us: Moments) -> Moments:
 
 
 def moment(time_us: int) -> datetime:
-    """A point in time for people; one outside of the years 1 to 9999 is the nearest one inside.
+    """A point in time for people.
+
+    One outside of the years 1 to 9999 is the nearest one inside.
 
     >>> moment(0).isoformat(), moment(LAST_US).year
     ('1970-01-01T00:00:00+00:00', 9999)

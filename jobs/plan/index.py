@@ -23,7 +23,10 @@ from optimizer.physical.usage import users_of
 
 
 class RuleIndex:
-    """Look-ups over one graph. Build it through `index_of`, once per process and graph."""
+    """Look-ups over one graph.
+
+    Build it through `index_of`, once per process and graph.
+    """
 
     def __init__(self, graph: PhysicalGraph) -> None:
         self.graph = graph
@@ -86,8 +89,11 @@ class RuleIndex:
         return rule.input if isinstance(rule, SourceRule) else rule.start
 
     def staying_under(self, spread: frozenset[str]) -> frozenset[str]:
-        """The edges of `staying` that still are, while the tuples of the stores `spread` lie under several
-        numbers of tasks: what is found in such a store may be found in any task, and so may its partners."""
+        """The edges of `staying` that stay in their task in this batch too.
+
+        While the tuples of the stores `spread` lie under several numbers of tasks, what is found in such a
+        store may be found in any task, and so may its partners.
+        """
         if not spread:
             return self.staying
         if spread not in self._staying_under:
@@ -99,7 +105,10 @@ class RuleIndex:
         return self._staying_under[spread]
 
     def stages_under(self, spread: frozenset[str]) -> Stages:
-        """A batch's stages while the tuples of the stores `spread` lie under several numbers of tasks."""
+        """A batch's stages while tuples lie under several numbers of tasks.
+
+        The tuples are those of the stores `spread`.
+        """
         if not spread:
             return self.stages
         if spread not in self._stages_under:
@@ -123,7 +132,10 @@ class RuleIndex:
         return tasks == 1 or (by_key and edge.key in self._equal_columns(rule, into.key))
 
     def _equal_columns(self, rule: Rule, column: Column | None) -> set[Column | None]:
-        """Columns of what leaves a rule that the probes on the way have found equal to one of them."""
+        """Columns of a rule's output that probes have found equal to one of them.
+
+        The probes are those on the way.
+        """
         pairs: list[set[Expression]] = []
         while isinstance(rule, ProbeRule):
             stored = {name for name, _ in rule.renames} - {name for _, name in rule.renames}
@@ -156,7 +168,10 @@ class RuleIndex:
         )
 
     def _checked(self, edge: Edge) -> dict[tuple[str, str], Window]:
-        """By (newer, older) the narrowest window in which the rules on the way have checked them."""
+        """The narrowest window that the rules on the way have checked.
+
+        It is by (newer, older).
+        """
         checked: dict[tuple[str, str], Window] = {}
         rule = self.rules[edge.origin]
         while isinstance(rule, ProbeRule):

@@ -34,7 +34,9 @@ class Stages:
 
 
 def stages_of(graph: PhysicalGraph, staying: frozenset[str]) -> Stages:
-    """As few stages as the edges in `staying`, which lead back to the task they come from, allow.
+    """As few stages as the edges in `staying` allow.
+
+    These lead back to the task they come from.
 
     A stage ends where a tuple has to go to another task, and no probe is before the last stage in which
     anything is put into its store. Without edges that stay there is one stage for every level, at most.

@@ -1,4 +1,6 @@
-"""What travels between levels: a table of partial results on one edge, for one task of its store.
+"""Messages between levels: a table of partial results for one task.
+
+The table belongs to one edge, the task to that edge's store.
 
 A message's body has the edge's columns, named `input.column`, and the start tuple's arrival
 number, by which the receiver decides what the start tuple sees. Messages on edges that place tuples
@@ -30,7 +32,10 @@ EVERY_TASK = -1
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Tuples on `edge` for task `partition` of the edge's target store, or for `EVERY_TASK`."""
+    """Tuples on `edge` for a task of the edge's target store.
+
+    The task is `partition`, or `EVERY_TASK`.
+    """
 
     edge: str
     partition: int
@@ -63,7 +68,9 @@ def column_name(column: Column) -> str:
 
 
 def ordinal(canonical_input: str) -> int:
-    """Which occurrence of its stream an input is: 1 for `departures`, 2 for `departures#2`.
+    """The number of an input among those of its stream.
+
+    It is 1 for `departures`, 2 for `departures#2`.
 
     Among the inputs that hold one and the same tuple, a larger ordinal counts as newer.
 

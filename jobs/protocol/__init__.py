@@ -1,4 +1,6 @@
-"""The control plane's messages: typed, versioned, and the only thing that `backend` knows of `jobs`.
+"""Typed, versioned messages of the control plane.
+
+They are the only thing that `backend` knows of `jobs`.
 
 A topology has two Redis streams. The backend writes `control` messages, the job writes
 `events`. Each entry has one field, `message`, holding the JSON of one model below. Losing
@@ -224,8 +226,11 @@ class PlanSwitched(Event):
 
 
 class BatchFailed(Event):
-    """A batch failed, and failed again on the same tuples. It is searched for those that it fails with, which
-    become dead letters; this is said when the search begins, and again when the batch is committed."""
+    """A batch failed, and failed again on the same tuples.
+
+    It is searched for those that it fails with, which become dead letters; this is said when the search
+    begins, and again when the batch is committed.
+    """
 
     type: Literal["batch_failed"] = "batch_failed"
     plan_id: str
@@ -237,8 +242,10 @@ class BatchFailed(Event):
 
 
 class BatchGivenUp(Event):
-    """A batch in which steps of the plan make more than they may, or which fails because of queries. It is
-    worked on again under the next plan that is deployed; until then nothing is committed."""
+    """A batch whose plan's steps make too much, or whose queries fail.
+
+    It is worked on again under the next plan that is deployed; until then nothing is committed.
+    """
 
     type: Literal["batch_given_up"] = "batch_given_up"
     plan_id: str
@@ -322,8 +329,10 @@ class EpochCompleted(Event):
 
 
 class StreamsSampled(Event):
-    """Some tuples of an epoch, for what its counts do not tell. Only the newest one is kept, and no page
-    sees it: these are people's data."""
+    """Some tuples of an epoch, for what its counts do not tell.
+
+    Only the newest one is kept, and no page sees it: these are people's data.
+    """
 
     type: Literal["samples"] = "samples"
     epoch: int

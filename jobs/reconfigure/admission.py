@@ -1,4 +1,4 @@
-"""Whether a job can carry out a plan that somebody hands it."""
+"""Check whether a job can carry out a plan that it is given."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from optimizer.physical.graph import PhysicalGraph, expressions_of
 
 
 def check_usable(graph: PhysicalGraph, running: PhysicalGraph | None, partitions: int, plan_id: str) -> None:
-    """Raise `InputError` unless `graph` can follow `running` in a job with so many partitions.
+    """Raise `InputError` unless `graph` can follow `running` in this job.
+
+    The job has so many partitions.
 
     A plan that names what it does not contain is refused here rather than in the middle of a
     batch; so is one that declares a stream's columns differently from what is stored, and one that calls

@@ -1,4 +1,4 @@
-"""Intermediate results of a new plan, made from the base stores that are already there.
+"""Backfill a new plan's intermediate results from existing base stores.
 
 A probe sees exactly the stored tuples with a smaller arrival number, so running the trees that
 feed an intermediate result over the stored tuples, with all base stores complete, yields
@@ -75,7 +75,10 @@ def rebuild(
 
 
 def feeding_part(graph: PhysicalGraph, wanted: frozenset[str]) -> PhysicalGraph:
-    """The rules and edges of `graph` that lead to the store rules of `wanted`, without emits."""
+    """The rules and edges of `graph` that lead to the store rules of `wanted`.
+
+    Emits are left out.
+    """
     origins = {edge.id: edge.origin for edge in graph.edges}
     rules = {rule.id: rule for rule in graph.rules}
     edges: set[str] = set()
@@ -104,8 +107,10 @@ def feeding_part(graph: PhysicalGraph, wanted: frozenset[str]) -> PhysicalGraph:
 
 
 def _steps(graph: PhysicalGraph, stored: Mapping[str, Sequence[RunRef]]) -> list[tuple[int, int]]:
-    """Ranges of arrival numbers (from inclusive, to exclusive), ascending, that hold a bounded number
-    of stored tuples as far as runs can tell."""
+    """Ranges of arrival numbers with a bounded number of stored tuples each.
+
+    They are from inclusive to exclusive, ascending, and bounded as far as runs can tell.
+    """
     base = {store.id for store in graph.stores if store.is_base}
     spans = sorted(
         (r.min_arrival, r.max_arrival, r.rows) for s, held in stored.items() if s in base for r in held
@@ -132,7 +137,7 @@ def _start(
     layouts: Layouts,
     bounded: bool,
 ) -> list[Message]:
-    """What the sources would have sent of the tuples with arrival numbers in the range."""
+    """What the sources would have sent of a range of arrivals."""
     root = state_root(checkpoint.state)
     messages: list[Message] = []
     for stream, rules in sorted(index.sources.items()):

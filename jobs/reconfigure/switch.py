@@ -151,7 +151,9 @@ def switch(
 
 
 def complete_since(graph: PhysicalGraph, states: Mapping[str, StoreState]) -> dict[str, int | None]:
-    """Per query, from which event time of its newest tuple on its results are all found; None if always.
+    """Per query, from when on its results are all found.
+
+    It is the event time of their newest tuple; None if they always are.
 
     Takes every store that a probe on the way to the query's leaves looks into.
     """
@@ -188,14 +190,17 @@ complete."""
 
 
 def _serves(known: StoreState, columns: tuple[str, ...], condition: str) -> bool:
-    """True if a store with that content has every column and tuple that is asked of it."""
+    """True if a store's content has every column and tuple asked of it."""
     return set(columns) <= set(known.columns) and known.filter in ("", condition)
 
 
 def _kept_from(
     before: Manifest, old: PhysicalGraph, store: GraphStore, source: str | None = None
 ) -> int | None:
-    """From which event time on the old store still holds tuples, if the new one wants older ones."""
+    """From when on the old store holds tuples, if the new one wants older ones.
+
+    An event time.
+    """
     held = next(s for s in old.stores if s.id == (source or store.id))
     starts: int | None = None
     for have, want in zip(held.retention, store.retention, strict=True):
@@ -220,8 +225,11 @@ def _best_source(
     condition: str,
     using: set[str],
 ) -> str | None:
-    """The old base store of the same stream from which `store` can be filled, the widest first; of equally
-    wide ones that whose tuples may stay where they lie, because nobody else is `using` them."""
+    """The old base store of the same stream to fill `store` from.
+
+    The widest is taken; of equally wide ones that whose tuples may stay where they lie, because no other
+    store is `using` them.
+    """
     wanted = store.inputs[0]
     fitting = [
         held
@@ -264,8 +272,10 @@ def _filled(
     *,
     free: bool,
 ) -> _Filled:
-    """The tuples of `held` for `store`: where they lie, migrated, or all of them anew; the former two only if
-    `held` is `free`, of no use to anybody else."""
+    """The tuples of `held` for `store`: where they lie, migrated, or all anew.
+
+    The former two only if `held` is `free`, of no use to any other store.
+    """
     root, stored = state_root(checkpoint.state), before.runs_by_store().get(held.id, ())
     older = spread_of(held, _layouts(before.stores))
     spread = taken_over(held, older, store, stored) if free else None
@@ -314,8 +324,10 @@ _ROWS_AT_ONCE = 500_000
 
 
 def _bounded(frames: Iterator[pl.DataFrame], most_bytes: int | None) -> Iterator[pl.DataFrame]:
-    """Neighbouring frames together, so that many small runs do not become many more; not more than
-    `most_bytes` of them, unless one alone has more."""
+    """Put neighbouring frames together up to `most_bytes`.
+
+    So many small runs do not become many more. A frame that alone has more stays by itself.
+    """
     gathered: list[pl.DataFrame] = []
     for frame in frames:
         if gathered and most_bytes is not None and _size(gathered) + frame.estimated_size() > most_bytes:

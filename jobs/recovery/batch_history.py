@@ -1,4 +1,7 @@
-"""The figures of all batches of a checkpoint, for reports: one JSON line per batch."""
+"""The figures of a checkpoint's batches, for reports.
+
+One JSON line per batch.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,10 @@ class History:
 
 
 def working_seconds(lines: Sequence[BatchLine]) -> float:
-    """From the first batch's start to the last one's commit, without the time between processes."""
+    """Time from the first batch's start to the last commit.
+
+    The time between processes is left out.
+    """
     total = 0
     for session in sorted({line.session for line in lines}):
         own = [line for line in lines if line.session == session]

@@ -91,6 +91,13 @@ _CHANGE: TypeAdapter[Change] = TypeAdapter(Change)
 class Checkpoint:
     """Opens a checkpoint, or makes a new one.
 
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     made = Checkpoint(Path(folder), Identity("run", "flights", 4))
+    ...     again = Checkpoint(Path(folder), Identity("run", "flights", 4))
+    >>> made.identity == again.identity
+    True
+
     Arguments: the directory; what the checkpoint belongs to; a URL for pyarrow under which the state
     lies, if not in the directory.
 
@@ -125,7 +132,7 @@ class Checkpoint:
 
     @staticmethod
     def open_existing(root: Path, kind: str, subject: str) -> PhysicalGraph | None:
-        """The plan in use of a checkpoint that belongs to `subject`; None if there is no such."""
+        """The plan in use of a checkpoint that belongs to `subject`, or None."""
         found = read_identity(root)
         if found is None or found.kind != kind or found.subject != subject:
             return None
@@ -140,12 +147,14 @@ class Checkpoint:
 
     @property
     def state(self) -> str:
-        """Where runs lie: below the URL that was given for them, or else in the checkpoint."""
+        """Where runs lie: below the URL given for them, or in the checkpoint."""
         return str(self.root / "state") if self._state_url is None else below(self._state_url, "runs")
 
     def shown(self, path: Path) -> str:
-        """The name by which tasks find a plan or manifest: that of a copy, if they need not see the
-        checkpoint because state lies behind a URL."""
+        """The name that tasks find a plan or manifest by.
+
+        It is that of a copy, if they need not see the checkpoint because state lies behind a URL.
+        """
         return str(path) if self._shelf is None else self._shelf.put(path)
 
     def claim_state(self) -> None:
@@ -166,8 +175,10 @@ class Checkpoint:
         return plan
 
     def graph(self, plan: str) -> PhysicalGraph:
-        """The graph with an id; a plan of some hundred queries takes a while to read, so the last few
-        stay in memory."""
+        """The graph with an id.
+
+        A plan of some hundred queries takes a while to read, so the last few stay in memory.
+        """
         known = self._graphs.get(plan)
         if known is None:
             path = self.plan_path(plan)
@@ -184,7 +195,10 @@ class Checkpoint:
     def record_change(
         self, graph: PhysicalGraph, plan_id: str | None, cause: str, from_batch: int = 0
     ) -> Change:
-        """Make `graph` the plan of all batches planned from now on, or of those from `from_batch` on."""
+        """Make `graph` the plan of all batches that are planned from now on.
+
+        With `from_batch`, of those from that batch on.
+        """
         newest = self.newest_change()
         number = 0 if newest is None else newest.number + 1
         plan = self.keep_plan(graph)
@@ -214,15 +228,19 @@ class Checkpoint:
         return self.change(int(json.loads(path.read_bytes())["change"]))
 
     def verify(self) -> None:
-        """Raise `InputError`, naming the file, unless the last manifest and every run that it lists are
-        there as they were written."""
+        """Raise `InputError` unless the last manifest and its runs are intact.
+
+        The error names the file. Every run that the manifest lists must be there as it was written.
+        """
         last = self.commits.last()
         if last is not None:
             state_root(self.state).verify(last.runs)
 
     def remove_unfinished(self) -> None:
-        """Delete what a killed process was about to write: files without their final names, and
-        interim manifests of switches that were never committed.
+        """Delete what a killed process was about to write.
+
+        These are files without their final names, and interim manifests of switches that were never
+        committed.
 
         To be called before any thread of this process writes: a plan that is decided or received while
         the topology starts is written under an unfinished name too.
@@ -232,8 +250,10 @@ class Checkpoint:
                 path.unlink(missing_ok=True)
 
     def forget_changes(self, before: int) -> None:
-        """Delete changes with smaller numbers and the plans that only they name: no batch will run
-        under them again. Nobody may record a change meanwhile."""
+        """Delete changes with smaller numbers and the plans that only they name.
+
+        No batch will run under them again. No caller may record a change meanwhile.
+        """
         for path in (self.root / "changes").glob("*.json"):
             if path.stem.isdigit() and int(path.stem) < before:
                 path.unlink()
@@ -247,6 +267,9 @@ class Checkpoint:
 
 def read_identity(root: Path) -> Identity | None:
     """Whose checkpoint this is; None if there is none.
+
+    >>> read_identity(Path("/nowhere")) is None
+    True
 
     Raises `InputError` for one of another version or a damaged file.
     """
@@ -272,8 +295,10 @@ def _described(identity: Identity) -> str:
 
 
 def _start_over(root: Path, found: Identity) -> Identity | None:
-    """Empty a checkpoint in which nothing was ever committed, as after a start that failed, unless
-    somebody is at work on it."""
+    """Empty a checkpoint in which nothing was ever committed.
+
+    A start that failed leaves one. It stays if another process is at work on it.
+    """
     if any((root / "commits").glob("[0-9]*.json")):
         return found
     with hold(root / "lock"):

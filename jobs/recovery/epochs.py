@@ -1,4 +1,4 @@
-"""What happened during an epoch, summed over its batches, beside what its plan expected."""
+"""Sum up an epoch's batches, beside what its plan expected."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ class EpochCounts:
 
 @dataclass(frozen=True, slots=True)
 class QError:
-    """How far estimates are from actuals: the larger over the smaller one, so 1 is exact."""
+    """How far estimates are from actuals.
+
+    It is the larger over the smaller one, so 1 is exact.
+    """
 
     median: float
     max: float
@@ -66,7 +69,9 @@ def sum_counts(batches: Sequence[BatchCounts], before_us: int | None) -> EpochCo
 
 
 def sent(graph: PhysicalGraph, edges: Mapping[str, int]) -> int:
-    """Tuples that were sent in order to probe, copies counted: what a plan is chosen to keep small.
+    """Tuples that were sent in order to probe, copies counted.
+
+    A plan is chosen to keep them few.
 
     Of slices the copies are those of slices as wide as the plan has them.
     """
@@ -82,7 +87,9 @@ def sent(graph: PhysicalGraph, edges: Mapping[str, int]) -> int:
 
 
 def q_error(graph: PhysicalGraph, counts: EpochCounts) -> QError | None:
-    """The q-errors of the rates that the plan was chosen for, over its edges and rules.
+    """The q-errors of the rates that the plan was chosen for.
+
+    They are over its edges and rules.
 
     Fewer than one tuple in the epoch counts as half a one, on both sides: nobody can tell smaller
     rates apart. None if event time did not advance.

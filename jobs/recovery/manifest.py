@@ -210,7 +210,14 @@ def _unreadable(path: str, where: str | None, found: str) -> InputError:
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Replace a file as a whole; durable when it returns."""
+    """Replace a file as a whole; durable when it returns.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_durably(Path(folder, "7.json"), b"{}")
+    ...     Path(folder, "7.json").read_bytes()
+    b'{}'
+    """
     unfinished = path.with_name(f"{path.name}.unfinished")
     with unfinished.open("wb") as file:
         file.write(content)

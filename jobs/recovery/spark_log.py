@@ -1,4 +1,6 @@
-"""Spark's own logs of a checkpoint, as far as a loss of power may leave them damaged.
+"""Repair Spark's own logs after a loss of power.
+
+It may leave some of a checkpoint's damaged.
 
 `spark/offsets/N` says where batch N ends, `spark/commits/N` that Spark is done with it. Spark renames
 these files into place without flushing them, so after a loss of power the newest may be empty or cut
@@ -14,8 +16,9 @@ from pathlib import Path
 
 
 def mend(spark: Path, last: int) -> tuple[Path, ...]:
-    """Delete entries that cannot be read, all that follow them, and files that never got their names;
-    returns the entries that were deleted.
+    """Delete entries that cannot be read, and all that follow them.
+
+    Files that never got their names go too. Returns the entries that were deleted.
 
     Arguments: the folder with Spark's logs, which need not be there; the last committed batch, or -1.
     Entries of batches before it are left alone: Spark does not read them.

@@ -1,1 +1,4 @@
-"""Where results go: Parquet files, the newest to Redis for pages that watch, all to topics if wanted."""
+"""Sinks for results: Parquet files, Redis tails for pages, Kafka topics.
+
+The newest results always go to Redis, for pages that watch; files and topics get all, if wanted.
+"""

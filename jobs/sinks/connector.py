@@ -25,10 +25,12 @@ class Away(Exception):
 
 
 class Sink(Protocol):
-    """Takes the results of committed batches, in order, each batch whole or not at all."""
+    """Takes the results of committed batches in order, each whole or not at all."""
 
     def connect(self) -> int:
-        """Have what a dead process left finished or undone; returns the last batch that the sink has, or -1.
+        """Finish or undo what a dead process left.
+
+        Returns the last batch that the sink has, or -1.
 
         Asked again after `Away`, which may come from here too.
         """
@@ -68,7 +70,10 @@ def sink_connectors() -> Iterator[SinkConnector]:
 
 
 def open_sink(given: argparse.Namespace, identity: str) -> Sink | None:
-    """The sink that the options ask for; None if they ask for none. Raises `InputError`, also for two."""
+    """The sink that the options ask for; None if they ask for none.
+
+    Raises `InputError`, also for two.
+    """
     wanted = [one for one in sink_connectors() if one.wanted(given)]
     if len(wanted) > 1:
         options = " and ".join(one.option for one in wanted)

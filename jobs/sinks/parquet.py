@@ -1,4 +1,6 @@
-"""Results and dead letters as Parquet files that appear only with their batch's commit.
+"""Results and dead letters as Parquet files.
+
+They appear only with their batch's commit.
 
 A task writes under a hidden name that no other attempt at the task has; the driver renames what the
 commit manifest lists. Final names follow from batch, stage and task alone.
@@ -56,7 +58,9 @@ def write_hidden(output: str, folder: str, batch: int, stage: int, task: int, ta
 
 
 def results_as_arrow(parts: Sequence[pl.DataFrame]) -> pa.Table:
-    """Results ready to be written, of which there must be one part; texts are not copied.
+    """Results ready to be written, of at least one part.
+
+    Texts are not copied.
 
     Texts that a join found lie in its inputs, and stay there as views until they are written. Parquet has no
     durations: with them a file says in Arrow's terms what it has, and what it says of views not all read.
@@ -69,7 +73,10 @@ def results_as_arrow(parts: Sequence[pl.DataFrame]) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """How a file's columns are written. Spark, DuckDB, Polars and Arrow read all of it."""
+    """How a file's columns are written.
+
+    Spark, DuckDB, Polars and Arrow read all of it.
+    """
 
     texts: list[str]
     """With a dictionary. One of numbers that hardly repeat takes six times as long to build as their
@@ -104,7 +111,10 @@ def hidden_path(output: Path, file: OutputFile) -> Path:
 
 
 def show(output: Path, files: Iterable[OutputFile]) -> None:
-    """Give committed files their final names; those that have them already are passed over."""
+    """Give committed files their final names.
+
+    Those that have them already are passed over.
+    """
     for file in files:
         hidden = hidden_path(output, file)
         try:
@@ -115,14 +125,21 @@ def show(output: Path, files: Iterable[OutputFile]) -> None:
 
 
 def remove_hidden(output: Path) -> None:
-    """Delete what uncommitted batches left behind; to be called after `show` of the last commit."""
+    """Delete what uncommitted batches left.
+
+    To be called after `show` of the last commit.
+    """
     for pattern in (f"results/*/.*{_HIDDEN}*", f"{DEAD_LETTER_FOLDER}/.*{_HIDDEN}*"):
         for path in output.glob(pattern):
             path.unlink()
 
 
 def result_folder(query: str) -> str:
-    """Where a query's results lie, relative to the output directory."""
+    """Where a query's results lie, relative to the output directory.
+
+    >>> result_folder("late_departures")
+    'results/late_departures'
+    """
     quoted = quote(query, safe=" ()[]+,;=@!$&")
     # Neither hidden nor another folder than one below.
     return f"results/{'%2E' + quoted[1:] if quoted.startswith('.') else quoted}"
@@ -138,7 +155,10 @@ def result_schema(query: GraphQuery) -> pa.Schema:
 
 
 def write_schemas(output: Path, queries: Iterable[GraphQuery], dead_letters: pa.Schema) -> None:
-    """Write an empty file with the columns into every folder, so that it can be read at once."""
+    """Write an empty file with the columns into every folder.
+
+    So each can be read at once.
+    """
     for query in queries:
         _write_schema(output / result_folder(query.name), result_schema(query))
     _write_schema(output / DEAD_LETTER_FOLDER, dead_letters)

@@ -42,7 +42,10 @@ class Publisher:
         """What ended publishing for good, if anything did."""
 
     def start(self, last: Manifest | None) -> None:
-        """Begin, with the last commit: its process may have died before it was put into the outbox."""
+        """Begin, with the last commit.
+
+        Its process may have died before it was put into the outbox.
+        """
         if last is not None:
             self.add(last)
         self._thread.start()
@@ -64,7 +67,9 @@ class Publisher:
         return sum(1 for _ in self._outbox.glob("[0-9]*.json"))
 
     def wait_for_room(self) -> None:
-        """Return once fewer batches wait than may, publishing has ended, or after `release`.
+        """Wait until fewer batches are queued than may be.
+
+        It also returns once publishing has ended, or after `release`.
 
         A sink that is away for long so holds the topology up, whose input stays where it is, rather than
         fill the disk.
@@ -74,7 +79,7 @@ class Publisher:
                 return
 
     def release(self) -> None:
-        """Hold nobody up from now on: the topology is ending."""
+        """Block no caller from now on: the topology is ending."""
         self._released.set()
 
     def close(self, patience_s: float) -> None:

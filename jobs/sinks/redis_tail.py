@@ -1,5 +1,7 @@
-"""The newest results of each query, and dead letters of each stream, in capped Redis Streams, for
-pages that watch."""
+"""The newest results and dead letters in capped Redis Streams.
+
+Results are kept per query, dead letters per stream, for pages that watch.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,9 @@ MOST_ENTRIES = 1000
 
 
 class ResultTail:
-    """Appends results to `millrace:results:{topology}:{query}`, dead letters to
-    `millrace:dead:{topology}:{stream}`.
+    """Appends results and dead letters to capped Redis Streams.
+
+    These are `millrace:results:{topology}:{query}` and `millrace:dead:{topology}:{stream}`.
 
     Appending is idempotent by batch and checkpoint, so a repeated batch adds nothing.
     """
@@ -55,7 +58,10 @@ class ResultTail:
     def append(
         self, batch: int, plan_id: str, results: Mapping[str, Sequence[Tail]], dead: Sequence[pa.Table]
     ) -> None:
-        """Raises `redis.RedisError` if Redis cannot be reached; trying again later is safe."""
+        """Append what a batch made.
+
+        Raises `redis.RedisError` if Redis cannot be reached; trying again later is safe.
+        """
         for query in sorted(results):
             rows = [entry for tail in results[query] for entry in _results(tail, plan_id)]
             self._add(results_key(self._topology, query), batch, rows)
@@ -101,7 +107,10 @@ def _letter(row: Mapping[str, Any]) -> str:
 
 
 def _microseconds(table: pa.Table) -> pa.Table:
-    """The table with moments as numbers: a producer may send some that Python's cannot hold."""
+    """The table with moments as numbers.
+
+    A producer may send some that Python's cannot hold.
+    """
     for position, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type):
             table = table.set_column(position, field.name, table.column(position).cast(pa.int64()))
@@ -116,8 +125,10 @@ def _moment(microseconds: int | None) -> datetime | None:
 
 
 def to_json(table: pa.Table) -> list[str]:
-    """One JSON object per row: ISO 8601 moments, base64 binaries, seconds for intervals,
-    null for NaN and infinities, which JSON lacks.
+    """One JSON object per row.
+
+    Moments are ISO 8601, binaries base64, intervals seconds; NaN and infinities, which JSON lacks, are
+    null.
 
     >>> to_json(pa.table({"a": [1, None]}))
     ['{"a":1}', '{"a":null}']

@@ -1,4 +1,6 @@
-"""Tuples whose event time lies ahead of their arrival: one of them would make all that follow late.
+"""Tuples whose event time lies ahead of their arrival.
+
+One of them would make all that follow late.
 
 A tuple arrives when its source says so (a Redis entry by its id, a record by its timestamp), and at the
 latest when its batch was planned, which is written down with the batch: a repeated batch turns the same
@@ -27,8 +29,11 @@ _MOST_MS = 2**52
 
 
 def latest_time(stream: GraphStream, by_ms: int | None) -> int | None:
-    """Up to which event time, inclusive, tuples are accepted that had all arrived by then, a moment in
-    milliseconds since 1970; None, for any, where the stream declares no bound or nobody knows the moment."""
+    """The latest event time, inclusive, that is accepted.
+
+    It holds for tuples that had all arrived by a moment in milliseconds since 1970. None, for any, where
+    the stream declares no bound or the moment is unknown.
+    """
     if stream.max_ahead_us is None or by_ms is None:
         return None
     return min(by_ms * 1000 + stream.max_ahead_us, _MOST_US)

@@ -39,7 +39,10 @@ BUILT_IN: Mapping[str, str] = {
 
 
 class Away(ConnectionError):
-    """A server does not answer, and may later; a batch whose tasks raise it has no bad tuples."""
+    """A server does not answer, and may later.
+
+    A batch whose tasks raise it has no bad tuples.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,10 @@ class Cutting(Protocol):
     """What a server has to be asked in order to cut a descriptor."""
 
     def last_of(self, entries: Any, rows: int) -> str | None:
-        """The id of the last one of the first `rows` entries; None if there are not so many any more."""
+        """The id of the last of the first `rows` entries.
+
+        The result is None if there are not so many any more.
+        """
         ...
 
     def tuples_of(self, entry: Any) -> int:
@@ -87,7 +93,9 @@ class Cutting(Protocol):
 
 
 class Descriptor(ABC):
-    """Which tuples of a stream an ingesting task reads: a frozen dataclass whose `kind` is its own.
+    """The tuples of a stream that an ingesting task reads.
+
+    It is a frozen dataclass whose `kind` is its own.
 
     It names an immutable range, so reading it again after a failure gives the same tuples in the same order.
     """
@@ -111,7 +119,10 @@ class Descriptor(ABC):
         return max(1, self.rows)
 
     def split(self, rows: int) -> tuple[Descriptor, Descriptor] | None:
-        """The first `rows` rows and the others, if that can be told without asking a server."""
+        """The first `rows` rows and the others.
+
+        It is None if only a server could tell.
+        """
         return None
 
     def cut(self, rows: int, server: Cutting) -> tuple[Descriptor, Descriptor] | None:
@@ -119,7 +130,10 @@ class Descriptor(ABC):
         return self.split(rows)
 
     def opened(self, server: Cutting) -> Descriptor:
-        """With the number of its tuples, for one that is a single record with several of them."""
+        """With the number of its tuples.
+
+        It is for one that is a single record with several of them.
+        """
         return self
 
 
@@ -136,7 +150,10 @@ class Numbered(Descriptor):
 
 
 class Offsets(ABC):
-    """Plans the batches of a connector's streams; a planning process has one for each connector."""
+    """Plans the batches of a connector's streams.
+
+    A planning process has one for each connector.
+    """
 
     @abstractmethod
     def ends(
@@ -151,7 +168,10 @@ class Offsets(ABC):
 
     @abstractmethod
     def newest(self, streams: Mapping[str, Any]) -> dict[str, Position]:
-        """Behind everything that has arrived by now, for streams that have anything. Raises `Away`."""
+        """Behind everything that has arrived by now.
+
+        It has the streams that have anything. Raises `Away`.
+        """
 
     def backlog(self, stream: str, position: Position) -> int:
         """Tuples behind a position, as far as that is cheap to say. Raises `Away`."""

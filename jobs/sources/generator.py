@@ -30,7 +30,9 @@ class Generated:
 
 
 def generated(text: str, now_us: int) -> Generated:
-    """The option `STREAM=RATE`, tuples per second from `now_us` on. Raises `InputError`.
+    """The option `STREAM=RATE`: tuples per second from `now_us` on.
+
+    Raises `InputError`.
 
     >>> generated("clicks=2.5", 0).tuples_per_second
     2.5
@@ -136,7 +138,10 @@ def generate(descriptor: GeneratedRange, stream: GraphStream) -> pa.Table:
 
 
 def _mixed(numbers: np.ndarray, seed: int) -> np.ndarray:
-    """SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a counter-based generator, one output per number."""
+    """SplitMix64: a counter-based generator, one output per number.
+
+    Steele, Lea, Flood, OOPSLA 2014.
+    """
     with np.errstate(over="ignore"):
         z = (numbers + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

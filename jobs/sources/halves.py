@@ -1,4 +1,7 @@
-"""Descriptors cut in two, down to single tuples, for the search of those that make a batch fail."""
+"""Halve descriptors, down to single tuples.
+
+The search for the tuples that make a batch fail does so.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ Halves: TypeAlias = tuple[Sequence[Descriptor], Sequence[Descriptor]]
 
 
 def halves(descriptors: Sequence[Descriptor], server: Cutting) -> Halves | None:
-    """Two parts with about as many tuples, in the same order; None for what holds a single tuple or record.
+    """Two parts with about as many tuples, in the same order.
+
+    None for what holds a single tuple or record.
 
     >>> from jobs.sources.files.connector import FileRange
     >>> from jobs.sources.redis import RedisEntries

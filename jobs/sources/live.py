@@ -1,4 +1,6 @@
-"""The source of a running topology: each stream's connector plans it, and a batch has a share of each.
+"""The source of a running topology, planned by its streams' connectors.
+
+Each stream's connector plans it, and a batch has a share of each.
 
 Which streams are read is the active plan's business: the planner looks at the checkpoint before
 every batch, so that a stream joins and leaves a running topology with the plan that needs it.
@@ -52,7 +54,10 @@ class LiveOffsets:
         return self._offsets[connector]
 
     def by_connector(self, checkpoint: Path) -> tuple[int, Wanted]:
-        """The number of the newest plan change, and by connector the settings of its streams."""
+        """The number of the newest plan change, and the streams' settings.
+
+        They are by connector.
+        """
         active = ACTIVE.validate_json((checkpoint / "active.json").read_bytes())
         found: dict[str, dict[str, Any]] = {}
         for stream in active.streams:
@@ -66,7 +71,10 @@ class LiveOffsets:
     def ends(
         self, wanted: Wanted, positions: Mapping[str, Position], share: int, *, remote: bool
     ) -> dict[str, Position]:
-        """Where the next batch ends, of connectors that are remote, or that are not. Raises `Away`."""
+        """Where the next batch ends, for remote connectors or for the others.
+
+        Raises `Away`.
+        """
         found: dict[str, Position] = {}
         for name, streams in wanted.items():
             if live_connector(name).remote is remote:
@@ -80,13 +88,19 @@ class LiveOffsets:
         return live_connector(name).planned(stream, self._generated.get(stream), _own(name, before), after)
 
     def backlog(self, positions: Mapping[str, Position]) -> int | None:
-        """Tuples behind the positions, as far as that is cheap to say; None while a server is away."""
+        """Tuples behind the positions, as far as that is cheap to say.
+
+        The result is None while a server is away.
+        """
         with suppress(Away):
             return sum(self.of(_whose(p)).backlog(stream, p) for stream, p in positions.items() if p)
         return None
 
     def newest(self, checkpoint: Path) -> dict[str, Position]:
-        """Behind everything that has arrived by now, of the newest plan's streams. Raises `Away`."""
+        """Behind everything that has arrived by now.
+
+        It has the newest plan's streams. Raises `Away`.
+        """
         _, wanted = self.by_connector(checkpoint)
         ends: dict[str, Position] = {}
         for connector, streams in wanted.items():
@@ -102,7 +116,10 @@ class LiveOffsets:
 
 
 def _whose(position: Position) -> str:
-    """The connector that made a stream's position; the plan may have given the stream another one since."""
+    """The connector that made a stream's position.
+
+    The plan may have given the stream another one since.
+    """
     for name in _LIVE:
         if live_connector(name).position_key in position:
             return name
@@ -110,7 +127,10 @@ def _whose(position: Position) -> str:
 
 
 def _own(connector: str, position: Position) -> Position:
-    """A position, or an empty one if another connector made it: the stream begins anew."""
+    """A position, or an empty one if another connector made it.
+
+    Then the stream begins anew.
+    """
     return position if live_connector(connector).position_key in position else {}
 
 

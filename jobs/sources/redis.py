@@ -1,4 +1,7 @@
-"""Redis Streams: what producers send here, an entry is one tuple as JSON or several as Arrow."""
+"""The Redis Streams connector.
+
+It reads what producers send here; an entry is one tuple as JSON or several as Arrow.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +97,10 @@ class EntryRange(Descriptor):
 
 @dataclass(frozen=True, slots=True)
 class LostEntries(Descriptor):
-    """That the server was emptied: what its stream had behind `after`, if anything, nobody has read."""
+    """That the server was emptied.
+
+    What its stream had behind `after`, if anything, was never read.
+    """
 
     connector: ClassVar[str] = "redis"
 
@@ -268,7 +274,10 @@ def _connection(url: str) -> redis.Redis:
 def read_entries(
     entries: Sequence[tuple[bytes, dict[bytes, bytes]]], descriptor: EntryRange, stream: GraphStream
 ) -> Raw:
-    """Whole tuples, whatever the plan needs: they are decoded anyway, and dead letters keep them."""
+    """Whole tuples, whatever the plan needs.
+
+    They are decoded anyway, and dead letters keep them.
+    """
     texts: list[bytes] = []
     text_ms: list[int] = []
     tables: list[pa.Table] = []

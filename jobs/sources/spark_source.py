@@ -81,7 +81,9 @@ def read_planned(checkpoint: Path, batch: int) -> PlannedBatch:
 
 
 class MillraceSource(DataSource):  # type: ignore[misc]
-    """`spark.readStream.format("millrace").option("checkpoint", DIR)`; its rows are never read.
+    """Spark's source for the batches of a checkpoint; its rows are never read.
+
+    `spark.readStream.format("millrace").option("checkpoint", DIR)`.
 
     A live source also takes the option `redis`, a URL; it may hold a password, so it is never
     written down.

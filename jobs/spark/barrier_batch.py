@@ -1,4 +1,6 @@
-"""A whole batch as one Spark stage, where all tasks run at the same time on one host.
+"""Run a batch as one Spark barrier stage.
+
+All its tasks run at the same time on one host.
 
 Stages that are chained by shuffles cost the same however little they move: each is scheduled,
 each of its tasks talks to its own Python worker, and every shuffle sets up serializers. On one
@@ -65,7 +67,9 @@ class Round:
         yield from sent
 
     def _exchange(self, stage: int, task: int, sent: Sequence[Row]) -> dict[int, list[Row]]:
-        """Give rows to the tasks whose partitions they are for and take one's own, by partition.
+        """Exchange rows with the other tasks, by partition.
+
+        A task gives rows to the tasks whose partitions they are for, and takes its own.
 
         Returns when every other task has given its rows, that is, has ended the stage before.
         """
@@ -103,7 +107,10 @@ def _give(folder: Path, name: str, rows: list[Row]) -> None:
 
 
 def _take(folder: Path, name: str) -> list[Row]:
-    """The rows under a name, once they are there. Whoever waits in vain is ended by Spark."""
+    """The rows under a name, once they are there.
+
+    Spark ends a task that waits in vain.
+    """
     wait_s = _SHORTEST_WAIT_S
     while True:
         for place in (folder, overflow(folder)):

@@ -1,4 +1,6 @@
-"""A batch as one barrier stage on this host; where a worker is lost, as a chain of stages instead.
+"""Execute batches in a barrier stage on this host.
+
+Where a worker is lost, a batch runs as a chain of stages instead.
 
 `jobs.spark.barrier_batch` says what its tasks do, and why on one host it is one stage.
 """

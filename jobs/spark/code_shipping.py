@@ -14,7 +14,9 @@ PACKAGES = ("jobs", "optimizer")
 
 
 def package_code(root: Path, archive: Path) -> Path:
-    """Write the modules of `PACKAGES`, which lie under `root`, to a zip file and return its path.
+    """Write the modules of `PACKAGES` to a zip file and return its path.
+
+    They lie under `root`.
 
     Sources, not compiled modules: the directory of an installation may be read-only.
     """

@@ -1,4 +1,7 @@
-"""What a batch's Spark job fails with, told apart: its tuples, the machine's memory, or anything else."""
+"""Classify failures of a batch's Spark job.
+
+They come from its tuples, from the machine's memory, or from anything else.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,9 @@ SPARK_ERRORS = (Py4JJavaError, PySparkException)
 
 @contextmanager
 def failures_told(context: BatchContext, losses: Losses) -> Iterator[None]:
-    """A context for the job of a batch, in which Spark's errors become `OutOfMemory` or `TaskFailed`.
+    """A context that turns Spark's errors into `OutOfMemory` or `TaskFailed`.
+
+    It is for the job of a batch.
 
     Other errors stay what they are. `losses` counts what the batch loses for want of memory.
     """

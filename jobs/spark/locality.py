@@ -1,4 +1,4 @@
-"""Which host works on which partition in a cluster: the one that worked on it before.
+"""Keep each partition on the host that worked on it before.
 
 Runs are read faster where they were written: from memory, or from that host's copy. Spark places the
 tasks behind a shuffle anywhere, so it is told by an *anchor*: an empty data set, partitioned like the
@@ -46,7 +46,10 @@ class Placement:
         self._checks = 0
 
     def prepare(self) -> None:
-        """To be called before each batch: sees to it that every executor has its share of partitions."""
+        """Give every executor its share of partitions.
+
+        To be called before each batch.
+        """
         executors = self._alive()
         if executors != self._executors:
             self._executors = executors
@@ -71,7 +74,10 @@ class Placement:
         return frozenset(str(ids.apply(number)) for number in range(ids.size()))
 
     def _is_uneven(self) -> bool:
-        """True if an executor caches more than its share of the anchor, or a piece is not cached."""
+        """True if executors share the anchor unevenly, or a piece is not cached.
+
+        That is, if one caches more than its share of it.
+        """
         scala: Any = self._context._jsc.sc()
         pieces: Counter[str] = Counter()
         for partition in range(self._partitions):
@@ -83,7 +89,10 @@ class Placement:
         return max(pieces.values()) > share
 
     def _spread(self) -> None:
-        """Cache a new anchor while no task is at work: Spark then gives every executor its share."""
+        """Cache a new anchor while no task is at work.
+
+        Spark then gives every executor its share.
+        """
         if self._anchor is not None:
             self._anchor.unpersist(False)
         empty = self._context._jsc.parallelizePairs(self._jvm.java.util.ArrayList(), 1)

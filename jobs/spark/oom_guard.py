@@ -1,4 +1,6 @@
-"""Processes that a topology loses for want of memory: counted, until there are too many to go on.
+"""Stop a topology whose workers are OOM-killed repeatedly.
+
+Processes that it loses for want of memory are counted until they are too many to go on.
 
 A worker that is gone is replaced and its batch done again, so one accident costs a moment. A topology
 that needs more memory than there is loses workers in one batch after the other: it goes on many times slower
@@ -35,7 +37,10 @@ of a heap that is too small, not of memory that is not there."""
 
 
 class OutOfMemory(InputError):
-    """That a topology needs more memory than there is: started again as it was, it would end again."""
+    """A topology needs more memory than there is.
+
+    Started again as it was, it would end again.
+    """
 
 
 class Losses:
@@ -69,7 +74,10 @@ class Losses:
         self._lost = {b: count for b, count in self._lost.items() if b > batch - WITHIN_BATCHES}
 
     def add(self, said: str) -> bool:
-        """Whether the failure that Spark reports in these words was for want of memory; if so it counts."""
+        """Count the failure that Spark reports if it was for want of memory.
+
+        Returns whether it was.
+        """
         now = self._ended()
         count = now - self._before
         self._before = now
@@ -119,7 +127,9 @@ class Losses:
 
 
 def ended_by_kernel(proc: Path = _PROC, groups: Path = _GROUPS) -> int:
-    """How many processes the kernel has ended for want of memory, in this process's control group.
+    """Processes that the kernel has ended for want of memory.
+
+    They are counted in this process's control group.
 
     Without a group that counts, on this host. The number means nothing by itself, only that it grows; where
     nobody counts it is always 0.
@@ -139,8 +149,11 @@ def ended_by_kernel(proc: Path = _PROC, groups: Path = _GROUPS) -> int:
 
 
 def memory_there_is(proc: Path = _PROC, groups: Path = _GROUPS) -> int:
-    """Bytes of memory that this process may have: the least of what the host has, what its control groups
-    allow and its own limit of address space. Arguments as for `ended_by_kernel`."""
+    """Bytes of memory that this process may have.
+
+    It is the least of what the host has, what its control groups allow and its own limit of address space.
+    Arguments as for `ended_by_kernel`.
+    """
     bounds = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for group in _around(proc, groups):
         for name in ("memory.max", "memory.limit_in_bytes"):
@@ -174,7 +187,8 @@ def _around(proc: Path, groups: Path) -> Iterator[Path]:
 
 
 def _counted(batches: list[int]) -> str:
-    """
+    """Batches as a counted phrase.
+
     >>> _counted([4]), _counted([4, 6])
     ('batch 4', 'batches 4, 6')
     """
@@ -182,7 +196,10 @@ def _counted(batches: list[int]) -> str:
 
 
 def _read(file: Path) -> str | None:
-    """The text of one of the kernel's files; None where the system has none or shows none."""
+    """The text of one of the kernel's files.
+
+    The result is None where the system has none or shows none.
+    """
     try:
         return file.read_text()
     except OSError:

@@ -11,7 +11,9 @@ _SIGNS = (
 
 
 def advice(error: BaseException) -> str | None:
-    """One line on a process whose loss `error`, or what it came from, tells; None if it tells none.
+    """One line on a lost process that `error` or its cause tells of.
+
+    The result is None if it tells of none.
 
     >>> advice(RuntimeError("Answer from Java side is empty"))[:42]
     'Java, a process of this run, was ended fro'

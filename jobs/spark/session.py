@@ -37,7 +37,13 @@ def processors() -> int:
 
 
 def is_local(master: str) -> bool:
-    """True if driver and executors share one host, and so a file system and shared memory."""
+    """True if driver and executors share one host.
+
+    They then share a file system and shared memory too.
+
+    >>> is_local("local[4]"), is_local("spark://host:7077")
+    (True, False)
+    """
     return master == "local" or master.startswith("local[")
 
 
@@ -170,7 +176,9 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
 
 
 def end_answered() -> None:
-    """End the processes in which Spark asked about the source, once a topology's first batch has begun.
+    """End the processes in which Spark asked about the source.
+
+    This is once a topology's first batch has begun.
 
     For each kind of question (which sources there are, what this one is, how to read it) Spark keeps a
     process of 35 MB for good, and one that it forked, as large, for a minute. Nothing is left to be asked
@@ -184,8 +192,10 @@ def end_answered() -> None:
 
 
 def _spill_directory() -> Path:
-    """A directory for Spark's shuffle files that goes with this process; what a killed one left is
-    deleted by the next topology on this host, see `exchange.remove_orphans`."""
+    """A directory for Spark's shuffle files that goes with this process.
+
+    What a killed one left is deleted by the next topology on this host, see `exchange.remove_orphans`.
+    """
     folder = Path(tempfile.mkdtemp(prefix=f"millrace-{os.getpid()}-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -193,8 +203,11 @@ def _spill_directory() -> Path:
 
 @contextmanager
 def _output_to(log: Path) -> Iterator[None]:
-    """Have the Java process that starts inside the block, and its Python workers, write to `log`:
-    they say little of use to people, and what matters reaches the driver as an exception."""
+    """Send the output of a Java process that starts inside the block to `log`.
+
+    That of its Python workers goes there too:
+    they say little of use to people, and what matters reaches the driver as an exception.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
     saved = os.dup(1), os.dup(2)

@@ -1,4 +1,6 @@
-"""A batch as a chain of Spark stages, between which messages travel in Spark's shuffles.
+"""Execute a batch as a chain of Spark stages.
+
+Messages travel between them in Spark's shuffles.
 
 Spark repeats what fails task by task, on another host if need be.
 """
@@ -52,7 +54,10 @@ class ShuffleExecutor:
         return open_reports(rows.collect())
 
     def letters(self, describe: Describe, aside: Sequence[Aside]) -> pa.Table:
-        """The dead letters of what was set aside, read in a task: reading may be what fails."""
+        """The dead letters of what was set aside, read in a task.
+
+        Reading may be what fails.
+        """
         try:
             tables = self._spark.parallelize([aside], 1).mapPartitionsWithIndex(describe).collect()
         except SPARK_ERRORS:

@@ -24,7 +24,10 @@ def silence_py4j() -> None:
 
 
 def silence_accumulators(session: SparkSession) -> None:
-    """Have the thread that waits for accumulators, which no batch uses, end without a word."""
+    """End the thread that waits for accumulators without a word.
+
+    No batch uses them.
+    """
     server = session.sparkContext._accumulatorServer
     server.handle_error = lambda request, client_address: None
 

@@ -130,7 +130,10 @@ def _taken(
 def _sought_rows(
     run: pa.Table, order: str | None, start: int, end: int, sought: Mapping[str, Keys]
 ) -> Positions | None:
-    """Which rows, counted from `start`, have sought values in every column; None for all."""
+    """Rows, counted from `start`, with sought values in every column.
+
+    None for all.
+    """
     found: Positions | None = None
     for column in sorted(sought, key=lambda name: name != order):
         keys, held = sought[column], run.column(column).slice(start, end - start)
@@ -147,8 +150,10 @@ def _sought_rows(
 
 
 def _ascending(held: pa.ChunkedArray, keys: Keys) -> Numbers | None:
-    """What a column in ascending order has behind its NULLs, as it lies in the run; None unless these are
-    whole numbers of the keys' type."""
+    """What a column in ascending order has behind its NULLs, as it lies there.
+
+    It lies in the run. None unless these are whole numbers of the keys' type.
+    """
     if held.num_chunks != 1 or not pa.types.is_integer(held.type):
         return None
     numbers: Numbers = held.chunk(0).slice(held.null_count).to_numpy(zero_copy_only=True)
@@ -156,7 +161,10 @@ def _ascending(held: pa.ChunkedArray, keys: Keys) -> Numbers | None:
 
 
 def _sorted_matches(numbers: Numbers, wanted: Numbers) -> Positions:
-    """Where ascending numbers are one of the wanted ones: by binary search, as neighbours."""
+    """Where ascending numbers are one of the wanted ones.
+
+    They are found by binary search, as neighbours.
+    """
     if not len(numbers):
         return np.empty(0, dtype=np.int64)
     wanted = wanted[np.searchsorted(wanted, numbers[0]) : np.searchsorted(wanted, numbers[-1], side="right")]

@@ -1,4 +1,7 @@
-"""Indexes of runs that were asked, kept open in their process: small batches ask the same ones again."""
+"""Keep run indexes open in their process.
+
+Small batches ask the same ones again.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,11 @@ from jobs.storage.run_index import RunIndex
 
 
 class OpenIndexes:
-    """What is known of runs by their paths, the ones asked longest ago first. A path is never used twice, so
-    nothing here grows old; indexes of deleted runs are not asked again and go first."""
+    """Indexes and sizes of runs by path, the ones asked longest ago first.
+
+    A path is never used twice, so nothing here grows old; indexes of deleted runs are not asked again and
+    go first.
+    """
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, RunIndex] = OrderedDict()
@@ -23,7 +29,10 @@ class OpenIndexes:
         return index
 
     def keep(self, path: str, index: RunIndex, most_bytes: int) -> None:
-        """Keep an index that is open, so that it will not grow, and no more bytes than those of all."""
+        """Keep an index that is open.
+
+        It will not grow. No more bytes are kept than those of all.
+        """
         if path not in self._kept:
             self._kept[path] = index
             self.bytes += index.bytes

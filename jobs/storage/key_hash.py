@@ -55,12 +55,18 @@ def _hashes(keys: pl.Series) -> npt.NDArray[np.uint64]:
 
 
 def _filled(numbers: pl.Series) -> pl.Series:
-    """Zero for NULL. Asking first is cheaper: each call of a method like `fill_null` plans a query."""
+    """Zero for NULL.
+
+    Asking first is cheaper: each call of a method like `fill_null` plans a query.
+    """
     return numbers.fill_null(0) if numbers.null_count() else numbers
 
 
 def _mix(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014, section 3): spreads every input bit."""
+    """The finalizer of SplitMix64, which spreads every input bit.
+
+    Steele, Lea, Flood, OOPSLA 2014, section 3.
+    """
     mixed = values ^ (values >> np.uint64(30))
     mixed = mixed * np.uint64(0xBF58476D1CE4E5B9)
     mixed = mixed ^ (mixed >> np.uint64(27))

@@ -1,4 +1,6 @@
-"""How much of the state may be in memory, and what follows for how runs are written and read.
+"""The memory budget of a topology's state.
+
+It decides how runs are written and read.
 
 The limit of a topology is shared out evenly among its partitions, so it holds however many of them are
 worked on at the same time. It bounds stored tuples: what a task has mapped or copied of them at one
@@ -45,7 +47,7 @@ class Limit:
         return self.share_bytes // _PARTS
 
     def arranged(self, store: str, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[bytes, bytes]]:
-        """The tuples in the order in which a run of the store should have them, and the run's index.
+        """The tuples in the order that a run should have, and the run's index.
 
         Of an index that would be too large to be read beside a piece only the order is kept.
         """

@@ -47,8 +47,11 @@ class CompactionPolicy:
     """Of the runs that become one; None for any number."""
 
     def repays(self, group: Sequence[RunRef]) -> bool:
-        """Whether the runs are worth becoming one: a large one and some small ones would be written again and
-        again. A run of half of `most_bytes` is as large as it gets, so two may do to make one."""
+        """Whether the runs are worth becoming one.
+
+        A large one and some small ones would be written again and again. A run of half of `most_bytes` is
+        as large as it gets, so two may do to make one.
+        """
         rows = [run.rows for run in group]
         if len(group) >= self.fan and 2 * sum(rows) >= self.fan * max(rows):
             return True
@@ -113,11 +116,13 @@ class PartitionState:
         self._scanned: dict[tuple[str, ...], pl.DataFrame] = {}
 
     def runs(self, store: str) -> tuple[RunRef, ...]:
-        """The store's runs: committed ones, then those that this batch has inserted so far."""
+        """The store's runs: committed ones, then those of this batch so far."""
         return (*self._runs.get(store, ()), *(run for run in self.inserted if run.store == store))
 
     def insert(self, store: GraphStore, times: Sequence[str], level: int, frame: pl.DataFrame) -> RunRef:
-        """Write `frame`, which must not be empty, as this batch's run of the store at `level`.
+        """Write `frame` as this batch's run of the store at `level`.
+
+        It must not be empty.
 
         `times` names the event-time column of each of the store's inputs. The run is one of
         `runs(store)` from now on.
@@ -135,7 +140,9 @@ class PartitionState:
         return self.root.read(run)
 
     def scan_all(self, runs: Sequence[RunRef]) -> pl.DataFrame:
-        """The tuples of several runs, of which there must be one; no tuple is copied.
+        """The tuples of several runs, at least one.
+
+        No tuple is copied.
 
         Runs from before the first query that marks late results lack that column: NULL there.
         """
@@ -149,7 +156,9 @@ class PartitionState:
     def pieces(
         self, runs: Sequence[RunRef], columns: Sequence[str], sought: Mapping[str, pl.Series]
     ) -> Iterator[pl.DataFrame]:
-        """The tuples of several runs, of which there must be one, one part after the other.
+        """The tuples of several runs, one part after the other.
+
+        There must be at least one run.
 
         Without a limit there is one part, which has everything. Under a limit each part has a bounded size,
         only those of `columns` that are stored, and need not have tuples without a sought value; it has to
@@ -183,7 +192,9 @@ class PartitionState:
     def compact(
         self, store: GraphStore, times: Sequence[str], watermark_us: int | None, level: int
     ) -> Compacted:
-        """Merge at most one group of neighbouring committed runs, ordered by event time or as a limit wants.
+        """Merge at most one group of neighbouring committed runs.
+
+        They become ordered by event time, or as a limit wants.
 
         Tuples that have expired are left out. Runs that `evict` names are not merged.
         """
@@ -191,7 +202,9 @@ class PartitionState:
         return self.merge(group, store, times, watermark_us, level) if group else Compacted((), (), 0)
 
     def mergeable(self, store: GraphStore, watermark_us: int | None) -> tuple[RunRef, ...]:
-        """Committed runs that repay being merged, none of which `evict` names; or none.
+        """Committed runs that repay being merged, or none.
+
+        `evict` names none of them.
 
         They are neighbours, or results of which much has expired: then one may do.
         """
@@ -263,7 +276,10 @@ class PartitionState:
         return ()
 
     def _stale(self, runs: Sequence[RunRef], watermark_us: int | None) -> tuple[RunRef, ...]:
-        """Runs that hold many expired results; what is too much for one merge is left to the next."""
+        """Runs that hold many expired results.
+
+        What is too much for one merge is left to the next.
+        """
         if watermark_us is None:
             return ()
         policy = self.policy
@@ -279,7 +295,10 @@ class PartitionState:
 
 @cache
 def state_root(root: str) -> StateRoot:
-    """One `StateRoot` per process and root, so that opened runs are shared by its batches."""
+    """One `StateRoot` per process and root.
+
+    So opened runs are shared by its batches.
+    """
     return StateRoot(root)
 
 
@@ -333,7 +352,10 @@ def run_figures(
 
 
 def _stale_from(store: GraphStore, moments: Sequence[pl.Series]) -> int | None:
-    """Behind which watermark a quarter of some results has expired; `moments` are their times by input."""
+    """The watermark at which a quarter of some results has expired.
+
+    `moments` are their times by input.
+    """
     bounded = [
         pl.Series(all_later(times.to_numpy(), retention.reach_us))
         for times, retention in zip(moments, store.retention, strict=True)

@@ -1,4 +1,7 @@
-"""State behind a URL: names below it, what executors have to read beside runs, and whose it is."""
+"""State behind a URL: its names, its owner, and copies for executors.
+
+Executors have to read plans and manifests beside the runs.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,16 @@ def below(url: str, name: str) -> str:
 
 
 def read_bytes(name: str) -> bytes:
-    """The content of a local file or of what a URL names. Raises `FileNotFoundError` for neither."""
+    """The content of a local file or of a URL.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     written = Path(folder, "plan.json").write_text("{}")
+    ...     read_bytes(f"{folder}/plan.json")
+    b'{}'
+
+    Raises `FileNotFoundError` if there is neither.
+    """
     if "://" not in name:
         return Path(name).read_bytes()
     filesystem, path = pafs.FileSystem.from_uri(name)
@@ -47,15 +59,21 @@ def delete(url: str) -> None:
 
 
 class Shelf:
-    """Copies of a checkpoint's plans and manifests under its state's URL, for executors that do not see
-    the checkpoint. A copy's name follows from its content, so it never changes."""
+    """Copies of a checkpoint's plans and manifests under its state's URL.
+
+    They are for executors that do not see the checkpoint. A copy's name follows from its content, so it
+    never changes.
+    """
 
     def __init__(self, url: str) -> None:
         self._url = below(url, "shelf")
         self._copies: dict[Path, str] = {}
 
     def put(self, path: Path) -> str:
-        """The URL of a copy of a file, made if it is not there; earlier ones of the same folder go."""
+        """The URL of a copy of a file, made if it is not there.
+
+        Earlier ones of the same folder go.
+        """
         content = path.read_bytes()
         name = below(self._url, f"{path.parent.name}-{path.stem}-{zlib.crc32(content):08x}.json")
         if self._copies.get(path) != name:

@@ -82,7 +82,9 @@ class MappedRun:
     bytes: int
 
     def release(self, most_bytes: int) -> None:
-        """Have what was touched of it leave this process's memory, if it is larger than that.
+        """Have the touched parts leave this process's memory.
+
+        This is done only if the run is larger than that.
 
         What is needed again is mapped again, from the page cache or from the disk.
         """
@@ -91,7 +93,7 @@ class MappedRun:
 
 
 class StateRoot:
-    """The directory under which all runs of a topology lie: a local path or a URL for pyarrow.
+    """The directory of a topology's runs: a local path or a URL for pyarrow.
 
     >>> StateRoot("s3://bucket/topology/runs?region=eu-central-1")  # doctest: +SKIP
 
@@ -129,7 +131,9 @@ class StateRoot:
     def write(
         self, run: RunRef, frame: pl.DataFrame, metadata: Mapping[bytes, bytes] | None = None
     ) -> RunRef:
-        """Write a run's file, whose name nobody else uses, and return `run` with the file's size.
+        """Write a run's file and return `run` with the file's size.
+
+        No other run has its name.
 
         Nothing lists the run before this returns, so the file needs no other name while it is unfinished.
         `metadata` goes into the file's schema.
@@ -149,12 +153,17 @@ class StateRoot:
         return written
 
     def make_durable(self, runs: Iterable[RunRef]) -> None:
-        """Have runs survive a loss of power from now on. Other filesystems do so by themselves."""
+        """Have runs survive a loss of power from now on.
+
+        Other filesystems do so by themselves.
+        """
         if self.local:
             make_durable((Path(self.locate(run.path)) for run in runs), Path(self._base))
 
     def verify(self, runs: Iterable[RunRef]) -> None:
-        """Raise `InputError`, naming the file, unless every run is there as it was written.
+        """Raise `InputError` unless every run is there as it was written.
+
+        The error names the file.
 
         Behind a URL only sizes are compared; contents are whenever a run is fetched.
         """
@@ -192,7 +201,9 @@ class StateRoot:
         return frame
 
     def map(self, run: RunRef) -> MappedRun:
-        """The run, mapped and not read; unmapped when nobody holds it or a part of its table.
+        """The run, mapped and not read.
+
+        It is unmapped when no reference to it or a part of its table is left.
 
         Raises `InputError` for a run behind a URL that is not what was written.
         """
@@ -220,7 +231,9 @@ class StateRoot:
         return str(copy)
 
     def _forget(self) -> None:
-        """Close what is too much, and runs that were deleted: an open file keeps its disk space.
+        """Close runs that are too many, and those that were deleted.
+
+        An open file keeps its disk space.
 
         Deleted runs are not read again and so become the ones read longest ago.
         """
@@ -255,7 +268,10 @@ class StateRoot:
         return tuple(stale)
 
     def remove_empty_folders(self) -> None:
-        """Remove the folders of stores that have no runs; to be called while no task is at work."""
+        """Remove the folders of stores without runs.
+
+        To be called while no task is at work.
+        """
         if not self.local:
             return
         for folder, inner, files in os.walk(self._base, topdown=False):
@@ -297,7 +313,9 @@ def host_name() -> str:
 
 
 def new_attempt() -> str:
-    """A name that no other attempt at any task has, on this host or another, before or after a crash.
+    """A name that no other attempt at any task has.
+
+    This holds on this host and others, before and after a crash.
 
     >>> len(new_attempt())
     12

@@ -47,7 +47,9 @@ Sortable: TypeAlias = npt.NDArray[Any]
 
 
 def describe(frame: pl.DataFrame, columns: Sequence[str]) -> dict[bytes, bytes]:
-    """The index of a run that will hold `frame`, in the order of the first of `columns`: schema metadata.
+    """The index of a run that will hold `frame`, as schema metadata.
+
+    The run is in the order of the first of `columns`.
 
     Columns of types that can have none are left out.
     """
@@ -93,7 +95,10 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """Of a column, the blocks that are not all NULL, and the values between which each of them lies."""
+    """A column's blocks that are not all NULL, and the bounds of each.
+
+    Each block's values lie between them.
+    """
 
     blocks: npt.NDArray[np.int64]
     least: Sortable
@@ -126,7 +131,10 @@ class RunIndex:
         return 3 * int(self._ranges.estimated_size()) + sum(map(len, self._filters.values())) + _OBJECTS_BYTES
 
     def narrows(self, sought: Mapping[str, Keys]) -> bool:
-        """Whether so few values are sought that the index is asked; it is open from then on."""
+        """Whether so few values are sought that the index is asked.
+
+        It is open from then on.
+        """
         if not self._asked(sought):
             return False
         if self._ranges is None:
@@ -134,7 +142,10 @@ class RunIndex:
         return True
 
     def matching(self, sought: Mapping[str, Keys]) -> list[Rows]:
-        """Stretches of rows outside of which no row has, in every column, one of the sought values."""
+        """Stretches of rows that may have one of the sought values in every column.
+
+        No row outside of them has.
+        """
         if not self.narrows(sought):
             return [(0, self._rows)] if self._rows else []
         assert self._ranges is not None
@@ -192,7 +203,9 @@ class RunIndex:
 
 
 def between(values: pl.Series, keys: pl.Series) -> pl.Series:
-    """The values from the least to the greatest of some keys of the same type; none if these are NULL only.
+    """The values from the least to the greatest of some keys of the same type.
+
+    There are none if these are NULL only.
 
     Of types without an index, where there is nothing to gain, all of them.
 
@@ -211,8 +224,10 @@ def between(values: pl.Series, keys: pl.Series) -> pl.Series:
 
 
 def _sortable(values: pl.Series) -> Sortable:
-    """Values without NULL as NumPy searches them: texts as objects, which Python orders by code points and
-    so as Polars orders their bytes."""
+    """Values without NULL as NumPy searches them.
+
+    Texts are objects, which Python orders by code points and so as Polars orders their bytes.
+    """
     return values.to_physical().to_numpy()
 
 
@@ -223,8 +238,11 @@ def _filter(values: pl.Series) -> Bits:
 
 
 def _places(hashes: npt.NDArray[np.int64], bits: int) -> npt.NDArray[np.int64]:
-    """The bits of each value, one column per value: two hashes make all of them (Kirsch, Mitzenmacher, ESA
-    2006, section 2). Equal values of two types have equal bits, as they belong to the same task."""
+    """The bits of each value, one column per value.
+
+    Two hashes make all of them (Kirsch, Mitzenmacher, ESA 2006, section 2). Equal values of two types have
+    equal bits, as they belong to the same task.
+    """
     first, step = hashes & (2**31 - 1), (hashes >> 31) | 1
     places: npt.NDArray[np.int64] = (first + np.arange(_PROBES)[:, np.newaxis] * step) % bits
     return places

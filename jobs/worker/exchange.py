@@ -49,8 +49,10 @@ _ENOUGH_BYTES = 1 << 30
 
 
 def exchange_directory(name: str) -> Path:
-    """A new directory for message bodies: in shared memory if there is enough of it, otherwise
-    among the temporary files."""
+    """A new directory for message bodies.
+
+    It is in shared memory if there is enough of it, otherwise among the temporary files.
+    """
     base = Path(tempfile.gettempdir())
     if _SHARED_MEMORY.is_dir() and os.access(_SHARED_MEMORY, os.W_OK):
         room = os.statvfs(_SHARED_MEMORY)
@@ -81,7 +83,10 @@ def remove_exchange(directory: Path) -> None:
 
 
 def remove_orphans() -> None:
-    """Delete exchange directories of drivers that are no more, killed before they could."""
+    """Delete exchange directories of drivers that were killed.
+
+    They ended before they could.
+    """
     for base in {Path(tempfile.gettempdir()), _SHARED_MEMORY}:
         for folder in base.glob("millrace-*-*-*"):
             pid = folder.name.split("-")[1]
@@ -121,7 +126,10 @@ class Outbox:
             self._file.close()
 
     def send(self, messages: Sequence[Message]) -> None:
-        """Send tuples; an empty body is not sent at all, and one that messages share is written once."""
+        """Send tuples.
+
+        An empty body is not sent at all, and one that messages share is written once.
+        """
         written: dict[int, _Place] = {}
         handed_over: dict[int, _Place] = {}
         for message in messages:
@@ -145,7 +153,7 @@ class Outbox:
         self.rows.append((0, (REPORT, body, None, 0, len(body))))
 
     def stored(self, partition: int, runs: Sequence[RunRef]) -> None:
-        """Tell the next stage what the partition's tasks of this batch have inserted so far."""
+        """Tell the next stage what the partition's tasks of this batch have inserted."""
         if runs:
             body = RUNS.dump_json(tuple(runs))
             self.rows.append((partition, (STORED, body, None, 0, len(body))))
@@ -219,7 +227,10 @@ class Inbox:
 
 
 def sort_rows(rows: Iterable[Row], stages: Mapping[str, int], stage: int, partition: int) -> Inbox:
-    """Open the messages for `stage` and leave everything else as it is; `stages` are the edges'."""
+    """Open the messages for `stage` and leave everything else as it is.
+
+    `stages` are the edges'.
+    """
     here: list[Wire] = []
     stored: tuple[RunRef, ...] = ()
     passing: list[Row] = []

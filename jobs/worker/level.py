@@ -164,7 +164,9 @@ def work_stage(
     most: int | None = None,
     layouts: Layouts = NO_LAYOUTS,
 ) -> Iterator[tuple[int, Worked]]:
-    """Do what `stage` has to do in the partition of `state`: its levels, one after the other.
+    """Do what `stage` has to do in the partition of `state`.
+
+    It works through its levels, one after the other.
 
     Gives each level and what it did, with messages for later stages only: what one level sends to another
     of the stage is handed over right here. `messages` are for this stage; the rest is as for `work`.
@@ -178,7 +180,10 @@ def work_stage(
 
 
 def _frames(arrived: Mapping[str, Sequence[Message]]) -> dict[str, pl.DataFrame]:
-    """What arrived on each edge: the same table for edges whose messages share their bodies."""
+    """What arrived on each edge.
+
+    Edges whose messages share their bodies have the same table.
+    """
     frames: dict[str, pl.DataFrame] = {}
     made: dict[tuple[int, ...], pl.DataFrame] = {}
     for edge, messages in arrived.items():
@@ -254,7 +259,10 @@ def _stored(index: RuleIndex, edge: Edge, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _counted(index: RuleIndex, edge: Edge, frame: pl.DataFrame, task: int, layouts: Layouts) -> int:
-    """How many of the tuples that arrived in a task count there: of a tuple's copies only one does."""
+    """The tuples that a task counts, of those that arrived there.
+
+    Of a tuple's copies only one counts.
+    """
     tuples, probing = arriving(index, edge, frame, frame), edge.id not in index.store_edges
     partitioning = partitioning_under(index, edge.target, layouts)
     if probing:

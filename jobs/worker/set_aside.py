@@ -25,7 +25,10 @@ SET_ASIDE = "set aside: "
 
 @dataclass(frozen=True, slots=True)
 class Describe:
-    """What a task does to say what is in descriptors that were set aside, under the plan at this path."""
+    """A task that describes descriptors that were set aside.
+
+    It does so under the plan at this path.
+    """
 
     plan: str
     redis_url: str | None

@@ -84,13 +84,16 @@ class BatchContext:
     """As in `planner.PlannedBatch`."""
 
     def stages(self, graph: PhysicalGraph) -> Stages:
-        """The stages of the batch, of which `graph` is the plan."""
+        """The stages of the batch, whose plan is `graph`."""
         return index_of(graph).stages_under(spread_stores(dict(self.layouts)))
 
 
 @lru_cache(maxsize=4)
 def load_graph(path: str) -> PhysicalGraph:
-    """The graph of a plan file; the same object every time, which `jobs.plan.index.index_of` counts on."""
+    """The graph of a plan file.
+
+    It is the same object every time, which `jobs.plan.index.index_of` counts on.
+    """
     graph = PhysicalGraph.from_json(read_bytes(path), path)
     index_of(graph)
     # PySpark has its workers collect garbage after every task. What is loaded by now, some 300,000
@@ -159,7 +162,10 @@ class IngestStage:
 
 @dataclass(frozen=True, slots=True)
 class JoinStage:
-    """One stage behind the sources, in every partition: one level, or several in a row."""
+    """One stage behind the sources, in every partition.
+
+    It is one level, or several in a row.
+    """
 
     context: BatchContext
     stage: int
@@ -316,7 +322,10 @@ def _answer(
 
 
 def newest_results(parts: Sequence[Result], most: int) -> tuple[Tail, ...]:
-    """The last `most` results of all parts of a task together, as they travel to the driver."""
+    """The last `most` results of all parts of a task together.
+
+    They are as they travel to the driver.
+    """
     tails: list[Tail] = []
     for part in reversed(parts):
         if most <= 0:

@@ -32,7 +32,10 @@ by nobody."""
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """One statistic: the rate of a stream (tuples per second), or a predicate's selectivity."""
+    """A learnt statistic: a stream's rate or a predicate's selectivity.
+
+    Rates are in tuples per second.
+    """
 
     name: str
     """`rate of departures`, or the predicate as SQL over streams."""
@@ -61,7 +64,10 @@ class TopShare:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A `StatisticsProvider` of exactly what a set of queries needs; unknown for anything else."""
+    """Statistics of exactly what a set of queries needs.
+
+    A `StatisticsProvider`; anything else is unknown.
+    """
 
     statistics: tuple[Learnt, ...]
     """Rates by stream, then selectivities by predicate; no two of the same."""
@@ -78,7 +84,10 @@ class Known:
 
     @property
     def measured(self) -> Known:
-        """Only what was seen in the data: nothing that a person declared or nobody knows."""
+        """Only what was seen in the data.
+
+        Nothing that a person declared, and nothing unknown.
+        """
         seen = ("observed", "remembered", "sampled")
         shares = tuple(share for share in self.top_shares if share.source in seen)
         return Known(tuple(s for s in self.statistics if s.source in seen), shares)
@@ -114,7 +123,9 @@ def learn(
     sample: StatisticsProvider | None = None,
     earlier: Known | None = None,
 ) -> Known:
-    """The statistics that planning `queries` needs, each from its best source (section 7.2.1).
+    """The statistics that planning `queries` needs, each from its best source.
+
+    Section 7.2.1.
 
     Args:
         queries: those to be planned.
@@ -151,7 +162,10 @@ def _top_share(
 
 
 def _predicates(queries: Sequence[Query]) -> list[Expression]:
-    """Every predicate of the queries over canonical inputs, once whatever its occurrences."""
+    """Every predicate of the queries over canonical inputs.
+
+    Each is there once, whatever its occurrences.
+    """
     found: dict[Expression, Expression] = {}
     ordered = sorted(queries, key=lambda query: query.name)
     for query, names in zip(ordered, canonical_names(ordered), strict=True):

@@ -1,4 +1,4 @@
-"""How many tasks a stream's stores are spread over, decided from what they had to do.
+"""Choose how many tasks a stream's stores have, from the observed load.
 
 In the cost model more tasks only ever cost more, because a probe whose key the sender does not
 know reaches all of them (section 6.2). What they are for it does not know: a task has the time of
@@ -45,7 +45,9 @@ def tasks_by_stream(graph: PhysicalGraph) -> dict[str, int]:
 
 
 def loads(graph: PhysicalGraph, edges: Mapping[str, int], batches: int) -> dict[str, float]:
-    """Tuples per batch that came to the busiest base store of each stream, to be stored or to probe.
+    """Tuples per batch at the busiest base store of each stream.
+
+    They came to be stored or to probe.
 
     Args:
         graph: the plan under which they were counted.

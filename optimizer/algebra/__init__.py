@@ -1,1 +1,4 @@
-"""Typed expressions: types, functions, identifiers, one canonical form, text, digests and errors."""
+"""Typed expressions: types, functions, canonical form, SQL text, errors.
+
+Identifiers and digests are here too.
+"""

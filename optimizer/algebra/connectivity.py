@@ -11,7 +11,9 @@ Node = TypeVar("Node", bound=Hashable)
 def connected_components(
     nodes: Sequence[Node], groups: Iterable[Iterable[Node]]
 ) -> tuple[tuple[Node, ...], ...]:
-    """Partition nodes so that nodes that share a group, also through others, are together.
+    """Partition nodes so that those that share a group are together.
+
+    They may share it through others, too.
 
     >>> connected_components("rstu", ["rt", "tu"])
     (('r', 't', 'u'), ('s',))

@@ -1,4 +1,4 @@
-"""Identities: short digests of structure, equal in every process and on every machine.
+"""Digests of structure, equal in every process and on every machine.
 
 Sharing is equality of digests (STYLE: a node's name is a digest of its operands), so a digest
 covers everything that makes two elements behave differently and nothing else: no query name,
@@ -18,7 +18,10 @@ Plain: TypeAlias = "bool | int | float | str | list[Plain] | None"
 
 
 class Scalar(ABC):
-    """A value that identities, like documents, have as one scalar, whatever class it is of."""
+    """A value that identities, like documents, have as one scalar.
+
+    Its class does not matter.
+    """
 
     __slots__ = ()
 

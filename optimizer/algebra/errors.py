@@ -37,7 +37,7 @@ class Place:
 
 
 class InputError(ValueError):
-    """Input that a person can mend: bad SQL, a bad streams.yaml, a bad data file or option.
+    """Input that a user can mend: bad SQL, a bad streams.yaml, data file or option.
 
     >>> print(InputError("unknown-column", Place("q.sql", 1, 8), "column d.orign",
     ...                  "a column of departures", "d.origin"))
@@ -102,7 +102,10 @@ class Infeasible(ValueError):
 
 
 def hardest(refused: Iterable[Infeasible]) -> Infeasible:
-    """Of refusals of plans that stand side by side, the one whose value works for all; first, one without."""
+    """Of refusals of plans side by side, the one whose value works for all.
+
+    First comes one without a value.
+    """
     return max(refused, key=lambda error: inf if error.needed is None else error.needed)
 
 

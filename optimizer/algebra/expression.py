@@ -20,7 +20,10 @@ LiteralValue: TypeAlias = bool | int | float | str | None
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of one input of a query: `Column("d", "origin", ColumnType.STRING)` is d.origin."""
+    """A column of one input of a query.
+
+    `Column("d", "origin", ColumnType.STRING)` is d.origin.
+    """
 
     input: str
     """The alias in a `Query`; the canonical input name in a `PhysicalGraph`."""
@@ -31,8 +34,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Literal:
-    """A constant. Timestamps and dates are ISO 8601 text (UTC), binaries hexadecimal text,
-    intervals whole microseconds; NULL is `None` with the type that its context asks for."""
+    """A constant.
+
+    Timestamps and dates are ISO 8601 text (UTC), binaries hexadecimal text, intervals whole microseconds;
+    NULL is `None` with the type that its context asks for.
+    """
 
     value: LiteralValue
     type: ColumnType
@@ -55,7 +61,10 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function or operator applied to arguments, for example `Call("eq", (a, b), BOOLEAN)`."""
+    """A function or operator applied to arguments.
+
+    For example `Call("eq", (a, b), BOOLEAN)`.
+    """
 
     function: str
     """A name in `optimizer.algebra.functions.FUNCTIONS`, or a user function's
@@ -69,7 +78,13 @@ Expression: TypeAlias = Column | Literal | Call
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
-    """Yield the expression and everything below it, parents before children."""
+    """Yield the expression and everything below it, parents before children.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> equal = Call("eq", (Column("r", "a", ColumnType.INT), Literal(1, ColumnType.INT)), ColumnType.BOOLEAN)
+    >>> [type(part).__name__ for part in walk(equal)]
+    ['Call', 'Column', 'Literal']
+    """
     pending = [expression]
     while pending:
         node = pending.pop()
@@ -84,12 +99,21 @@ def columns_of(expression: Expression) -> frozenset[Column]:
 
 
 def inputs_of(expression: Expression) -> frozenset[str]:
-    """The inputs that must be bound before an expression can be evaluated."""
+    """The inputs that must be bound before an expression can be evaluated.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> sides = (Column("r", "a", ColumnType.INT), Column("s", "a", ColumnType.INT))
+    >>> sorted(inputs_of(Call("eq", sides, ColumnType.BOOLEAN)))
+    ['r', 's']
+    """
     return frozenset(column.input for column in columns_of(expression))
 
 
 def rename_inputs(expression: Expression, names: Mapping[str, str]) -> Expression:
-    """The same expression over other input names; inputs that `names` lacks stay as they are."""
+    """The same expression over other input names.
+
+    Inputs that `names` lacks stay as they are.
+    """
     match expression:
         case Column():
             return Column(names.get(expression.input, expression.input), expression.name, expression.type)

@@ -1,4 +1,6 @@
-"""One way of writing each condition, so that equal meaning is an equal expression and one plan.
+"""The canonical form of conditions.
+
+Equal meaning is then an equal expression and one plan.
 
 `a = b` and `b = a`, `a < b` and `b > a`, or a chain of ANDs in any order are one expression;
 NOT stands in front of comparisons and connectives nowhere.
@@ -19,7 +21,8 @@ _NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "e
 def negation(expression: Expression) -> Expression:
     """NOT of a boolean, pushed inwards as far as three-valued logic allows.
 
-    >>> negation(call("lt", Column("r", "a", T.INT), Literal(5, T.INT))).function
+    >>> below = (Column("r", "a", ColumnType.INT), Literal(5, ColumnType.INT))
+    >>> negation(Call("lt", below, ColumnType.BOOLEAN)).function
     'ge'
     """
     if isinstance(expression, Literal):
@@ -36,7 +39,12 @@ def negation(expression: Expression) -> Expression:
 
 
 def conjuncts(expression: Expression) -> tuple[Expression, ...]:
-    """The parts of a conjunction; an expression that is none is its own only part."""
+    """The parts of a conjunction; an expression that is none is its own only part.
+
+    >>> a, b = Column("r", "a", ColumnType.BOOLEAN), Column("r", "b", ColumnType.BOOLEAN)
+    >>> conjuncts(Call("and", (a, b), ColumnType.BOOLEAN)) == (a, b), conjuncts(a) == (a,)
+    (True, True)
+    """
     if isinstance(expression, Call) and expression.function == "and":
         return expression.arguments
     return (expression,)
@@ -46,6 +54,10 @@ def canonical(expression: Expression) -> Expression:
     """The expression with every call in canonical order, as `call` makes it.
 
     Needed after renaming inputs, because the order of arguments goes by their names.
+
+    >>> sides = (Column("s", "a", ColumnType.INT), Column("r", "a", ColumnType.INT))
+    >>> canonical(Call("gt", sides, ColumnType.BOOLEAN)).function
+    'lt'
     """
     if not isinstance(expression, Call):
         return expression

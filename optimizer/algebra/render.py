@@ -1,4 +1,7 @@
-"""Expressions as SQL: readable for labels and explanations, exact for DuckDB, the oracle."""
+"""Render expressions as SQL.
+
+It is readable for labels and explanations, and exact for DuckDB, the oracle.
+"""
 
 from __future__ import annotations
 
@@ -41,25 +44,42 @@ def to_sql(expression: Expression) -> str:
 
 
 def to_duckdb_sql(expression: Expression, around: Callable[[Call, str], str] | None = None) -> str:
-    """The expression as DuckDB must read it: identifiers quoted, constants with their types.
+    """The expression as DuckDB must read it.
+
+    Identifiers are quoted, and constants have their types.
 
     `around` writes something around the text of each call, such as `TRY(...)`.
+
+    >>> to_duckdb_sql(Call("gt", (Column("d", "delay", T.DOUBLE), Literal(60, T.INT)), T.BOOLEAN))
+    '"d"."delay" > 60'
     """
     return _Writer(exact=True, around=around).write(expression)[0]
 
 
 def duckdb_type(kind: ColumnType) -> str:
-    """DuckDB's name of a column type."""
+    """DuckDB's name of a column type.
+
+    >>> duckdb_type(T.STRING), duckdb_type(T.TIMESTAMP)
+    ('VARCHAR', 'TIMESTAMP')
+    """
     return _DUCKDB_TYPES[kind]
 
 
 def quote(name: str) -> str:
-    """An identifier in double quotes."""
+    """An identifier in double quotes.
+
+    >>> quote("a b")
+    '"a b"'
+    """
     return '"' + name.replace('"', '""') + '"'
 
 
 def quote_if_needed(name: str) -> str:
-    """An identifier as a person writes it: quoted only if it has to be."""
+    """An identifier as a person writes it: quoted only if it has to be.
+
+    >>> quote_if_needed("origin"), quote_if_needed("Origin")
+    ('origin', '"Origin"')
+    """
     plain = (
         name.isascii() and name.replace("_", "a").isalnum() and not name[0].isdigit() and name == name.lower()
     )
@@ -72,7 +92,10 @@ class _Writer:
         self._around = around
 
     def write(self, expression: Expression) -> tuple[str, int]:
-        """The text and its level: what binds looser than its surroundings gets parentheses."""
+        """The text and its level.
+
+        What binds looser than its surroundings gets parentheses.
+        """
         match expression:
             case Column():
                 quoting = quote if self._exact else quote_if_needed

@@ -1,4 +1,6 @@
-"""Typed construction of calls: what each rule of `optimizer.algebra.functions` asks and gives.
+"""Type and build calls of functions.
+
+Here is what each rule of `optimizer.algebra.functions` asks and gives.
 
 Types follow DuckDB. Where SQL converts silently, the conversion becomes a visible `cast`,
 so that the runtime never has to guess: a string literal beside a timestamp is a timestamp,
@@ -36,14 +38,19 @@ class TypeMismatch(ValueError):
 
 
 def is_null(expression: Expression) -> bool:
-    """True for the literal NULL, which takes the type that its context asks for."""
+    """True for the literal NULL, which takes the type that its context asks for.
+
+    >>> is_null(Literal(None, ColumnType.INT)), is_null(Literal(0, ColumnType.INT))
+    (True, False)
+    """
     return isinstance(expression, Literal) and expression.value is None
 
 
 def call(name: str, *arguments: Expression) -> Expression:
     """A well-typed call of `name`, in canonical form.
 
-    >>> a, b = Column("r", "a", T.INT), Column("s", "a", T.INT)
+    >>> from optimizer.algebra.expression import Column
+    >>> a, b = Column("r", "a", ColumnType.INT), Column("s", "a", ColumnType.INT)
     >>> call("gt", b, a) == call("lt", a, b)
     True
 
@@ -74,6 +81,10 @@ def arity(function: Function) -> str:
 
 def cast(expression: Expression, target: ColumnType) -> Expression:
     """The expression as `target`; itself if it has that type already.
+
+    >>> from optimizer.algebra.expression import Column
+    >>> cast(Column("r", "a", ColumnType.INT), ColumnType.DOUBLE).function
+    'cast'
 
     Raises `TypeMismatch` where no conversion exists, or a string literal is not of the form.
     """
@@ -123,7 +134,10 @@ def _boolean(function: Function, arguments: Sequence[Expression]) -> Typed:
 
 
 def _common(arguments: Sequence[Expression]) -> Typed:
-    """Arguments brought to one comparable type; numbers keep theirs, the widest is returned."""
+    """Arguments brought to one comparable type.
+
+    Numbers keep theirs, and the widest is returned.
+    """
     types = [a.type for a in arguments if not is_null(a)]
     if not types:
         return [Literal(None, arguments[0].type) for _ in arguments], arguments[0].type
@@ -237,7 +251,9 @@ def _moments(name: str, arguments: Sequence[Expression], types: Sequence[ColumnT
 
 
 def _days(name: str, arguments: Sequence[Expression]) -> Expression | None:
-    """Dates count in days, as in DuckDB: date - date is a bigint, date + 1 the next date.
+    """Count dates in days, as DuckDB does.
+
+    date - date is a bigint, date + 1 the next date.
 
     Not by way of timestamps, which end millions of years before dates do.
     """

@@ -1,4 +1,4 @@
-"""How calls of user functions are told from calls of built-in ones: by a mark in their name.
+"""Names of user functions, marked so that built-in ones differ.
 
 Expressions travel without the registry, so what everybody must know of a function stands in the
 name: that it is none of `optimizer.algebra.functions`, and whether its arguments commute.
@@ -35,7 +35,10 @@ def user_name(function: str) -> str | None:
 
 
 def commutes(function: str) -> bool:
-    """True for a call's name if the function gives the same whatever the order of its arguments."""
+    """True if the named function ignores the order of its arguments.
+
+    The name is a call's.
+    """
     return function.startswith(_SYMMETRIC)
 
 

@@ -1,4 +1,7 @@
-"""`python -m optimizer convert`: plans before and after, and the joins as a workload to replay."""
+"""Convert SQL: `python -m optimizer convert`.
+
+It shows the plans before and after, and writes the joins as a workload to replay.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The optimizer's command line: `plan` a workload directory, `convert` queries, print the graph's `schema`.
+"""The optimizer's command line: `plan`, `convert` and `schema`.
+
+It plans a workload directory, converts queries, and prints the graph's schema.
 
 Exit codes: 0 done, 2 bad input (one line on stderr with file, place and expectation), 1
 anything else.

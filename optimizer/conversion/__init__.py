@@ -1,4 +1,6 @@
-"""TSC: plans of binary joins to plans of multi-way joins (UMJoin section 3.2; docs/design/conversion.md).
+"""Convert plans of binary joins to plans of multi-way joins (TSC).
+
+UMJoin section 3.2; docs/design/conversion.md.
 
 Knows sqlglot, as `optimizer.sql` does.
 """

@@ -1,4 +1,7 @@
-"""A conversion as one document: for the terminal, for JSON and for the web application."""
+"""A conversion as one document.
+
+The terminal, JSON and the web application show it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of a query's windows with which it would fit better into what a plan already does."""
+"""Advise on a query's windows, so that it shares more of an existing plan."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ class WindowChange:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Windows, all longer or all shorter, with which the query would fit better into the plan.
+    """Windows with which the query would fit better into the plan.
+
+    All are longer, or all are shorter.
 
     With longer ones it costs nothing more and returns more results: the plan keeps their tuples and
     takes their steps anyway. With shorter ones it costs less and returns fewer.
@@ -56,7 +58,9 @@ class Advice:
 
 
 def advise(plan: Plan, query: Query) -> tuple[Advice, ...]:
-    """Windows of other queries that `query` could take over: what saves most first, then what is free.
+    """Windows of other queries that `query` could take over.
+
+    What saves most comes first, then what is free.
 
     For every query of the plan over some of the same streams, the windows of the common inputs are
     replaced by that query's, the longer ones and the shorter ones by themselves, all together and
@@ -95,7 +99,10 @@ def advise(plan: Plan, query: Query) -> tuple[Advice, ...]:
 
 
 def _best(found: dict[tuple[WindowChange, ...], Advice]) -> tuple[Advice, ...]:
-    """Of shorter windows that save the same, those that change least; of free ones, those that give most."""
+    """The best of several pieces of advice.
+
+    Of shorter windows that save the same, those that change least; of free ones, those that give most.
+    """
 
     def order(one: Advice) -> tuple[float, int, str]:
         longer = one.changes[0].is_longer
@@ -123,7 +130,10 @@ def _candidates(plan: Plan, query: Query) -> Iterator[tuple[str, tuple[WindowCha
 
 
 def _differences(query: Query, other: Query) -> Iterator[WindowChange]:
-    """Inputs are paired by stream, a stream's several inputs in the order of their windows."""
+    """Differences in windows between two queries.
+
+    Inputs are paired by stream, a stream's several inputs in the order of their windows.
+    """
     theirs: dict[str, list[Window]] = {}
     for source in sorted(other.inputs, key=_length):
         theirs.setdefault(source.stream, []).append(source.window)

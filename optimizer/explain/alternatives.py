@@ -1,4 +1,4 @@
-"""What else could have been chosen, what it would cost more, and what keeps queries apart."""
+"""Alternatives to a plan, their extra cost, and what keeps queries apart."""
 
 from __future__ import annotations
 
@@ -83,7 +83,9 @@ def _label(step: Step, inputs: dict[str, str]) -> str:
 
 
 def apart(plan: Plan) -> tuple[Apart, ...]:
-    """Pairs of queries with a join predicate in common over relations that differ, and why.
+    """Pairs of queries that share a join predicate but no relations, and why.
+
+    The predicate is over relations that differ.
 
     The first fifty pairs, by name: they explain, they are no inventory.
     """

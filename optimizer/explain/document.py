@@ -151,7 +151,21 @@ class Explanation:
 
 
 def explain(plan: Plan, *, second_best: bool = False) -> Explanation:
-    """Cost by kind per store and step, who shares each, and what planning alone would cost.
+    """Explain a plan's cost per store and step, and who shares each.
+
+    The cost is by kind, beside what planning alone would cost.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.planner.plan import plan
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> explained = explain(plan([parse_query(text, "q", catalog)], catalog))
+    >>> [store.label for store in explained.stores], [query.name for query in explained.queries]
+    (['r[a]', 's[a]'], ['q'])
 
     Args:
         second_best: also search the best alternative of every decision, what limits cost, and how
@@ -210,7 +224,10 @@ class _Writer:
         return 0.0 if estimate is None or estimate.cost is None else estimate.cost
 
     def needed_by(self, rule: SourceRule | ProbeRule) -> frozenset[str]:
-        """Queries that are answered here, behind here, or from a result that is fed from here."""
+        """Queries that need what is done here.
+
+        They are answered here, behind here, or from a result that is fed from here.
+        """
         if rule.id not in self.users:
             found = {emit.query for emit in rule.emits}
             for edge in rule.out:

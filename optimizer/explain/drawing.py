@@ -32,8 +32,11 @@ class DrawnNode:
 
 @dataclass(frozen=True, slots=True)
 class DrawnEdge:
-    """`sends`: from a rule to the probe behind it. `keeps`: from a rule to a store that it feeds.
-    `searches`: from a store to a probe of it. `answers`: from a rule to a query."""
+    """An edge of a drawn plan: `sends`, `keeps`, `searches` or `answers`.
+
+    `sends`: from a rule to the probe behind it. `keeps`: from a rule to a store that it feeds.
+    `searches`: from a store to a probe of it. `answers`: from a rule to a query.
+    """
 
     origin: str
     target: str
@@ -50,7 +53,9 @@ class Drawing:
 
 
 def draw(explanation: Explanation) -> Drawing:
-    """The plan as one graph: sources, stores, probes and queries, and what flows between them.
+    """Draw the plan as one graph: sources, stores, probes and queries.
+
+    Its edges say what flows between them.
 
     Nodes come queries last, otherwise in the explanation's order; every edge's ends are nodes.
     """

@@ -1,5 +1,8 @@
-"""What the uncertainty of the statistics means for a plan: how large its state may get, and
-whether another plan would be much better at the edges of what is likely."""
+"""Forecast a plan's state from the uncertainty of its statistics.
+
+It says how large the state may get, and whether another plan would be much better at the edges of what is
+likely.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ ROBUST = 1.1
 
 @dataclass(frozen=True, slots=True)
 class AtEnd:
-    """Statistics of which every one lies at one end of its interval."""
+    """Statistics that all lie at one end of their intervals."""
 
     known: StatisticsProvider
     end: End
@@ -37,7 +40,10 @@ class AtEnd:
 
 @dataclass(frozen=True, slots=True)
 class StateForecast:
-    """Tuples that all stores hold, if all statistics lie at the low end, as expected, or at the high end."""
+    """Tuples that all stores hold, at three points of the statistics.
+
+    All lie at the low end, as expected, or at the high end.
+    """
 
     low: float
     expected: float
@@ -95,8 +101,9 @@ class AddedStore:
 
 
 def added_state(plan: Plan | None, alone: Plan) -> tuple[AddedStore, ...]:
-    """What a query would add to the stores of another plan if all statistics lie low, as expected, or
-    high.
+    """What a query would add to the stores of another plan.
+
+    It is told for statistics that all lie low, as expected, or high.
 
     A stream that the plan stores gets no further copy: its copies grow by what the query needs for
     longer. A stream that it does not store gets the copies of the query's own plan. Nothing is
@@ -132,7 +139,10 @@ def _beyond(wanted: Interval, have: Interval) -> Interval:
 
 
 def _held(plan: Plan) -> dict[str, tuple[tuple[str, ...], Interval]]:
-    """Streams and tuples of every store, by its label, which names relation and partitioning."""
+    """Streams and tuples of every store, by its label.
+
+    The label names relation and partitioning.
+    """
     known, horizon_s = _known(plan), plan.context.horizon_s
     low, expected, high = (
         estimate(plan.graph, AtEnd(known, end), horizon_s).stores for end in ("low", "expected", "high")
@@ -149,7 +159,7 @@ def _held(plan: Plan) -> dict[str, tuple[tuple[str, ...], Interval]]:
 def robustness(plan: Plan) -> Robustness | None:
     """Compare the plan with greedy plans made for either end of the statistics.
 
-    None if nothing is uncertain. Takes two greedy optimizations.
+    The result is None if nothing is uncertain. Takes two greedy optimizations.
     """
     known = _known(plan)
     uncertain = {stream.name: _width(known.rate(stream.name)) for stream in plan.translation.streams}

@@ -1,4 +1,7 @@
-"""What one more query would add to a plan, fast enough to show while it is being typed."""
+"""The marginal cost of one more query.
+
+It is found fast enough to show while the query is being typed.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +90,10 @@ def marginal_cost(plan: Plan, query: Query) -> MarginalCost:
 
 
 def _growth(plan: Plan, one: Translation) -> float:
-    """Stored tuples beyond what the plan keeps: those of new streams, and of streams kept for longer."""
+    """Stored tuples beyond what the plan keeps.
+
+    They are those of new streams, and of streams kept for longer.
+    """
     copies, kept = installed(plan).copies, dict(plan.translation.stored)
     return sum(
         wanted if stream not in copies else len(copies[stream]) * max(0.0, wanted - kept[stream])
@@ -96,7 +102,10 @@ def _growth(plan: Plan, one: Translation) -> float:
 
 
 def _priced(plan: Plan, name: str, one: Translation) -> MarginalCost:
-    """The cheapest orders of the one query of `one`; its storage is left to the caller."""
+    """The cheapest orders of the one query of `one`.
+
+    Its storage is left to the caller.
+    """
     there = installed(plan)
     search, free = OrderSearch(one, there), there.steps.keys()
     orders = [

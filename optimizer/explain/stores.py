@@ -1,4 +1,7 @@
-"""Decisions about stores: what each costs or saves against its second-best alternative."""
+"""Compare each store with its second-best alternative.
+
+What each decision costs or saves is told.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,10 @@ class OtherPartitioning:
 
 
 def without_results(plan: Plan) -> tuple[WithoutResult, ...]:
-    """For every materialized result what the plan would cost more without it, by relation."""
+    """What the plan would cost more without each materialized result.
+
+    They are told by relation.
+    """
     draft = _draft(plan)
     if draft is None:
         return ()
@@ -53,7 +59,9 @@ def without_results(plan: Plan) -> tuple[WithoutResult, ...]:
 
 
 def other_partitionings(plan: Plan) -> tuple[OtherPartitioning, ...]:
-    """For every store in several tasks the next best partitioning and its extra cost, by relation.
+    """The next best partitioning of each store in several tasks.
+
+    It comes with its extra cost, by relation.
 
     Stores whose probes know one column only have no alternative and are left out.
     """
@@ -64,7 +72,10 @@ def other_partitionings(plan: Plan) -> tuple[OtherPartitioning, ...]:
 
 
 def _draft(plan: Plan) -> PartialPlan | None:
-    """The plan as the methods see it; None if nothing can be materialized or shared there."""
+    """The plan as the methods see it.
+
+    The result is None if nothing can be materialized or shared there.
+    """
     if plan.method == "individual" or not any(not store.is_base for store in plan.solution.stores):
         return None
     # Discounts are for choosing; what is shown is the cost itself.
@@ -79,7 +90,10 @@ def _inputs(plan: Plan, draft: PartialPlan, site: int) -> tuple[str, ...]:
 
 
 def _route_around(draft: PartialPlan, mir: int) -> bool:
-    """Take a result away and route everybody who probed it; False if somebody cannot do without."""
+    """Take a result away and re-route every order that probed it.
+
+    False if one cannot do without.
+    """
     graph = draft.graph
     if not graph.targets[mir].queries:
         for start in graph.states[mir].members:

@@ -1,4 +1,4 @@
-"""An explanation for a terminal: costs, stores, and probe trees drawn with indentation."""
+"""An explanation for a terminal: costs, stores and drawn probe trees."""
 
 from __future__ import annotations
 
@@ -9,6 +9,24 @@ from optimizer.explain.document import ExplainedStep, ExplainedStore, Explanatio
 
 def to_text(explanation: Explanation, *, timings: bool = True) -> str:
     """The plan as readable text, the same bytes for the same plan.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.explain.document import explain
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.planner.plan import plan
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> query = parse_query(text, "q", catalog)
+    >>> for line in to_text(explain(plan([query], catalog)), timings=False).splitlines()[-5:]:
+    ...     print(line)
+    r: 10/s
+    └─ s[a] by r.a on r.a = s.a: 10/s to 1/s, cost 10, level 1 => q
+    <BLANKLINE>
+    s: 10/s
+    └─ r[a] by s.a on r.a = s.a: 10/s to 1/s, cost 10, level 1 => q
 
     Args:
         timings: False leaves out the seconds, which differ from run to run.

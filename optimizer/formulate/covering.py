@@ -25,7 +25,9 @@ MOST_COVERS = 2
 
 
 def candidates(terms: Sequence[QueryTerms], new: frozenset[str] | None = None) -> tuple[Subsumption, ...]:
-    """Subsumptions that would let two queries share a join that filters or windows keep apart.
+    """Subsumptions that would let two queries share a join.
+
+    Filters or windows keep it apart.
 
     For two queries with join predicates in common, the inputs of these predicates are widened
     to cover both. Those with most predicates in common come first. With names of `new` queries only
@@ -52,7 +54,9 @@ def candidates(terms: Sequence[QueryTerms], new: frozenset[str] | None = None) -
 
 
 def groups(terms: Sequence[QueryTerms]) -> tuple[Subsumption, ...]:
-    """Subsumptions that would let three or more queries at once share the joins that all of them have.
+    """Subsumptions that would let three or more queries share their joins.
+
+    All at once, the joins that all of them have.
 
     Pairs do not lead there: the union of two filters that pass a half of the tuples each passes three
     quarters, so that two queries may gain nothing by it, while that of twenty filters passes at most all.
@@ -73,7 +77,9 @@ def groups(terms: Sequence[QueryTerms]) -> tuple[Subsumption, ...]:
 
 
 def covering_relations(query: QueryTerms, running: Sequence[QueryTerms]) -> tuple[Subsumption, ...]:
-    """Subsumptions of one more query alone, by which it uses relations that others use already.
+    """Subsumptions of one more query that use relations in use already.
+
+    Others use these.
 
     Each takes the relations of one running query for the inputs that common predicates read, where
     they hold every tuple that the new query's own would. Nothing that runs changes. The most alike
@@ -122,7 +128,10 @@ def _among(queries: Sequence[QueryTerms], names: set[str]) -> Subsumption:
 
 
 def merged(first: Subsumption, second: Subsumption) -> Subsumption:
-    """Both subsumptions at once: relations that either brings together end in one wider relation."""
+    """Both subsumptions at once.
+
+    Relations that either brings together end in one wider relation.
+    """
     result: dict[Occurrence, Occurrence] = dict(first)
     for narrow, wide in second.items():
         # Everybody who is served by what `narrow` is served by now moves to the union of both.

@@ -47,7 +47,10 @@ class Occurrence:
 
     @property
     def filter(self) -> Expression | None:
-        """The filter as one expression over the canonical input; None lets every tuple pass."""
+        """The filter as one expression over the canonical input.
+
+        None lets every tuple pass.
+        """
         return filter_of(self.alternatives)
 
     def widened(self, other: Occurrence) -> Occurrence:
@@ -56,7 +59,10 @@ class Occurrence:
         return Occurrence(self.input, self.stream, alternatives, self.window.union(other.window))
 
     def covers(self, other: Occurrence) -> bool:
-        """True if every tuple of the other relation is one of this, as far as their filters' texts tell."""
+        """True if every tuple of the other relation is one of this.
+
+        This is as far as their filters' texts tell.
+        """
         if self.input != other.input or not self.window.covers(other.window):
             return False
         return all(any(mine <= theirs for mine in self.alternatives) for theirs in other.alternatives)
@@ -91,7 +97,10 @@ def any_of(alternatives: object) -> Expression:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One alias of a query: its canonical input, its own filter and window, the relation that serves it."""
+    """One alias of a query.
+
+    It has its canonical input, its own filter and window, and the relation that serves it.
+    """
 
     alias: str
     own: Occurrence
@@ -163,7 +172,10 @@ class Translation:
 
 
 def conditions_of(terms: QueryTerms) -> frozenset[Expression]:
-    """Everything that a result of the query fulfils besides its windows, over canonical inputs."""
+    """All conditions of the query's results besides its windows.
+
+    They are over canonical inputs.
+    """
     names = terms.names
     return frozenset(over(predicate, names) for predicate in terms.query.predicates)
 

@@ -178,7 +178,10 @@ def _rate(stream: str, known: StatisticsProvider) -> float:
 
 
 def filter_selectivity(occurrence: Occurrence, known: StatisticsProvider) -> float:
-    """The share of the stream that passes; conjuncts and alternatives count as independent."""
+    """The share of the stream that passes the filter.
+
+    Conjuncts and alternatives count as independent.
+    """
     missed = 1.0
     # In an order of structure: sums of floats depend on theirs in the last digit.
     for conjunction in sorted(occurrence.alternatives, key=lambda c: sorted(map(sort_key, c))):
@@ -227,7 +230,9 @@ def _inserted(
     rates: Mapping[str, float],
     everything: bool,
 ) -> dict[str, float]:
-    """Tuples per second that one copy of each joined stream's store takes in, whoever reads it.
+    """Tuples per second that a copy of each joined stream's store takes in.
+
+    It does not matter what reads it.
 
     A stream is stored once, however many filters read it: the tuples that any filter passes. Filters
     count as independent, as the alternatives of one filter do.
@@ -246,7 +251,10 @@ def _inserted(
 def _stored(
     relations: Iterable[Relation], inserted: Mapping[str, float], horizon_s: float
 ) -> dict[str, float]:
-    """Tuples that one copy of each joined stream's store holds: what comes in within the longest window."""
+    """Tuples that a copy of each joined stream's store holds.
+
+    They come in within the longest window.
+    """
     windows: dict[str, float] = {}
     for relation in relations:
         window_s = horizon_s if relation.window_s is None else relation.window_s
@@ -255,6 +263,9 @@ def _stored(
 
 
 def _sizes(relations: Sequence[Relation], stored: Mapping[str, float]) -> dict[frozenset[str], float]:
-    """The stores' tuples spread over the relations that share them, so that their sum is right."""
+    """The stores' tuples spread over the relations that share them.
+
+    So their sum is right.
+    """
     sharing = Counter(relation.stream for relation in relations)
     return {frozenset({r.id}): stored[r.stream] / sharing[r.stream] for r in relations}

@@ -1,1 +1,1 @@
-"""What is asked: streams, queries, views and the catalog that they are read against."""
+"""Streams, queries, windows and views, and the catalog that names them."""

@@ -1,4 +1,6 @@
-"""Canonical inputs and expressions: one name for what means the same in different queries.
+"""Canonical inputs: one name for what means the same in different queries.
+
+Expressions over them are canonical too.
 
 Aliases are a person's choice. Before planning, every alias becomes a *canonical input*: the
 stream's name, or `stream#2`, `stream#3`... for further occurrences in the same query. Ordinals
@@ -47,7 +49,13 @@ def ordinal_of(canonical_input: str) -> int:
 
 
 def canonical_input(stream: str, ordinal: int) -> str:
-    """The name of a stream's occurrence; the first has no suffix (`optimizer.physical.graph`)."""
+    """The name of a stream's occurrence.
+
+    The first has no suffix (`optimizer.physical.graph`).
+
+    >>> canonical_input("departures", 1), canonical_input("departures", 2)
+    ('departures', 'departures#2')
+    """
     return stream if ordinal == 1 else f"{stream}#{ordinal}"
 
 
@@ -77,7 +85,9 @@ def sort_key(expression: Expression) -> tuple[str, str]:
 
 
 def conjuncts(expression: Expression) -> frozenset[Expression]:
-    """The conjuncts of an expression in canonical form; casts that SQL makes by itself are left out.
+    """The conjuncts of an expression in canonical form.
+
+    Casts that SQL makes by itself are left out.
 
     With a of a narrower type than b, `cast(a) = b` and `a = b` are the same condition. A cast that
     loses something, or that makes both sides wider, is part of the condition.
@@ -92,7 +102,10 @@ def conjuncts(expression: Expression) -> frozenset[Expression]:
 
 
 def _compared(first: Expression, second: Expression) -> tuple[Expression, Expression]:
-    """The sides of an equality with the fewest casts that leave it the type in which it compares."""
+    """The sides of an equality with the fewest casts.
+
+    They leave it the type in which it compares.
+    """
     types = next((types for types in (NUMBERS, MOMENTS) if first.type in types and second.type in types), ())
     if not types:
         return first, second
@@ -170,7 +183,9 @@ def _assign(query: Query, reference: set[Expression]) -> dict[str, str]:
 def _orders(
     aliases: Sequence[str], colors: Mapping[str, str], may_share: bool, twins: Mapping[str, str]
 ) -> tuple[int, Iterator[tuple[str, ...]]]:
-    """Orders to compare, and how many: all if sharing may decide, else those among equal colours.
+    """Orders to compare, and how many.
+
+    They are all orders if sharing may decide, else those among equal colours.
 
     Twins are never compared in another order, since nothing distinguishes them.
     """
@@ -192,7 +207,9 @@ def _orders(
 
 
 def _twins_in_order(members: tuple[str, ...], twins: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    """The permutations in which twins stay in their order, as `itertools.permutations` would list them.
+    """The permutations in which twins stay in their order.
+
+    They come as `itertools.permutations` would list them.
 
     Twelve inputs that nothing distinguishes have one of these, and 479 million permutations.
     """
@@ -207,7 +224,10 @@ def _twins_in_order(members: tuple[str, ...], twins: Mapping[str, str]) -> Itera
 
 
 def _twins(query: Query, aliases: Sequence[str], colors: Mapping[str, str]) -> dict[str, str]:
-    """Alias -> the first alias that can change places with it without changing the query."""
+    """Each alias with its first twin.
+
+    That is the first alias that can change places with it without changing the query.
+    """
     plain = {item.alias: item.alias for item in query.inputs}
     predicates = set(_renamed(query.predicates, plain))
     outputs = [output.expression for output in query.outputs]
@@ -237,7 +257,9 @@ def _named(streams: Sequence[str], aliases: Sequence[Sequence[str]]) -> dict[str
 
 @lru_cache(maxsize=1024)
 def _colors(query: Query) -> Mapping[str, str]:
-    """Structure seen from each alias: its stream, window and predicates, refined through its neighbours.
+    """Structure seen from each alias.
+
+    It is its stream, window and predicates, refined through its neighbours.
 
     Colour refinement (Weisfeiler and Leman): aliases of different colour are structurally different.
     """
@@ -260,6 +282,12 @@ def blank_ordinals(expression: Expression) -> Expression:
     """The same expression over streams: `r#2.a = s.a` becomes `r.a = s.a`.
 
     Statistics belong to streams, not to occurrences, so this is what they are looked up by.
+
+    >>> from optimizer.algebra.expression import Column
+    >>> from optimizer.algebra.types import ColumnType
+    >>> sides = (Column("r#2", "a", ColumnType.INT), Column("s", "a", ColumnType.INT))
+    >>> blank_ordinals(Call("eq", sides, ColumnType.BOOLEAN)).arguments[0].input
+    'r'
     """
     names = {name: stream_of(name) for name in inputs_of(expression)}
     return canonical_expression(rename_inputs(expression, names))

@@ -1,4 +1,4 @@
-"""The streams that queries may name, and the functions of an administrator that they may call."""
+"""The catalog: the streams and user functions that queries may name."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 @dataclass(frozen=True, slots=True)
 class Catalog:
     """Streams by name; a name finds its stream whatever its case, unless it is quoted.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> departures = Stream("departures", (("at", ColumnType.TIMESTAMP),), "at")
+    >>> catalog = Catalog.of([departures])
+    >>> catalog.find("DEPARTURES") is departures, catalog.find("weather"), catalog.nearest("departure")
+    (True, None, 'departures')
 
     Raises `ValueError` when two streams have the same name but for case.
     """

@@ -35,7 +35,9 @@ _LONGEST_US = int(timedelta.max / timedelta(microseconds=1))
 
 
 def unit_us(unit: str) -> int | None:
-    """Microseconds in a unit, written in full or short, singular or plural; None if unknown.
+    """Microseconds in a unit; None if unknown.
+
+    The unit is written in full or short, singular or plural.
 
     >>> unit_us("minutes"), unit_us("ms"), unit_us("months")
     (60000000, 1000, None)
@@ -71,6 +73,9 @@ def duration_us(number: str, unit: str) -> int:
 def parse_duration_us(text: str) -> int:
     """Whole microseconds of `5 minutes`, `30s`, `1.5 hours` or `1 hour 30 minutes`.
 
+    >>> parse_duration_us("1 hour 30 minutes")
+    5400000000
+
     Raises `ValueError` when the text is not a sequence of numbers with units.
     """
     position, total = 0, 0
@@ -89,7 +94,11 @@ def parse_duration_us(text: str) -> int:
 
 
 def duration_text(us: int) -> str:
-    """A duration as SQL says it, in the largest unit that is exact: `10 MINUTES`."""
+    """A duration as SQL says it, in the largest unit that is exact: `10 MINUTES`.
+
+    >>> duration_text(600_000_000), duration_text(1_500_000)
+    ('10 MINUTES', '1500 MILLISECONDS')
+    """
     for unit, scale in sorted(UNITS_US.items(), key=lambda item: -item[1]):
         if unit != "week" and us % scale == 0:
             count = us // scale

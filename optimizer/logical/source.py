@@ -31,7 +31,9 @@ _KINDS = {"boolean": "true or false", "integer": "a whole number", "number": "a 
 
 
 class SourceSettings(ABC):
-    """What a connector has to know of a stream: a frozen pydantic dataclass in the connector's file.
+    """What a connector has to know of a stream.
+
+    A frozen pydantic dataclass in the connector's file.
 
     They are part of plans, so no secret is among them: how to log in is a setting of the deployment. The
     title and docstring of a field are its label and help on the page. Its JSON Schema may also have
@@ -94,7 +96,9 @@ def settings_of(connector: str) -> type[SourceSettings]:
 
 @cache
 def settings_schema(connector: str) -> dict[str, Any]:
-    """The JSON Schema of a connector's settings, from which the API's document and the page's form are made.
+    """The JSON Schema of a connector's settings.
+
+    The API's document and the page's form are made from it.
 
     >>> settings_schema("kafka")["required"]
     ['topic']
@@ -127,7 +131,10 @@ def read_settings(connector: str, values: object) -> SourceSettings:
 
 
 def check_columns(settings: SourceSettings, columns: Sequence[tuple[str, ColumnType]]) -> None:
-    """Raise `BadSetting` if a setting names a column that the stream lacks, or one of another type."""
+    """Raise `BadSetting` if a setting names a column that does not fit.
+
+    The stream lacks it, or it is of another type.
+    """
     for key, field in settings_schema(settings.connector)["properties"].items():
         kinds = field.get("x-columns")
         name = getattr(settings, key)
@@ -141,7 +148,10 @@ def check_columns(settings: SourceSettings, columns: Sequence[tuple[str, ColumnT
 
 
 def _bad_setting(error: ErrorDetails, schema: Mapping[str, Any]) -> BadSetting:
-    """What is wrong, in our words; a connector's check raises `KEY: FOUND instead of EXPECTED`."""
+    """What is wrong with a setting, in our words.
+
+    A connector's check raises `KEY: FOUND instead of EXPECTED`.
+    """
     properties = schema["properties"]
     if error["type"] == "value_error":
         key, _, rest = str(error["ctx"]["error"]).partition(": ")

@@ -19,6 +19,10 @@ MAX_AHEAD = timedelta(days=1)
 class Stream:
     """A registered stream.
 
+    >>> departures = Stream("departures", (("at", ColumnType.TIMESTAMP), ("origin", ColumnType.STRING)), "at")
+    >>> departures.event_time, departures.late
+    ('at', 'drop')
+
     Raises `ValueError` when the event-time column is missing or no timestamp, when a
     column name repeats, when lateness, max_ahead, parallelism or rate are out of range, or
     when a setting of its source names a column

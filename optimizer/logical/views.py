@@ -1,4 +1,4 @@
-"""Views: a query that reads another query is the query over the other's own inputs.
+"""Views, inlined: a query over a query reads the inner one's own inputs.
 
 Inlining keeps every predicate of the view. Each of the view's streams keeps its own
 window, and a window that is written behind the view's name holds for each of them too:

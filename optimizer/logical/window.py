@@ -26,14 +26,19 @@ _UNITS_IN_PLANS = {"d": "DAYS", "h": "HOURS", "m": "MINUTES", "s": "SECONDS"}
 
 
 class Window(Scalar):
-    """The window of a query's input, or of a store's: then the union of its readers' windows."""
+    """The window of a query's input, or of a store's.
+
+    A store's is the union of its readers' windows.
+    """
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def reach_us(self) -> int | None:
-        """How much older than the newest tuple a tuple inside may be, microseconds; None is any age.
+        """How much older than the newest tuple a tuple inside may be.
+
+        It is in microseconds; None is any age.
 
         So long a store keeps tuples, and within it the runtime looks for them.
         """
@@ -54,7 +59,10 @@ class Window(Scalar):
 
     @abstractmethod
     def duckdb_condition(self, newer: str, older: str) -> str | None:
-        """What DuckDB checks of two event times, given as its SQL; None if there is nothing to check."""
+        """What DuckDB checks of two event times.
+
+        They are given as its SQL; None if there is nothing to check.
+        """
 
     @abstractmethod
     def covers(self, other: Window) -> bool:
@@ -76,7 +84,10 @@ class Window(Scalar):
         return None if self.reach_us is None else self.reach_us / 1e3
 
     def behind_in_plans(self, stream: str) -> str:
-        """As `behind`, in the words of plans for queries without a text: their bytes must not change."""
+        """As `behind`, in the words of plans for queries without a text.
+
+        Their bytes must not change.
+        """
         return self.behind(stream)
 
     def union(self, other: Window) -> Window:
@@ -199,7 +210,11 @@ def sliding(length: timedelta) -> Sliding:
 
 
 def union(windows: Iterable[Window]) -> Window:
-    """A window that covers all of at least one."""
+    """A window that covers all of at least one.
+
+    >>> union([Sliding(60_000_000), Sliding(600_000_000)]).text
+    '10m'
+    """
     return reduce(Window.union, windows)
 
 

@@ -21,7 +21,9 @@ UNDECIDED = "*"
 
 
 def grow(solution: Solution, translation: Translation, *, decided: frozenset[str] = frozenset()) -> Forest:
-    """The probe trees of a solution; every order ends in its queries' and feeds' leaves.
+    """Grow the probe trees of a solution.
+
+    Every order ends in its queries' and feeds' leaves.
 
     Materialized results that nothing probes are left out, and so are the steps that only fed
     them: a heuristic may leave such remains, and the topology should not work for nothing.
@@ -57,7 +59,10 @@ def grow(solution: Solution, translation: Translation, *, decided: frozenset[str
 def store_key(
     store: Store, occurrences: Mapping[str, Occurrence], undecided: frozenset[str] = frozenset()
 ) -> StoreKey:
-    """The topology's store for an installed copy of a solution; `undecided` are streams."""
+    """The topology's store for an installed copy of a solution.
+
+    `undecided` are streams.
+    """
     attribute = store.partitioning
     if store.is_base:
         stream = occurrences[next(iter(store.relations))].stream
@@ -137,7 +142,9 @@ def _step(
 
 
 def _shared_streams(translation: Translation) -> frozenset[str]:
-    """Streams whose store serves several relations of the problem, or lies in one task.
+    """Streams whose store serves several relations, or lies in one task.
+
+    The relations are those of the problem.
 
     A problem chooses partitionings by relation, as if each had its own store. Where they share
     one, or where nothing depends on it, `store_layouts.choose_store_copies` chooses for all users together.
@@ -148,7 +155,10 @@ def _shared_streams(translation: Translation) -> frozenset[str]:
 
 
 def _prune(forest: Forest) -> bool:
-    """Drop feeds that nobody probes and nodes without purpose; True if something was dropped."""
+    """Drop feeds that are never probed and nodes without purpose.
+
+    True if something was dropped.
+    """
     probed = {node.store for node in forest.nodes()}
     dropped = False
     for node in list(forest.nodes()):

@@ -1,4 +1,7 @@
-"""Separate plans as one topology: their translations, and their graphs where nothing is shared."""
+"""Separate plans as one topology.
+
+Their translations stand together, and so do their graphs where nothing is shared.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ def together(graphs: Sequence[PhysicalGraph], method: str) -> PhysicalGraph:
 
 
 def translations_together(translations: Sequence[Translation]) -> Translation:
-    """Translations of different queries as one; a name that several of them use means the same in all."""
+    """Translations of different queries as one.
+
+    A name that several of them use means the same in all.
+    """
     problems = [translation.problem for translation in translations]
     relations = {relation.id: relation for problem in problems for relation in problem.relations}
     predicates = {predicate.id: predicate for problem in problems for predicate in problem.predicates}

@@ -18,7 +18,7 @@ from optimizer.search.cost_model import lasting_s
 
 
 def narrow(forest: Forest) -> None:
-    """Give every step the filters and windows that all queries behind it have in common.
+    """Give every step the filters and windows that all queries behind it share.
 
     A step over inputs R checks those residual filters over R that all its queries have and that
     no step before has checked, and the widest of its queries' own windows. Steps that thereby

@@ -1,4 +1,4 @@
-"""Probe trees: one per source of tuples, a node for every step that tuples of it take.
+"""Probe trees: one per source of tuples, one node per step.
 
 Relations of the problem that differ only in window begin in the same root, because a window is
 checked where tuples meet and not where they enter.
@@ -115,7 +115,10 @@ class Forest:
         self._stored = dict(self.translation.stored)
 
     def leaving_rate(self, node: Node) -> float:
-        """Tuples per second that leave a node, by the relations of the order it was built from."""
+        """Tuples per second that leave a node.
+
+        They follow from the relations of the order it was built from.
+        """
         if node.parent is None:
             return self._rates[node.start.id]
         return self._model.rate(node.start.id, node.relations, node.predicates) * node.share
@@ -145,7 +148,10 @@ class Forest:
         return self._model.stored(key.relations, key.predicates)
 
     def inserted(self, key: StoreKey) -> float:
-        """Tuples per second that one copy of a base store takes in; of a result, what feeds it says so."""
+        """Tuples per second that one copy of a base store takes in.
+
+        Of a result, what feeds it says so.
+        """
         return 0.0 if key.stream is None else self.translation.problem.stored_rates[key.stream]
 
     def root(self, occurrence: Occurrence) -> Node:

@@ -34,7 +34,9 @@ Copies = Mapping[str, tuple[str, ...]]
 def grow_with_copies(
     solution: Solution, translation: Translation, options: Options, running: Copies | None = None
 ) -> tuple[Forest, Solution]:
-    """The probe trees of a solution with all partitionings decided, and the solution at its true cost.
+    """The probe trees of a solution with all partitionings decided.
+
+    With them comes the solution at its true cost.
 
     A stream's relations share its stores, so their copies are chosen again for all of them together
     (`choose_store_copies`). Where every such choice would give some task more than
@@ -58,7 +60,9 @@ def grow_with_copies(
 def choose_store_copies(
     forest: Forest, solution: Solution, options: Options, running: Copies | None = None
 ) -> Solution:
-    """Choose the partitionings of undecided base stores; return the solution at its true cost.
+    """Choose the partitionings of undecided base stores.
+
+    Returns the solution at its true cost.
 
     For each such stream the set of copies with the least weighted storage plus probe cost is
     kept: a probe costs what is sent, times N if no copy is partitioned by an attribute that
@@ -96,7 +100,10 @@ def task_loads(forest: Forest) -> dict[StoreKey, float]:
 
 
 def kept_columns(forest: Forest) -> dict[str, frozenset[str]]:
-    """Columns of the copies of streams that several relations share, where it matters which they are."""
+    """Columns of the copies of streams that several relations share.
+
+    They are told only where it matters which they are.
+    """
     kept: dict[str, set[str]] = {}
     for node in forest.nodes():
         if node.store is not None and node.store.stream in forest.undecided and node.store.tasks > 1:
@@ -159,7 +166,9 @@ Price: TypeAlias = tuple[float, float, int, float, tuple[str, ...]]
 
 
 class StreamCopies:
-    """The ways to keep a stream's tuples for all probes of its stores, and what each costs.
+    """The ways to keep a stream's tuples, and what each costs.
+
+    They are kept for all probes of its stores.
 
     Args:
         nodes: all probes of the stream's stores; at least one.
@@ -197,7 +206,9 @@ class StreamCopies:
         return over, total, len(copies), unrouted, copies
 
     def spread(self, copies: tuple[str, ...]) -> tuple[tuple[str | None, ...], tuple[float, ...]]:
-        """The copy that each probe goes to, and what one task of each copy then receives per second.
+        """The copy that each probe goes to, and the load of a task of each.
+
+        The load is what one task of each copy then receives per second.
 
         Without a capacity a probe goes to the first copy that it can be routed to. With one the
         largest probes choose first, the copy whose tasks have least to do by then.
@@ -217,7 +228,10 @@ class StreamCopies:
 
 
 def known_columns(forest: Forest, node: Node) -> frozenset[str]:
-    """Columns of the stored input whose value the sender knows under the step's equalities."""
+    """Columns of the stored input whose value the sender knows.
+
+    It knows them under the step's equalities.
+    """
     (stored, name) = node.renames[0]
     stream = forest.translation.stream(stream_of(stored))
     read = {c for p in node.known for c in columns_of(p) if c.input == name}
@@ -249,7 +263,9 @@ def _at_true_cost(forest: Forest, solution: Solution, options: Options) -> Solut
 
 
 def least(translation: Translation, options: Options) -> float:
-    """What any plan costs: every stream is stored once, every tuple that some query needs sent once.
+    """What any plan costs at least.
+
+    Every stream is stored once, and every tuple that some query needs is sent once.
 
     Args:
         translation: of the queries that are answered.

@@ -1,4 +1,4 @@
-"""A query as SQL text, for queries that nobody wrote as text."""
+"""SQL text for queries that were built without any."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ def query_text(query: Query) -> str:
     """The query in Millrace's SQL, one clause per line.
 
     Its inputs and predicates come in the query's own order, which is canonical.
+
+    >>> from optimizer.sql import parse_query
+    >>> print(query_text(parse_query("SELECT r.a FROM r [RANGE 1 SECOND], s WHERE r.a = s.a", "q", None)))
+    SELECT r.a AS a
+    FROM r [RANGE 1 SECONDS] AS r, s AS s
+    WHERE r.a = s.a
     """
     outputs = ", ".join(f"{to_sql(o.expression)} AS {quote_if_needed(o.name)}" for o in query.outputs)
     inputs = []

@@ -1,4 +1,6 @@
-"""Time slices for stores that no equality can route (PSP: Wang, Rundensteiner, EDBT 2009).
+"""Choose time slices for stores that no equality can route.
+
+PSP: Wang, Rundensteiner, EDBT 2009.
 
 Methods plan such a store as spread at random and every probe of it as a broadcast. Here the finished graph
 gets slices of event time instead, where that is cheaper. What is weighed is what the paper weighs in
@@ -50,8 +52,9 @@ _MANY_PER_TASK = 32
 def choose_slices(
     graph: PhysicalGraph, solution: Solution, options: Options, batch_s: float = 0.0
 ) -> tuple[PhysicalGraph, Solution]:
-    """The graph with slices for those stores whose probes are all broadcast and become cheaper by them, and
-    the solution at the cost of that.
+    """Slice the stores whose broadcast probes become cheaper by it.
+
+    All of their probes are broadcast. Returns the graph, and the solution at its cost.
 
     A plan that a task's capacity limits stays as it is: at any moment one task takes in all new tuples of a
     sliced store.
@@ -84,8 +87,10 @@ def choose_slices(
 
 
 def slice_all(graph: PhysicalGraph, slices: Slices) -> PhysicalGraph:
-    """The graph with these slices for every base store that can have them and is kept once, whatever it
-    costs: for tests."""
+    """Slice every base store that can be and is kept once.
+
+    It does so whatever it costs: for tests.
+    """
     return with_slices(
         graph,
         {
@@ -97,7 +102,9 @@ def slice_all(graph: PhysicalGraph, slices: Slices) -> PhysicalGraph:
 
 
 def with_slices(graph: PhysicalGraph, chosen: Mapping[str, Slices]) -> PhysicalGraph:
-    """The graph with other partitionings of some base stores; edges and estimates follow.
+    """The graph with other partitionings of some base stores.
+
+    Edges and estimates follow.
 
     A store's identity says that it is sliced, but not into how many slices: at a change of their number it
     goes on, and its boundaries move with the tuples to come (docs/design/psp.md).
@@ -172,7 +179,10 @@ def _window_us(rule: ProbeRule) -> int:
 
 
 def _best(store: GraphStore, probes: list[_Probe], batch_s: float) -> Slices | None:
-    """The number of slices with the least cost; None if the broadcast is nearly as cheap."""
+    """The number of slices with the least cost.
+
+    The result is None if the broadcast is nearly as cheap.
+    """
     broadcast = sum(probe.tuples_per_second * store.tasks + probe.evaluation for probe in probes)
     costs = {
         count: sum(_cost(store, Slices(count), probe, batch_s) for probe in probes)
@@ -183,7 +193,10 @@ def _best(store: GraphStore, probes: list[_Probe], batch_s: float) -> Slices | N
 
 
 def _cost(store: GraphStore, slices: Slices, probe: _Probe, batch_s: float) -> float:
-    """Per second: tuples sent, and the pairs as often as the busiest task makes the others wait for it."""
+    """Cost per second of slices: tuples sent, and pairs.
+
+    The pairs count as often as the busiest task makes the others wait for it.
+    """
     width = slices.width_us(store.retention[0])
     reached = store.tasks if probe.reach_us is None else min(store.tasks, probe.reach_us / width + 1.0)
     share = busiest_share(width, probe.window_us, batch_s * 1e6, store.tasks)
@@ -191,7 +204,9 @@ def _cost(store: GraphStore, slices: Slices, probe: _Probe, batch_s: float) -> f
 
 
 def busiest_share(width: float, window: float, batch: float, tasks: int) -> float:
-    """The busiest task's part of the pairs that a batch forms, when slices are dealt out to tasks in turn.
+    """The busiest task's part of the pairs that a batch forms.
+
+    When slices are dealt out to tasks in turn.
 
     A stored tuple meets those of the batch that are newer, by at most the window. So pairs lie over the
     stored tuples' event time like a trapezoid: they become more from a window before the batch on for as long
@@ -224,7 +239,9 @@ def busiest_share(width: float, window: float, batch: float, tasks: int) -> floa
 
 
 def _pairs_before(times: npt.NDArray[np.float64], longer: float, shorter: float) -> npt.NDArray[np.float64]:
-    """The part of a batch's pairs whose stored tuples are from before each time since the first of them.
+    """The part of a batch's pairs with stored tuples before each time.
+
+    The times are those since the first of them.
 
     Args:
         times: event times.
@@ -258,7 +275,7 @@ def _receiving(rule: Rule, names: Mapping[str, str]) -> Rule:
 
 
 def _estimates(before: PhysicalGraph, after: PhysicalGraph, names: Mapping[str, str]) -> tuple[Estimate, ...]:
-    """What was expected, under the stores' new identities and with the probes' new copies."""
+    """Estimates under the stores' new identities, with new copies of probes."""
     old = {edge.id: edge for edge in before.edges}
     new = {edge.id: edge for edge in after.edges}
     stores = {store.id: store for store in (*before.stores, *after.stores)}

@@ -10,10 +10,15 @@ from optimizer.physical.graph import Equality
 
 
 def hashes_agree(left: ColumnType, right: ColumnType) -> bool:
-    """True if values of both types that SQL calls equal still are after a cast of one to the other.
+    """True if equal values of both types hash alike after a cast.
+
+    SQL calls them equal, and they still are after a cast of one to the other.
 
     Bigints compare with doubles as doubles, so different bigints can equal one double: such an
     equality filters, but it cannot say which task holds a tuple.
+
+    >>> hashes_agree(ColumnType.INT, ColumnType.DOUBLE)
+    True
     """
     return {left, right} != {ColumnType.BIGINT, ColumnType.DOUBLE}
 
@@ -42,7 +47,9 @@ def equality_class(column: Column, predicates: Iterable[Expression]) -> frozense
 
 
 def split_equality(predicate: Expression, bound: frozenset[str], stored: frozenset[str]) -> Equality | None:
-    """The predicate as `probe = stored`, if each of its sides lies on one side of the probe.
+    """The predicate as `probe = stored`, if its sides allow it.
+
+    Each of them must lie on one side of the probe.
 
     Sides of different types are cast to their common one, which is how SQL compares them.
     """

@@ -1,5 +1,7 @@
-"""To how many tasks a tuple is sent along an edge: the factor chi of the cost model, for every kind of
-edge."""
+"""Count the tasks that a tuple reaches along an edge.
+
+This is the factor chi of the cost model, for every kind of edge.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,9 @@ from optimizer.physical.graph import Edge, GraphStore, ProbeRule, Slices, StoreR
 
 
 def fanout(edge: Edge, store: GraphStore, rule: StoreRule | ProbeRule) -> float:
-    """Tasks of `store` that one tuple on `edge` goes to, on average as far as slices or several grids are
-    concerned.
+    """Tasks of `store` that one tuple on `edge` goes to.
+
+    Where slices or several grids are concerned it is an average.
 
     A probe of slices of width w whose windows admit event times of a span s touches s / w + 1 of them, and
     each of its at most N tasks once.
@@ -33,8 +36,9 @@ def fanout(edge: Edge, store: GraphStore, rule: StoreRule | ProbeRule) -> float:
 
 
 def reach_us(rule: ProbeRule) -> int | None:
-    """Span of event time, microseconds, in which a probe of a base store may find partners; None is
-    unbounded.
+    """Span of event time in which a probe of a base store may find partners.
+
+    It is in microseconds; None is unbounded.
 
     A partner is not older than the newest arriving tuple by more than its own window, nor newer than an
     arriving tuple by more than that one's window.

@@ -61,7 +61,10 @@ class GraphStream:
     @model_validator(mode="before")
     @classmethod
     def _take_in(cls, document: Any) -> Any:
-        """Move a connector's settings, which stand among a stream's own fields, to where they belong."""
+        """Move a connector's settings to where they belong.
+
+        They stand among a stream's own fields.
+        """
         if not isinstance(document, dict):
             return document
         own = {key: value for key, value in document.items() if key not in CONNECTORS}
@@ -71,7 +74,10 @@ class GraphStream:
 
 @dataclass(frozen=True, slots=True)
 class StoredInput:
-    """An input whose tuples a store holds, with the columns that any probe or result needs."""
+    """An input whose tuples a store holds.
+
+    It has the columns that any probe or result needs.
+    """
 
     input: str
     stream: str
@@ -81,7 +87,9 @@ class StoredInput:
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """Event time, cut into disjoint slices that are dealt out to a store's tasks in turn.
+    """Event time, cut into slices that are dealt out to tasks in turn.
+
+    The slices are disjoint, the tasks a store's.
 
     `count` slices cover the store's retention. A tuple is kept in the task of its slice alone, and a probe
     goes to the tasks whose slices its windows touch (Wang, Rundensteiner, EDBT 2009, section 3).
@@ -110,7 +118,7 @@ class Slices:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A store's N tasks as `groups` rows of N / `groups` tasks, each row with all tuples.
+    """A store's N tasks as `groups` rows of N / `groups`, each with all tuples.
 
     A tuple is kept in one task of every row, in the same column of each, and a probe goes to all tasks of one
     row; arrival numbers say which, whatever the tuples contain (Elseidy et al., PVLDB 7(6), 2014, section
@@ -127,8 +135,9 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Grids:
-    """A store's N tasks as independent grids whose sizes are the powers of two that add up to N, the largest
-    first.
+    """A store's N tasks as independent grids, the largest first.
+
+    Their sizes are the powers of two that add up to N.
 
     A tuple is kept in one of the grids, each of which has a share of them as large as its share of the tasks;
     there it is kept as in a `Grid`. A probe goes to one row of every grid. Arrival numbers decide (Elseidy et
@@ -170,7 +179,10 @@ class GraphStore:
 
     @property
     def grids(self) -> tuple[TaskGrid, ...]:
-        """The grids that its tasks make up; where tuples are kept once, a single row of all tasks."""
+        """The grids that the store's tasks make up.
+
+        Where tuples are kept once, it is a single row of all tasks.
+        """
         match self.partitioning:
             case Grid(groups=rows):
                 return task_grids(self.tasks, (rows,))
@@ -234,7 +246,10 @@ class Emit:
 
 @dataclass(frozen=True, slots=True)
 class SourceRule:
-    """New tuples of `stream` that pass `filter` become tuples of `input` and go along `out`."""
+    """Ingests new tuples of `stream` that pass `filter`.
+
+    They become tuples of `input` and go along `out`.
+    """
 
     id: str
     stream: str
@@ -257,7 +272,10 @@ class StoreRule:
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """`probe = stored`: an equality that the local join hashes on. NULL matches nothing."""
+    """`probe = stored`: an equality that the local join hashes on.
+
+    NULL matches nothing.
+    """
 
     probe: Expression
     stored: Expression
@@ -265,7 +283,10 @@ class Equality:
 
 @dataclass(frozen=True, slots=True)
 class ProbeRule:
-    """What arrives on `edge` is joined with the tuples of `store` and goes along `out`."""
+    """Joins tuples that arrive on `edge` with those of `store`.
+
+    The results go along `out`.
+    """
 
     id: str
     edge: str
@@ -302,7 +323,10 @@ Rule = SourceRule | StoreRule | ProbeRule
 
 @dataclass(frozen=True, slots=True)
 class GraphFunction:
-    """A user function that expressions call; the runtime finds its code in its own functions file."""
+    """A user function that expressions call.
+
+    The runtime finds its code in its own functions file.
+    """
 
     name: str
     arguments: tuple[ColumnType, ...]
@@ -361,7 +385,10 @@ class PhysicalGraph:
 
     @property
     def depth(self) -> int:
-        """The number of levels behind the sources, that is of Spark stages after ingestion."""
+        """The number of levels behind the sources.
+
+        That is, of Spark stages after ingestion.
+        """
         return max((edge.level for edge in self.edges), default=0)
 
     def to_json(self) -> str:
@@ -407,7 +434,11 @@ def _adapter() -> TypeAdapter[PhysicalGraph]:
 
 
 def graph_schema() -> dict[str, Any]:
-    """The JSON Schema of the document, kept in `optimizer/physical_graph.schema.json`."""
+    """The JSON Schema of the document, kept in `optimizer/physical_graph.schema.json`.
+
+    >>> graph_schema()["title"]
+    'PhysicalGraph'
+    """
     schema = _adapter().json_schema()
     fields = schema["$defs"]["GraphStream"]["properties"]
     (sources,) = (kind for kind in fields.pop("source")["anyOf"] if kind.get("type") == "object")

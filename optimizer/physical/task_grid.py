@@ -1,4 +1,4 @@
-"""A store's tasks as grids: which of them keep a tuple, and which of them a probe asks."""
+"""A store's tasks as grids: which keep a tuple, and which a probe asks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TaskGrid:
         return range(start, start + self.columns)
 
     def column(self, number: int) -> range:
-        """The tasks of a column, each of which holds the same tuples."""
+        """The tasks of a column, which all hold the same tuples."""
         return range(self.first + number, self.after, self.columns)
 
 
@@ -52,7 +52,9 @@ def decompose(tasks: int) -> tuple[int, ...]:
 
 @cache
 def task_grids(tasks: int, rows: tuple[int, ...]) -> tuple[TaskGrid, ...]:
-    """A store's tasks as one grid, or as grids whose sizes are the powers of two in their number.
+    """A store's tasks as one grid, or as grids of powers of two.
+
+    Their sizes are the powers of two in the number of tasks.
 
     >>> [(grid.first, grid.columns, grid.rows) for grid in task_grids(6, (2, 1))]
     [(0, 2, 2), (4, 2, 1)]

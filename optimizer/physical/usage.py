@@ -25,7 +25,10 @@ class Users:
 
 
 def users_of(graph: PhysicalGraph) -> Users:
-    """The names of the queries that need each store, each probe and each source of a plan."""
+    """The queries that need each store, probe and source of a plan.
+
+    The queries are told by name.
+    """
     receivers: dict[str, list[ProbeRule | StoreRule]] = {}
     probes: dict[str, list[ProbeRule]] = {}
     for rule in graph.rules:

@@ -50,7 +50,9 @@ class Established:
 
 
 def validate(graph: PhysicalGraph, predicates: Mapping[str, frozenset[Expression]] | None = None) -> None:
-    """Raise `InvalidGraph` unless the graph answers each of its queries fully and exactly once.
+    """Raise `InvalidGraph` unless each query is answered fully and once.
+
+    It is answered exactly once.
 
     Args:
         graph: any graph, from this optimizer or read from a file.

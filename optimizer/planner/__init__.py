@@ -1,1 +1,1 @@
-"""The planner: queries, catalog and statistics to a plan, on top of the plan in use."""
+"""Plan queries over a catalog and statistics, on top of the plan in use."""

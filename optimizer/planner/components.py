@@ -1,4 +1,6 @@
-"""Components of a workload that are planned by themselves, and what stays of a plan that runs.
+"""Components of a workload that are planned apart.
+
+Also, what stays of a plan that runs.
 
 Queries whose streams are not connected through other queries have nothing to share, not even a
 store, so each such part is a problem of its own. A part in which nothing changed keeps its
@@ -116,7 +118,10 @@ def answers_alone(
 
 
 def _budgets(context: PlanningContext, queries: Sequence[Query]) -> dict[str, float]:
-    """A storage budget shared out to topologies that share no store, by what each needs at least."""
+    """A storage budget shared out to topologies that share no store.
+
+    It is shared out by what each needs at least.
+    """
     budget = context.options.storage_budget
     if budget is None:
         return {}
@@ -157,7 +162,10 @@ def _numbers(problem: Problem) -> str:
 
 
 def _restated(context: PlanningContext, part: QueryComponent, bound: float | None) -> Solution | None:
-    """A part's orders and results at today's rates and selectivities; None if they do not fit."""
+    """A component's orders and results at today's statistics.
+
+    Rates and selectivities; None if they do not fit.
+    """
     translation = context.translate(part.queries, part.subsumption)
     graph = StateGraph(translation.problem, context.options)
     draft = partial_plan_of(graph, tuple(graph.required), part.solution)

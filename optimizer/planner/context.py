@@ -1,4 +1,7 @@
-"""What stays the same while sets of queries are planned, and the phases that solve one of them."""
+"""The planning context, and the phases that solve one set of queries.
+
+The context stays the same from set to set.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +83,10 @@ class PlanningContext:
         return answer.forest, answer.solution
 
     def admits(self, forest: Forest, solution: Solution) -> bool:
-        """True if a solution keeps the storage budget, and its probe trees the task capacity."""
+        """True if a solution keeps the budget and the task capacity.
+
+        It keeps the storage budget, and its probe trees the task capacity.
+        """
         budget, capacity = self.options.storage_budget, self.options.task_capacity
         if budget is not None and sum(s.tuples for s in solution.stores) > budget * (1 + 1e-9):
             return False
@@ -111,7 +117,10 @@ def solve(answer: Answer) -> Answer:
 
 
 def choose_store_copies(answer: Answer) -> Answer:
-    """Choose the copies of stores that relations share, for all of a stream's users together."""
+    """Choose the copies of stores that relations share.
+
+    It is done for all of a stream's users together.
+    """
     chosen = _with_copies(answer, answer.proposed)
     capacity = answer.context.options.task_capacity
     load = largest_load(chosen.forest) if capacity is not None else 0.0
@@ -122,7 +131,10 @@ def choose_store_copies(answer: Answer) -> Answer:
 
 
 def compare_with_greedy(answer: Answer) -> Answer:
-    """Take the greedy plan where copies shared otherwise than the program counted make it cheaper."""
+    """Take the greedy plan where its shared copies make it cheaper.
+
+    The copies are shared otherwise than the program counted.
+    """
     context = answer.context
     if context.method != "ilp" or answer.solution is answer.proposed:
         return answer
@@ -136,7 +148,10 @@ def compare_with_greedy(answer: Answer) -> Answer:
 
 
 def reroute(answer: Answer) -> Answer:
-    """Route orders anew around the copies that shared stores keep, as long as that is cheaper."""
+    """Route orders anew around the copies that shared stores keep.
+
+    This goes on as long as that is cheaper.
+    """
     options = answer.context.options
     limited = options.task_capacity is not None or options.storage_budget is not None
     if limited or answer.context.method not in ("ilp", "greedy"):
@@ -163,7 +178,7 @@ SOLVING_PHASES: tuple[Callable[[Answer], Answer], ...] = (
 
 
 def stage_name(phase: Callable[..., object]) -> str:
-    """The name by which people ask for a phase.
+    """The name that users give a phase.
 
     >>> stage_name(choose_store_copies)
     'choose-store-copies'
@@ -177,7 +192,10 @@ def hasty(options: Options) -> Options:
 
 
 def _with_copies(answer: Answer, found: Solution) -> Answer:
-    """A solution's orders in an answer's place, with what the method has proven and copies chosen."""
+    """A solution's orders in an answer's place.
+
+    What the method has proven comes with it, and copies are chosen.
+    """
     there = answer.proposed
     if found is not there:
         there = replace(there, orders=found.orders, stores=found.stores)

@@ -1,4 +1,7 @@
-"""The optimizer's front door: queries in, a checked physical graph with its reasons out."""
+"""The optimizer's front door: from queries to a checked physical graph.
+
+The reasons for it come out too.
+"""
 
 from __future__ import annotations
 
@@ -141,7 +144,10 @@ class Plan:
 
 
 def slice_stores(plan: Plan) -> Plan:
-    """Cut stores into slices of event time where that spreads the work of probes better."""
+    """Cut stores into slices of event time.
+
+    Where that spreads the work of probes better.
+    """
     graph, solution = choose_slices(plan.graph, plan.solution, plan.options, plan.context.batch_s)
     return replace(plan, graph=graph, solution=solution)
 
@@ -244,7 +250,10 @@ def lower_together(
 
 
 def lower_apart(context: PlanningContext, components: tuple[QueryComponent, ...], stage: str | None) -> Plan:
-    """Write the answers of single queries as graphs side by side, which share nothing, not even stores."""
+    """Write the answers of single queries as graphs side by side.
+
+    They share nothing, not even stores.
+    """
     translations, graphs = [], []
     for component in components:
         (query,) = component.queries

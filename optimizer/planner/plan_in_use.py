@@ -1,4 +1,4 @@
-"""What planning needs of the plan in use, in a form that survives the process that made it."""
+"""The plan in use, in a form that survives its process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from optimizer.search.problem import Options, Solution
 
 @dataclass(frozen=True, slots=True)
 class CompatibilityKey:
-    """What two settings must have in common for answers in the one to be answers in the other.
+    """What two contexts must share for their answers to be exchangeable.
+
+    An answer in the one is then an answer in the other.
 
     Statistics may differ: answers are then priced anew.
     """
@@ -34,14 +36,20 @@ class CompatibilityKey:
 
     @classmethod
     def of(cls, context: PlanningContext) -> CompatibilityKey:
-        """The key of a context; how long and from which seed it searches is not part of it."""
+        """The key of a context.
+
+        How long and from which seed it searches is not part of it.
+        """
         options = replace(context.options, time_limit_s=0.0, seed=0)
         return cls(context.method, options, context.retain, context.tasks, context.horizon_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The plan in use: a warm start, and what stays unless leaving it repays the switch."""
+    """The plan in use: a warm start for planning.
+
+    It also says what stays unless leaving it repays the switch.
+    """
 
     key: CompatibilityKey
     components: tuple[QueryComponent, ...]
@@ -56,7 +64,10 @@ class Running:
         return cls(CompatibilityKey.of(context), components, _copies(graph))
 
     def to_json(self) -> str:
-        """The plan as JSON, its queries by name: whoever reads it back has them."""
+        """The plan as JSON, its queries by name.
+
+        The caller that reads it back has them.
+        """
         parts = tuple(
             _ComponentDocument(
                 tuple(query.name for query in part.queries),

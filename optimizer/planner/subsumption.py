@@ -1,4 +1,4 @@
-"""The search for relations that serve several queries whose filters or windows differ.
+"""Search for relations that serve queries whose filters or windows differ.
 
 A subsumption says which relations are served by wider ones (AJoin, section 4).
 """
@@ -32,7 +32,9 @@ def share(
     running: Solution | None = None,
     before: Subsumption | None = None,
 ) -> tuple[Solution, Subsumption]:
-    """The best plan found, with sub-queries of different filters or windows shared where that pays.
+    """The best plan found, sharing sub-queries where that pays.
+
+    Their filters or windows may differ.
 
     Each candidate subsumption is tried on the queries that it touches, with the greedy method; those
     that make them cheaper are kept. The whole problem is then solved with and without them, so
@@ -86,7 +88,9 @@ def share(
 def _joined(
     context: PlanningContext, queries: Sequence[Query], running: Solution, before: Subsumption
 ) -> Subsumption:
-    """What the plan in use has widened, and new queries on its relations where that is cheaper for them.
+    """The relations widened by the plan in use, and new queries on them.
+
+    A query is put on them where that is cheaper for it.
 
     Nothing that runs changes by it.
     """
@@ -113,7 +117,10 @@ def _meets(terms: QueryTerms, candidate: Subsumption) -> bool:
 def _is_cheaper(
     context: PlanningContext, queries: Sequence[Query], kept: Subsumption, wider: Subsumption
 ) -> bool:
-    """Whether the queries are cheaper with another subsumption, as far as a quick method can tell."""
+    """Whether the queries are cheaper with another subsumption.
+
+    This is as far as a quick method can tell.
+    """
     quick = context.method == "flat" or len(queries) > _GREEDY_QUERIES
     trial = replace(context, method="flat" if quick else "greedy", options=hasty(context.options))
     try:
@@ -131,7 +138,9 @@ def profitable(
     kept: Subsumption | None = None,
     new: frozenset[str] | None = None,
 ) -> Subsumption:
-    """All subsumptions that make the queries they touch cheaper, each tried on top of the earlier ones.
+    """All subsumptions that make the queries they touch cheaper.
+
+    Each is tried on top of the earlier ones.
 
     `kept` are the first of these; with names of `new` queries only subsumptions that touch them are tried.
     """
@@ -150,7 +159,10 @@ def try_candidates(
     offered: Sequence[Subsumption],
     most: int,
 ) -> Subsumption:
-    """What is kept, and of what is offered all that makes cheaper the queries touched, if at most `most`."""
+    """What is kept, and what of the offered pays.
+
+    Of what is offered, all is taken that makes the queries touched cheaper, if at most `most`.
+    """
     left = _TRIED_QUERIES
     for candidate in offered:
         wider = merged(kept, candidate)

@@ -75,8 +75,10 @@ def _next(
     topologies: Mapping[str, Candidate],
     limit: int,
 ) -> tuple[str, str | None]:
-    """The waiting query that shares most streams with a topology that has room, and that topology; if
-    none shares any, the first one and nowhere.
+    """The next waiting query and its topology.
+
+    It is the query that shares most streams with a topology that has room; if none shares any, the first
+    one and nowhere.
 
     One at a time, so that a component that does not fit into one topology is cut where it is
     loosely connected, and queries that only others connect follow those.

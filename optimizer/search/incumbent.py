@@ -1,4 +1,7 @@
-"""What a running plan has, by names: numbers of states and arcs differ between problems."""
+"""A running plan by names.
+
+Numbers of states and arcs differ between problems.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ class NamedArc:
 
 
 class Incumbent:
-    """What a running plan has, by names, so that it can be found again in another problem."""
+    """What a running plan has, by names.
+
+    So it can be found again in another problem.
+    """
 
     def __init__(self, solution: Solution) -> None:
         self._copies = {(s.relations, s.predicates, s.partitioning) for s in solution.stores}
@@ -56,7 +62,9 @@ class Incumbent:
 
 
 def mostly_changed(now: Set[Query], before: Set[Query]) -> bool:
-    """True if more than half of the queries, old and new, are in only one of the two sets.
+    """True if more than half of the queries are in only one of the two sets.
+
+    All queries count, old and new.
 
     >>> mostly_changed({"a", "b"}, {"a"}), mostly_changed({"a", "b", "c"}, {"a"})
     (False, True)

@@ -1,4 +1,4 @@
-"""The shape of a query: which of its sub-joins exist and how one grows into the next.
+"""The join graph of a query: its sub-joins, and how one becomes the next.
 
 A shape knows relations 0..n-1 as bits and predicates as bit masks, no rates and no names,
 so equal shapes of different queries are enumerated once.
@@ -27,7 +27,10 @@ EXHAUSTIVE_RELATIONS = 10
 
 @dataclass(frozen=True, slots=True)
 class ShapeStep:
-    """From a partial result over `source`, probing a store of `store` gives their union."""
+    """A step from a partial result over `source` to a larger one.
+
+    Probing a store of `store` gives their union.
+    """
 
     source: int
     store: int
@@ -52,7 +55,11 @@ class Shape:
 
 
 def bits(mask: int) -> tuple[int, ...]:
-    """The positions of the one bits, ascending: `bits(0b101) == (0, 2)`."""
+    """The positions of the one bits, ascending: `bits(0b101) == (0, 2)`.
+
+    >>> bits(0b101)
+    (0, 2)
+    """
     positions = []
     while mask:
         low = mask & -mask
@@ -62,7 +69,11 @@ def bits(mask: int) -> tuple[int, ...]:
 
 
 def is_connected(mask: int, predicates: Iterable[int]) -> bool:
-    """True if the predicates inside `mask`, seen as hyperedges, join all of it."""
+    """True if the predicates inside `mask`, seen as hyperedges, join all of it.
+
+    >>> is_connected(0b111, [0b011, 0b110]), is_connected(0b101, [0b011, 0b110])
+    (True, False)
+    """
     inside = [p for p in predicates if p & ~mask == 0]
     reached = mask & -mask
     grown = True
@@ -110,12 +121,19 @@ def _component_numbers(size: int, pairs: Iterable[int]) -> list[int]:
 
 
 def count_states(size: int, predicates: tuple[int, ...], limit: int) -> int:
-    """The number of linked sets of relations, or `limit + 1` if there are more."""
+    """The number of linked sets of relations, or `limit + 1` if there are more.
+
+    >>> count_states(3, (0b011, 0b110), limit=100)
+    6
+    """
     return len(_linked(size, predicates, limit))
 
 
 def _linked(size: int, predicates: tuple[int, ...], limit: int) -> set[int]:
-    """Sets of relations that grow one joinable relation at a time; stops beyond `limit`."""
+    """Sets of relations that grow one joinable relation at a time.
+
+    It stops beyond `limit`.
+    """
     links = (*predicates, *artificial_links(size, predicates))
     found = {1 << i for i in range(size)}
     frontier = sorted(found)
@@ -218,7 +236,10 @@ def shape_of(
 
 
 def _splits(union: int, ordered: list[int], size: int) -> Iterable[int]:
-    """The nonempty proper subsets of `union` that may be sources, ascending by size and value."""
+    """The nonempty proper subsets of `union` that may be sources.
+
+    Ascending by size and value.
+    """
     if size <= EXHAUSTIVE_RELATIONS:
         subsets = []
         subset = (union - 1) & union
@@ -230,14 +251,16 @@ def _splits(union: int, ordered: list[int], size: int) -> Iterable[int]:
 
 
 def _without_one(union: int) -> Iterable[int]:
-    """What may be a source of `union` where nothing but single relations is stored, ascending."""
+    """Sources of `union` where only single relations are stored, ascending."""
     return sorted(union ^ (1 << i) for i in bits(union))
 
 
 def small_sequences(
     contents: Sequence[float], predicates: Sequence[tuple[int, float]], links: Sequence[int]
 ) -> frozenset[int]:
-    """Masks on a greedy sequence from each relation: the next one joined keeps the partial result smallest.
+    """Masks on a greedy sequence from each relation.
+
+    The next one joined keeps the partial result smallest.
 
     For queries too dense to enumerate. Algorithm 1's look-ahead would cost n^4 for them; this costs a look
     at every predicate for every start.

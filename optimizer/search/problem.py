@@ -1,4 +1,4 @@
-"""The combinatorial core of planning: what every optimization method reads and returns.
+"""The planning problem and its solution, which every method reads and returns.
 
 A `Problem` knows rates, windows, selectivities and task counts, but neither SQL nor
 columns; a `Solution` says which stores exist and which way new tuples take through them.
@@ -18,7 +18,10 @@ GridUse: TypeAlias = Literal["cost", "off", "always"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Attribute:
-    """A column of a relation, by which a store can be partitioned."""
+    """A column of a relation.
+
+    A store can be partitioned on it.
+    """
 
     relation: str
     name: str
@@ -76,7 +79,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """An installed copy of a relation: a base relation, or a materialized intermediate result."""
+    """An installed copy of a relation.
+
+    It is a base relation, or a materialized intermediate result.
+    """
 
     relations: frozenset[str]
     predicates: frozenset[str]
@@ -109,7 +115,9 @@ class ProbeStep:
 
 @dataclass(frozen=True, slots=True)
 class ProbeOrder:
-    """How new tuples of `start` become results of `queries`, or tuples of the MIR `feeds`.
+    """How new tuples of `start` become results of `queries`.
+
+    They may become tuples of the MIR `feeds` instead.
 
     Steps are in order; two orders of one start with equal prefixes share them at run time.
     """
@@ -131,8 +139,11 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Cost by kind. Probe: tuples per second sent. Storage: weighted stored tuples of installed
-    copies. Latency: weighted expected hops."""
+    """Cost by kind: probe, storage and latency.
+
+    Probe: tuples per second sent. Storage: weighted stored tuples of installed copies. Latency: weighted
+    expected hops.
+    """
 
     probe: float
     storage: float
@@ -205,7 +216,10 @@ class Solution:
 
 
 class Method(Protocol):
-    """A way of solving a `Problem`; instances are registered in `optimizer.methods.METHODS`."""
+    """A way of solving a `Problem`.
+
+    Instances are registered in `optimizer.methods.METHODS`.
+    """
 
     name: str
 

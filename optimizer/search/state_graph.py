@@ -169,7 +169,10 @@ class StateGraph:
             self._add_arcs(arcs, shape, states, top)
 
     def _shape(self, relations: int, predicates: int) -> tuple[Shape, tuple[int, ...], list[tuple[int, int]]]:
-        """The query's shape, its relations in local order, and (local mask, bit) per predicate."""
+        """The query's shape, its relations and its predicates.
+
+        The relations are in local order; there is (local mask, bit) per predicate.
+        """
         members = bits(relations)
         position = {member: i for i, member in enumerate(members)}
         local = [
@@ -183,8 +186,10 @@ class StateGraph:
     def _widest(
         self, members: tuple[int, ...], masks: tuple[int, ...], local: list[tuple[int, int]]
     ) -> Shape:
-        """All sub-joins; or those on one sequence from each start, if all are more than are searched; or
-        these over base stores alone."""
+        """The sub-joins to search, all of them if they are not too many.
+
+        Otherwise those on one sequence from each start; or these over base stores alone.
+        """
         size = len(members)
         if is_searched_whole(size, masks, self._mirs):
             whole = shape_of(size, masks, self._mirs)
@@ -235,7 +240,10 @@ class StateGraph:
         return Target(state, tuple(q.id for q in queries), tuple(weight * share for share in shares))
 
     def _add_candidates(self, found: set[Attribute], state: State, predicates: int) -> None:
-        """Attributes of `state` in equalities that leave it; one per class of equal attributes."""
+        """Attributes of `state` in equalities that leave it.
+
+        One per class of equal attributes.
+        """
         if not predicates & ~state.predicates:
             return
         classes = self._classes(state)
@@ -248,7 +256,10 @@ class StateGraph:
                 found.add(classes[inside[0]][0] if inside[0] in classes else inside[0])
 
     def _classes(self, state: State) -> dict[Attribute, tuple[Attribute, int]]:
-        """Per attribute in an equality of the state: its class's least member and relation mask."""
+        """Equality classes of a state: each attribute's least member and mask.
+
+        It is there per attribute in an equality of the state; the mask is the class's relation mask.
+        """
         known = self._class_of.get(state.index)
         if known is not None:
             return known
@@ -332,7 +343,9 @@ class StateGraph:
         return evaluation(source.volume * store.volume, fresh)
 
     def _known(self, source: State, store: State, target: State) -> int:
-        """P1: partitionings of the store whose attribute equals one that the sender carries.
+        """P1: partitionings of the store that the sender can compute.
+
+        Their attribute equals one that the sender carries.
 
         The closure is that of the target's own predicates: exactly those hold between a tuple
         that is sent and the tuples that it has to find.
@@ -348,7 +361,10 @@ class StateGraph:
     # -- questions ------------------------------------------------------------------
 
     def routes(self, target: int, start: int) -> tuple[int, ...]:
-        """Arcs on which tuples of relation `start` can become `target`, by growing coverage."""
+        """Arcs on which tuples of relation `start` can become `target`.
+
+        They come by growing coverage.
+        """
         found = self._routes.get((target, start))
         if found is None:
             outside = ~self.states[target].relations
@@ -358,8 +374,11 @@ class StateGraph:
         return found
 
     def _runs(self, target: int, start: int) -> list[tuple[int, tuple[int, ...]]]:
-        """`routes` of a query in their order, cut where the state changes that they lead to: its relations
-        and the arcs. There are far fewer states than arcs to be compared with each result inside."""
+        """A query's `routes` in their order, in runs of one state each.
+
+        They are cut where the state changes that they lead to: its relations and the arcs. There are far
+        fewer states than arcs to be compared with each result inside.
+        """
         found = self._runs_of.get((target, start))
         if found is None:
             grouped = groupby(self._routes[target, start], key=self.target.__getitem__)
@@ -373,14 +392,20 @@ class StateGraph:
         return copy * self.sites[self.store[arc]].tasks + (self.cost[arc] - copy)
 
     def step(self, arc: int) -> Step:
-        """An arc's number with everything that a search asks about it, the same object every time."""
+        """An arc's number with everything that a search asks about it.
+
+        It is the same object every time.
+        """
         if not self._step_of:
             arcs = range(len(self.start))
             self._step_of = list(zip(arcs, self.source, self.store, self.target, self.known, strict=True))
         return self._step_of[arc]
 
     def steps(self, target: int, start: int) -> tuple[Step, ...]:
-        """`step` of all `routes`, kept because searches ask for them a hundred thousand times."""
+        """The `step` of all `routes`.
+
+        They are kept because searches ask for them a hundred thousand times.
+        """
         found = self._steps.get((target, start))
         if found is None:
             found = self._steps[target, start] = tuple(map(self.step, self.routes(target, start)))
@@ -410,7 +435,10 @@ class StateGraph:
         )
 
     def fresh(self, source: State, store: State, target: State) -> frozenset[str]:
-        """The predicates that a step applies itself, by id: neither its sender nor its store has."""
+        """The predicates that a step applies itself, by id.
+
+        Neither its sender nor its store has.
+        """
         left = target.predicates & ~source.predicates & ~store.predicates
         return frozenset(self.predicates[p].id for p in bits(left))
 
@@ -428,7 +456,10 @@ class StateGraph:
         return self.model.inserted(*self.names(self.states[site]))
 
     def sharing(self, site: int) -> tuple[int, ...]:
-        """The sites that share one store with a site, itself included: all relations of its stream."""
+        """The sites that share one store with a site, itself included.
+
+        They are all relations of its stream.
+        """
         if not self._of_stream:
             for base in sorted(self.base_sites):
                 stream = self.relations[self.states[base].members[0]].stream
@@ -456,7 +487,10 @@ class StateGraph:
 
 
 def narrowed(problem: Problem, mirs: bool) -> tuple[str, ...]:
-    """The queries of which only some sub-joins are looked at, because all are more than are searched."""
+    """The queries that have more sub-joins than are searched.
+
+    Only some of these are looked at.
+    """
     joined = {predicate.id: predicate.relations for predicate in problem.predicates}
     found = []
     for query in sorted(problem.queries, key=lambda q: q.id):

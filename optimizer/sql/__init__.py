@@ -1,4 +1,7 @@
-"""SQL in, queries out; beside `optimizer.conversion` the only package that knows sqlglot."""
+"""Parse and bind SQL into queries.
+
+Beside `optimizer.conversion` this is the only package that knows sqlglot.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +38,12 @@ def parse_query(
     catalog every stream exists with the columns that the text names, typed by their use
     as `optimizer.sql.binding.inference` says.
 
+    >>> query = parse_query("SELECT r.a FROM r [RANGE 1 MINUTE], s WHERE r.a = s.a AND r.b > 3", "q", None)
+    >>> [(item.stream, item.window.text) for item in query.inputs]
+    [('r', '1m'), ('s', 'all')]
+    >>> [to_sql(predicate) for predicate in query.predicates]
+    ['r.a = s.a', 'r.b > 3']
+
     Raises `InputError`, and nothing else, for a text that means no query; of several
     errors the first in the text.
     """
@@ -47,14 +56,27 @@ def parse_query(
 
 
 def check(text: str, catalog: Catalog, views: Mapping[str, Query] = _NO_VIEWS) -> list[InputError]:
-    """All errors of a text, in its order; empty if `parse_query` would accept it."""
+    """All errors of a text, in its order; empty if `parse_query` would accept it.
+
+    >>> check("SELECT a FROM missing", Catalog())[0].code
+    'unknown-stream'
+    """
     reader = Reader(SourceText(text, "query"), catalog, views)
     reader.read("query")
     return reader.errors
 
 
 def parse_predicate(text: str, catalog: Catalog, source: str | None = None) -> Expression:
-    """A single predicate over streams that are called by their own names, such as `r.a = s.a`.
+    """Parse a single predicate, such as `r.a = s.a`.
+
+    It is over streams that are called by their own names.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.stream import Stream
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at") for name in ("r", "s"))
+    >>> parse_predicate("s.a = r.a", catalog) == parse_predicate("r.a = s.a", catalog)
+    True
 
     Raises `InputError`, also where the text is a conjunction of several predicates.
     """
@@ -67,7 +89,13 @@ def parse_predicate(text: str, catalog: Catalog, source: str | None = None) -> E
 
 
 def streams_read(text: str) -> tuple[str, ...]:
-    """The names in FROM, in the text's order: streams and views; none if the text is no query."""
+    """The names in FROM, streams and views, in the text's order.
+
+    There are none if the text is no query.
+
+    >>> streams_read("SELECT * FROM r, s WHERE r.a = s.a"), streams_read("no query")
+    (('r', 's'), ())
+    """
     try:
         select = read_select(SourceText(text, "query"))
     except InputError:
@@ -76,12 +104,21 @@ def streams_read(text: str) -> tuple[str, ...]:
 
 
 def check_condition(text: str, source: str = "condition") -> None:
-    """Raise `InputError` unless a text is one condition by its syntax; names are not looked up."""
+    """Raise `InputError` unless a text is one condition by its syntax.
+
+    Names are not looked up.
+    """
     read_condition(SourceText(text, source))
 
 
 def identifier(name: str) -> str:
-    """A name as SQL text that means it: unquoted, and so regardless of case, where that is possible."""
+    """A name as SQL text that means it.
+
+    It is unquoted, and so regardless of case, where that is possible.
+
+    >>> identifier("origin"), identifier("select"), identifier("two words")
+    ('origin', '"select"', '"two words"')
+    """
     return name if is_plain_identifier(name) else quote(name)
 
 

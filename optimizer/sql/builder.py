@@ -1,4 +1,7 @@
-"""Queries without SQL text around them: a fluent builder (dissertation section 8.2.2)."""
+"""Build queries without SQL text, fluently.
+
+Dissertation section 8.2.2.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,9 @@ class QueryBuilder:
         return replace(self, _entries=(*self._entries, _Entry(stream, alias, cross=bool(self._entries))))
 
     def window(self, length: Window | timedelta | None = None, /, **units: float) -> QueryBuilder:
-        """Give the stream that was read last a window: itself, its length, or `minutes=1` and the like.
+        """Give the stream that was read last a window.
+
+        It is the window itself, its length, or `minutes=1` and the like.
 
         Raises `ValueError` before any stream, for a negative window or without a length, and
         `TypeError` for a unit that `timedelta` does not know.
@@ -65,7 +70,10 @@ class QueryBuilder:
         return replace(self, _entries=(*self._entries[:-1], replace(self._entries[-1], window=chosen)))
 
     def where(self, *conditions: str) -> QueryBuilder:
-        """Add predicates, all of which must hold. Raises `InputError` for what is no condition."""
+        """Add predicates that must all hold.
+
+        Raises `InputError` for what is no condition.
+        """
         for position, condition in enumerate(conditions, len(self._conditions) + 1):
             check_condition(condition, f"where {position}")
         return replace(self, _conditions=(*self._conditions, *conditions))

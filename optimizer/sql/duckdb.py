@@ -15,7 +15,9 @@ _NEVER_RAISE = frozenset({"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge"
 
 
 def null_where_it_errs(call: Call, text: str) -> str:
-    """A call as the runtime has it: NULL for what makes DuckDB end the query, `TRY` for `to_duckdb`.
+    """A call as the runtime has it: NULL where DuckDB ends the query.
+
+    It becomes `TRY` for `to_duckdb`.
 
     >>> from optimizer.algebra.expression import Column
     >>> from optimizer.algebra.types import ColumnType
@@ -33,11 +35,25 @@ def to_duckdb(
     also: Sequence[str] = (),
     around: Callable[[Call, str], str] | None = None,
 ) -> str:
-    """SQL that gives the query's results over relations that are named like the streams.
+    """SQL for DuckDB that gives the query's results.
+
+    It is over relations that are named like the streams.
 
     A window is the pairwise condition that no tuple of the combination is more than it
     behind another (DESIGN section 1): for a over 1 s and b unbounded,
     `epoch_us(b.at)::HUGEINT - epoch_us(a.at) <= 1000000`.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at") for name in ("r", "s"))
+    >>> query = parse_query("SELECT r.a FROM r [RANGE 1 SECOND], s WHERE r.a = s.a", "q", catalog)
+    >>> print(to_duckdb(query, catalog))
+    SELECT "r"."a" AS "a"
+    FROM "r" AS "r", "s" AS "s"
+      WHERE ("r"."a" = "s"."a")
+      AND (epoch_us("s"."at")::HUGEINT - epoch_us("r"."at") <= 1000000)
 
     Args:
         query: what is asked.

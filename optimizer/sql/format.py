@@ -142,7 +142,10 @@ class _Layout:
 
 
 def _comments(gap: str) -> list[str]:
-    """The comments in the text between two tokens, which holds nothing else but spaces."""
+    """The comments in the text between two tokens.
+
+    That text holds nothing else but spaces.
+    """
     found, at = [], 0
     while at < len(gap):
         if gap.startswith("--", at):

@@ -1,4 +1,4 @@
-"""What is known about streams and predicates: rates and selectivities, as providers.
+"""Statistics providers: rates and selectivities of streams and predicates.
 
 A provider answers with an `Interval` or with None for *unknown*; providers are layered and the
 first that knows wins, with `DefaultStatistics` at the bottom so that a plan is always possible.

@@ -1,4 +1,6 @@
-"""What is assumed when nothing is known: the bottom layer of every statistics provider.
+"""Default statistics, the bottom layer of every provider.
+
+They are assumed when nothing is known.
 
 | what | expected | interval | why |
 |---|---|---|---|
@@ -50,7 +52,13 @@ class DefaultStatistics:
 
 
 def default_selectivity(predicate: Expression) -> Interval:
-    """The table above, applied to one predicate."""
+    """The table above, applied to one predicate.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> sides = (Column("r", "a", ColumnType.INT), Column("s", "a", ColumnType.INT))
+    >>> default_selectivity(Call("eq", sides, ColumnType.BOOLEAN)).expected
+    0.01
+    """
     if isinstance(predicate, Literal):
         return Interval.exactly(1.0 if predicate.value is True else 0.0)
     if isinstance(predicate, Column):

@@ -1,4 +1,4 @@
-"""Statistics written down by somebody: in streams.yaml, or in a test."""
+"""Fixed statistics, as streams.yaml or a test writes them down."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ class FixedStatistics:
 
     Predicates match modulo the order of their arguments and the ordinals of their inputs:
     a selectivity of `r.a = s.a` is found for `s.a = r#2.a` too.
+
+    >>> FixedStatistics(rates={"departures": 2.0}).rate("departures").expected
+    2.0
     """
 
     rates: Mapping[str, float] = field(default_factory=dict)

@@ -15,7 +15,10 @@ from optimizer.statistics.observed import ObservedStatistics, ObservedStep
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What happened in a topology during some span of event time, counts summed over batches."""
+    """What happened in a topology during some span of event time.
+
+    Counts are summed over batches.
+    """
 
     seconds: float
     """Length of the span in event time."""
@@ -32,7 +35,9 @@ class Measured:
 
 
 def observe(graph: PhysicalGraph, measured: Measured) -> ObservedStatistics:
-    """What the installed probe orders tell about rates and selectivities (section 7.2.1).
+    """What the installed probe orders tell about rates and selectivities.
+
+    Section 7.2.1.
 
     - A source rule's filter: tuples sent on over tuples accepted.
     - A probe of a base store: tuples sent on over the pairs that it compared, which is what
@@ -105,7 +110,10 @@ def _probes(graph: PhysicalGraph, measured: Measured) -> list[ObservedStep]:
 
 
 def _narrows(rule: ProbeRule, sender: Rule) -> bool:
-    """True if a rule checks windows or filters again, on inputs that were bound before it."""
+    """True if a rule checks windows or filters again.
+
+    These are on inputs that were bound before it.
+    """
     if any(inputs_of(predicate) <= set(rule.bound) for predicate in rule.predicates):
         return True
     if not isinstance(sender, ProbeRule):
@@ -122,7 +130,10 @@ def _produced(rule: SourceRule | ProbeRule, measured: Measured) -> int | None:
 
 
 def _shared_out(ends: list[ObservedStep], results: int) -> list[ObservedStep]:
-    """A query's results spread over its leaves by what each compared: only their sum is known."""
+    """A query's results spread over its leaves by what each compared.
+
+    Only their sum is known.
+    """
     compared = sum(end.compared for end in ends)
     return [
         ObservedStep(end.start, end.predicates, end.compared, results * end.compared / compared)

@@ -28,7 +28,9 @@ class ObservedStep:
 
 @dataclass(frozen=True, slots=True)
 class ObservedStatistics:
-    """Selectivities of installed probe orders, with the rules of dissertation section 7.2.1.
+    """Selectivities observed in installed probe orders.
+
+    The rules are those of dissertation section 7.2.1.
 
     - A step with one predicate tells its selectivity: matches over comparisons, summed over
       all steps that evaluate it.
@@ -81,7 +83,10 @@ class ObservedStatistics:
     def _inferred(
         self, together: dict[tuple[Expression, ...], list[ObservedStep]], known: dict[Expression, Interval]
     ) -> dict[Expression, Interval]:
-        """What steps with several predicates tell about those that no step evaluates alone."""
+        """What steps with several predicates tell about single ones.
+
+        No step evaluates these alone.
+        """
         products: list[Product] = []
         lows: dict[Expression, float] = {}
         for predicates, steps in together.items():

@@ -20,7 +20,9 @@ _CONFIDENCE = 1.96
 
 @dataclass(frozen=True, slots=True)
 class SampleStatistics:
-    """Selectivities counted on one frame per stream (dissertation section 7.2.1, sampling).
+    """Selectivities counted on one frame per stream.
+
+    Dissertation section 7.2.1, sampling.
 
     A filter is evaluated on its stream's sample, a join predicate on the product of the samples
     of its inputs: exact for the samples whatever the predicate. Streams of any rate may be

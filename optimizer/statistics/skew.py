@@ -14,7 +14,10 @@ class SkewProvider(Protocol):
     """What a `StatisticsProvider` may know besides."""
 
     def top_share(self, stream: str, column: str) -> float | None:
-        """The share of a stream's tuples that have the most frequent value of a column; None is unknown."""
+        """The share of a column's most frequent value in a stream.
+
+        None is unknown.
+        """
         ...
 
 

@@ -12,7 +12,9 @@ from optimizer.statistics.selectivity import SelectivityEstimate
 def statistics_of_workload(
     streams: Iterable[Stream], selectivities: Iterable[SelectivityEstimate] = ()
 ) -> FixedStatistics:
-    """Rates and skew from the streams' declarations, selectivities from streams.yaml's list.
+    """Statistics of a workload: declared rates and skew, listed selectivities.
+
+    Rates and skew are from the streams' declarations, selectivities from streams.yaml's list.
 
     Args:
         streams: those without a rate stay unknown.

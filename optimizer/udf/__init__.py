@@ -1,4 +1,6 @@
-"""Functions of an administrator, which predicates may call: declared in a file, never in SQL.
+"""User functions that predicates may call.
+
+An administrator declares them in a file, never in SQL.
 
     functions:
       similarity:

@@ -1,4 +1,7 @@
-"""User functions in DuckDB, the oracle: the same code with the same meaning of NULL and errors."""
+"""User functions in DuckDB, the oracle.
+
+The same code runs, with the same meaning of NULL and errors.
+"""
 
 from __future__ import annotations
 

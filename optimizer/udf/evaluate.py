@@ -118,7 +118,10 @@ def _typed(answer: object, rows: int, kind: pa.DataType) -> pa.Array:
 
 
 def drain_failures() -> list[tuple[str, str, str]]:
-    """Some of the rows for which functions raised since the last call of this: function, error, arguments."""
+    """Take some of the rows for which functions raised.
+
+    They are those since the last call of this: function, error, arguments.
+    """
     with _COUNTING:
         found = [(name, error, arguments) for (name, arguments), error in sorted(_noted.items())]
         _noted.clear()

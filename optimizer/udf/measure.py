@@ -80,7 +80,10 @@ def rounded(value: float) -> float:
 
 
 def examples(function: UserFunction) -> tuple[pa.Array, ...]:
-    """Rows to measure with, the same in every process: texts of 24 letters, binaries of 4 KiB."""
+    """Rows to measure with, the same in every process.
+
+    Texts are of 24 letters, binaries of 4 KiB.
+    """
     chance = random.Random(function.name)
 
     def value(kind: ColumnType) -> object:

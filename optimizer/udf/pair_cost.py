@@ -1,4 +1,4 @@
-"""What evaluating a predicate costs for one pair of tuples, in the cost model's unit."""
+"""The cost of evaluating a predicate for one pair, in the model's unit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ the tuples of the cost model comparable; only its order of magnitude matters."""
 
 
 def pair_cost(predicate: Expression, costs_us: Mapping[str, float]) -> float:
-    """Cost of one evaluation, in probe tuples; 0 for a predicate of built-in functions.
+    """Cost of one evaluation, in probe tuples.
+
+    0 for a predicate of built-in functions.
 
     An equality of two sides that read one input each is computed tuple by tuple, as a key of the join, and
     costs nothing per pair.
@@ -31,7 +33,9 @@ def pair_cost(predicate: Expression, costs_us: Mapping[str, float]) -> float:
 
 
 def rank(cost: float, selectivity: float) -> float:
-    """Sorts predicates for evaluation one after the other: least cost for each pair dropped first.
+    """Sort key for predicates that are evaluated one after the other.
+
+    Least cost for each pair dropped comes first.
 
     The order by cost over the share that is dropped has the least total cost if the predicates are
     independent (Hellerstein, Stonebraker, SIGMOD 1993, on predicate migration).

@@ -1,4 +1,7 @@
-"""functions.yaml: which Python functions queries may call, under which name, with which types."""
+"""Read functions.yaml: the Python functions that queries may call.
+
+It gives each a name and types.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ class _Document(BaseModel):
 
 
 def read_functions(path: Path) -> FunctionRegistry:
-    """The functions that a file declares, each of which can be imported.
+    """The functions that a file declares, all of them importable.
 
     Raises `InputError` that names the file and the entry for anything unusable.
     """

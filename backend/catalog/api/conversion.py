@@ -1,4 +1,7 @@
-"""`POST /api/sql/convert/`: plans before and after, as lists of operators that name what reads them."""
+"""Convert a text: `POST /api/sql/convert/`.
+
+The plans before and after are lists of operators that name what reads them.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ from optimizer.conversion import Operator
 
 
 class OperatorSerializer(Document):
-    """One operator of a plan; parents stand before their inputs, inputs from left to right."""
+    """One operator of a plan.
+
+    Parents stand before their inputs, inputs from left to right.
+    """
 
     id = serializers.IntegerField(help_text="Its place in the list.")
     parent = serializers.IntegerField(  # type: ignore[assignment]  # a field, which DRF takes out of the class
@@ -53,7 +59,10 @@ class ConversionSerializer(Document):
 
 
 class SqlConvert(APIView):
-    """A text of joins in any nesting: its plan of binary joins, and the plan of multi-way joins."""
+    """A text of joins in any nesting, as two plans.
+
+    One is its plan of binary joins, the other the plan of multi-way joins.
+    """
 
     @extend_schema(
         request=DraftSerializer,

@@ -1,4 +1,7 @@
-"""What may be asked of a text before it is a query: its meaning, its form, its results so far."""
+"""Answer questions about a text that is no query yet.
+
+They are about its meaning, its form, and its results so far.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ BAD = OpenApiResponse(ProblemsSerializer, "The text has no meaning.")
 
 
 def draft_of(caller: Caller, form: DraftSerializer) -> language.Draft:
-    """The text that was sent, which has a meaning. Raises `InputErrors` if it has none."""
+    """The text that was sent, which has a meaning.
+
+    Raises `InputErrors` if it has none.
+    """
     draft = language.read_draft(caller, form.validated_data["sql"], form.validated_data["name"] or "query")
     if draft.query is None:
         raise InputErrors(draft.errors)

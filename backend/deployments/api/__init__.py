@@ -1,1 +1,1 @@
-"""The REST API of `deployments`: queries and topologies, with all that is known of them."""
+"""The REST API of deployments: queries, topologies, all known of them."""

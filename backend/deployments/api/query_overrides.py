@@ -1,4 +1,7 @@
-"""What operators say of one query: where it must be answered, and that it may cost more."""
+"""What operators override for one query: its topology and its limits.
+
+They say where it must be answered, and that it may cost more.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,10 @@ class ForecastsRequestSerializer(Form):
 
 
 class ForecastSerializer(serializers.ModelSerializer[Forecast]):
-    """How many tuples the stores that a query needs were forecast to hold, and what they held."""
+    """How many tuples a query's stores were forecast to hold, and did hold.
+
+    They are the stores that the query needs.
+    """
 
     query = serializers.CharField(source="query.name")
     topology = serializers.CharField(source="topology.name")
@@ -37,7 +40,10 @@ class ForecastSerializer(serializers.ModelSerializer[Forecast]):
 
 
 class ForecastsSerializer(Document):
-    """How often forecasts of state held, over all that were made, and the newest of them."""
+    """How often forecasts of state held, and the newest of them.
+
+    It is over all that were made.
+    """
 
     judged = serializers.IntegerField()
     held = serializers.IntegerField()

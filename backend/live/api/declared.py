@@ -1,4 +1,7 @@
-"""Fields of answers that pydantic types declare: OpenAPI describes them by these types."""
+"""Fields of answers whose types pydantic declares.
+
+OpenAPI describes them by these types.
+"""
 
 from __future__ import annotations
 

@@ -80,7 +80,10 @@ class Events(APIView):
         )
 
     def head(self, request: AccountRequest, name: str) -> Response:
-        """Whether a stream would be let in: `EventSource` does not tell a page why it was refused."""
+        """Say whether a stream would be let in.
+
+        `EventSource` does not tell a page why it was refused.
+        """
         self._let_in(request, name)[1].give_back()
         return Response()
 
@@ -98,7 +101,10 @@ class Events(APIView):
 
 
 class _Answer:
-    """The frames of one response. Django calls `close` in the end, also if it never asked for a frame."""
+    """The frames of one response.
+
+    Django calls `close` in the end, also if it never asked for a frame.
+    """
 
     def __init__(self, slot: Slot, name: str, last_id: str | None, admission: Admission) -> None:
         self._slot = slot
@@ -109,7 +115,10 @@ class _Answer:
         return self._frames
 
     def close(self) -> None:
-        """From any thread. A generator that was left where it waits for its client ends only so."""
+        """Close the response, from any thread.
+
+        A generator that was left where it waits for its client ends only so.
+        """
         self._slot.give_back()
         if self._loop is not None and not self._loop.is_closed():
             asyncio.run_coroutine_threadsafe(self._frames.aclose(), self._loop)
@@ -128,7 +137,10 @@ class _Answer:
 
 
 async def _release_thread() -> None:
-    """Close what middleware may have opened since, and end the thread that Django keeps for this request."""
+    """Close what middleware may have opened since, and end the thread.
+
+    Django keeps it for this request.
+    """
     await sync_to_async(close_old_connections)()
     context = SyncToAsync.thread_sensitive_context.get(None)
     executor = SyncToAsync.context_to_thread_executor.pop(context, None) if context is not None else None

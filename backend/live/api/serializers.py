@@ -60,7 +60,10 @@ class ProbedStoreSerializer(serializers.Serializer[Step]):
 
 
 class ProvenanceSerializer(serializers.Serializer[Provenance]):
-    """A result's path: the tuple that came last, then the stores that it probed in order."""
+    """A result's path: its newest tuple, then the stores that it probed.
+
+    They are in order.
+    """
 
     topology = serializers.CharField()
     plan_id = serializers.CharField()
@@ -74,7 +77,10 @@ class ProvenanceSerializer(serializers.Serializer[Provenance]):
 
 
 class SnapshotSerializer(Document):
-    """What a topology does now; apply the events after `last_event_id` to keep it fresh."""
+    """What a topology does now.
+
+    Apply the events after `last_event_id` to keep it fresh.
+    """
 
     state = serializers.ChoiceField(choices=LIVE_STATE_CHOICES)
     queries = TopologyQuerySerializer(many=True)

@@ -1,1 +1,4 @@
-"""Server-sent events: one reader of Redis per topology, and a bounded buffer for every client."""
+"""Server-sent events: one Redis reader per topology, a buffer per client.
+
+The buffers are bounded.
+"""

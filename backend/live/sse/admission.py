@@ -20,7 +20,10 @@ from backend.tokens.models import Token
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """An account, and the session or the token by which it came."""
+    """An account, and its session or token.
+
+    It came by the one or the other.
+    """
 
     account: int
     session: str | None
@@ -35,7 +38,9 @@ def admission_of(request: AccountRequest) -> Admission:
 
 
 def no_longer_hold(admissions: Set[Admission]) -> set[Admission]:
-    """Those whose account, session or token would not be let in any more, whatever ended it.
+    """Admissions whose account, session or token is no longer valid.
+
+    They would not be let in any more, whatever ended them.
 
     Three queries however many there are: deactivated and deleted accounts, sessions that were left
     or expired or whose password was changed, tokens that were revoked or expired.

@@ -1,4 +1,7 @@
-"""Events that lie in Redis: which are lost, which is the newest, and a bounded number of them."""
+"""Read a bounded backlog of events from Redis.
+
+It says which are lost and which is the newest.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,9 @@ async def are_lost(client: redis.asyncio.Redis, key: str, last_id: str) -> bool:
 async def between(
     client: redis.asyncio.Redis, key: str, after: str, until: str, room: tuple[int, int]
 ) -> list[Framed] | None:
-    """The frames after an id, up to another one; None if they are more than there is room for.
+    """The frames after an id, up to another one.
+
+    The result is None if they are more than there is room for.
 
     Args:
         room: events, and bytes of them.

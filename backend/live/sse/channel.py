@@ -1,4 +1,7 @@
-"""One topology's events, read from Redis once and handed to all who listen in this process."""
+"""One topology's events, read from Redis once for all listeners here.
+
+They are those of this process.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ AGAIN_SECONDS = 1.0
 
 
 class Channel:
-    """A task with the one connection to Redis that blocks, for as long as somebody listens."""
+    """A task with the one connection to Redis that blocks.
+
+    It lasts for as long as there is a listener.
+    """
 
     def __init__(self, topology: str) -> None:
         self.listeners: set[Listener] = set()
@@ -45,7 +51,9 @@ class Channel:
         self._reader.cancel()
 
     async def begin(self, listener: Listener, last_id: str | None) -> None:
-        """Send the listener what it missed after `last_id`, or a reset, and from now on everything.
+        """Send the listener what it missed, then everything.
+
+        It missed what came after `last_id`; it gets a reset if that is lost.
 
         Raises redis' errors, and `TimeoutError` when Redis does not answer.
         """
@@ -64,7 +72,10 @@ class Channel:
             listener.begin(missed, max(entry_order(last_id), entry_order(self._position)))
 
     async def _missed(self, last_id: str) -> list[bytes] | None:
-        """Every frame after an id that was offered already; None if there are too many, or some are lost."""
+        """Every frame after an id that was offered already.
+
+        The result is None if there are too many, or some are lost.
+        """
         order = entry_order(last_id)
         async with self._reaching_back:
             recent, position = self._recent, self._position
@@ -105,7 +116,10 @@ class Channel:
                 await asyncio.sleep(AGAIN_SECONDS)
 
     async def _next(self, client: redis.asyncio.Redis) -> list[Entry]:
-        """What comes behind the position: waited for, and nothing if nothing comes for a while."""
+        """What comes behind the position.
+
+        It is waited for, and is nothing if nothing comes for a while.
+        """
         assert self._position is not None
         after: dict[KeyT, StreamIdT] = {self._key: self._position}
         async with asyncio.timeout(BLOCK_MS / 1000 + PATIENCE_SECONDS):
@@ -113,7 +127,10 @@ class Channel:
         return cast(list[tuple[str, list[Entry]]], reply)[0][1] if reply else []
 
     async def _find_position(self, client: redis.asyncio.Redis) -> None:
-        """Begin with the present; after an interruption go on, unless something was lost meanwhile."""
+        """Begin with the present, or go on after an interruption.
+
+        If something was lost meanwhile, it begins with the present.
+        """
         if self._position is not None and not await are_lost(client, self._key, self._position):
             return
         self._position = await newest(client, self._key)

@@ -1,4 +1,4 @@
-"""How many streams of events may be open: of one account, and of all together in this process."""
+"""Limits on open event streams, per account and per process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Server-sent events as bytes: https://html.spec.whatwg.org/multipage/server-sent-events.html."""
+"""Server-sent events as bytes.
+
+https://html.spec.whatwg.org/multipage/server-sent-events.html.
+"""
 
 from __future__ import annotations
 

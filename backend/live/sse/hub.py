@@ -1,4 +1,7 @@
-"""All listeners of this process: a channel per topology, and a guard that sees who may stay."""
+"""All listeners of this process: a channel per topology, and a guard.
+
+The guard sees who may stay.
+"""
 
 from __future__ import annotations
 

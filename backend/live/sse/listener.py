@@ -1,4 +1,7 @@
-"""One connection to a topology's events: the frames that wait for it, and when it is given up."""
+"""One connection to a topology's events.
+
+It holds the frames that wait for it, and knows when it is given up.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ LEAVING_SECONDS = 2.0
 
 
 class Listener:
-    """Frames go in by `offer` and out by `frames`; all of it in the event loop's thread."""
+    """Takes frames by `offer` and gives them by `frames`.
+
+    All of it is in the event loop's thread.
+    """
 
     def __init__(self, admission: Admission) -> None:
         self.admission = admission
@@ -67,7 +73,10 @@ class Listener:
             self._woken.set()
 
     def tear_down_if_stuck(self) -> None:
-        """Ends the request of a client that takes nothing, or that does not let an ended stream end."""
+        """End the request of a client that is stuck.
+
+        It takes nothing, or does not let an ended stream end.
+        """
         now = asyncio.get_running_loop().time()
         is_expected = bool(self._waiting) or self._after is None
         if is_expected and now - self._moved > STALLED_SECONDS:

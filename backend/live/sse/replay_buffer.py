@@ -15,7 +15,10 @@ MOST_BEHIND_BYTES = 4 << 20
 
 
 class ReplayBuffer:
-    """All frames after `start`, oldest first, of which only so many are kept."""
+    """All frames after `start`, oldest first, up to a bound.
+
+    Only so many frames are kept.
+    """
 
     def __init__(self, start: Order) -> None:
         self.start = start
@@ -33,7 +36,10 @@ class ReplayBuffer:
             self.is_cut = True
 
     def reach_back(self, start: Order, older: Sequence[Framed]) -> None:
-        """Complete after an earlier `start`, by all the frames between it and the present one."""
+        """Make the buffer complete after an earlier `start`.
+
+        It is given all the frames between it and the present one.
+        """
         self._frames.extendleft(reversed(older))
         self._bytes += sum(len(frame) for _, frame in older)
         self.start = start
@@ -48,5 +54,5 @@ class ReplayBuffer:
         return missed[::-1]
 
     def room(self) -> tuple[int, int]:
-        """Events and bytes by which `reach_back` may make it longer."""
+        """How many events and bytes `reach_back` may add to the buffer."""
         return MOST_BEHIND - len(self._frames), MOST_BEHIND_BYTES - self._bytes

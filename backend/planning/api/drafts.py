@@ -1,4 +1,7 @@
-"""What a text would cost before it is a query: its plan, and what it would add to a topology."""
+"""Price a text that is no query yet.
+
+It gets its plan, and what it would add to a topology.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ from optimizer.explain.advice import Advice
 
 
 class SqlOutlook(APIView):
-    """What a text would keep in a topology, as an interval, and which other windows would fit better."""
+    """What a text would keep in a topology, and which windows fit better.
+
+    The forecast is an interval.
+    """
 
     @extend_schema(request=ExplainRequestSerializer, responses={200: OutlookSerializer, 400: BAD})
     def post(self, request: Request) -> Response:

@@ -94,8 +94,10 @@ class WindowChangeSerializer(Document):
 
 
 class AdviceSerializer(Document):
-    """Windows that another query has already: longer ones that cost nothing more, or shorter ones that
-    cost less."""
+    """Windows that another query has already.
+
+    Longer ones cost nothing more, or shorter ones cost less.
+    """
 
     longer = serializers.BooleanField(help_text="all are longer; else all are shorter")
     windows = WindowChangeSerializer(many=True)

@@ -1,4 +1,7 @@
-"""The front end's built files, found through Vite's manifest (https://vite.dev/guide/backend-integration)."""
+"""The front end's built files, found through Vite's manifest.
+
+https://vite.dev/guide/backend-integration.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,10 @@ def vite_entry() -> SafeString:
 
 
 def _sheets(manifest: Manifest, chunk: Chunk) -> list[str]:
-    """The style sheets of a chunk and of what it imports statically, imports first, each once."""
+    """The style sheets of a chunk and of its static imports.
+
+    Imports come first, each once.
+    """
     found: dict[str, None] = {}
     seen: set[str] = set()
 

@@ -28,7 +28,7 @@ class NamedColumnSerializer(Document):
 
 
 class StreamWriteSerializer(WithSources):
-    """What somebody may say about a stream."""
+    """What a request may say about a stream."""
 
     name = serializers.RegexField(r"\A[a-z_][a-z0-9_]{0,62}\Z", error_messages={"invalid": str(NAME.message)})
     description = serializers.CharField(allow_blank=True, default="", max_length=10_000)

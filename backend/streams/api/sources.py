@@ -1,4 +1,4 @@
-"""Sources in the API's documents: a stream has a connector's settings under its name."""
+"""Sources in the API: a connector's settings under its name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from optimizer.logical.source import (
 
 
 class SourceField(serializers.Field[Any, Any, Any, Any]):
-    """The settings of one connector; null if another one, or none, brings the stream's tuples."""
+    """The settings of one connector.
+
+    Null if another one, or none, brings the stream's tuples.
+    """
 
     def __init__(self, connector: str) -> None:
         super().__init__(allow_null=True, default=None)

@@ -13,7 +13,10 @@ from backend.tokens.api.serializers import NewTokenSerializer, TokenSerializer, 
 
 
 class TokenList(APIView):
-    """One's own tokens. Made and revoked in a session only: a stolen token makes no other."""
+    """One's own tokens.
+
+    Made and revoked in a session only: a stolen token makes no other.
+    """
 
     needs_session = True
 

@@ -435,7 +435,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description A text of joins in any nesting: its plan of binary joins, and the plan of multi-way joins. */
+        /**
+         * @description A text of joins in any nesting, as two plans.
+         *
+         *     One is its plan of binary joins, the other the plan of multi-way joins.
+         */
         post: operations["sql_convert_create"];
         delete?: never;
         options?: never;
@@ -485,7 +489,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description What a text would keep in a topology, as an interval, and which other windows would fit better. */
+        /**
+         * @description What a text would keep in a topology, and which windows fit better.
+         *
+         *     The forecast is an interval.
+         */
         post: operations["sql_outlook_create"];
         delete?: never;
         options?: never;
@@ -685,10 +693,18 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description One's own tokens. Made and revoked in a session only: a stolen token makes no other. */
+        /**
+         * @description One's own tokens.
+         *
+         *     Made and revoked in a session only: a stolen token makes no other.
+         */
         get: operations["tokens_list"];
         put?: never;
-        /** @description One's own tokens. Made and revoked in a session only: a stolen token makes no other. */
+        /**
+         * @description One's own tokens.
+         *
+         *     Made and revoked in a session only: a stolen token makes no other.
+         */
         post: operations["tokens_create"];
         delete?: never;
         options?: never;
@@ -955,8 +971,9 @@ export interface components {
             username: string;
         };
         /**
-         * @description Windows that another query has already: longer ones that cost nothing more, or shorter ones that
-         *     cost less.
+         * @description Windows that another query has already.
+         *
+         *     Longer ones cost nothing more, or shorter ones cost less.
          */
         Advice: {
             /** @description the query that has these windows */
@@ -1155,7 +1172,11 @@ export interface components {
          * @enum {string}
          */
         ChannelEnum: "webhook" | "email";
-        /** @description One comparison of what a query published with DuckDB's results over the same tuples. */
+        /**
+         * @description One comparison of a query's published results with DuckDB's.
+         *
+         *     They are over the same tuples.
+         */
         Check: {
             /** Format: date-time */
             readonly at: string;
@@ -1493,7 +1514,11 @@ export interface components {
                 [key: string]: number;
             };
         };
-        /** @description How many tuples the stores that a query needs were forecast to hold, and what they held. */
+        /**
+         * @description How many tuples a query's stores were forecast to hold, and did hold.
+         *
+         *     They are the stores that the query needs.
+         */
         Forecast: {
             /** Format: double */
             readonly expected: number;
@@ -1529,7 +1554,11 @@ export interface components {
             measured: boolean;
             tuples: components["schemas"]["Interval"];
         };
-        /** @description How often forecasts of state held, over all that were made, and the newest of them. */
+        /**
+         * @description How often forecasts of state held, and the newest of them.
+         *
+         *     It is over all that were made.
+         */
         Forecasts: {
             held: number;
             judged: number;
@@ -1747,7 +1776,11 @@ export interface components {
             /** Format: date-time */
             readonly used_at: string | null;
         };
-        /** @description One operator of a plan; parents stand before their inputs, inputs from left to right. */
+        /**
+         * @description One operator of a plan.
+         *
+         *     Parents stand before their inputs, inputs from left to right.
+         */
         Operator: {
             details: string[];
             /** @description Its place in the list. */
@@ -1884,7 +1917,11 @@ export interface components {
         Problems: {
             errors: components["schemas"]["Problem"][];
         };
-        /** @description A result's path: the tuple that came last, then the stores that it probed in order. */
+        /**
+         * @description A result's path: its newest tuple, then the stores that it probed.
+         *
+         *     They are in order.
+         */
         Provenance: {
             /** @description the start's arrival number; may exceed 53 bits */
             arrival: string;
@@ -2116,7 +2153,11 @@ export interface components {
                 [key: string]: number | null;
             };
         };
-        /** @description What a topology does now; apply the events after `last_event_id` to keep it fresh. */
+        /**
+         * @description What a topology does now.
+         *
+         *     Apply the events after `last_event_id` to keep it fresh.
+         */
         Snapshot: {
             batch: components["schemas"]["BatchCompleted"] | null;
             epoch: number | null;
@@ -2329,7 +2370,7 @@ export interface components {
             /** @description in the plan in use; null before the first */
             tasks: number | null;
         };
-        /** @description What somebody may say about a stream. */
+        /** @description What a request may say about a stream. */
         StreamWriteRequest: {
             columns: components["schemas"]["StreamColumnRequest"][];
             /** @default  */

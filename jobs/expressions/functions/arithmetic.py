@@ -49,12 +49,17 @@ def _arithmetic(operator: Operator) -> Callable[[Call, Sequence[pl.Expr]], pl.Ex
 
 
 def _may_be_zero(operand: Expression) -> bool:
-    """True for what may be the constant 0, which Polars leaves out: it has -0.0 + 0.0 = -0.0."""
+    """True for what may be the constant 0.
+
+    Polars leaves that out of sums, but -0.0 + 0.0 is not -0.0.
+    """
     return operand.value == 0 if isinstance(operand, Literal) else may_be_short(operand)
 
 
 def _moments(operator: Operator, call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
-    """Timestamps and intervals are microseconds in 64 bits, so their arithmetic is that of bigint.
+    """Compute timestamps and intervals with the arithmetic of bigint.
+
+    They are microseconds in 64 bits.
 
     Infinite timestamps stay what they are when intervals are added; no interval lies between two.
     """
@@ -78,7 +83,10 @@ def _moments(operator: Operator, call: Call, arguments: Sequence[pl.Expr]) -> pl
 
 
 def _days(operator: Operator, date: pl.Expr, days: pl.Expr) -> pl.Expr:
-    """A date some days from another; NULL beyond the last. The infinite ones stay what they are."""
+    """A date some days from another; NULL beyond the last.
+
+    The infinite ones stay what they are.
+    """
     day = date.to_physical().cast(pl.Int64)
     reached = operator(day, days.cast(pl.Int64))
     finite = day.abs() != FOREVER_DAY
@@ -89,7 +97,10 @@ def _days(operator: Operator, date: pl.Expr, days: pl.Expr) -> pl.Expr:
 
 
 def _moderate(operator: Operator, exact: pl.Expr, columns: Sequence[pl.Series]) -> pl.Series:
-    """The plain result where none can come near the ends of time, and that of `exact` otherwise."""
+    """The plain result where none can come near the ends of time.
+
+    It is that of `exact` otherwise.
+    """
     first, second = columns
     largest = [max(abs(int(c.min() or 0)), abs(int(c.max() or 0))) for c in columns]  # type: ignore[arg-type]
     if largest[0] + largest[1] < _MODERATE and (operator is not mul or largest[0] * largest[1] < _MODERATE):

@@ -104,7 +104,10 @@ def _date_text(dates: pl.Series) -> pl.Series:
 
 
 def _number_text(value: pl.Expr) -> pl.Expr:
-    """Shortest digits that read back the same; an exponent below 1e-4 and from 1e16, as numpy writes them."""
+    """The shortest digits that read back the same.
+
+    There is an exponent below 1e-4 and from 1e16, as numpy writes them.
+    """
     return value.map_batches(_written, return_dtype=pl.String, is_elementwise=True)
 
 

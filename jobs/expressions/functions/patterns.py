@@ -1,4 +1,7 @@
-"""LIKE patterns of any length over texts of any length, in time bounded by the product of the two."""
+"""LIKE patterns in time bounded by the product of pattern and text length.
+
+Both may have any length.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ from collections.abc import Callable
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """A function that tells whether a text matches: `%` is any text, `_` any one character.
+    """Compile a LIKE pattern to a function that tells whether a text matches.
+
+    `%` is any text, `_` any one character.
 
     >>> matcher("a_%c")("abbc"), matcher("a%b%c")("acb")
     (True, False)
@@ -16,7 +21,10 @@ def matcher(pattern: str) -> Callable[[str], bool]:
 
 
 def _of_parts(pattern: str) -> Callable[[str], bool]:
-    """Every part between two `%` is looked for behind the one before it, as far to the left as it goes."""
+    """Match a pattern without `_`.
+
+    Every part between two `%` is looked for behind the one before it, as far to the left as it goes.
+    """
     first, *middle = pattern.split("%")
     if not middle:
         return pattern.__eq__
@@ -37,7 +45,10 @@ def _of_parts(pattern: str) -> Callable[[str], bool]:
 
 
 def _with_any_character(pattern: str) -> Callable[[str], bool]:
-    """The beginnings of the pattern that match so far are the bits of one number (Baeza-Yates, Gonnet)."""
+    """Match a pattern with `_`, by bits.
+
+    The beginnings of the pattern that match so far are the bits of one number (Baeza-Yates, Gonnet).
+    """
     staying = size = anything = 0
     places: defaultdict[str, int] = defaultdict(int)
     for character in pattern:

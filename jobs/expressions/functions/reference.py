@@ -1,4 +1,6 @@
-"""Functions that DuckDB itself computes, for values that Polars reads, writes or counts otherwise.
+"""Functions that DuckDB computes itself.
+
+They are for values that Polars reads, writes or counts otherwise.
 
 A call costs a third of a millisecond however few rows it has, so the ordinary values of a function go
 through Polars; what is left is rare: infinite times, years beyond 9999, unusual text.
@@ -23,7 +25,10 @@ Kernel = Callable[[pl.Series], pl.Series]
 
 
 def referred(sql: str, arguments: Sequence[pl.Expr], result: ColumnType) -> pl.Expr:
-    """DuckDB's answer for `sql` over c0, c1, ..., which must not raise (`TRY`, `TRY_CAST`)."""
+    """DuckDB's answer for `sql` over c0, c1, ...
+
+    The SQL must not raise (`TRY`, `TRY_CAST`).
+    """
     return pl.map_batches(
         list(arguments), partial(answers, sql, result), return_dtype=DTYPES[result], is_elementwise=True
     )
@@ -32,7 +37,10 @@ def referred(sql: str, arguments: Sequence[pl.Expr], result: ColumnType) -> pl.E
 def guarded(
     fast: Kernel, ordinary: Callable[[pl.Series], bool], sql: str, argument: pl.Expr, result: ColumnType
 ) -> pl.Expr:
-    """What `fast` gives for columns of ordinary values, and DuckDB's answer for `sql` over c0 for others."""
+    """`fast` for ordinary values, and DuckDB for others.
+
+    DuckDB answers `sql` over c0.
+    """
 
     def compute(column: pl.Series) -> pl.Series:
         if ordinary(column):
@@ -43,7 +51,9 @@ def guarded(
 
 
 def answers(sql: str, result: ColumnType, columns: Sequence[pl.Series]) -> pl.Series:
-    """DuckDB's answers for whole columns, of which those of length 1 stand for constants.
+    """DuckDB's answers for whole columns.
+
+    Those of length 1 stand for constants.
 
     >>> answers("TRY_CAST(c0 AS BIGINT)", ColumnType.BIGINT, [pl.Series(["0x10", "x"])]).to_list()
     [16, None]

@@ -102,7 +102,9 @@ _lower = _mapped("lower", pc.utf8_lower)
 
 
 def _substring(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
-    """SQL's substring: from position `start` (1 is the first, negative counts from the end).
+    """SQL's substring from position `start`.
+
+    1 is the first, and a negative one counts from the end.
 
     As in DuckDB, positions and lengths are numbers of 32 bits with a sign before them.
     """

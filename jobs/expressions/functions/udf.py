@@ -16,7 +16,10 @@ from optimizer.udf.registry import UserFunction
 
 
 class NotAllowed(RuntimeError):
-    """A plan calls a function that this job's functions file does not have, or has otherwise."""
+    """A plan calls a function that this job's functions file does not allow.
+
+    The file does not have it, or has it otherwise.
+    """
 
 
 def user_call(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
@@ -31,7 +34,10 @@ def user_call(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def function_of(call: Call) -> UserFunction:
-    """The allowed function that a call means. Raises `NotAllowed` if there is none of its types."""
+    """The allowed function that a call means.
+
+    Raises `NotAllowed` if there is none of its types.
+    """
     name = user_name(call.function)
     function = None if name is None else allowed_functions().find(name)
     if function is None:

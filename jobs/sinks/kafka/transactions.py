@@ -35,7 +35,10 @@ _FENCED = (
 
 @contextmanager
 def _away() -> Iterator[None]:
-    """Whatever goes wrong may be tried again, but for a producer that another process has replaced."""
+    """Errors after which the call may be tried again.
+
+    That is whatever goes wrong, but for a producer that another process has replaced.
+    """
     try:
         yield
     except KafkaException as error:
@@ -46,7 +49,10 @@ def _away() -> Iterator[None]:
 
 
 class TopicSink:
-    """Publishes to the topics of a cluster. Arguments: it; the topics; the checkpoint's id."""
+    """Publishes to the topics of a cluster.
+
+    Arguments: the cluster; the topics; the checkpoint's id.
+    """
 
     def __init__(self, cluster: Cluster, topics: Topics, identity: str) -> None:
         self._cluster = cluster

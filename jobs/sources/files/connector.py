@@ -57,7 +57,9 @@ def _is_staged(path: str) -> bool:
 
 
 class _RowGroups:
-    """Decoded row groups, newest last: a batch usually ends inside one and the next goes on there.
+    """Decoded row groups, newest last.
+
+    A batch usually ends inside one, and the next goes on there.
 
     A group that was read to its end is let go, because what comes next comes from another.
     """

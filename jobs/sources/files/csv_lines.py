@@ -1,4 +1,7 @@
-"""The lines of a CSV file as bytes, each of them: also those that no table has a place for."""
+"""The lines of a CSV file as bytes.
+
+Every line is there, also one that no table has a place for.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,10 @@ class CsvLines:
         self._misfits: list[Misfit] = []
 
     def blocks(self) -> Iterator[Lines]:
-        """All rows behind the header. Raises `InputError` for a file that cannot be taken apart into rows."""
+        """All rows behind the header.
+
+        Raises `InputError` for a file that cannot be taken apart into rows.
+        """
         number = 2
         last = b""
         file = _FileWithEnd(self._path, self._end.encode())
@@ -133,7 +139,10 @@ class CsvLines:
         )
 
     def _next_numbers(self, number: int, rows: int) -> npt.NDArray[np.int64]:
-        """The numbers of the next rows: the reader is ahead, so misfits behind them may be known too."""
+        """The numbers of the next rows.
+
+        The reader is ahead, so misfits behind them may be known too.
+        """
         misfits = [one.number for one in self._misfits]
         numbers = np.setdiff1d(np.arange(number, number + rows + len(misfits)), misfits, assume_unique=True)
         return numbers[:rows]

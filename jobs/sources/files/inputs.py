@@ -1,4 +1,4 @@
-"""The files of a replay: which there are, and whether they hold what streams.yaml declares."""
+"""List a replay's files and check that they hold what streams.yaml declares."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def find_inputs(data: Path, streams: tuple[GraphStream, ...], staging: Path) -> tuple[StreamFiles, ...]:
-    """Check and list the input of every stream: DATA/STREAM/*.parquet or *.csv, by file name.
+    """Check and list the input of every stream, by file name.
+
+    It is DATA/STREAM/*.parquet or *.csv.
 
     CSV files are typed by the stream's schema and staged as Parquet under `staging`; so is a
     stream whose `_arrival` column does not ascend. Staging is deterministic and done once.

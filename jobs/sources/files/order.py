@@ -102,7 +102,9 @@ class KeyCursor:
 
 
 def integers(column: pa.Array) -> Keys:
-    """A column's values, `FIRST` for NULL and for moments that microseconds do not hold.
+    """A column's values as integers.
+
+    NULL, and moments that microseconds do not hold, are `FIRST`.
 
     Straight from its memory: pyarrow's own conversions import pandas, which would be a third of all that the
     process that plans batches has in memory.
@@ -145,7 +147,10 @@ def cut(keys: Sequence[Keys], rows: int) -> list[int]:
 
 
 def _nth(keys: Sequence[Keys], n: int) -> int:
-    """The n-th smallest of all keys, from 1. Every sequence ascends and has some, so nothing is merged."""
+    """The n-th smallest of all keys, from 1.
+
+    Every sequence ascends and has some, so nothing is merged.
+    """
     low, high = min(int(k[0]) for k in keys), max(int(k[-1]) for k in keys)
     while low < high:
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""Parquet files as people bring them: what cannot be read of one is told with file and place."""
+"""Read Parquet files from users; errors name the file and the place."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ def _check(name: str, file: pq.ParquetFile) -> None:
 
 
 def read_group(file: pq.ParquetFile, path: str, group: int, names: Sequence[str]) -> pa.Table:
-    """The columns of a row group. Raises `InputError` naming file and row group for damage."""
+    """The columns of a row group.
+
+    Raises `InputError` naming file and row group for damage.
+    """
     wanted = list(dict.fromkeys(names))
 
     def read() -> pa.Table:

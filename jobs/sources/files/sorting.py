@@ -1,4 +1,4 @@
-"""Input whose files are not in order of arrival, brought into it once, before a replay."""
+"""Sort input files into order of arrival, once, before a replay."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ _GROUP_ROWS = 131_072
 
 
 def stage_sorted(files: StreamFiles, stream: GraphStream, staging: Path) -> StreamFiles:
-    """The same rows ascending by `files.order_by`; equal ones keep the order of the files.
+    """The same rows in ascending order of `files.order_by`.
+
+    Equal ones keep the order of the files.
 
     Files that already ascend are used as they are. Others are typed by the stream's schema on the way,
     because their own may differ from file to file. NULLs come first.
@@ -53,7 +55,10 @@ def stage_sorted(files: StreamFiles, stream: GraphStream, staging: Path) -> Stre
 
 
 def _typed(path: str, order_by: str, stream: GraphStream) -> Iterator[pa.Table]:
-    """A file's row groups as they are staged: the stream's columns, the order, reason and text."""
+    """A file's row groups as they are staged.
+
+    They have the stream's columns, the order, reason and text.
+    """
     columns = (*stream.columns, (order_by, ColumnType.BIGINT))
     names = [name for name, _ in columns]
     place = f"{Path(path).parent.name}/{Path(path).name}"

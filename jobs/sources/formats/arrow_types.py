@@ -1,4 +1,4 @@
-"""The Arrow types of stream columns, which stored types may be read as them, and how."""
+"""Arrow types of stream columns, and the stored types readable as them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ def stream_schema(columns: tuple[tuple[str, ColumnType], ...]) -> pa.Schema:
 
 
 def readable_as(found: pa.DataType, wanted: ColumnType) -> bool:
-    """True if every value of type `found` is a value of the stream's column type, but moments that 64 bits of
-    microseconds do not hold.
+    """True if every value of type `found` is one of the stream's column type.
+
+    Moments that 64 bits of microseconds do not hold are the exception.
 
     Integers widen, a timestamp of any unit is read in microseconds (one without a zone as UTC),
     dictionary-encoded text is text, and a column of NULLs alone is of any type. Nothing narrows and nothing
@@ -65,8 +66,10 @@ def readable_as(found: pa.DataType, wanted: ColumnType) -> bool:
 
 
 def cast_column(column: pa.ChunkedArray, wanted: ColumnType) -> tuple[pa.ChunkedArray, Mask | None]:
-    """A column whose type is `readable_as` the wanted one, in that type's Arrow form, and the rows whose
-    value the type does not have, which are NULL; None if there are none.
+    """A column in the wanted type's Arrow form, and the rows that do not fit.
+
+    Its type is `readable_as` the wanted one. The rows whose value the type does not have are NULL; None if
+    there are none.
 
     Nanoseconds are cut to microseconds, towards the past. Text is not looked at: see `text`.
     """
@@ -110,7 +113,9 @@ def _recounted(
 
 
 def to_microseconds(numbers: Integers, unit: str) -> tuple[Integers, Mask]:
-    """Moments in a unit (s, ms, us, ns) in microseconds, and which of them 64 bits do not hold.
+    """Moments in a unit (s, ms, us, ns) as microseconds.
+
+    Beside them, those that 64 bits do not hold.
 
     >>> to_microseconds(np.array([-1, 2**62]), "s")[1].tolist()
     [False, True]

@@ -1,4 +1,6 @@
-"""Stored columns in the types of a stream, and the rows with a value that its type does not have.
+"""Convert stored columns to a stream's types.
+
+Rows with a value that its type does not have are told apart.
 
 What is read as Arrow, from Parquet files and from entries of Redis, is typed here; text and JSON in `decode`.
 """

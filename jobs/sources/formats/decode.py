@@ -1,4 +1,7 @@
-"""Text and JSON into typed columns; what does not fit gets a reason instead of stopping anything."""
+"""Decode text and JSON into typed columns.
+
+What does not fit gets a reason instead of stopping anything.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +134,13 @@ Value: TypeAlias = bool | int | float | str | bytes | datetime | date | None
 
 
 def whole(least: int, most: int) -> Callable[[object], Value]:
-    """A converter for `type_records`, like the others here: to whole numbers inside the bounds."""
+    """A converter for `type_records` to whole numbers inside the bounds.
+
+    The others here are such converters too.
+
+    >>> whole(0, 255)(7)
+    7
+    """
 
     def convert(value: object) -> Value:
         if isinstance(value, float) and value.is_integer():
@@ -222,7 +231,11 @@ class Unreadable:
 
 
 def json_records(values: Sequence[bytes | None]) -> list[object]:
-    """What JSON texts say, for `type_records`."""
+    """What JSON texts say, for `type_records`.
+
+    >>> json_records([b'{"a": 1}', None])
+    [{'a': 1}, Unreadable(reason='no value')]
+    """
     records: list[object] = []
     for value in values:
         try:

@@ -1,4 +1,6 @@
-"""Which values of a text column are no UTF-8: Arrow and Parquet call bytes text and do not look.
+"""Find the values of a text column that are no UTF-8.
+
+Arrow and Parquet call bytes text and do not look.
 
 Nearly all text is in order and most of it is ASCII, so whole buffers are looked at first: about 0.03 ns per
 byte of ASCII, 0.4 ns of other text. Single values are only decoded where that fails.
@@ -20,7 +22,9 @@ Mask = npt.NDArray[np.bool_]
 
 
 def checked_text(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Mask | None]:
-    """A text column as large_string, and the rows whose bytes are no UTF-8; None if there are none.
+    """A text column as large_string, and the rows that are no UTF-8.
+
+    The result is None if there are none.
 
     In those rows what cannot be decoded is replaced.
 
@@ -48,8 +52,10 @@ def checked_text(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Mask | None]
 
 
 def as_bytes(chunk: pa.Array) -> pa.Array:
-    """Text as the bytes that it is, without looking at them; other types, and dictionaries of others, as they
-    are."""
+    """Text as the bytes that it is, without looking at them.
+
+    Other types, and dictionaries of others, stay as they are.
+    """
     kind = chunk.type
     if pa.types.is_dictionary(kind):
         return pa.DictionaryArray.from_arrays(chunk.indices, as_bytes(chunk.dictionary), safe=False)
@@ -60,8 +66,11 @@ def as_bytes(chunk: pa.Array) -> pa.Array:
 
 
 def _whole(values: pa.LargeBinaryArray) -> bool:
-    """True if everything between the first value's beginning and the last one's end is UTF-8, and every value
-    begins with a character."""
+    """True if the whole column is UTF-8.
+
+    Everything between the first value's beginning and the last one's end is UTF-8, and every value begins
+    with a character.
+    """
     _, offset_buffer, data_buffer = values.buffers()
     if not len(values) or data_buffer is None:
         return True

@@ -1,4 +1,6 @@
-"""The Kafka cluster of a deployment: its address, and how to log in, from the environment alone.
+"""The Kafka cluster of a deployment: its address and its credentials.
+
+Both come from the environment alone.
 
 Nothing here is written to a plan, a checkpoint, a log or an event. `MILLRACE_KAFKA_SERVERS` names
 the brokers; the others are passed on under the names that librdkafka gives them.
@@ -59,7 +61,10 @@ def configured(environment: Mapping[str, str] = os.environ) -> Cluster | None:
 
 
 def required(what: str) -> Cluster:
-    """The deployment's cluster. Raises `InputError` if there is none, saying that `what` needs it."""
+    """The deployment's cluster.
+
+    Raises `InputError` if there is none, saying that `what` needs it.
+    """
     cluster = configured()
     if cluster is None:
         raise InputError("no-kafka", Place("environment", path=SERVERS), "nothing", f"HOST:PORT, for {what}")

@@ -1,4 +1,6 @@
-"""Kafka: a stream is a topic of the deployment's cluster, a record of it is a tuple.
+"""The Kafka connector.
+
+A stream is a topic of the deployment's cluster, a record of it is a tuple.
 
 The client library is loaded where offsets are asked for and records are read: it is 10 MB of every
 process otherwise.
@@ -35,7 +37,10 @@ class Kafka(LiveConnector):
         return all(offsets.get(partition, 0) >= offset for partition, offset in newest["offsets"].items())
 
     def read(self, descriptor: RecordRange | LostRange, asked: Asked) -> Raw:
-        """Whole tuples: they are decoded anyway. Every dead letter says which record it was."""
+        """Read whole tuples: they are decoded anyway.
+
+        Every dead letter says which record it was.
+        """
         from jobs.sources.kafka.source import read_records, type_values
         from jobs.sources.read import letters, only_letter
 

@@ -54,7 +54,10 @@ class _Partition:
 
 
 class TopicOffsets(Offsets):
-    """Plans topics; the planning process has one. Its clients connect when first asked."""
+    """Plans topics; the planning process has one.
+
+    Its clients connect when first asked.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         self._admin = AdminClient(cluster.client(socket_timeout_ms=int(_TIMEOUT_S * 1000)))
@@ -63,8 +66,9 @@ class TopicOffsets(Offsets):
     def ends(
         self, streams: Mapping[str, KafkaTopic], positions: Mapping[str, Position], share: int
     ) -> dict[str, Position]:
-        """As any connector's; a stream's share is spread over its topic's partitions by what waits in each
-        (one of each at least).
+        """As any connector's.
+
+        A stream's share is spread over its topic's partitions by what waits in each (one of each at least).
 
         Raises `Away` while the cluster does not answer, `InputError` for offsets that are gone under
         the policy `fail`, and for a topic that was made anew.

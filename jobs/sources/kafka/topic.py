@@ -145,8 +145,10 @@ def _check_schema(schema: str | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RecordRange(Numbered):
-    """The records of a topic's partition with offsets `first` to `first + rows` (exclusive), as far as
-    they were committed; offsets without a record are passed over."""
+    """A range of a topic partition's records, as far as they were committed.
+
+    Its offsets are `first` to `first + rows` (exclusive); offsets without a record are passed over.
+    """
 
     connector: ClassVar[str] = "kafka"
 
@@ -164,7 +166,10 @@ class RecordRange(Numbered):
 
 @dataclass(frozen=True, slots=True)
 class LostRange(Descriptor):
-    """Offsets `first` to `before` (exclusive) of a partition, which were gone before they were read."""
+    """Offsets of a partition that were gone before they were read.
+
+    They are `first` to `before` (exclusive).
+    """
 
     connector: ClassVar[str] = "kafka"
 

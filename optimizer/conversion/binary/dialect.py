@@ -1,4 +1,7 @@
-"""SQL as a binary planner takes it: everything that DuckDB reads, with our windows behind streams."""
+"""The SQL dialect of a binary planner.
+
+It is everything that DuckDB reads, with our windows behind streams.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ _NO_NAME = (TokenType.L_PAREN, TokenType.SELECT, TokenType.WITH)
 
 
 class NestedParser(WindowedParser):
-    """`WindowedParser` that knows functions by their meaning and reads subqueries in FROM."""
+    """A parser that knows functions by meaning, and subqueries in FROM.
+
+    It is a `WindowedParser`.
+    """
 
     FUNCTIONS: ClassVar = DuckDBParser.FUNCTIONS
     FUNCTION_PARSERS: ClassVar = DuckDBParser.FUNCTION_PARSERS
@@ -54,7 +60,9 @@ _DIALECT = Nested()
 
 
 def read_statement(text: SourceText) -> exp.Query:
-    """The syntax tree of the one query in a text: SELECT, WITH ... SELECT, or queries joined by UNION.
+    """The syntax tree of the one query in a text.
+
+    It is SELECT, WITH ... SELECT, or queries joined by UNION.
 
     Raises `InputError` for everything else, at the word that is wrong.
     """

@@ -14,13 +14,19 @@ from optimizer.sql.grammar.syntax import is_plain_identifier
 
 
 class UniqueNames:
-    """Hands out names that differ, whatever their case: the second `nation` is `nation_2`."""
+    """Hands out names that differ, whatever their case.
+
+    The second `nation` is `nation_2`.
+    """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = {name.casefold() for name in taken}
 
     def make(self, wanted: str, besides: Collection[str] = ()) -> str:
-        """`wanted`, or `wanted_2` and so on; never one of `besides`, in lower case, either."""
+        """`wanted`, or `wanted_2` and so on.
+
+        It is never one of `besides`, in lower case, either.
+        """
         name, number = wanted, 1
         while name.casefold() in self._taken or name.casefold() in besides:
             number += 1
@@ -49,7 +55,10 @@ class Names:
         self.relations[written.casefold()] = (unique, {name.casefold(): name for name in columns})
 
     def resolve(self, column: exp.Column) -> exp.Column:
-        """The column under its relation's unique alias. Raises `InputError` for an unknown one."""
+        """The column under its relation's unique alias.
+
+        Raises `InputError` for an unknown one.
+        """
         passed: list[Names] = []
         current: Names | None = self
         while current is not None:

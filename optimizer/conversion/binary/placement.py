@@ -1,4 +1,4 @@
-"""Where a condition stands in a plan: as low as it can be evaluated without changing the answer."""
+"""Push conditions as low in a plan as the answer allows."""
 
 from __future__ import annotations
 

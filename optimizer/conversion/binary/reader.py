@@ -83,7 +83,10 @@ class _Subquery:
 
 
 class PlanReader:
-    """Reads one text. `views` are other queries' texts that it may read by their names."""
+    """Reads the plan of one text.
+
+    `views` are other queries' texts that it may read by their names.
+    """
 
     def __init__(self, text: SourceText, catalog: Catalog, views: Mapping[str, str]) -> None:
         self._text = text
@@ -128,7 +131,10 @@ class PlanReader:
         return self._text.error(span, "unresolved", message, "names that tell streams and columns apart")
 
     def _add_views(self, tree: exp.Query) -> None:
-        """Saved queries that are read become entries of WITH, before those that the text has."""
+        """Put saved queries that the text reads into its WITH.
+
+        They become entries before those that the text has.
+        """
         named = {cte.alias.casefold() for cte in tree.find_all(exp.CTE)}
         added: dict[str, exp.CTE] = {}
 
@@ -335,7 +341,10 @@ class PlanReader:
         return place(plan, condition.copy().transform(valued))
 
     def _filtered(self, condition: exp.Expr, subqueries: list[_Subquery], plan: Node) -> Node:
-        """Conditions above an `Apply` for each of their subqueries; EXISTS and IN are one with it."""
+        """Put conditions above an `Apply` for each of their subqueries.
+
+        EXISTS and IN are one with it.
+        """
         kind = kind_of(condition) if len(subqueries) == 1 else "scalar"
         if kind != "scalar":
             (subquery,) = subqueries
@@ -390,7 +399,10 @@ class PlanReader:
 
 
 def _is_one_row(subquery: _Subquery) -> bool:
-    """True if a subquery is an aggregate of everything, so that it has exactly one row, always the same."""
+    """True if a subquery is an aggregate of everything.
+
+    So it has exactly one row, always the same.
+    """
     plan = subquery.plan
     return (
         not subquery.correlated

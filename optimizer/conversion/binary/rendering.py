@@ -1,4 +1,7 @@
-"""Plans as DuckDB's SQL: the answer that a plan means, and the rest of a converted one."""
+"""Render plans as DuckDB's SQL.
+
+It is the answer that a plan means, and the rest of a converted one.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,10 @@ def _select(node: Project, words: str) -> str:
 
 
 def _conditions(node: Node, subqueries: dict[str, Node]) -> tuple[list[exp.Expr], Node]:
-    """The conditions of filters and subqueries above a relation or an aggregate, lowest first."""
+    """The conditions above a relation or an aggregate, lowest first.
+
+    They are those of filters and subqueries.
+    """
     found: list[exp.Expr] = []
     while isinstance(node, Filter | Apply):
         if isinstance(node, Filter):

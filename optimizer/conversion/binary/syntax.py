@@ -8,7 +8,10 @@ from optimizer.conversion.binary.tree import ApplyKind
 
 
 def conjuncts(condition: exp.Expr) -> tuple[exp.Expr, ...]:
-    """The parts of a conjunction, brackets removed; a condition that is none is its only part."""
+    """The parts of a conjunction, brackets removed.
+
+    A condition that is none is its only part.
+    """
     plain = condition.unnest()
     if not isinstance(plain, exp.And):
         return (plain,)
@@ -24,20 +27,29 @@ def leave_out_columns(tree: exp.Query) -> None:
 
 
 def aggregates(node: exp.Expr) -> bool:
-    """True if an expression needs an `Aggregate` below: window functions and subqueries have their own."""
+    """True if an expression needs an `Aggregate` below.
+
+    Window functions and subqueries have their own.
+    """
     inside = node.walk(prune=lambda n: isinstance(n, exp.Query | exp.Window))
     return any(isinstance(part, exp.AggFunc) for part in inside)
 
 
 def is_joined(node: exp.Expr) -> bool:
-    """True for what stands in FROM's parentheses without being a query: streams and joins of subqueries."""
+    """True for what stands in FROM's parentheses without being a query.
+
+    That is, streams and joins of subqueries.
+    """
     return isinstance(node, exp.Table) or (
         isinstance(node, exp.Subquery) and bool(node.args.get("joins") or node.alias)
     )
 
 
 def kind_of(condition: exp.Expr) -> ApplyKind:
-    """`semi` for EXISTS and IN, `anti` for their negations, `scalar` for everything else."""
+    """The kind of a subquery: `semi`, `anti` or `scalar`.
+
+    `semi` for EXISTS and IN, `anti` for their negations, `scalar` for everything else.
+    """
     negated = isinstance(condition, exp.Not)
     plain = condition.this.unnest() if negated else condition
     if isinstance(plain, exp.Exists) or (isinstance(plain, exp.In) and plain.args.get("query")):

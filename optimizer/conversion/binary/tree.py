@@ -1,5 +1,6 @@
-"""Plans of single queries as trees of operators: what a planner of binary joins makes, and what TSC
-makes of that.
+"""Plans of single queries as trees of operators.
+
+A planner of binary joins makes them, and TSC converts them.
 
 Expressions are sqlglot's syntax trees, read and never changed. Their columns name relations by
 aliases that are unique in the whole tree, so that an expression means the same wherever it stands.
@@ -40,7 +41,10 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A join of two inputs; `conditions` are those of ON, all of which must hold."""
+    """A join of two inputs.
+
+    `conditions` are those of ON, all of which must hold.
+    """
 
     kind: JoinKind
     left: Node
@@ -75,7 +79,10 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The columns that SELECT names; aggregates among them are of the `Aggregate` below."""
+    """The columns that SELECT names.
+
+    Aggregates among them are of the `Aggregate` below.
+    """
 
     input: Node
     outputs: tuple[tuple[str, exp.Expr], ...]
@@ -110,7 +117,10 @@ class SetOperation:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A query in FROM, from WITH or from a saved query, whose columns are read as `alias.name`."""
+    """A query in FROM, from WITH or from a saved query.
+
+    Its columns are read as `alias.name`.
+    """
 
     alias: str
     input: Node

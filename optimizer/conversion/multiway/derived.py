@@ -1,4 +1,4 @@
-"""The columns of subqueries: DuckDB binds them over empty tables and says their types."""
+"""Types of subqueries' columns, as DuckDB binds them over empty tables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ _TYPES: Mapping[str, ColumnType] = {
 
 
 class Binder:
-    """A database without rows and without access to files, in which queries are only bound."""
+    """A database without rows, in which queries are only bound.
+
+    It has no access to files.
+    """
 
     def __init__(self, catalog: Catalog) -> None:
         self._connection = duckdb.connect(config={"threads": 1, "enable_external_access": False})
@@ -53,7 +56,10 @@ class Binder:
         self._connection.close()
 
     def check(self, plan: Node, source: str) -> None:
-        """Raise `InputError` for a plan whose expressions have no types, such as 'x' + DATE."""
+        """Raise `InputError` for a plan whose expressions have no types.
+
+        Such as 'x' + DATE.
+        """
         try:
             self._connection.execute(f"DESCRIBE {query_sql(plan)}")
         except duckdb.Error as error:

@@ -1,4 +1,7 @@
-"""TSC's first step: which binary joins of a plan become one multi-way join (UMJoin algorithm 2)."""
+"""TSC's first step: group binary joins into multi-way joins.
+
+UMJoin algorithm 2.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ LEAST_INPUTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A maximal tree of inner joins: its topmost join, and all of them in breadth-first order."""
+    """A maximal tree of inner joins.
+
+    It has its topmost join, and all of them in breadth-first order.
+    """
 
     root: Join
     members: tuple[Join, ...]
@@ -65,7 +71,9 @@ def is_member(node: Node, eligible: Callable[[Node], bool]) -> bool:
 
 
 def opened(derived: Derived) -> Project | None:
-    """The projection of a subquery that only selects and projects; None if it does more.
+    """The projection of a subquery that only selects and projects.
+
+    The result is None if it does more.
 
     Its expressions may then be evaluated later, so that its joins become part of a group around it.
     """
@@ -93,7 +101,10 @@ def leaf_of(node: Node) -> Node:
 
 
 def _fixed(expression: exp.Expr) -> bool:
-    """True if an expression must be evaluated where it stands: it is not a function of one row."""
+    """True if an expression must be evaluated where it stands.
+
+    It is not a function of one row.
+    """
     for node in expression.walk():
         if isinstance(node, exp.AggFunc | exp.Window | exp.Anonymous | exp.Query | exp.Var):
             return True

@@ -39,7 +39,9 @@ def multi_join(
     conditions: Sequence[exp.Expr],
     asked: frozenset[Column],
 ) -> tuple[MultiJoin, tuple[exp.Expr, ...]]:
-    """The multi-way join of some inputs, and the conditions that must be checked above it.
+    """The multi-way join of some inputs, and the conditions left above it.
+
+    These must be checked above.
 
     Those are the ones that Millrace's expressions cannot say, or that read a query around.
 
@@ -83,7 +85,10 @@ def _in_millrace(condition: exp.Expr, known: Catalog) -> str | None:
 
 
 def _fixed_moment(node: exp.Expr) -> exp.Expr:
-    """DATE '1994-01-01' + INTERVAL 1 YEAR as a timestamp: Millrace has no months, only constants of them."""
+    """DATE '1994-01-01' + INTERVAL 1 YEAR as a timestamp.
+
+    Millrace has no months, only constants of them.
+    """
     if not isinstance(node, exp.Add | exp.Sub) or node.find(exp.Column, exp.Query, exp.Func) is not None:
         return node
     if node.find(exp.Interval) is None or node.find(exp.Cast) is None:
@@ -97,7 +102,10 @@ def _fixed_moment(node: exp.Expr) -> exp.Expr:
 def _outputs(
     inputs: Sequence[Scan | Derived], streams: Mapping[str, Stream], asked: frozenset[Column]
 ) -> tuple[GroupOutput, ...]:
-    """A column of results for each that is read above; one of any for a join whose rows only count."""
+    """A column of results for each that is read above.
+
+    A join whose rows only count has one of any.
+    """
     columns = [(source.alias, column) for source in inputs for column, _ in streams[source.alias].columns]
     read = [column for column in columns if column in asked] or columns[:1]
     shared = {name for _, name in read if sum(name == other for _, other in read) > 1}
@@ -116,7 +124,10 @@ def _selected(output: GroupOutput) -> str:
 def _connected(
     inputs: Sequence[Scan | Derived], conditions: Iterable[exp.Expr]
 ) -> list[tuple[Scan | Derived, bool]]:
-    """The inputs, each behind one that a condition connects it with; True if there is none (CROSS JOIN)."""
+    """The inputs, each behind one that a condition connects it with.
+
+    True if there is none (CROSS JOIN).
+    """
     links = [read for c in conditions if len(read := aliases_read(c)) > 1]
     left, ordered, reached = list(inputs), list[tuple[Scan | Derived, bool]](), set[str]()
     while left:

@@ -1,4 +1,7 @@
-"""TSC's second step: a multi-way join in the place of every group (UMJoin algorithm 3)."""
+"""TSC's second step: put a multi-way join in the place of each group.
+
+UMJoin algorithm 3.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,10 @@ class Replacement:
         return self._replaced(plan, needed)
 
     def _open(self, member: Join) -> None:
-        """Columns of the plain subqueries below a member are their expressions from now on."""
+        """Read columns of subqueries below a member as their expressions from now on.
+
+        The subqueries are plain ones.
+        """
         for child in (member.left, member.right):
             node = child
             while isinstance(node, Filter | Derived):
@@ -157,7 +163,10 @@ class Replacement:
 
 
 def _inside(node: Node, members: set[Join]) -> Iterator[Node]:
-    """What of a group its multi-way join replaces: joins, filters on inputs, plain subqueries."""
+    """What of a group its multi-way join replaces.
+
+    These are joins, filters on inputs, and plain subqueries.
+    """
     if isinstance(node, Join) and node in members:
         yield node
         yield from _inside(node.left, members)

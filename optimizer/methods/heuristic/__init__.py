@@ -1,1 +1,4 @@
-"""Plans at once: flat, individual and greedy, and local search that improves any plan."""
+"""Fast methods: flat, individual and greedy plans, and local search.
+
+Local search improves any plan.
+"""

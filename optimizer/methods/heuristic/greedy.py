@@ -1,4 +1,6 @@
-"""Joint greedy by marginal cost, then local search: an answer at once that keeps improving.
+"""Joint greedy by marginal cost, then local search.
+
+There is an answer at once, and it keeps improving.
 
 The first plan routes one query after the other, counting only what is not sent already.
 Local search then re-routes single starts, adds and drops materialized results, and changes
@@ -60,7 +62,9 @@ def flat_plan(graph: StateGraph, price: float = 0.0, targets: Sequence[int] | No
 
 
 def search(graph: StateGraph, deadline: float) -> PartialPlan:
-    """The best plan that local search finds from both first plans, within the limits if it can.
+    """The best plan that local search finds from both first plans.
+
+    Within the limits if it can.
 
     `deadline` is on `perf_counter`'s clock. A storage budget is obeyed by a price on stored tuples,
     doubled until the plan fits; one copy of every base store is the least that any plan needs. A task
@@ -115,9 +119,11 @@ def _search_priced(graph: StateGraph, deadline: float, price: float) -> PartialP
 def guided_plan(
     graph: StateGraph, guide: list[float], mirs: Iterable[int], targets: Sequence[int]
 ) -> PartialPlan | None:
-    """A plan that follows a relaxation: its MIRs first, then paths along discounted arcs.
+    """A plan that follows a relaxation.
 
-    None if one of the MIRs cannot be fed without another that is missing.
+    Its MIRs come first, then paths along discounted arcs.
+
+    The result is None if one of the MIRs cannot be fed without another that is missing.
     """
     draft = PartialPlan(graph, guide=guide, targets=targets)
     draft.choose_copies()

@@ -93,6 +93,9 @@ def digest(graph: StateGraph, group: tuple[int, ...]) -> str:
 
 
 def _candidates(graph: StateGraph, group: tuple[int, ...]) -> list[object]:
-    """Partitioning candidates of base stores: queries outside the component add to them."""
+    """Partitioning candidates of base stores.
+
+    Queries outside the component add to them.
+    """
     members = {member for target in group for member in graph.states[target].members}
     return [graph.sites[graph.states_of_start(member)].partitionings for member in sorted(members)]

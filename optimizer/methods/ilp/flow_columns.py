@@ -1,4 +1,7 @@
-"""Which column of a flow program says what, and the way from its points to plans and back."""
+"""Columns of a flow program, and the way from its points to plans.
+
+And back.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,10 @@ from optimizer.search.state_graph import StateGraph
 
 @dataclass(slots=True)
 class FlowColumns:
-    """The variables of `optimizer.methods.ilp.flow_program`, by what they decide; filled while it is
-    built."""
+    """The variables of a flow program, by what they decide.
+
+    `optimizer.methods.ilp.flow_program` fills it while it is built.
+    """
 
     graph: StateGraph
     targets: tuple[int, ...]
@@ -66,7 +71,10 @@ class FlowColumns:
         return values
 
     def of_target(self, target: int) -> list[int]:
-        """The columns that say how a target is answered: its flows, their arcs, and the stores they probe."""
+        """The columns that say how a target is answered.
+
+        They are its flows, their arcs, and the stores they probe.
+        """
         graph = self.graph
         found: dict[int, None] = {}
         for start in graph.states[target].members:
@@ -97,7 +105,10 @@ class FlowColumns:
         return None if self.load is None else values[self.load]
 
     def draft(self, values: Sequence[float]) -> PartialPlan:
-        """The plan that rounded values describe. Raises `ValueError` if they describe none."""
+        """The plan that rounded values describe.
+
+        Raises `ValueError` if they describe none.
+        """
         graph = self.graph
         used = {arc for arc, column in self.y.items() if values[column] > 0.5}
         draft = PartialPlan(graph, targets=self.targets)

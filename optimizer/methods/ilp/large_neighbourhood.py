@@ -1,4 +1,4 @@
-"""Large neighbourhoods: some queries' answers are decided anew by the solver, the others stay.
+"""Large neighbourhood search: some queries are solved anew, others stay.
 
 Local search changes one path or one store at a time. Fixing the flows of all but a few
 related queries leaves a program small enough to be solved exactly in a twentieth of a
@@ -41,7 +41,9 @@ ROUNDS_PER_SECOND = 8
 
 
 class Neighbourhoods:
-    """A search that can be continued: which queries were tried around which others is kept.
+    """A search over neighbourhoods that can be continued.
+
+    It keeps which queries were tried around which others.
 
     Args:
         best: the plan to begin with.
@@ -60,7 +62,9 @@ class Neighbourhoods:
         self._gained = False
 
     def search(self, bound: float, *, rounds: int, deadline: float) -> PartialPlan:
-        """The best plan after some more neighbourhoods; the one before if nothing is better.
+        """The best plan after some more neighbourhoods.
+
+        It is the one before if nothing is better.
 
         Args:
             bound: proven objective of the program (without fixed storage) at which to stop.
@@ -84,7 +88,7 @@ class Neighbourhoods:
         return self.best
 
     def agree(self, relaxed: Sequence[float], deadline: float) -> PartialPlan:
-        """The best plan that keeps all that the one before has in common with the relaxation.
+        """The best plan that keeps what the last one and the relaxation share.
 
         Where little is left to decide this finds at once what takes branching many times longer: 1 s of
         CPU against 15 s (100 five-way queries over 100 relations, paid, uniform). Where more than
@@ -101,7 +105,10 @@ class Neighbourhoods:
         return self.best
 
     def _decide(self, current: npt.NDArray[np.double], held: npt.NDArray[np.int64], deadline: float) -> bool:
-        """True if deciding anew what is not held gave a better plan, which is then the best."""
+        """Decide anew what is not held; true if that gave a better plan.
+
+        This is then the best.
+        """
         values = self._resolver.solve(current, held, deadline - perf_counter())
         if values is None:
             return False
@@ -113,7 +120,10 @@ class Neighbourhoods:
         return True
 
     def _next_centre(self) -> int | None:
-        """Each query once in random order, then all again, in wider neighbourhoods if none gained."""
+        """The next query to search around.
+
+        Each query is once in random order, then all again, in wider neighbourhoods if none gained.
+        """
         targets = self._flow.targets
         if not self._waiting:
             if not self._gained:

@@ -1,4 +1,4 @@
-"""A lower bound that holds however stores are laid out: hashed, broadcast to, in grids or in slices.
+"""A lower bound for every layout of stores: hash, broadcast, grid or slice.
 
 A method's own bound is one for plans that hash and broadcast. Grids and slices are chosen behind the method
 and may cost less, but even they send a probe to one task at least and keep a tuple once at least. So

@@ -44,7 +44,9 @@ class Program:
         self.row_upper.append(upper)
 
     def next_objective(self, value: float) -> float:
-        """The least objective of an integer point that is not below `value`, a proven bound.
+        """The least objective of an integer point that is not below `value`.
+
+        That is a proven bound.
 
         If every cost is a multiple of some step, so is every integer point's objective, and
         a bound may be rounded up to the next multiple.
@@ -55,7 +57,9 @@ class Program:
         return max(value, step * ceil(value / step - 1e-6))
 
     def below(self, value: float) -> float | None:
-        """What the objective of an integer point that is better than `value` must be below.
+        """An upper limit on objectives of integer points better than `value`.
+
+        Their objective must be below it.
 
         None unless every cost is a multiple of some step: then a point may be better by anything.
         """
@@ -63,7 +67,10 @@ class Program:
         return None if step is None else value - 0.999 * step
 
     def step(self) -> float | None:
-        """The largest number of which all costs are whole multiples, None if it is below 1/64."""
+        """The largest number that divides all costs.
+
+        The result is None if it is below 1/64.
+        """
         common = 0
         for cost, integer in zip(self.cost, self.integer, strict=True):
             scaled = round(cost * STEPS_PER_UNIT)

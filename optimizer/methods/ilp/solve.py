@@ -137,7 +137,10 @@ def _proven(solution: Solution, bound: float, searched: float, parts: Sequence[S
 
 
 def fixed_storage(graph: StateGraph) -> float:
-    """Objective of base stores whose copies are no decision: no component's program has it."""
+    """Objective of base stores whose copies are no decision.
+
+    No component's program has it.
+    """
     program = FlowProgram(graph, ())
     return sum(
         min(graph.sites[site].weights) for site in sorted(graph.base_sites) if not program.has_choice(site)
@@ -170,7 +173,10 @@ def components(graph: StateGraph) -> list[tuple[int, ...]]:
 def _solve_component(
     graph: StateGraph, group: tuple[int, ...], deadline: float, running: Solution | None
 ) -> SolvedComponent:
-    """Relaxation first: often it is integral, or proves that the guided greedy is optimal."""
+    """Solve a component, its relaxation first.
+
+    Often that is integral, or proves that the guided greedy is optimal.
+    """
     options = graph.options
     flow = FlowProgram(graph, group)
     best = _first(graph, group, running)
@@ -319,7 +325,10 @@ def _merge(graph: StateGraph, parts: Sequence[SolvedComponent]) -> PartialPlan:
 
 
 def _within_budget(graph: StateGraph, parts: list[SolvedComponent], deadline: float) -> list[SolvedComponent]:
-    """The components' plans if they fit together, else one joint program with the budget."""
+    """The components' plans if they fit together.
+
+    Else one joint program with the budget.
+    """
     budget = graph.options.storage_budget
     least = sum(graph.sites[site].tuples for site in graph.base_sites)
     if budget is None:
@@ -350,7 +359,10 @@ def _within_budget(graph: StateGraph, parts: list[SolvedComponent], deadline: fl
 
 
 def _solve_capacity(graph: StateGraph, deadline: float) -> SolvedComponent:
-    """One joint program in which every arc goes to one copy, so that loads can be limited."""
+    """Solve one joint program in which loads can be limited.
+
+    Every arc goes to one copy in it.
+    """
     options = graph.options
     capacity = options.task_capacity
     assert capacity is not None
@@ -381,9 +393,11 @@ def _solve_capacity(graph: StateGraph, deadline: float) -> SolvedComponent:
 
 
 def _smallest_capacity(graph: StateGraph, time_limit_s: float) -> tuple[float | None, bool]:
-    """The load of the busiest task under the most even plan found, and whether none is more even.
+    """The load of the busiest task under the most even plan found.
 
-    None if the time limit came first.
+    With it comes whether none is more even.
+
+    The result is None if the time limit came first.
     """
     flow = FlowProgram(graph, graph.required, budget=graph.options.storage_budget, capacity=inf)
     answer = solve_program(flow.program, graph.options.solver, time_limit_s, seed=graph.options.seed)

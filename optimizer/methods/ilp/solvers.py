@@ -73,7 +73,9 @@ def solve_program(
 
 
 def relax(program: Program, time_limit_s: float) -> Relaxation:
-    """The linear relaxation: a point to follow, and a bound that holds even when cut off.
+    """Solve the linear relaxation: a point to follow, and a bound.
+
+    The bound holds even when the solver was cut off.
 
     Equal rates make many ties, on which the simplex method stalls: over 8 s against 2.8 s for
     an interior point method (100 five-way queries over 10 relations, paid). Without ties the
@@ -117,7 +119,9 @@ def _relaxation(highs: highspy.Highs, program: Program) -> Relaxation:
 
 
 def dual_bound(program: Program, duals: npt.NDArray[np.double]) -> tuple[float, npt.NDArray[np.double]]:
-    """A lower bound of the objective from any row duals, optimal or not, by weak duality; reduced costs.
+    """A lower bound of the objective from any row duals, by weak duality.
+
+    They may be optimal or not. Reduced costs come with it.
 
     The rows are priced into the objective, and every variable is then as small or as large as
     its reduced cost asks. A dual whose side of the row is infinite counts as zero.
@@ -138,7 +142,9 @@ def dual_bound(program: Program, duals: npt.NDArray[np.double]) -> tuple[float, 
 def decided(
     program: Program, relaxed: Relaxation, below: float
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """The columns that are 0, and those that are 1, in every integer point whose objective is below a value.
+    """The columns that are 0, and those that are 1, below an objective.
+
+    They are so in every integer point whose objective is below a value.
 
     Source: reduced cost fixing (Dantzig, Fulkerson and Johnson, Operations Research 2, 1954).
     """
@@ -152,7 +158,9 @@ def decided(
 
 
 class Resolver:
-    """Solves one program again and again with most of its columns held at known values.
+    """Solves one program again and again with most of its columns held.
+
+    They are held at known values.
 
     What is left is handed over as a program of its own: HiGHS would copy and presolve all
     columns, which takes several times longer than the search itself.
@@ -170,7 +178,10 @@ class Resolver:
     def solve(
         self, point: npt.NDArray[np.double], held: npt.NDArray[np.int64], time_limit_s: float
     ) -> list[float] | None:
-        """A better point than the feasible one given, in which held columns are as they were."""
+        """A better point than the feasible one given.
+
+        Held columns are in it as they were.
+        """
         if time_limit_s <= 0:
             return None
         loose = np.ones(len(point), dtype=bool)
@@ -199,7 +210,10 @@ class Resolver:
     def _rest(
         self, point: npt.NDArray[np.double], loose: npt.NDArray[np.bool_], columns: npt.NDArray[np.int64]
     ) -> highspy.HighsLp:
-        """The program over the columns that are not held; rows that have none of them are left out."""
+        """The program over the columns that are not held.
+
+        Rows that have none of them are left out.
+        """
         rows = len(self._lower_side)
         kept = loose[self._indices]
         weights = self._values[~kept] * point[self._indices[~kept]]
@@ -287,7 +301,10 @@ def _highs(
 
 
 def _only_below(program: Program, answer: Answer, below: float) -> Answer:
-    """What an answer says about points below a value: HiGHS may return others that it came across."""
+    """What an answer says about points below a value.
+
+    HiGHS may return others that it came across.
+    """
     if answer.values is not None and float(np.dot(program.cost, answer.values)) < below:
         return answer
     exhausted = answer.proven or answer.infeasible

@@ -1,4 +1,6 @@
-"""The joint plan if all starts of a result join the same two parts: a small program, good plans.
+"""Solve the joint plan whose results each join the same two parts.
+
+All starts of a result do so: a small program, good plans.
 
 A result may be found by joining two stored parts: tuples that complete either part probe the
 store of the other, so each start needs one step more than its part does. Such plans are a
@@ -111,7 +113,10 @@ class SplitProgram:
         return there == set(states[source].members) and back == set(states[store].members)
 
     def _add_send(self, column: int, source: int, store: int, result: int) -> float:
-        """What the starts of `source` pay to probe `store`; its broadcast gets a column if it may pay."""
+        """What the starts of `source` pay to probe `store`.
+
+        Its broadcast gets a column if it may pay.
+        """
         graph, program = self.graph, self.program
         arcs = [arc for _, arc in sorted(self._arcs[source, store, result].items())]
         routed, copy = sum(graph.cost[arc] for arc in arcs), sum(graph.copy_cost[arc] for arc in arcs)

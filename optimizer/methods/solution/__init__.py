@@ -1,1 +1,4 @@
-"""What every method builds on: partial plans, copies of stores, assembly and checks."""
+"""Partial plans, copies of stores, assembly and checks.
+
+Every method builds on them.
+"""

@@ -20,7 +20,9 @@ from optimizer.search.state_graph import StateGraph
 
 
 def tidy(draft: PartialPlan) -> None:
-    """Make every start's paths one tree and drop what nobody uses; the cost never rises.
+    """Make every start's paths one tree and drop what is unused.
+
+    The cost never rises.
 
     Two paths of one start may reach the same state in different ways. Only one of them is
     kept: the state's tuples are the same whichever way they came.
@@ -52,7 +54,10 @@ def tidy(draft: PartialPlan) -> None:
 
 
 def sending_cost(draft: PartialPlan, arc: int) -> float:
-    """What an arc costs under the installed copies: once where the sender knows one, else N times."""
+    """What an arc costs under the installed copies.
+
+    It is sent once where the sender knows a copy's task, else N times.
+    """
     graph = draft.graph
     known = graph.known[arc] & draft.copies.get(graph.store[arc], 0)
     return graph.cost[arc] if known else graph.broadcast_cost(arc)
@@ -153,7 +158,10 @@ def _order_key(order: ProbeOrder) -> tuple[object, ...]:
 
 
 def check_limits(problem: Problem, options: Options, solution: Solution) -> Solution:
-    """The solution itself, or `Infeasible` if its method did not keep a limit: another may."""
+    """The solution itself, or `Infeasible` if its method did not keep a limit.
+
+    Another method may.
+    """
     stored = sum(store.tuples for store in solution.stores)
     least = sum({store.relations: store.tuples for store in solution.stores if store.is_base}.values())
     if options.storage_budget is not None and least > options.storage_budget * (1 + 1e-9):

@@ -1,4 +1,4 @@
-"""What every solution must satisfy, and what it costs, computed from the problem alone.
+"""Check a solution and compute its cost from the problem alone.
 
 Methods search a state graph with discounts, relaxations and incremental sums. Here none of
 that is used: probe orders are walked step by step, so a fault of a method cannot hide.
@@ -92,7 +92,10 @@ def cost_of(
 
 
 def _evaluation(model: CostModel, start: str, walked: WalkedStep) -> float:
-    """Cost per second of a step's expensive predicates: once, as the tasks of a store share the pairs out."""
+    """Cost per second of a step's expensive predicates.
+
+    It is counted once, as the tasks of a store share the pairs out.
+    """
     store = walked.step.store
     fresh = walked.target_predicates - walked.source_predicates - store.predicates
     return model.evaluation(start, walked.source | store.relations, walked.target_predicates, fresh)
@@ -219,7 +222,10 @@ def _store_faults(
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A store as it will be kept: relations of one stream share the copies with equal partitioning."""
+    """A store as it will be kept.
+
+    Relations of one stream share the copies with equal partitioning.
+    """
 
     stream: str | None
     """None for a materialized result."""
@@ -241,7 +247,10 @@ class Copy:
 
 
 def task_loads(model: CostModel, solution: Solution) -> dict[Copy, float]:
-    """Tuples per second that one task of each kept copy receives: new ones, and probes."""
+    """Tuples per second that one task of each kept copy receives.
+
+    These are new ones, and probes.
+    """
     copies = {store: Copy.of(model, store) for store in solution.stores}
     loads = {
         copy: model.inserted(store.relations, store.predicates) / store.tasks
@@ -262,7 +271,10 @@ def task_loads(model: CostModel, solution: Solution) -> dict[Copy, float]:
 
 
 def _knows(model: CostModel, walked: WalkedStep) -> bool:
-    """True if an equality chain of the target's predicates leads from the sender to the attribute."""
+    """True if an equality chain leads from the sender to the attribute.
+
+    It is a chain of the target's predicates.
+    """
     wanted = walked.step.store.partitioning
     if wanted is None:
         return False

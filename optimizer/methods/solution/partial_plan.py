@@ -1,4 +1,4 @@
-"""A plan under construction: a path per target and start, with the cost kept up to date.
+"""A partial plan: a path per target and start, at an up-to-date cost.
 
 Given the arcs in use, the total cost is a sum over receiving stores, and each store's
 partitioning can be chosen by itself (`optimizer.methods.solution.store_copies`). So a change of one path
@@ -119,7 +119,10 @@ class PartialPlan:
         self._dirty.add(mir)
 
     def begin(self) -> None:
-        """Remember changes from here on, so that `rollback` can undo them. Trials may nest."""
+        """Remember changes from here on, so that `rollback` can undo them.
+
+        Trials may nest.
+        """
         self.choose_copies()
         self._trials.append(_Trial(self.total))
 
@@ -242,7 +245,9 @@ class PartialPlan:
     # -- loads ----------------------------------------------------------------------
 
     def limit_loads(self, price: float) -> None:
-        """Add `price` to the objective per tuple and second that a task gets above its capacity.
+        """Price what tasks get above their capacity.
+
+        `price` is added to the objective per tuple and second of it.
 
         Every arc is then given a copy of its own (`assigned`), so that the loads can be known.
         """
@@ -284,7 +289,9 @@ class PartialPlan:
     def _spread_copies(
         self, index: int, weights: tuple[float, ...], routed: float, by_known: dict[int, float]
     ) -> tuple[float, int]:
-        """The copies of a store that cost least with what its tasks get too much, and their cost.
+        """The cheapest copies of a store, overload priced, and their cost.
+
+        Overload is what its tasks get too much.
 
         The excess of sites that share a store is added to the last of them, once.
         """
@@ -311,7 +318,10 @@ class PartialPlan:
         return cost(chosen) if last else stored(chosen), chosen
 
     def _relieved(self, index: int, copies: int, cost: Callable[[int], float]) -> int:
-        """The cheapest copies of a store whose tasks get too much; beyond six candidates the best found."""
+        """The cheapest copies of a store whose tasks get too much.
+
+        Beyond six candidates, the best found.
+        """
         ones = [1 << number for number in range(len(self.graph.sites[index].partitionings))]
         if self.graph.options.single_copy:
             return min([copies, *ones], key=cost)
@@ -386,7 +396,10 @@ class PartialPlan:
         return distance[target], tuple(path)
 
     def _unknown_cost(self, arc: int, known: int, store: int) -> float:
-        """Broadcast to all tasks, or one more copy that the sender knows, whichever is cheaper."""
+        """Cost of a probe whose sender knows no copy's task.
+
+        It is broadcast to all tasks, or gets one more copy that the sender knows, whichever is cheaper.
+        """
         graph, cost = self.graph, self.guide[arc]
         whole, copy = graph.cost[arc], graph.copy_cost[arc]
         broadcast = cost * graph.sites[store].tasks

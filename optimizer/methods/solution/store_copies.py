@@ -123,7 +123,7 @@ class Spread:
 
 
 def spread(graph: StateGraph, arcs: Mapping[int, Sequence[int]], copies: Mapping[int, int]) -> Spread:
-    """Give every arc, the largest first, the copy whose tasks have least to do by then.
+    """Give every arc, the largest first, the copy whose tasks do least by then.
 
     A copy that the sender knows takes a part of an arc's tuples per task, any other all of them.
 

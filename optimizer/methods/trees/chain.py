@@ -16,7 +16,10 @@ _EXTENSIONS = 10_000
 
 
 def chain_trees(space: TreeSpace, left: float | None) -> Iterator[Tree]:
-    """The trees that Algorithm 2 goes through, the flat one first; only that one if there is no chain."""
+    """The trees that Algorithm 2 goes through, the flat one first.
+
+    There is only that one if there is no chain.
+    """
     yield ()
     chain = chain_of(space)
     if chain is None:
@@ -44,7 +47,9 @@ def chain_trees(space: TreeSpace, left: float | None) -> Iterator[Tree]:
 
 
 def chain_of(space: TreeSpace) -> tuple[int, ...] | None:
-    """The leaves in the order of a linear join graph that the query's join graph contains.
+    """The leaves in the order of a linear join graph inside the query's.
+
+    The query's join graph contains it.
 
     Of several, as in a cycle or a clique, it is the first by the relations' names, where the
     dissertation takes a random one. None if there is none, as for a star.

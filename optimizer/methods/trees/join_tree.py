@@ -1,4 +1,6 @@
-"""Join trees over one query: inner nodes are materialized, siblings probe each other.
+"""Join trees over one query.
+
+Inner nodes are materialized, siblings probe each other.
 
 A tree is the set of its inner nodes' relations, a laminar family inside the query. In the
 state graph a tree allows exactly the arcs that probe a sibling with what has been covered
@@ -40,7 +42,10 @@ class TreeSpace:
 
     @property
     def window_s(self) -> float:
-        """The longest window of the query; an unbounded one lasts for the planning horizon."""
+        """The longest window of the query.
+
+        An unbounded one lasts for the planning horizon.
+        """
         graph = self.graph
         members = graph.states[self.target].members
         return max(graph.model.window_s(graph.relations[member].id) for member in members)
@@ -58,7 +63,10 @@ class TreeSpace:
         return tuple(sorted(n for n in inside if not any(n != other and not n & ~other for other in inside)))
 
     def draft(self, tree: Tree) -> PartialPlan | None:
-        """The cheapest plan with exactly this tree's operators; None if a node cannot be fed."""
+        """The cheapest plan with exactly this tree's operators.
+
+        The result is None if a node cannot be fed.
+        """
         graph = self.graph
         draft = PartialPlan(graph, targets=(self.target,))
         sites = [self.site_of[node] for node in tree]
@@ -98,7 +106,10 @@ class TreeSpace:
         return allowed
 
     def probe_cost(self, tree: Tree, operator: int) -> float:
-        """PCost of one operator (equation 5.5): what its children send each other, copies counted."""
+        """PCost of one operator (equation 5.5).
+
+        It is what its children send each other, copies counted.
+        """
         wanted = self.site_of.get(operator, self.target)
         draft = self.draft(tuple(sorted({*tree, operator} - {self.root}, key=node_key)))
         if draft is None:
@@ -122,7 +133,10 @@ def solve_by_trees(
     options: Options,
     running: Solution | None,
 ) -> Solution:
-    """The solution of the method `name`, which proposes `trees_of` each query; see `Method.solve`."""
+    """Solve by the method `name`, which proposes `trees_of` each query.
+
+    See `Method.solve`.
+    """
     begun = perf_counter()
     budget = options.storage_budget
     # A budget is counted in single copies, as the dissertation does.
@@ -142,7 +156,9 @@ def plan_trees(
     trees_of: Strategy,
     budget: float | None,
 ) -> PartialPlan:
-    """Give every query the cheapest of the trees that a strategy proposes, then merge them.
+    """Give every query the cheapest of its proposed trees, then merge them.
+
+    A strategy proposes the trees.
 
     `budget` limits the stored tuples of all queries; a query is offered what is left of it.
     """

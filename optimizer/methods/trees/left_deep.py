@@ -9,7 +9,10 @@ from optimizer.search.problem import Options, Problem, Solution
 
 
 class LeftDeep:
-    """Per query: grow a materialized prefix from every relation by the smallest next join."""
+    """Per query, grow a materialized prefix by the smallest next join.
+
+    It starts from every relation.
+    """
 
     name = "left-deep"
 
@@ -19,7 +22,9 @@ class LeftDeep:
 
 
 def left_deep_trees(space: TreeSpace, left: float | None) -> Iterator[Tree]:
-    """The flat tree, and for each first relation every prefix of its greedy sequence that fits the budget.
+    """The flat tree, and every greedy left-deep prefix within the budget.
+
+    There is a greedy sequence for each first relation.
 
     Figure 5.6 keeps only the longest prefix per first relation; offering the shorter ones as
     well costs little and never gives a worse plan.
@@ -30,7 +35,9 @@ def left_deep_trees(space: TreeSpace, left: float | None) -> Iterator[Tree]:
 
 
 def longest_left_deep_trees(space: TreeSpace, left: float | None) -> Iterator[Tree]:
-    """For each first relation the longest prefix that fits the budget: what Figure 5.6 chooses from.
+    """For each first relation the longest prefix that fits the budget.
+
+    Figure 5.6 chooses from these.
 
     Without a budget all results of a left-deep plan of binary joins are materialized.
     """

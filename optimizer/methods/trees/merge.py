@@ -1,4 +1,7 @@
-"""Algorithm 3 of dissertation section 5.3.3: join trees by iterative merging within two bounds."""
+"""Merge join trees iteratively within two bounds.
+
+Algorithm 3 of dissertation section 5.3.3.
+"""
 
 from __future__ import annotations
 
@@ -41,13 +44,16 @@ def bounded_trees(space: TreeSpace, left: float | None) -> Iterator[Tree]:
 
 
 def proposed_bounds(space: TreeSpace) -> tuple[float, float]:
-    """L and U where nobody set them, in tuples: half and twice the largest input."""
+    """Default bounds L and U, in tuples: half and twice the largest input."""
     largest = max(space.stored(leaf) for leaf in space.leaves)
     return largest / 2, 2 * largest
 
 
 def _parts(space: TreeSpace, tree: Tree, operator: int) -> Iterator[int]:
-    """Unions of an operator's children that contain two leaves and can be materialized."""
+    """Unions of an operator's children that can be materialized.
+
+    They contain two leaves.
+    """
     children = space.children(tree, operator)
     largest = len(children) - 1 if len(children) <= WIDE_OPERATOR else 3
     for size in range(2, largest + 1):

@@ -26,7 +26,9 @@ _GAIN = 1e-9
 def lay_out(
     graph: PhysicalGraph, solution: Solution, statistics: StatisticsProvider, options: Options
 ) -> tuple[PhysicalGraph, Solution]:
-    """The graph with every store in its cheapest layout, and the solution at the cost of that.
+    """The graph with every store in its cheapest layout.
+
+    With it comes the solution at the cost of that.
 
     With N tasks, i tuples per second to store, p to probe with, p_k of them with a known key, t tuples
     held, and the skew s of `statistics.skew.hash_skew`, in probe tuples per second:
@@ -59,7 +61,10 @@ def lay_out(
 
 @dataclass(frozen=True, slots=True)
 class StoreRates:
-    """What a store is expected to do; tuples per second before copies, and tuples in one copy."""
+    """What a store is expected to do.
+
+    Tuples per second are before copies, and tuples are in one copy.
+    """
 
     stored: float
     routed: float
@@ -101,7 +106,10 @@ def _cheapest(
 def _cheapest_rows(
     store: GraphStore, does: StoreRates, skew: float, options: Options
 ) -> tuple[int, ...] | None:
-    """Rows of the cheapest grid or grids; None if the layout that the store has is as cheap."""
+    """Rows of the cheapest grid or grids.
+
+    The result is None if the layout that the store has is as cheap.
+    """
     copy = options.probe_weight * does.stored + options.storage_weight * does.held
     probes = options.probe_weight * (does.routed + does.unrouted)
     best = best_arrangement(store.tasks, copy, probes)
@@ -133,7 +141,10 @@ def _any(tasks: int, chance: Random) -> Arrangement:
 
 
 def _can_be_grid(store: GraphStore) -> bool:
-    """True if a column's hash or chance places tuples: time slices have their own reasons."""
+    """True if a column's hash or chance places tuples.
+
+    Time slices have their own reasons.
+    """
     return rows_of(store) is not None or isinstance(store.partitioning, Column)
 
 

@@ -19,14 +19,20 @@ or less than what comes: the ratio of both is wrong by a factor of 9/7 then, and
 
 @dataclass(frozen=True, slots=True)
 class Cardinality:
-    """What a stream's store received: tuples to keep, with what keeping them costs, and to probe with."""
+    """What a stream's store received, to keep and to probe with.
+
+    The cost of keeping tuples comes with them.
+    """
 
     stored: float
     probing: float
 
 
 def grids_by_stream(graph: PhysicalGraph) -> dict[str, GraphStore]:
-    """Base stores of several tasks whose tuples lie at random, in one copy or more, by stream."""
+    """Base stores whose tuples lie at random in several tasks, by stream.
+
+    They lie in one copy or more.
+    """
     found = {
         store.inputs[0].stream: store
         for store in graph.stores
@@ -100,7 +106,10 @@ def _arrangement(store: GraphStore) -> Arrangement:
 
 
 def _controller(store: GraphStore, known: Controller | None) -> Controller:
-    """The policy of a store; if there was none for so many tasks, one that looks at the next batch."""
+    """The policy of a store.
+
+    If there was none for so many tasks, it is one that looks at the next batch.
+    """
     if known is not None and known.arrangement.tasks == store.tasks:
         return known
     return Controller(_arrangement(store), 0.0, 0.0, EAGERNESS)

@@ -1,4 +1,6 @@
-"""When the shape of a grid changes: Algorithm 2, which is never far from the best shape.
+"""Decide when a grid changes its shape.
+
+Algorithm 2, which is never far from the best shape.
 
 Squall's controller looks again once one side has doubled since it last looked. What it then misses
 before the next look costs at most a quarter of the best shape's load (Theorem 4.1), and what arrived
@@ -14,7 +16,9 @@ from optimizer.partitioning.matrix.shape import Arrangement, Shape, best_arrange
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """The arrangement of a store's tasks, and the cardinalities for which it was last chosen.
+    """The arrangement of a store's tasks, and when it was last chosen.
+
+    It was chosen for these cardinalities.
 
     >>> controller = Controller.start(4, 100.0, 100.0)
     >>> [str(controller.observe(*seen).arrangement) for seen in ((150.0, 190.0), (100.0, 400.0))]
@@ -47,7 +51,9 @@ class Controller:
         return cls(best_arrangement(tasks, stored, probing), stored, probing, eagerness)
 
     def observe(self, stored: float, probing: float) -> Controller:
-        """What to do once the cardinalities are these (`MigrationDecision` of Algorithm 2).
+        """What to do once the cardinalities are these.
+
+        `MigrationDecision` of Algorithm 2.
 
         The paper's |dR| >= |R| or |dS| >= |S| is its first condition. State that only grows has no need
         of the second: one side must have doubled for the ratio of both to have. State that
@@ -61,8 +67,9 @@ class Controller:
         return Controller.start(self.arrangement.tasks, stored, probing, self.eagerness)
 
     def follow(self, used: Arrangement, stored: float, probing: float) -> Controller:
-        """The state once the cardinalities have come to be these, under an arrangement that was chosen for
-        what they were expected to be.
+        """The state once the cardinalities have come to be these.
+
+        The arrangement was chosen for what they were expected to be.
 
         If the expectation was right, this is what `observe` says. If it was so wrong that `used` is not
         what would have been chosen, the state is one that looks again at the next moment, whatever comes.
@@ -83,7 +90,9 @@ class Controller:
 
 
 def moved(before: Shape, after: Shape, stored: float) -> float:
-    """Tuples that tasks send each other when a grid of `stored` tuples, copies not counted, changes shape.
+    """Tuples that tasks send each other when a grid changes shape.
+
+    It has `stored` tuples, copies not counted.
 
     With more rows every task keeps what it has and gets the rest of its wider column from tasks beside
     it. With fewer rows every task keeps a part of what it has, and nothing is sent (Lemma 4.4).

@@ -15,7 +15,10 @@ from optimizer.udf.typing import user_call
 
 
 class Calls:
-    """Makes calls of functions; what is wrong with one is said under the operand that is wrong."""
+    """Makes calls of functions.
+
+    What is wrong with one is said under the operand that is wrong.
+    """
 
     def __init__(self, text: SourceText) -> None:
         self._text = text
@@ -45,7 +48,10 @@ class Calls:
         arguments: list[Expression],
         operands: list[exp.Expr],
     ) -> Expression:
-        """A typed call of an administrator's function; of constants alone it is refused: none is folded."""
+        """A typed call of a user function.
+
+        One of constants alone is refused: none is folded.
+        """
         if len(arguments) != len(function.arguments):
             found = f"{len(arguments)} argument{'' if len(arguments) == 1 else 's'} of {function.name}"
             raise self._error(node, "wrong-arguments", found, function.signature)

@@ -1,4 +1,4 @@
-"""Values of constant expressions, computed by DuckDB: the engine whose meaning is ours."""
+"""Fold constant expressions in DuckDB, the engine whose meaning is ours."""
 
 from __future__ import annotations
 
@@ -22,20 +22,28 @@ class ConstantError(ValueError):
 
 
 def connection() -> duckdb.DuckDBPyConnection:
-    """An in-memory database without access to files, of this process; callers take a cursor each."""
+    """An in-memory database of this process, without access to files.
+
+    Callers take a cursor each.
+    """
     return _connection(os.getpid())
 
 
 @cache
 def _connection(process: int) -> duckdb.DuckDBPyConnection:
-    """One per process id, because a connection does not survive a fork (Celery's workers do)."""
+    """One connection per process id.
+
+    A connection does not survive a fork (Celery's workers do).
+    """
     made = duckdb.connect(config={"threads": 1, "enable_external_access": False})
     made.execute("SET GLOBAL TimeZone = 'UTC'")
     return made
 
 
 def fold(expression: Call) -> Expression:
-    """The literal that a call of literals equals; the call itself if no literal can say it.
+    """The literal that a call of literals equals.
+
+    It is the call itself if no literal can say it.
 
     >>> fold(Call("add", (Literal(1, T.INT), Literal(2, T.INT)), T.INT)).value
     3

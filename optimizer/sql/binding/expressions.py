@@ -27,7 +27,10 @@ MAX_DEPTH = 60
 
 
 class Translator(Calls):
-    """Translates expressions of one query. Every method raises `InputError` at the place of the fault."""
+    """Translates expressions of one query.
+
+    Every method raises `InputError` at the place of the fault.
+    """
 
     def __init__(self, scope: Scope, functions: FunctionRegistry = NO_FUNCTIONS) -> None:
         super().__init__(scope.text)

@@ -1,4 +1,6 @@
-"""A catalog from a query's own text, for queries that are written before their streams exist.
+"""Infer a catalog from a query's own text.
+
+It is for queries that are written before their streams exist.
 
 Every name in FROM that is no view is a stream; it has the columns that the text names,
 qualified by its alias (or unqualified, if it is the only entry of FROM). A column's type
@@ -52,7 +54,9 @@ Key = tuple[str, str]
 
 
 def inferred_catalog(text: SourceText, views: Collection[str]) -> Catalog:
-    """The streams that a text assumes; empty if it is no query, whose errors `Reader` tells.
+    """The streams that a text assumes.
+
+    It is empty if it is no query, whose errors `Reader` tells.
 
     Raises `InputError` for `*`, which says nothing without a catalog.
     """
@@ -134,7 +138,10 @@ class _Inference:
             self._kinds[root] = kind
 
     def _expect(self, nodes: list[exp.Expr], kind: ColumnType | None) -> None:
-        """The columns among the nodes, and those that their arithmetic reads, have this type."""
+        """Expect a type of the columns among the nodes.
+
+        The columns that their arithmetic reads have it too.
+        """
         for item in nodes:
             node = item
             while isinstance(node, exp.Paren):

@@ -78,7 +78,9 @@ class Reader:
         return Query(name, tuple(self._inputs), tuple(self._predicates), tuple(outputs), unconnected)
 
     def read_condition(self) -> tuple[Expression, ...]:
-        """The conjuncts of a condition over the catalog's streams, each under its own name.
+        """The conjuncts of a condition over the catalog's streams.
+
+        Each stream is there under its own name.
 
         Raises the first `InputError`.
         """
@@ -154,7 +156,10 @@ class Reader:
         return source
 
     def _add_using(self, identifier: exp.Expr, source: Source, before: list[Source]) -> None:
-        """`USING (k)`: equality of the columns k of the left and right side, which become one."""
+        """Read `USING (k)`: the columns k of both sides are equal and become one.
+
+        The sides are left and right.
+        """
         name, quoted = identifier.name, bool(identifier.args.get("quoted"))
         left = [other for other in before if other.find(name, quoted) is not None]
         merged = self._scope.merged.get(name.casefold())
@@ -308,7 +313,10 @@ class Reader:
     def _unique(
         self, item: exp.Expr, name: str, chosen: bool, taken: dict[str, bool], reserved: set[str]
     ) -> str:
-        """Names that the user gives must differ; repeated column names get _1, _2, as in DuckDB's tables."""
+        """Check that the user's names differ and number repeated columns.
+
+        Repeated column names get _1, _2, as in DuckDB's tables.
+        """
         if chosen:
             if taken.get(name.casefold()):
                 raise self._text.error(

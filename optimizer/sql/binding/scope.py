@@ -86,7 +86,10 @@ class Scope:
         return hits[0][1]
 
     def _unknown(self, column: exp.Column, name: str, sources: list[Source], expected: str) -> InputError:
-        """Suggests the nearest column of the alias itself, else the same name of another alias."""
+        """An error for an unknown column, with a suggestion.
+
+        It suggests the nearest column of the alias itself, else the same name of another alias.
+        """
         wanted = column.this.name
         best = nearest(wanted, [c for source in sources for c, _ in source.columns])
         suggestion = None

@@ -1,4 +1,4 @@
-"""Parameters: values that a text names once, above the query, and uses where it likes.
+"""Parameters: named values above a query's text.
 
 A parameter is declared on a comment line before SELECT, so that a text with parameters is still one
 text, which is versioned, compared and sent around as a whole:
@@ -36,7 +36,9 @@ class Parameter:
 
 
 def parameters_of(text: SourceText, first: Token | None) -> dict[str, Parameter]:
-    """The parameters that comment lines before the first token declare, by their folded names.
+    """The parameters that comment lines above the query declare.
+
+    They stand before the first token; they are here by their folded names.
 
     Raises `InputError` for a value that is none, and for a second declaration.
     """

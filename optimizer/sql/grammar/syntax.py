@@ -42,7 +42,10 @@ def read_select(text: SourceText) -> exp.Select:
 
 
 def read_condition(text: SourceText) -> exp.Expr:
-    """The syntax tree of a condition that stands alone, such as `r.a = s.a`. Raises `InputError`."""
+    """The syntax tree of a condition that stands alone, such as `r.a = s.a`.
+
+    Raises `InputError`.
+    """
     tokens = tokens_of(text)
     if not tokens:
         raise text.error((0, 1), "empty", "no condition", "a condition such as r.a = s.a")
@@ -65,7 +68,10 @@ def parsed(
     parse: Callable[[WindowedParser, list[Token], str], Parsed],
     dialect: Dialect = _DIALECT,
 ) -> Parsed:
-    """What a parser of the dialect makes of the tokens. Raises `InputError` where it makes nothing."""
+    """What a parser of the dialect makes of the tokens.
+
+    Raises `InputError` where it makes nothing.
+    """
     parser = dialect.parser(error_level=ErrorLevel.IMMEDIATE)
     assert isinstance(parser, WindowedParser)
     try:
@@ -120,7 +126,13 @@ def written_tokens(text: SourceText) -> list[Token]:
 
 
 def comment_end(text: str, at: int) -> int | None:
-    """The offset behind the comment that opens at `at`; None if it never ends. Comments nest."""
+    """The offset behind the comment that opens at `at`.
+
+    The result is None if it never ends. Comments nest.
+
+    >>> comment_end("/* a /* b */ */ SELECT", 0), comment_end("/* open", 0)
+    (15, None)
+    """
     depth = 0
     while at < len(text):
         if text.startswith("/*", at):
@@ -196,7 +208,10 @@ def _check_shape(text: SourceText, tokens: list[Token]) -> None:
 
 
 def check_nesting(text: SourceText, tokens: list[Token]) -> None:
-    """Brackets come in pairs and not too deep, so that the parser's recursion has an end."""
+    """Check that brackets come in pairs and not too deep.
+
+    So the parser's recursion has an end.
+    """
     opened: list[Token] = []
     for token in tokens:
         kind = token.token_type
@@ -215,7 +230,11 @@ def check_nesting(text: SourceText, tokens: list[Token]) -> None:
 
 
 def is_plain_identifier(name: str) -> bool:
-    """True if a name is an identifier without quotes: a word that is no keyword."""
+    """True if a name is an identifier without quotes: a word that is no keyword.
+
+    >>> is_plain_identifier("origin"), is_plain_identifier("select")
+    (True, False)
+    """
     if not (name.isidentifier() and name.isascii()):
         return False
     tokens = _DIALECT.tokenize(name)
@@ -248,7 +267,10 @@ def _syntax_error(
 
 
 def _misspelt_keyword(text: SourceText, span: tuple[int, int] | None) -> tuple[Token, str] | None:
-    """The word just before an error, or in it, if it is nearly a keyword: FORM was read as an alias."""
+    """The word at an error if it is nearly a keyword.
+
+    It is just before the error, or in it: FORM was read as an alias.
+    """
     tokens = _DIALECT.tokenize(text.text)
     limit = len(text.text) if span is None else span[1]
     for token in [t for t in tokens if t.start < limit][-2:]:

@@ -1,1 +1,4 @@
-"""Functions that ship, as examples and for use: nothing of them can be called unless a file allows it."""
+"""Functions that ship, as examples and for use.
+
+Nothing of them can be called unless a file allows it.
+"""

@@ -9,7 +9,9 @@ import pyarrow.compute as pc
 
 
 def image_distance(first: pa.Array, second: pa.Array) -> pa.Array:
-    """Mean absolute difference of two images' bytes, as a fraction: 0 for equal ones, 1 for black and white.
+    """Mean absolute difference of two images' bytes, as a fraction.
+
+    0 for equal ones, 1 for black and white.
 
     Images are the bytes of their pixels, without a header. Those of different sizes, or without a pixel,
     have no distance: NULL.

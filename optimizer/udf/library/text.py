@@ -14,7 +14,9 @@ Doubles = npt.NDArray[np.float64]
 
 
 def similarity(first: pa.Array, second: pa.Array) -> Doubles:
-    """Share of letters that two texts have in common, in order: 1 for equal texts, 0 for nothing alike.
+    """Share of letters that two texts have in common, in order.
+
+    1 for equal texts, 0 for nothing alike.
 
     Twice the length of the longest common subsequence over both lengths. Two empty texts are equal.
 
@@ -25,7 +27,9 @@ def similarity(first: pa.Array, second: pa.Array) -> Doubles:
 
 
 def name_similarity(first: pa.Array, second: pa.Array) -> Doubles:
-    """The similarity of Jaro and Winkler, from 0 to 1, which weighs the beginnings of texts more.
+    """The similarity of Jaro and Winkler, from 0 to 1.
+
+    It weighs the beginnings of texts more.
 
     >>> name_similarity(pa.array(["Martha"]), pa.array(["Marhta"])).round(3).tolist()
     [0.961]

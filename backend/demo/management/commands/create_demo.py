@@ -27,7 +27,10 @@ DEMO = Path(settings.BASE_DIR) / "backend" / "demo"
 
 
 class Command(BaseCommand):
-    """Idempotent: what exists stays as people have changed it, what is missing is made."""
+    """Set up the demo, idempotently.
+
+    What exists stays as people have changed it, what is missing is made.
+    """
 
     help = "Create the demo's account, streams, queries and topology; what exists is left alone."
 

@@ -1,4 +1,7 @@
-"""`manage.py end_jobs`: end every streaming job of this machine, as the product shuts down."""
+"""End every streaming job of this machine (`manage.py end_jobs`).
+
+The product does so as it shuts down.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,9 @@ from backend.topologies.models import ENDED, Run
 
 
 class Command(BaseCommand):
-    """What is wanted does not change: the next start of the product launches the jobs again.
+    """End this machine's jobs without changing what is wanted.
+
+    The next start of the product launches them again.
 
     Worker and beat must have stopped, or they would launch them at once.
     """
