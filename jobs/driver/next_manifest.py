@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from jobs.driver.batch_totals import Gathered, counts, latencies_ms, state_bytes
-from jobs.driver.layouts import with_layouts
 from jobs.driver.watermarks import Watermarks
 from jobs.metrics.tally import added
 from jobs.partitioning.layout import Layouts
@@ -54,7 +53,7 @@ def successor(
         epoch=epoch,
         runs=_in_order(runs),
         streams=_streams(previous, gathered, planned, started_us),
-        stores=with_layouts(_stores(previous, graph, gathered), layouts),
+        stores=_stores(previous, graph, gathered, layouts),
         queries=_queries(previous, graph, gathered, started_us),
         files=gathered.files,
         watermark_us=watermarks.topology_us,
@@ -104,14 +103,16 @@ def _streams(
     return dict(sorted(streams.items()))
 
 
-def _stores(previous: Manifest | None, graph: PhysicalGraph, gathered: Gathered) -> dict[str, StoreState]:
+def _stores(
+    previous: Manifest | None, graph: PhysicalGraph, gathered: Gathered, layouts: Layouts
+) -> dict[str, StoreState]:
     stores = {}
     columns, filters = stored_columns(graph), store_filters(graph)
     for store in graph.stores:
         done = gathered.stores[store.id]
         known = previous.stores.get(store.id) if previous is not None else None
         known = known or StoreState(columns=columns[store.id], filter=filters[store.id])
-        stores[store.id] = replace(known, **added(known, done))
+        stores[store.id] = replace(known, **added(known, done), layout=layouts.get(store.id))
     return stores
 
 

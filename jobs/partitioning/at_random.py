@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from jobs.partitioning.grid import reshape
 from jobs.partitioning.hashing import split, spread_tasks
-from jobs.partitioning.strategy import Arriving, Partitioning, Parts
+from jobs.partitioning.rescaling import taken_over
+from jobs.partitioning.strategy import Arriving, Migrated, Partitioning, Parts, Predecessor
 from jobs.plan.tuples import ARRIVAL, EVERY_TASK
+from optimizer.physical.graph import GraphStore
+
+
+def stay(old: Predecessor, wanted: GraphStore) -> Migrated | None:
+    """Leave tuples where they lie, and ask for them there."""
+    spread = taken_over(old.store, old.spread, wanted, old.runs)
+    if spread is None:
+        return None
+    runs = tuple(replace(run, store=wanted.id) for run in old.runs)
+    return Migrated(runs, sum(run.rows for run in runs), layout=spread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +36,7 @@ class AtRandom(Partitioning):
 
     counts: tuple[int, ...]
     """As in `ByKey`."""
+    migrate_from = (stay, reshape)
 
     def place(self, tuples: Arriving) -> Parts:
         tasks = self.counts[0]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jobs.partitioning.at_random import AtRandom
+from jobs.partitioning.at_random import AtRandom, stay
 from jobs.partitioning.hashing import split
 from jobs.partitioning.rescaling import asked_tasks
 from jobs.partitioning.strategy import Arriving, Partitioning, Parts
@@ -29,6 +29,7 @@ class ByKey(Partitioning):
 
     counts: tuple[int, ...]
     """Numbers of tasks under which tuples lie, the store's own first: see `jobs.partitioning.rescaling`."""
+    migrate_from = (stay,)
 
     def place(self, tuples: Arriving) -> Parts:
         tasks = self.counts[0]

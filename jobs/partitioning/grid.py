@@ -20,29 +20,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import polars as pl
 
 from jobs.partitioning.hashing import column_tasks, grid_columns
+from jobs.partitioning.strategy import Migrated, Predecessor
 from jobs.plan.tuples import ARRIVAL
 from jobs.storage.partition import run_figures
 from jobs.storage.run import RunRef, StateRoot, new_attempt, run_path
 from optimizer.physical.graph import GraphStore, Grid, Grids
 from optimizer.physical.task_grid import TaskGrid, task_grids
-
-
-@dataclass(frozen=True, slots=True)
-class Migrated:
-    """The runs in the new shape, and tuples by what became of them, copies counted."""
-
-    runs: tuple[RunRef, ...]
-    kept: int
-    """Still in the task where they were."""
-    sent: int
-    """Copied into another task."""
-    discarded: int
-    """Left where nobody needs them any longer."""
 
 
 def can_migrate(held: GraphStore, wanted: GraphStore) -> bool:
@@ -60,6 +48,16 @@ def can_migrate(held: GraphStore, wanted: GraphStore) -> bool:
     return len(pairs) == 1 and all(
         new.tasks % old.tasks == 0 and new.columns % old.columns == 0 for old, new in pairs
     )
+
+
+def reshape(old: Predecessor, wanted: GraphStore) -> Migrated | None:
+    """Move what another shape needs elsewhere.
+
+    Tuples under older numbers of tasks are in no shape.
+    """
+    if old.limit is not None or old.spread.older or not can_migrate(old.store, wanted):
+        return None
+    return migrate(old.root, old.runs, old.store, wanted, old.times, old.batch)
 
 
 def migrate(

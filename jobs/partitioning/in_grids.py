@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from jobs.partitioning.grid import reshape
 from jobs.partitioning.hashing import grid_parts
 from jobs.partitioning.strategy import Arriving, Partitioning, Parts
 from jobs.plan.tuples import ARRIVAL
@@ -25,6 +26,7 @@ class InGrids(Partitioning):
     """
 
     grids: tuple[TaskGrid, ...]
+    migrate_from = (reshape,)
 
     def place(self, tuples: Arriving) -> Parts:
         return grid_parts(tuples.sent, tuples.rows[ARRIVAL], self.grids, probing=False)

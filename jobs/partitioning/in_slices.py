@@ -52,6 +52,9 @@ class InSlices(Partitioning):
     def counted_in(self, task: int, arrived: Arriving, *, probing: bool) -> int:
         return self._touched(arrived).counted_in(task) if probing else arrived.rows.height
 
+    def first_layout(self) -> Layout:
+        return self.layout
+
     def _touched(self, probes: Arriving) -> Touched:
         assert probes.reach is not None
         return touched(self.layout, *probes.reach(), self.tasks)

@@ -15,7 +15,7 @@ from jobs.partitioning.at_random import AtRandom
 from jobs.partitioning.by_key import ByKey
 from jobs.partitioning.in_grids import InGrids
 from jobs.partitioning.in_slices import InSlices
-from jobs.partitioning.rescaling import Spread
+from jobs.partitioning.rescaling import Spread, spread_of
 from jobs.partitioning.slices import Layout, first_layout
 from jobs.partitioning.strategy import Partitioning
 from optimizer.physical.graph import GraphStore, Grid, Grids, Slices
@@ -28,7 +28,7 @@ NO_LAYOUTS: Layouts = {}
 
 def partitioning_of(store: GraphStore, layout: StoreLayout | None) -> Partitioning:
     """How a store's tuples lie under a layout; None for that of its plan."""
-    counts = (layout if isinstance(layout, Spread) else Spread()).counts(store)
+    counts = spread_of(layout).counts(store)
     match store.partitioning:
         case Grid() | Grids():
             return InGrids(store.grids)
@@ -38,12 +38,6 @@ def partitioning_of(store: GraphStore, layout: StoreLayout | None) -> Partitioni
             return AtRandom(counts)
         case _:
             return ByKey(counts)
-
-
-def spread_of(store: GraphStore, layouts: Layouts) -> Spread:
-    """The older numbers of tasks under which a store's tuples lie."""
-    known = layouts.get(store.id)
-    return known if isinstance(known, Spread) else Spread()
 
 
 def spread_stores(layouts: Layouts) -> frozenset[str]:

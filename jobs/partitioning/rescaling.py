@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from jobs.partitioning.slices import Held
 from jobs.storage.key_hash import Tasks, hash_tasks
 from jobs.storage.run import RunRef
 from optimizer.algebra.expression import Column
@@ -50,6 +51,14 @@ class Spread:
     def counts(self, store: GraphStore) -> tuple[int, ...]:
         """All numbers of tasks under which to ask, the store's own first."""
         return (store.tasks, *(older.tasks for older in self.older))
+
+    def continued(self, store: GraphStore, held: Held) -> Spread | None:
+        """The numbers of the next batch; None if none is left.
+
+        Those that have had their time are gone.
+        """
+        living = self.living([run for run in held.runs if run.store == store.id])
+        return living if living.older else None
 
     def living(self, runs: Sequence[RunRef]) -> Spread:
         """The numbers of tasks under which the store still has tuples.
@@ -89,6 +98,11 @@ def taken_over(held: GraphStore, spread: Spread, wanted: GraphStore, runs: Seque
     if runs and held.tasks != wanted.tasks:
         older.append(Older(held.tasks, max(run.max_arrival for run in runs) + 1))
     return Spread(tuple(older)) if len(older) <= MOST_OLDER else None
+
+
+def spread_of(layout: object) -> Spread:
+    """The older numbers of tasks under which a store's tuples lie."""
+    return layout if isinstance(layout, Spread) else Spread()
 
 
 def asked_tasks(keys: pl.Series, counts: Sequence[int]) -> tuple[npt.NDArray[np.int64], Tasks]:

@@ -13,19 +13,24 @@ passive one of its two ways of relocation).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from jobs.plan.event_time import LAST_US, elapsed
+from jobs.storage.run import RunRef
 from optimizer.physical.graph import GraphStore, Slices
 
-if TYPE_CHECKING:
-    pass
-
 Numbers: TypeAlias = npt.NDArray[np.int64]
+
+LEAST_CHANGE = 0.1
+"""Widths that differ by less are the same: arrivals are never quite even."""
+
+MOST_CHANGE = 8.0
+"""By what factor, at most, slices are wider or narrower than the plan has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,20 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """What is known of a store when a batch begins."""
+
+    runs: Sequence[RunRef]
+    """Of all stores."""
+    inserted: int
+    """Tuples stored since the first batch."""
+    newest_us: int | None
+    """Newest event time of its stream; None before the first tuple."""
+    watermark_us: int | None
+    epoch_begins: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """A store's slices, and what was known when they were last looked at."""
 
@@ -50,6 +69,55 @@ class Layout:
     """Tuples stored since the first batch, until then."""
     counted_until_us: int | None = None
     """Newest event time of the stream then; None before the first look."""
+
+    def continued(self, store: GraphStore, held: Held) -> Layout:
+        """The layout of the next batch.
+
+        It is looked at again when an epoch begins or the plan asks for another width: then it has the width
+        that fits the newest arrivals, for event times that are still to come.
+        """
+        planned, newest = _planned_us(store), held.newest_us
+        if newest is None or (not held.epoch_begins and self.planned_us == planned):
+            return self
+        assert isinstance(store.partitioning, Slices)
+        smoothed = store.partitioning.smoothed
+        runs = [run for run in held.runs if run.store == store.id]
+        width = self._smoothed_us(planned, held.inserted, newest, runs) if smoothed else planned
+        segments = self._unexpired(store, held.watermark_us)
+        last = segments[-1]
+        # Behind the end of time there is nothing to come.
+        if last.since_us <= newest < LAST_US and abs(width - last.width_us) > LEAST_CHANGE * last.width_us:
+            first = last.first + (newest - last.since_us) // last.width_us + 1
+            segments = (*segments, Segment(newest + 1, width, first))
+        return Layout(segments, planned, held.inserted, newest)
+
+    def _smoothed_us(self, planned: int, inserted: int, newest_us: int, held: Sequence[RunRef]) -> int:
+        """The width at which a slice now gets as many tuples as planned.
+
+        What is stored per second of its event time, beside what arrived per second since the last look;
+        where one of the two is not known yet, the width that was planned.
+        """
+        if self.counted_until_us is None or not held:
+            return planned
+        passed, arrived = newest_us - self.counted_until_us, inserted - self.counted
+        oldest = min(run.min_times_us[0] for run in held)
+        span, rows = max(run.max_times_us[0] for run in held) - oldest, sum(run.rows for run in held)
+        if passed <= 0 or arrived <= 0 or span <= 0:
+            return planned
+        factor = (rows / span) / (arrived / passed)
+        return min(LAST_US, max(1, round(planned * min(MOST_CHANGE, max(1.0 / MOST_CHANGE, factor)))))
+
+    def _unexpired(self, store: GraphStore, watermark_us: int | None) -> tuple[Segment, ...]:
+        """The segments of event times that may still be stored or asked for.
+
+        Tuples leave in whole runs, late ones may be joined with whatever is still there: twice the
+        retention is kept.
+        """
+        retention = store.retention[0].reach_us
+        if watermark_us is None or retention is None:
+            return self.segments
+        ended = sum(later.since_us <= watermark_us - 2 * retention for later in self.segments[1:])
+        return self.segments[ended:]
 
 
 def first_layout(store: GraphStore) -> Layout:

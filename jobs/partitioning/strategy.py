@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias
 
 import polars as pl
 
-from jobs.partitioning.slices import Numbers
+from jobs.partitioning.rescaling import Spread
+from jobs.partitioning.slices import Layout, Numbers
+from jobs.storage.memory_budget import Limit
+from jobs.storage.run import RunRef, StateRoot
+from optimizer.physical.graph import GraphStore
 
 Parts: TypeAlias = Sequence[tuple[Sequence[int], pl.DataFrame]]
 """Rows, in their order, and the tasks that all of them go to; rows that go nowhere are in no part."""
@@ -35,11 +39,45 @@ class Arriving:
     """Of tuples that probe."""
 
 
+@dataclass(frozen=True, slots=True)
+class Predecessor:
+    """A store of the plan before, whose tuples go to a new one and to no other."""
+
+    store: GraphStore
+    spread: Spread
+    runs: Sequence[RunRef]
+    root: StateRoot
+    limit: Limit | None
+    """What may be in memory of its runs at once; None for any amount."""
+    times: Sequence[str]
+    """The event-time columns of its inputs."""
+    batch: int
+    """The first that will use the new store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """A new store's runs, and tuples by what became of them, copies counted."""
+
+    runs: tuple[RunRef, ...]
+    kept: int
+    """Still in the task where they were."""
+    sent: int = 0
+    """Copied into another task."""
+    discarded: int = 0
+    """Left where nobody needs them any longer."""
+    layout: Spread | None = None
+    """None for that with which its partitioning begins."""
+
+
 class Partitioning(Protocol):
     """How the tuples of a store lie over its tasks in one batch.
 
     Equal ones place tuples alike.
     """
+
+    migrate_from: ClassVar[tuple[Callable[[Predecessor, GraphStore], Migrated | None], ...]] = ()
+    """How a store may take over runs, the cheapest way first; None of one that does not fit the two."""
 
     def place(self, tuples: Arriving) -> Parts:
         """Where to keep tuples; in several tasks those that are kept in copies."""
@@ -63,3 +101,7 @@ class Partitioning(Protocol):
         Of a tuple's copies one counts.
         """
         ...
+
+    def first_layout(self) -> Layout | None:
+        """What manifests remember of it; None if plans say all of it."""
+        return None

@@ -14,17 +14,15 @@ all found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import polars as pl
 
 from jobs.join.index_columns import limit_of
-from jobs.partitioning.grid import can_migrate, migrate
-from jobs.partitioning.layout import Layouts, StoreLayout, partitioning_of, spread_of
-from jobs.partitioning.rescaling import in_first_copy, taken_over
-from jobs.partitioning.slices import first_layout
-from jobs.partitioning.strategy import Arriving
+from jobs.partitioning.layout import Layouts, StoreLayout, partitioning_of
+from jobs.partitioning.rescaling import in_first_copy, spread_of
+from jobs.partitioning.strategy import Arriving, Migrated, Predecessor
 from jobs.plan.columns import store_filters, stored_columns
 from jobs.plan.event_time import oldest_inside
 from jobs.plan.index import index_of
@@ -33,17 +31,11 @@ from jobs.protocol.metrics import newest
 from jobs.reconfigure.backfill import rebuild
 from jobs.recovery.checkpoint import Change, Checkpoint
 from jobs.recovery.manifest import Manifest, QueryState, StoreState, StreamState, write_manifest
-from jobs.storage.memory_budget import Limit
 from jobs.storage.partition import run_figures, state_root
 from jobs.storage.run import RunRef, new_attempt, run_path
 from optimizer.algebra.expression import Column
 from optimizer.logical.window import union
-from optimizer.physical.graph import (
-    GraphStore,
-    PhysicalGraph,
-    ProbeRule,
-    Slices,
-)
+from optimizer.physical.graph import GraphStore, PhysicalGraph, ProbeRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +81,10 @@ def switch(
     missing = [store for store in new.stores if store.id not in kept]
     using = {store.id for store in new.stores}
     moved = 0
-    for store in missing:
-        if not store.is_base:
-            continue
+    for store in (wanted for wanted in missing if wanted.is_base):
         source = _best_source(before, old, store, columns[store.id], filters[store.id], using)
-        layout = _first_layout(store)
+        partitioning = partitioning_of(store, None)
+        layout: StoreLayout | None = partitioning.first_layout()
         if source is None:
             kept[store.id] = ()
             seen = before.streams.get(store.inputs[0].stream, StreamState()).max_event_time_us
@@ -101,11 +92,17 @@ def switch(
         else:
             held = next(s for s in old.stores if s.id == source)
             free = source not in using and set(before.stores[source].columns) == set(columns[store.id])
-            filled = _filled(checkpoint, before, held, new, store, batch, limit, free=free)
-            kept[store.id], layout = filled.runs, filled.layout
-            moved += filled.moved
-            if filled.empties:
+            root, spread = state_root(checkpoint.state), spread_of(before.stores[source].layout)
+            stored, times = runs.get(source, ()), _times(new, store)
+            old_one = Predecessor(held, spread, stored, root, limit, times, batch)
+            ways = (way(old_one, store) for way in partitioning.migrate_from if free)
+            filled = next((migrated for migrated in ways if migrated is not None), None)
+            if filled is None:
+                filled = _placed_anew(old_one, store)
+            else:
                 using.add(source)
+            kept[store.id], layout = filled.runs, filled.layout or layout
+            moved += filled.sent
             start = newest(before.stores[source].complete_from_us, _kept_from(before, old, store, source))
         states[store.id] = StoreState(
             columns=columns[store.id],
@@ -213,10 +210,6 @@ def _layouts(states: Mapping[str, StoreState]) -> Layouts:
     return {name: state.layout for name, state in states.items() if state.layout is not None}
 
 
-def _first_layout(store: GraphStore) -> StoreLayout | None:
-    return first_layout(store) if isinstance(store.partitioning, Slices) else None
-
-
 def _best_source(
     before: Manifest,
     old: PhysicalGraph,
@@ -249,64 +242,17 @@ def _best_source(
     return min(fitting, key=reach).id if fitting else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Filled:
-    """A new base store's tuples, from an old one."""
-
-    runs: tuple[RunRef, ...]
-    moved: int
-    """Tuples that were copied."""
-    layout: StoreLayout | None
-    empties: bool
-    """True if runs of the old store are among them, so that no other store can have them."""
-
-
-def _filled(
-    checkpoint: Checkpoint,
-    before: Manifest,
-    held: GraphStore,
-    new: PhysicalGraph,
-    store: GraphStore,
-    batch: int,
-    limit: Limit | None,
-    *,
-    free: bool,
-) -> _Filled:
-    """The tuples of `held` for `store`: where they lie, migrated, or all anew.
-
-    The former two only if `held` is `free`, of no use to any other store.
-    """
-    root, stored = state_root(checkpoint.state), before.runs_by_store().get(held.id, ())
-    older = spread_of(held, _layouts(before.stores))
-    spread = taken_over(held, older, store, stored) if free else None
-    if spread is not None:
-        return _Filled(tuple(replace(run, store=store.id) for run in stored), 0, spread, True)
-    if free and limit is None and not older.older and can_migrate(held, store):
-        done = migrate(root, stored, held, store, _times(new, store), batch)
-        return _Filled(done.runs, done.sent, _first_layout(store), True)
-    once = [run for run in stored if in_first_copy(held, run.partition)]
-    written = _replaced(checkpoint, once, new, store, batch, limit)
-    return _Filled(written, sum(run.rows for run in written), _first_layout(store), False)
-
-
-def _replaced(
-    checkpoint: Checkpoint,
-    runs: Sequence[RunRef],
-    graph: PhysicalGraph,
-    store: GraphStore,
-    batch: int,
-    limit: Limit | None,
-) -> tuple[RunRef, ...]:
-    """The tuples of `runs`, placed as `store` wants them, in new runs."""
-    root = state_root(checkpoint.state)
-    (times,) = _times(graph, store)
+def _placed_anew(old: Predecessor, store: GraphStore) -> Migrated:
+    """The tuples of an old store, placed as `store` wants them, in new runs."""
+    limit, (times,) = old.limit, old.times
     written: list[RunRef] = []
     partitioning = partitioning_of(store, None)
     key = column_name(store.partitioning) if isinstance(store.partitioning, Column) else None
     names = [f"{stored.input}.{name}" for stored in store.inputs for name in stored.columns]
     attempt = new_attempt()
     most_bytes = None if limit is None else limit.part_bytes
-    frames = (root.read(run, keep=limit is None) for run in runs)
+    once = (run for run in old.runs if in_first_copy(old.store, run.partition))
+    frames = (old.root.read(run, keep=limit is None) for run in once)
     for number, frame in enumerate(_bounded(frames, most_bytes)):
         kept = frame.select([c for c in (*names, ARRIVAL, LATE) if c in frame.columns])
         for tasks, part in partitioning.place(Arriving(kept, kept, key, times)):
@@ -314,10 +260,10 @@ def _replaced(
             if limit is not None:
                 arranged, index = limit.arranged(store.id, part)
             for task in tasks:
-                path = run_path(store.id, task, batch, 0, attempt, f"filled{number:05d}")
+                path = run_path(store.id, task, old.batch, 0, attempt, f"filled{number:05d}")
                 figures = run_figures(store, (times,), task, path, part)
-                written.append(root.write(figures, arranged, index))
-    return tuple(written)
+                written.append(old.root.write(figures, arranged, index))
+    return Migrated(tuple(written), kept=0, sent=sum(run.rows for run in written))
 
 
 _ROWS_AT_ONCE = 500_000

@@ -46,6 +46,8 @@ class Function:
     least: int
     most: int | None
     rule: Rule
+    aliases: tuple[str, ...] = ()
+    """Other names under which DuckDB knows it."""
 
 
 _TABLE: Sequence[Function] = (
@@ -65,30 +67,30 @@ _TABLE: Sequence[Function] = (
     Function("multiply", "*", 2, 2, "arithmetic"),
     Function("divide", "/", 2, 2, "double"),
     Function("integer_divide", "//", 2, 2, "integer"),
-    Function("modulo", "%", 2, 2, "arithmetic"),
+    Function("modulo", "%", 2, 2, "arithmetic", ("mod",)),
     Function("negate", "-", 1, 1, "arithmetic"),
     Function("abs", "ABS", 1, 1, "same_numeric"),
     Function("floor", "FLOOR", 1, 1, "double"),
-    Function("ceil", "CEIL", 1, 1, "double"),
+    Function("ceil", "CEIL", 1, 1, "double", ("ceiling",)),
     Function("round", "ROUND", 1, 2, "same_numeric"),
     Function("sqrt", "SQRT", 1, 1, "double"),
-    Function("power", "POWER", 2, 2, "double"),
+    Function("power", "POWER", 2, 2, "double", ("pow",)),
     Function("exp", "EXP", 1, 1, "double"),
     Function("ln", "LN", 1, 1, "double"),
     Function("sin", "SIN", 1, 1, "double"),
     Function("cos", "COS", 1, 1, "double"),
     Function("like", "LIKE", 2, 2, "text_boolean"),
     Function("ilike", "ILIKE", 2, 2, "text_boolean"),
-    Function("starts_with", "STARTS_WITH", 2, 2, "text_boolean"),
-    Function("ends_with", "ENDS_WITH", 2, 2, "text_boolean"),
+    Function("starts_with", "STARTS_WITH", 2, 2, "text_boolean", ("prefix",)),
+    Function("ends_with", "ENDS_WITH", 2, 2, "text_boolean", ("suffix",)),
     Function("contains", "CONTAINS", 2, 2, "text_boolean"),
-    Function("lower", "LOWER", 1, 1, "text"),
-    Function("upper", "UPPER", 1, 1, "text"),
+    Function("lower", "LOWER", 1, 1, "text", ("lcase",)),
+    Function("upper", "UPPER", 1, 1, "text", ("ucase",)),
     Function("trim", "TRIM", 1, 1, "text"),
-    Function("substring", "SUBSTRING", 2, 3, "text"),
+    Function("substring", "SUBSTRING", 2, 3, "text", ("substr",)),
     Function("concat", "||", 2, None, "text"),
-    Function("length", "LENGTH", 1, 1, "text_length"),
-    Function("coalesce", "COALESCE", 1, None, "first"),
+    Function("length", "LENGTH", 1, 1, "text_length", ("len", "char_length", "character_length")),
+    Function("coalesce", "COALESCE", 1, None, "first", ("ifnull",)),
     Function("nullif", "NULLIF", 2, 2, "first"),
     Function("least", "LEAST", 2, None, "first"),
     Function("greatest", "GREATEST", 2, None, "first"),
@@ -96,13 +98,13 @@ _TABLE: Sequence[Function] = (
     Function("cast", "CAST", 1, 1, "cast"),
     Function("year", "YEAR", 1, 1, "part"),
     Function("month", "MONTH", 1, 1, "part"),
-    Function("day", "DAY", 1, 1, "part"),
+    Function("day", "DAY", 1, 1, "part", ("dayofmonth",)),
     Function("hour", "HOUR", 1, 1, "part"),
     Function("minute", "MINUTE", 1, 1, "part"),
     Function("second", "SECOND", 1, 1, "part"),
-    Function("day_of_week", "DAYOFWEEK", 1, 1, "part"),
+    Function("day_of_week", "DAYOFWEEK", 1, 1, "part", ("weekday",)),
     Function("epoch", "EPOCH", 1, 1, "epoch"),
-    Function("date_trunc", "DATE_TRUNC", 2, 2, "truncate"),
+    Function("date_trunc", "DATE_TRUNC", 2, 2, "truncate", ("datetrunc",)),
 )
 
 FUNCTIONS = {function.name: function for function in _TABLE}

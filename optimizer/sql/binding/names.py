@@ -2,53 +2,14 @@
 
 from __future__ import annotations
 
+from optimizer.algebra.functions import FUNCTIONS
+
+_KEYWORDS = frozenset({"AND", "OR", "NOT", "IN", "LIKE", "ILIKE", "CASE", "CAST"})
 CALLS: dict[str, str] = {
-    "abs": "abs",
-    "floor": "floor",
-    "ceil": "ceil",
-    "ceiling": "ceil",
-    "round": "round",
-    "sqrt": "sqrt",
-    "pow": "power",
-    "power": "power",
-    "exp": "exp",
-    "ln": "ln",
-    "sin": "sin",
-    "cos": "cos",
-    "mod": "modulo",
-    "starts_with": "starts_with",
-    "prefix": "starts_with",
-    "ends_with": "ends_with",
-    "suffix": "ends_with",
-    "contains": "contains",
-    "lower": "lower",
-    "lcase": "lower",
-    "upper": "upper",
-    "ucase": "upper",
-    "trim": "trim",
-    "substr": "substring",
-    "substring": "substring",
-    "len": "length",
-    "length": "length",
-    "char_length": "length",
-    "character_length": "length",
-    "coalesce": "coalesce",
-    "ifnull": "coalesce",
-    "nullif": "nullif",
-    "least": "least",
-    "greatest": "greatest",
-    "year": "year",
-    "month": "month",
-    "day": "day",
-    "dayofmonth": "day",
-    "hour": "hour",
-    "minute": "minute",
-    "second": "second",
-    "dayofweek": "day_of_week",
-    "weekday": "day_of_week",
-    "epoch": "epoch",
-    "date_trunc": "date_trunc",
-    "datetrunc": "date_trunc",
+    name: function.name
+    for function in FUNCTIONS.values()
+    for name in (function.sql.lower(), *function.aliases)
+    if name.isidentifier() and name.upper() not in _KEYWORDS
 }
 """DuckDB's name to ours; `concat`, `if` and `date_part` are handled by their own rules."""
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.driver.layouts import MOST_CHANGE, layouts_of
+from jobs.driver.layouts import layouts_of
 from jobs.partitioning.router import send
-from jobs.partitioning.slices import Layout, Segment, first_layout, slice_numbers, touched
+from jobs.partitioning.slices import MOST_CHANGE, Layout, Segment, first_layout, slice_numbers, touched
 from jobs.plan.index import index_of
 from jobs.plan.tuples import ARRIVAL, EVERY_TASK, column_name
 from jobs.recovery.manifest import BatchFigures, Manifest, StoreState, StreamState
