@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from backend.live.models import LiveRecord
 from backend.live.state import LiveState, fold
-from backend.redis import connection, entry_order, read_entries
+from backend.redis import connection, read_entries
 from backend.topologies.models import Topology
-from jobs.protocol import EVENTS, AnyEvent, EpochCompleted, events_key, statistics_key
+from jobs.protocol import EVENTS, AnyEvent, EpochCompleted, entry_order, events_key, statistics_key
 
 log = logging.getLogger(__name__)
 

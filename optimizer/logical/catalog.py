@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from optimizer.algebra.identifiers import matches, nearest
+from optimizer.algebra.identifiers import matches
 from optimizer.logical.stream import Stream
 from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 
@@ -48,7 +48,3 @@ class Catalog:
         if stream is None:
             raise KeyError(name)
         return stream
-
-    def nearest(self, name: str) -> str | None:
-        """The name of the stream that `name` is most probably a misspelling of."""
-        return nearest(name, self.names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optimizer.algebra.errors import Infeasible
-from optimizer.methods.solution.check import cost_of, task_loads
+from optimizer.methods.solution.costs import cost_of, task_loads
 from optimizer.methods.solution.partial_plan import Key, PartialPlan
 from optimizer.search.cost_model import CostModel
 from optimizer.search.problem import (
