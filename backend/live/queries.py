@@ -29,9 +29,9 @@ def parse_event(entry: str, fields: dict[str, str]) -> AnyEvent | None:
         return None
 
 
-def events_after(topology: str, last_id: str, count: int = PAGE) -> list[tuple[str, AnyEvent | None]]:
+def events_after(topology: str, last_id: str) -> list[tuple[str, AnyEvent | None]]:
     """The next events after an id, oldest first; None stands for an unreadable one."""
-    entries = connection().xrange(events_key(topology), min=f"({last_id}", count=count)
+    entries = connection().xrange(events_key(topology), min=f"({last_id}", count=PAGE)
     return [(entry, parse_event(entry, fields)) for entry, fields in read_entries(entries)]
 
 
