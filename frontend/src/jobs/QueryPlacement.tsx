@@ -6,6 +6,7 @@ import { explainError } from "../api/request";
 import { ConfirmDialog } from "../ui/dialog/ConfirmDialog";
 import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
+import { TableHead } from "../ui/table/TableHead";
 
 interface Props {
   readonly topology: TopologyDocument;
@@ -44,15 +45,7 @@ export function QueryPlacement({ topology, topologies, operator, onDone }: Props
       <ProblemLine text={problem} />
       <ScrollArea label={`Queries of ${topology.name}`}>
         <table class="list stack">
-          <thead>
-            <tr>
-              <th scope="col">Query</th>
-              <th scope="col" class="number">
-                Version
-              </th>
-              <th scope="col">Answered by</th>
-            </tr>
-          </thead>
+          <TableHead columns={["Query", { label: "Version", class: "number" }, "Answered by"]} />
           <tbody>
             {topology.queries.map((query) => (
               <tr key={query.id}>

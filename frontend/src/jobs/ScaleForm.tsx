@@ -5,6 +5,7 @@ import { explainError } from "../api/request";
 import { count } from "../format/quantities";
 import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
+import { TableHead } from "../ui/table/TableHead";
 import { useLoaded } from "../ui/useLoaded";
 import { changesOf, fieldsOf, MOST_TASKS, type TaskFields } from "./taskForm";
 
@@ -64,15 +65,7 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
       </p>
       <ScrollArea label={`Tasks of ${topology}`}>
         <table class="list stack">
-          <thead>
-            <tr>
-              <th scope="col">Stream</th>
-              <th scope="col" class="number">
-                Tasks now
-              </th>
-              <th scope="col">Set to</th>
-            </tr>
-          </thead>
+          <TableHead columns={["Stream", { label: "Tasks now", class: "number" }, "Set to"]} />
           <tbody>
             {value.streams.map((one) => (
               <tr key={one.stream}>

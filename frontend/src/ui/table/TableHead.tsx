@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 
 interface Heading {
   readonly label: string;
-  readonly class?: "number" | "wide" | "number wide";
+  readonly class?: "number" | "wide";
   readonly title?: string;
   /** Read by screen readers only: the column's cells speak for themselves. */
   readonly hidden?: true;
