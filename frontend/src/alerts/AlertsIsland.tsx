@@ -10,7 +10,7 @@ import {
   readMe,
   tryAlert,
 } from "../api/endpoints";
-import { explainError, Refusal } from "../api/request";
+import { explainError, explainProblems } from "../api/request";
 import { count, instant } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
 import { ProblemLine } from "../ui/ProblemLine";
@@ -188,13 +188,7 @@ function AlertForm({ onDone, onCancel }: { onDone: () => void; onCancel: () => v
   const submit = (): void => {
     setBusy(true);
     createAlert(documentOf(fields))
-      .then(onDone, (error: unknown) =>
-        setProblems(
-          error instanceof Refusal && error.problems.length > 0
-            ? error.problems.map((one) => one.message)
-            : [explainError(error)],
-        ),
-      )
+      .then(onDone, (error: unknown) => setProblems(explainProblems(error)))
       .finally(() => setBusy(false));
   };
   return (
