@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import cast
+from typing import TypeVar, cast
 
 import redis
 import redis.asyncio
 import redis.asyncio.retry
 from django.conf import settings
+from pydantic import BaseModel, ValidationError
 from redis.backoff import NoBackoff
 from redis.typing import StreamRangeResponse
 
@@ -19,6 +20,7 @@ Entry = tuple[str, dict[str, str]]
 """The id and the fields of a stream's entry."""
 BinaryEntry = tuple[bytes, dict[bytes, bytes]]
 """The same as `binary_connection` reads it."""
+BatchPart = TypeVar("BatchPart", bound=BaseModel)
 
 CONTROL_KEPT = 1000
 """Control messages kept; the job follows them within seconds."""
@@ -115,15 +117,15 @@ def _append(key: str, text: str, kept: int) -> str:
     return cast(str, connection().xadd(key, {"message": text}, maxlen=kept, approximate=True))
 
 
-def entry_order(entry: str) -> tuple[int, int]:
-    """A Redis stream id as something to compare. Raises `ValueError` if it is none.
+def read_batch(part: type[BatchPart], fields: dict[str, str]) -> BatchPart | None:
+    """As much of a batch's event as a model asks for; None for every other event.
 
-    >>> entry_order("1732-10") > entry_order("1732-9")
-    True
+    None also for what a job of another release wrote; the live state says so in the log.
     """
-    milliseconds, _, sequence = entry.partition("-")
-    if not (milliseconds.isascii() and milliseconds.isdigit() and len(milliseconds) <= 20):
-        raise ValueError(f"{entry!r} is not a Redis stream id")
-    if sequence and not (sequence.isascii() and sequence.isdigit() and len(sequence) <= 20):
-        raise ValueError(f"{entry!r} is not a Redis stream id")
-    return int(milliseconds), int(sequence or 0)
+    message = fields.get("message", "")
+    if '"type":"batch"' not in message:
+        return None
+    try:
+        return part.model_validate_json(message)
+    except ValidationError:
+        return None

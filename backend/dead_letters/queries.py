@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from backend.redis import connection, entry_order
+from backend.redis import connection
 from backend.topologies.models import Topology
-from jobs.protocol import DeadLetter, dead_letters_key
+from jobs.protocol import DeadLetter, dead_letters_key, entry_order
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from backend.redis import connection
+from backend.redis import connection, read_batch
 from backend.topologies.models import Topology
 from jobs.protocol import StreamMetrics, events_key
 
@@ -72,7 +72,7 @@ def arrivals_of(stream: str, limit: int) -> tuple[Arrivals, ...]:
 def _points(stream: str, entries: list[tuple[str, dict[str, str]]], limit: int) -> tuple[Point, ...]:
     found: dict[int, _Batch] = {}
     for _, fields in entries:
-        batch = _batch(fields.get("message", ""))
+        batch = read_batch(_Batch, fields)
         # A batch that was done again after a crash is told again; the newest telling counts.
         if batch is not None and batch.batch not in found and stream in batch.streams:
             found[batch.batch] = batch
@@ -81,17 +81,6 @@ def _points(stream: str, entries: list[tuple[str, dict[str, str]]], limit: int) 
     ordered = [found[number] for number in sorted(found)]
     points = [_point(stream, now, before) for before, now in zip([None, *ordered], ordered, strict=False)]
     return tuple(points[-limit:])
-
-
-def _batch(message: str) -> _Batch | None:
-    """None for every other event."""
-    if '"type":"batch"' not in message:
-        return None
-    try:
-        return _Batch.model_validate_json(message)
-    except ValidationError:
-        # Written by a job of another release; the live state says so in the log.
-        return None
 
 
 def _point(stream: str, now: _Batch, before: _Batch | None) -> Point:

@@ -9,9 +9,9 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 
 from backend.live.state import LiveState
-from backend.redis import connection, entry_order, read_entries
+from backend.redis import connection, read_entries
 from backend.topologies.models import Topology
-from jobs.protocol import stream_key
+from jobs.protocol import entry_order, stream_key
 from optimizer.physical.graph import PhysicalGraph
 
 

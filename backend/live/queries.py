@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from backend.live.models import LiveRecord
 from backend.live.state import LiveState, fold
-from backend.redis import connection, entry_order, read_entries
+from backend.redis import connection, read_entries
 from backend.topologies.models import Topology
-from jobs.protocol import EVENTS, AnyEvent, EpochCompleted, events_key, statistics_key
+from jobs.protocol import EVENTS, AnyEvent, EpochCompleted, entry_order, events_key, statistics_key
 
 log = logging.getLogger(__name__)
 
@@ -32,9 +32,9 @@ def parse_event(entry: str, fields: dict[str, str]) -> AnyEvent | None:
         return None
 
 
-def events_after(topology: str, last_id: str, count: int = PAGE) -> list[tuple[str, AnyEvent | None]]:
+def events_after(topology: str, last_id: str) -> list[tuple[str, AnyEvent | None]]:
     """The next events after an id, oldest first; None stands for an unreadable one."""
-    entries = connection().xrange(events_key(topology), min=f"({last_id}", count=count)
+    entries = connection().xrange(events_key(topology), min=f"({last_id}", count=PAGE)
     return [(entry, parse_event(entry, fields)) for entry, fields in read_entries(entries)]
 
 

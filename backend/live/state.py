@@ -9,7 +9,7 @@ browser does the same fold; docs/design/frontend-contract.md holds its table.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -36,9 +36,9 @@ STORE_BATCHES_KEPT = 60
 STORE_BATCHES_LEAST = 5
 STORE_POINTS_KEPT = 600
 """Over all stores together: many stores are followed for fewer batches, so that a snapshot stays small."""
-STATES = ("stopped", "starting", "running", "idle", "stopping", "failed")
-LIVE_STATE_CHOICES = [(state, state) for state in STATES]
 State = Literal["stopped", "starting", "running", "idle", "stopping", "failed"]
+STATES: tuple[State, ...] = get_args(State)
+LIVE_STATE_CHOICES = [(state, state) for state in STATES]
 
 
 class HistoryPoint(BaseModel):

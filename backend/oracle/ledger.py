@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from backend.redis import connection, read_entries
+from backend.redis import connection, read_batch, read_entries
 from jobs.protocol import QueryMetrics, StreamMetrics, events_key
 
 _PAGE = 200
@@ -61,7 +61,7 @@ def told_batches(topology: str) -> Iterator[Batch]:
     while entries := read_entries(connection().xrevrange(events_key(topology), max=end, count=_PAGE)):
         for entry, fields in entries:
             end = f"({entry}"
-            batch = _batch(fields.get("message", ""))
+            batch = read_batch(Batch, fields)
             if batch is None or batch.batch == last:
                 continue
             if last is not None and batch.batch != last - 1:
@@ -69,13 +69,3 @@ def told_batches(topology: str) -> Iterator[Batch]:
                 return
             last = batch.batch
             yield batch
-
-
-def _batch(message: str) -> Batch | None:
-    """None for every other event, and for one that a job of another release wrote."""
-    if '"type":"batch"' not in message:
-        return None
-    try:
-        return Batch.model_validate_json(message)
-    except ValidationError:
-        return None

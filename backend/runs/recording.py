@@ -11,7 +11,6 @@ from backend.limits.suspension import note_batch, note_given_up
 from backend.live.models import LiveRecord
 from backend.live.queries import START, events_after, last_generated, stored_state
 from backend.live.state import LiveState, concerns, fold
-from backend.redis import entry_order
 from backend.runs.backoff import delay
 from backend.topologies.models import ENDED, Plan, PlanSwitch, Run, RunState, Topology
 from jobs.protocol import (
@@ -26,6 +25,7 @@ from jobs.protocol import (
     JobStarted,
     JobStopped,
     PlanSwitched,
+    entry_order,
 )
 
 HEALTHY_AFTER = timedelta(seconds=60)

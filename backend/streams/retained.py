@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import redis
 
-from backend.redis import binary_connection, entry_order, read_binary_entries
+from backend.redis import binary_connection, read_binary_entries
 from backend.streams.values import latest, normalize, refuse_ahead
-from jobs.protocol import stream_key
+from jobs.protocol import entry_order, stream_key
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.stream import Stream

@@ -6,7 +6,6 @@ What ran, why, and whether it was worth it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from itertools import pairwise
 
 from jobs.adaptation.controller import elapsed_s, epoch_counts, observed_statistics
@@ -72,7 +71,7 @@ def _epoch(
         "sent": sum(sent_per_batch),
         "sent_per_batch": sent_per_batch,
         "sent_per_second": sent_per_second,
-        "q_error": None if error is None else asdict(error),
+        "q_error": None if error is None else error.model_dump(),
         "switches": [_switch(d, lines, decisions, graph_of) for d in switches],
         "shapes": _shapes(own, [line for line in lines if line.batch < own[0].batch][-1:], graph_of),
         "decision": None if from_this is None else _decision(from_this),

@@ -6,7 +6,6 @@ Only topologies that run under the control plane do so.
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import asdict
 from datetime import UTC, datetime
 from io import BytesIO
 
@@ -14,7 +13,7 @@ import polars as pl
 
 from jobs.control_plane.stream_samples import predicate_columns, sample_streams
 from jobs.driver.coordinator import Committed
-from jobs.protocol import ElementRate, EpochCompleted, QErrorMetrics, StreamsSampled
+from jobs.protocol import ElementRate, EpochCompleted, StreamsSampled
 from jobs.protocol.metrics import newest
 from jobs.recovery.epochs import q_error, sent, sum_counts
 from jobs.recovery.manifest import BatchCounts, Manifest
@@ -79,7 +78,6 @@ class EpochLog:
     def _event(self, committed: Committed) -> EpochCompleted:
         graph, manifest = committed.graph, committed.manifest
         total = sum_counts(self._batches, self._before_us)
-        error = q_error(graph, total)
         actuals = {**total.edges, **total.rules}
         rates = {
             estimate.id: ElementRate(
@@ -102,7 +100,7 @@ class EpochLog:
             held=total.held,
             sent=sent(graph, total.edges),
             rates=rates,
-            q_error=None if error is None else QErrorMetrics(**asdict(error)),
+            q_error=q_error(graph, total),
         )
 
 

@@ -15,10 +15,6 @@ from jobs.sources.connector import Position
 from jobs.sources.redis import START
 from optimizer.physical.graph import PhysicalGraph
 
-_FIRST_US = -62_135_596_800_000_000
-_LAST_US = 253_402_300_799_999_999
-"""0001-01-01 and the end of 9999, between which Python's calendar lies."""
-
 
 def batch_completed(committed: Committed, run: str, *, limited: bool) -> BatchCompleted:
     """Everything that the pages show about a batch.

@@ -85,16 +85,12 @@ class BatchProtocol:
         self._settings = settings
         self._merging = merging
         self._attempts = Attempts(checkpoint, executor, coordinator, settings, share_bytes, merging is None)
-        self._last = checkpoint.commits.last()
-
-    @property
-    def last(self) -> Manifest | None:
+        self.last = checkpoint.commits.last()
         """The manifest of the last committed batch."""
-        return self._last
 
     def recover(self) -> None:
         """Finish or undo what a killed process left behind."""
-        last, output = self._last, self._settings.output
+        last, output = self.last, self._settings.output
         self._checkpoint.claim_state()
         state_root(self._checkpoint.state).delete_others(last.runs if last is not None else ())
         if output is None:
@@ -113,7 +109,7 @@ class BatchProtocol:
         One that is committed may come again, once, after a crash between the source's log and ours. Raises
         `InputError` for any other one: the source's log is not the one that belongs to the commits.
         """
-        following = 0 if self._last is None else self._last.batch + 1
+        following = 0 if self.last is None else self.last.batch + 1
         if batch == following:
             return False
         if batch > following or not self._checkpoint.commits.path(batch).exists():
@@ -128,7 +124,7 @@ class BatchProtocol:
             InputError: the batch does not begin where the last commit ends.
         """
         started_us, began = time.time_ns() // 1000, time.perf_counter()
-        before = self._last
+        before = self.last
         if planned.batch != batch:
             raise self._torn(f"a plan of batch {planned.batch}", f"one of batch {batch}")
         if before is not None and planned.start != before.position:
@@ -170,12 +166,12 @@ class BatchProtocol:
     def _commit(self, manifest: Manifest, base: Switched | None) -> None:
         """Make a batch final, then what follows from that."""
         root, output = state_root(self._checkpoint.state), self._settings.output
-        known = {run.path for run in self._last.runs} if self._last is not None else set()
+        known = {run.path for run in self.last.runs} if self.last is not None else set()
         root.make_durable(run for run in manifest.runs if run.path not in known)
         if output is not None:
             make_durable((hidden_path(output, file) for file in manifest.files), output)
         self._checkpoint.commits.write(manifest)
-        self._last = manifest
+        self.last = manifest
         if output is not None:
             show(output, manifest.files)
         root.delete(manifest.removed)

@@ -31,6 +31,7 @@ any number of tuples). A result entry holds `json` (one object), `batch` and `tr
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
@@ -90,6 +91,18 @@ def appended_key(entries: str) -> str:
 
 def check_key(topology: str) -> str:
     return f"millrace:oracle:{_part(topology)}"
+
+
+def entry_order(entry: str) -> tuple[int, int]:
+    """A Redis stream id as something to compare. Raises `ValueError` if it is none.
+
+    >>> entry_order("1732-10") > entry_order("1732-9")
+    True
+    """
+    parts = re.fullmatch(r"([0-9]{1,20})(?:-([0-9]{0,20}))?", entry)
+    if parts is None:
+        raise ValueError(f"{entry!r} is not a Redis stream id")
+    return int(parts[1]), int(parts[2] or 0)
 
 
 class ResultTrace(BaseModel):

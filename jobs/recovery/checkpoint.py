@@ -130,21 +130,6 @@ class Checkpoint:
         for folder in ("plans", "changes", "planned", "state"):
             (root / folder).mkdir(exist_ok=True)
 
-    @staticmethod
-    def open_existing(root: Path, kind: str, subject: str) -> PhysicalGraph | None:
-        """The plan in use of a checkpoint that belongs to `subject`, or None."""
-        found = read_identity(root)
-        if found is None or found.kind != kind or found.subject != subject:
-            return None
-        path = root / "active.json"
-        if not path.exists():
-            return None
-        change = _CHANGE.validate_json(
-            (root / "changes" / f"{json.loads(path.read_bytes())['change']}.json").read_bytes()
-        )
-        plan = root / "plans" / f"{change.plan}.json"
-        return PhysicalGraph.from_json(plan.read_bytes(), str(plan))
-
     @property
     def state(self) -> str:
         """Where runs lie: below the URL given for them, or in the checkpoint."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from jobs.protocol import QErrorMetrics
 from jobs.recovery.manifest import BatchCounts
 from optimizer.physical.fanout import fanout
 from optimizer.physical.graph import PhysicalGraph, ProbeRule
@@ -23,22 +24,6 @@ class EpochCounts:
     held: dict[str, int]
     """Tuples in each store, on average over the batches."""
     batches: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class QError:
-    """How far estimates are from actuals.
-
-    It is the larger over the smaller one, so 1 is exact.
-    """
-
-    median: float
-    max: float
-    worst: str
-    """The element with the largest error."""
-    estimated: float
-    """Of that element, tuples per second."""
-    actual: float
 
 
 def sum_counts(batches: Sequence[BatchCounts], before_us: int | None) -> EpochCounts:
@@ -86,7 +71,7 @@ def sent(graph: PhysicalGraph, edges: Mapping[str, int]) -> int:
     )
 
 
-def q_error(graph: PhysicalGraph, counts: EpochCounts) -> QError | None:
+def q_error(graph: PhysicalGraph, counts: EpochCounts) -> QErrorMetrics | None:
     """The q-errors of the rates that the plan was chosen for.
 
     They are over its edges and rules.
@@ -108,4 +93,5 @@ def q_error(graph: PhysicalGraph, counts: EpochCounts) -> QError | None:
     if not found:
         return None
     error, worst, expected, actual = max(found)
-    return QError(median(e for e, *_ in found), error, worst, expected, actual)
+    middle = median(e for e, *_ in found)
+    return QErrorMetrics(median=middle, max=error, worst=worst, estimated=expected, actual=actual)

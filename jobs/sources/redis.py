@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import redis
 
-from jobs.protocol import MARK_KEY, stream_key
+from jobs.protocol import MARK_KEY, entry_order, stream_key
 from jobs.sources.connector import (
     Asked,
     Away,
@@ -41,16 +41,6 @@ _AWAY = (redis.ConnectionError, redis.TimeoutError)
 
 START = "0-0"
 """The entry id before every other."""
-
-
-def entry_order(entry: str) -> tuple[int, int]:
-    """The position of an entry id among others.
-
-    >>> entry_order("9-1") < entry_order("10-0")
-    True
-    """
-    milliseconds, _, sequence = entry.partition("-")
-    return int(milliseconds), int(sequence or 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,6 @@ from optimizer.physical.graph import GraphStream, PhysicalGraph, SourceRule
 AHEAD = "event time ahead of arrival"
 """The reason of a tuple whose event time lies further ahead of its arrival than its stream allows."""
 
-UNDECODABLE = pa.schema([("reason", pa.string()), ("tuple", pa.string())])
-"""What a source hands over of tuples that it could not decode."""
-
 
 @dataclass(frozen=True, slots=True)
 class Ingested:

@@ -38,16 +38,6 @@ def stream_of(canonical_input: str) -> str:
     return canonical_input.split("#", 1)[0]
 
 
-def ordinal_of(canonical_input: str) -> int:
-    """The 1-based ordinal of a canonical input among its stream's occurrences.
-
-    >>> ordinal_of("departures"), ordinal_of("departures#2")
-    (1, 2)
-    """
-    _, _, ordinal = canonical_input.partition("#")
-    return int(ordinal) if ordinal else 1
-
-
 def canonical_input(stream: str, ordinal: int) -> str:
     """The name of a stream's occurrence.
 

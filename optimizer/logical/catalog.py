@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from optimizer.algebra.identifiers import matches, nearest
+from optimizer.algebra.identifiers import matches
 from optimizer.logical.stream import Stream
 from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 
@@ -17,8 +17,8 @@ class Catalog:
     >>> from optimizer.algebra.types import ColumnType
     >>> departures = Stream("departures", (("at", ColumnType.TIMESTAMP),), "at")
     >>> catalog = Catalog.of([departures])
-    >>> catalog.find("DEPARTURES") is departures, catalog.find("weather"), catalog.nearest("departure")
-    (True, None, 'departures')
+    >>> catalog.find("DEPARTURES") is departures, catalog.find("weather")
+    (True, None)
 
     Raises `ValueError` when two streams have the same name but for case.
     """
@@ -54,7 +54,3 @@ class Catalog:
         if stream is None:
             raise KeyError(name)
         return stream
-
-    def nearest(self, name: str) -> str | None:
-        """The name of the stream that `name` is most probably a misspelling of."""
-        return nearest(name, self.names)

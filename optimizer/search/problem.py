@@ -134,7 +134,6 @@ class Status(StrEnum):
     """Proven: the gap is closed."""
     FEASIBLE = "feasible"
     """An answer with a bound, or without one for heuristics; not proven optimal."""
-    INFEASIBLE = "infeasible"
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,7 @@ def test_queries_are_pinned_stores_scaled_memory_bounded_and_a_restart_asks_for_
     expect(block.get_by_role("alert")).to_contain_text("expected a number of MB from 64")
     bound.fill("512")
     bound.press("Enter")
-    waiting = "The running process has no limit; with its next start it has 512 MB."
+    waiting = "The running process has no limit; after its next start it has 512 MB."
     expect(block.get_by_text(waiting)).to_be_visible()
     expect(block.locator("dl.numbers")).to_contain_text("512 MB")
     assert page.request.get("/api/topologies/flights/").json()["memory_limit_bytes"] == 512 << 20

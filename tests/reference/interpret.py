@@ -16,7 +16,7 @@ import pyarrow as pa
 from optimizer.algebra.expression import Column, Expression
 from optimizer.algebra.render import duckdb_type, quote, to_duckdb_sql
 from optimizer.algebra.types import ColumnType
-from optimizer.logical.canonical_inputs import ordinal_of, stream_of
+from optimizer.logical.canonical_inputs import stream_of
 from optimizer.physical.graph import (
     Edge,
     Emit,
@@ -118,7 +118,7 @@ class _Interpreter:
         fields = ", ".join(f"{quote(c)} := {name}.{quote(c)}" for c, _ in self.streams[rule.stream].columns)
         self._table(
             rule.id,
-            f'SELECT struct_pack({fields}) AS {name}, {name}."@a" AS "@a", {ordinal_of(rule.input)} AS "@k" '
+            f'SELECT struct_pack({fields}) AS {name}, {name}."@a" AS "@a", {_ordinal_of(rule.input)} AS "@k" '
             f"FROM {quote(_new(rule.stream))} AS {name} WHERE {condition}",
         )
         self._send(rule.id, rule.out, rule.emits)
@@ -134,7 +134,7 @@ class _Interpreter:
         store, edge = self.stores[rule.store], self.edges[rule.edge]
         stored = ", ".join(f"{quote(old)} AS {quote(new)}" for old, new in rule.renames)
         # A base store's tuple stands for the input that it is probed as; a result remembers its start.
-        ordinal = str(ordinal_of(rule.renames[0][1])) if store.is_base else '"@k"'
+        ordinal = str(_ordinal_of(rule.renames[0][1])) if store.is_base else '"@k"'
         conditions = ['(s."@sa", s."@sk") < (m."@a", m."@k")', *self._windows(rule.windows)]
         for equality in rule.equalities:
             conditions.append(f"{to_duckdb_sql(equality.probe)} = {to_duckdb_sql(equality.stored)}")
@@ -244,3 +244,9 @@ def _new(stream: str) -> str:
 def _typed(expression: Expression) -> str:
     text = to_duckdb_sql(expression)
     return text if expression.type is ColumnType.INTERVAL else f"({text})::{duckdb_type(expression.type)}"
+
+
+def _ordinal_of(canonical_input: str) -> int:
+    """The 1-based ordinal of a canonical input among its stream's occurrences."""
+    _, _, ordinal = canonical_input.partition("#")
+    return int(ordinal) if ordinal else 1

@@ -27,19 +27,21 @@ from backend.catalog.parsing import formatted
 from backend.catalog.preview_requests import previewed
 from backend.errors import InputErrors, problem
 from backend.http.documents import checked
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
 
 BAD = OpenApiResponse(ProblemsSerializer, "The text has no meaning.")
 
 
-def draft_of(caller: Caller, form: DraftSerializer) -> language.Draft:
-    """The text that was sent, which has a meaning.
+def drafted(caller: Caller, form: DraftSerializer) -> tuple[Query, Catalog]:
+    """What the text that was sent means, and what it may read.
 
-    Raises `InputErrors` if it has none.
+    Raises `InputErrors` if it means nothing.
     """
     draft = language.read_draft(caller, form.validated_data["sql"], form.validated_data["name"] or "query")
     if draft.query is None:
         raise InputErrors(draft.errors)
-    return draft
+    return draft.query, draft.catalog
 
 
 class SqlValidate(APIView):
@@ -84,8 +86,7 @@ class SqlPreview(APIView):
     def post(self, request: Request) -> Response:
         form = checked(PreviewRequestSerializer(data=request.data))
         caller = caller_of(request)
-        draft = draft_of(caller, form)
-        assert draft.query is not None  # `draft_of` raised otherwise
-        document = asdict(previewed(caller, draft.query, draft.catalog, form.validated_data["limit"]))
+        query, catalog = drafted(caller, form)
+        document = asdict(previewed(caller, query, catalog, form.validated_data["limit"]))
         document["columns"] = [{"name": name, "type": kind} for name, kind in document["columns"]]
         return Response(PreviewSerializer(document).data)

@@ -29,8 +29,9 @@ from backend.accounts.requests import AccountRequest
 from backend.live.sse.admission import Admission, admission_of
 from backend.live.sse.connection_limits import SLOTS, Slot
 from backend.live.sse.hub import hub
-from backend.redis import connection, entry_order
+from backend.redis import connection
 from backend.topologies.models import Topology
+from jobs.protocol import entry_order
 
 _ADMISSIONS = threading.BoundedSemaphore(8)
 """Pages that all come back at once, after a restart, wait here before they take connections."""

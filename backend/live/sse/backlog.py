@@ -12,7 +12,8 @@ import redis.asyncio
 from backend.live.queries import START
 from backend.live.sse.frames import event_frame
 from backend.live.sse.replay_buffer import Framed
-from backend.redis import entry_order, read_entries
+from backend.redis import read_entries
+from jobs.protocol import entry_order
 
 _PAGE = 100
 

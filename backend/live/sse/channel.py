@@ -16,8 +16,8 @@ from backend.live.sse.backlog import are_lost, between, newest
 from backend.live.sse.frames import RESET, event_frame, place_frame
 from backend.live.sse.listener import Listener
 from backend.live.sse.replay_buffer import ReplayBuffer
-from backend.redis import Entry, async_connection, entry_order
-from jobs.protocol import events_key
+from backend.redis import Entry, async_connection
+from jobs.protocol import entry_order, events_key
 
 log = logging.getLogger(__name__)
 

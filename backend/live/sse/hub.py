@@ -34,10 +34,6 @@ class Hub:
         self._channels: dict[str, Channel] = {}
         self._guard: asyncio.Task[None] | None = None
 
-    @property
-    def is_idle(self) -> bool:
-        return not self._channels
-
     async def frames(self, topology: str, last_id: str | None, admission: Admission) -> AsyncGenerator[bytes]:
         """What a client is sent, from its first word on."""
         listener = Listener(admission)

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 
 Order = tuple[int, int]
-"""A Redis id that compares (`backend.redis.entry_order`)."""
+"""A Redis id that compares (`jobs.protocol.entry_order`)."""
 Framed = tuple[Order, bytes]
 
 MOST_BEHIND = 500

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from backend.bounded.caller import caller_of
-from backend.catalog.api.sql import BAD, draft_of
+from backend.catalog.api.sql import BAD, drafted
 from backend.http.documents import checked
 from backend.planning.advice import outlook
 from backend.planning.api.serializers import (
@@ -36,10 +36,9 @@ class SqlOutlook(APIView):
     def post(self, request: Request) -> Response:
         form = checked(ExplainRequestSerializer(data=request.data))
         caller = caller_of(request)
-        draft = draft_of(caller, form)
-        assert draft.query is not None  # `draft_of` raised otherwise
+        query, catalog = drafted(caller, form)
         values = form.validated_data
-        found = outlook(caller, draft.query, values["sql"], draft.catalog, values["topology"])
+        found = outlook(caller, query, values["sql"], catalog, values["topology"])
         document = {
             "topology": found.topology,
             "stores": [_store(one) for one in found.stores],
@@ -88,8 +87,7 @@ class SqlExplain(APIView):
     def post(self, request: Request) -> Response:
         form = checked(ExplainRequestSerializer(data=request.data))
         caller = caller_of(request)
-        draft = draft_of(caller, form)
-        assert draft.query is not None  # `draft_of` raised otherwise
+        query, catalog = drafted(caller, form)
         values = form.validated_data
-        explanation = explain(caller, draft.query, values["sql"], draft.catalog, values["topology"])
+        explanation = explain(caller, query, values["sql"], catalog, values["topology"])
         return Response(ExplanationSerializer(explanation).data)

@@ -18,6 +18,21 @@ from backend.planning import alternatives
 from backend.planning.api.serializers import CostSerializer, PlanFilterSerializer, PlanSerializer
 from backend.planning.drafting import Alternative
 from backend.topologies import queries
+from backend.topologies.models import Plan
+
+
+def _asked_for(request: Request, topology: str) -> Plan:
+    """The topology's plan that the request names.
+
+    Without a name it is the one that runs, or the newest.
+    """
+    form = checked(PlanFilterSerializer(data=request.query_params))
+    plan = queries.find_plan(
+        get_object_or_404(queries.topologies(), name=topology), form.validated_data["plan_id"]
+    )
+    if plan is None:
+        raise Http404("no such plan")
+    return plan
 
 
 class TopologyGraph(APIView):
@@ -25,12 +40,7 @@ class TopologyGraph(APIView):
 
     @extend_schema(parameters=[PlanFilterSerializer], responses=PlanSerializer)
     def get(self, request: Request, name: str) -> Response:
-        form = checked(PlanFilterSerializer(data=request.query_params))
-        topology = get_object_or_404(queries.topologies(), name=name)
-        plan = queries.find_plan(topology, form.validated_data["plan_id"])
-        if plan is None:
-            raise Http404("no such plan")
-        return Response(PlanSerializer(queries.plan_document(plan)).data)
+        return Response(PlanSerializer(queries.plan_document(_asked_for(request, name))).data)
 
 
 class AlternativeSerializer(serializers.Serializer[Sequence[Alternative]]):
@@ -50,10 +60,5 @@ class TopologyAlternatives(APIView):
 
     @extend_schema(parameters=[PlanFilterSerializer], responses=AlternativeSerializer(many=True))
     def get(self, request: Request, name: str) -> Response:
-        form = checked(PlanFilterSerializer(data=request.query_params))
-        topology = get_object_or_404(queries.topologies(), name=name)
-        plan = queries.find_plan(topology, form.validated_data["plan_id"])
-        if plan is None:
-            raise Http404("no such plan")
-        found = alternatives.alternatives_of(caller_of(request), plan)
+        found = alternatives.alternatives_of(caller_of(request), _asked_for(request, name))
         return Response(AlternativeSerializer(found, many=True).data)

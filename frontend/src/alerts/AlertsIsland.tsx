@@ -10,10 +10,11 @@ import {
   readMe,
   tryAlert,
 } from "../api/endpoints";
-import { explainError, Refusal } from "../api/request";
+import { explainError, explainProblems } from "../api/request";
 import { count, instant } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
 import { ProblemLine } from "../ui/ProblemLine";
+import { TableHead } from "../ui/table/TableHead";
 import { useLoaded } from "../ui/useLoaded";
 import { type AlertFields, documentOf, EMPTY, toldOf } from "./alertForm";
 
@@ -66,20 +67,16 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
       )}
       {rules.value !== null && rules.value.length > 0 && (
         <table class="list stack">
-          <thead>
-            <tr>
-              <th scope="col">Alert</th>
-              <th scope="col">Of</th>
-              <th scope="col">Told when</th>
-              <th scope="col">To</th>
-              <th scope="col" class="wide">
-                Owner
-              </th>
-              <th scope="col">
-                <span class="visually-hidden">Actions</span>
-              </th>
-            </tr>
-          </thead>
+          <TableHead
+            columns={[
+              "Alert",
+              "Of",
+              "Told when",
+              "To",
+              { label: "Owner", class: "wide" },
+              { label: "Actions", hidden: true },
+            ]}
+          />
           <tbody>
             {rules.value.map((rule) => (
               <tr key={rule.id}>
@@ -153,17 +150,9 @@ function Messages({ rule }: { rule: AlertRule }): JSX.Element {
       {value !== null && value.length > 0 && (
         <div class="table-scroll">
           <table class="list stack">
-            <thead>
-              <tr>
-                <th scope="col">Since (UTC)</th>
-                <th scope="col">What</th>
-                <th scope="col">Detail</th>
-                <th scope="col">Message</th>
-                <th scope="col" class="number">
-                  Attempts
-                </th>
-              </tr>
-            </thead>
+            <TableHead
+              columns={["Since (UTC)", "What", "Detail", "Message", { label: "Attempts", class: "number" }]}
+            />
             <tbody>
               {value.map((one) => (
                 <tr key={one.id}>
@@ -199,13 +188,7 @@ function AlertForm({ onDone, onCancel }: { onDone: () => void; onCancel: () => v
   const submit = (): void => {
     setBusy(true);
     createAlert(documentOf(fields))
-      .then(onDone, (error: unknown) =>
-        setProblems(
-          error instanceof Refusal && error.problems.length > 0
-            ? error.problems.map((one) => one.message)
-            : [explainError(error)],
-        ),
-      )
+      .then(onDone, (error: unknown) => setProblems(explainProblems(error)))
       .finally(() => setBusy(false));
   };
   return (

@@ -99,6 +99,13 @@ export function explainError(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** The same, a line for each thing that the server refuses. */
+export function explainProblems(error: unknown): readonly string[] {
+  return error instanceof Refusal && error.problems.length > 0
+    ? error.problems.map((problem) => problem.message)
+    : [explainError(error)];
+}
+
 /** True if a request was given up because a newer one replaced it. */
 export function isAbort(error: unknown): boolean {
   return error instanceof DOMException && error.name === "AbortError";

@@ -10,6 +10,7 @@ import { lightOf } from "../ui/correctness";
 import { ProblemLine } from "../ui/ProblemLine";
 import { StatusBadge } from "../ui/StatusBadge";
 import { StreamChip } from "../ui/StreamChip";
+import { TableHead } from "../ui/table/TableHead";
 import { useLoaded } from "../ui/useLoaded";
 import { useNow } from "../ui/useNow";
 import { FavouriteButton } from "./FavouriteButton";
@@ -116,25 +117,17 @@ function QueryTable(props: {
   return (
     <div class="table-scroll">
       <table class="list stack">
-        <thead>
-          <tr>
-            <th scope="col">Query</th>
-            <th scope="col">Streams</th>
-            <th scope="col" class="wide">
-              Windows
-            </th>
-            <th scope="col">Status</th>
-            <th scope="col" class="wide">
-              Topology
-            </th>
-            <th scope="col" class="wide">
-              Owner
-            </th>
-            <th scope="col" class="wide">
-              Changed
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            "Query",
+            "Streams",
+            { label: "Windows", class: "wide" },
+            "Status",
+            { label: "Topology", class: "wide" },
+            { label: "Owner", class: "wide" },
+            { label: "Changed", class: "wide" },
+          ]}
+        />
         <tbody>
           {props.queries.map((query) => (
             <tr key={query.id}>

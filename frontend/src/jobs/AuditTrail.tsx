@@ -3,6 +3,7 @@ import { auditTrail } from "../api/endpoints";
 import { instant } from "../format/quantities";
 import { Opened } from "../ui/Opened";
 import { ScrollArea } from "../ui/table/ScrollArea";
+import { TableHead } from "../ui/table/TableHead";
 import { useLoaded } from "../ui/useLoaded";
 
 const LIMIT = 50;
@@ -20,14 +21,7 @@ function Entries({ topology }: { topology: string }): JSX.Element {
   return (
     <ScrollArea label={`Audit trail of ${topology}`}>
       <table class="list stack">
-        <thead>
-          <tr>
-            <th scope="col">When (UTC)</th>
-            <th scope="col">Who</th>
-            <th scope="col">What</th>
-            <th scope="col">Of what</th>
-          </tr>
-        </thead>
+        <TableHead columns={["When (UTC)", "Who", "What", "Of what"]} />
         <tbody>
           {value.map((entry, i) => (
             <tr key={i}>

@@ -8,6 +8,7 @@ import { Opened } from "../ui/Opened";
 import { ProblemLine } from "../ui/ProblemLine";
 import { QuotaLine } from "../ui/QuotaLine";
 import { StatusBadge } from "../ui/StatusBadge";
+import { TableHead } from "../ui/table/TableHead";
 import { useLoaded } from "../ui/useLoaded";
 import { useNow } from "../ui/useNow";
 import { AuditTrail } from "./AuditTrail";
@@ -122,23 +123,17 @@ function TopologyJobs({ topology, topologies, operator, onDone }: Props): JSX.El
       {runs.value !== null && runs.value.length > 0 && (
         <div class="table-scroll">
           <table class="list stack">
-            <thead>
-              <tr>
-                <th scope="col">Run</th>
-                <th scope="col">State</th>
-                <th scope="col" class="wide">
-                  Started
-                </th>
-                <th scope="col" class="wide">
-                  Ended
-                </th>
-                <th scope="col" class="number">
-                  Batches
-                </th>
-                <th scope="col">Last error</th>
-                <th scope="col">Log</th>
-              </tr>
-            </thead>
+            <TableHead
+              columns={[
+                "Run",
+                "State",
+                { label: "Started", class: "wide" },
+                { label: "Ended", class: "wide" },
+                { label: "Batches", class: "number" },
+                "Last error",
+                "Log",
+              ]}
+            />
             <tbody>
               {runs.value.map((entry) => (
                 <RunRow

@@ -2,8 +2,8 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
 import { setMemoryLimit } from "../api/endpoints";
-import { explainError } from "../api/request";
 import { ProblemLine } from "../ui/ProblemLine";
+import { useRequest } from "../ui/useRequest";
 import { fieldOf, limitOf, limitText, limitUntilRestart } from "./memoryLimit";
 
 interface Props {
@@ -15,26 +15,18 @@ interface Props {
 /** How much of the topology's stores may be in memory: what was set, what the process has, and a form to set it. */
 export function MemoryForm({ topology, operator, onDone }: Props): JSX.Element {
   const [typed, setTyped] = useState<string | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
   const [kept, setKept] = useState(false);
-  const [busy, setBusy] = useState(false);
+  const { busy, problem, send } = useRequest();
   const field = typed ?? fieldOf(topology.memory_limit_bytes);
   const found = limitOf(field);
   const waiting = limitUntilRestart(topology);
   const keep = (): void => {
-    setBusy(true);
     setKept(false);
-    setProblem(null);
-    setMemoryLimit(topology.name, found.limit)
-      .then(
-        () => {
-          setTyped(null);
-          setKept(true);
-          onDone();
-        },
-        (error: unknown) => setProblem(explainError(error)),
-      )
-      .finally(() => setBusy(false));
+    send(setMemoryLimit(topology.name, found.limit), () => {
+      setTyped(null);
+      setKept(true);
+      onDone();
+    });
   };
   return (
     <form

@@ -2,10 +2,11 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
 import { pinQuery } from "../api/endpoints";
-import { explainError } from "../api/request";
 import { ConfirmDialog } from "../ui/dialog/ConfirmDialog";
 import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
+import { TableHead } from "../ui/table/TableHead";
+import { useRequest } from "../ui/useRequest";
 
 interface Props {
   readonly topology: TopologyDocument;
@@ -20,15 +21,8 @@ type Query = TopologyDocument["queries"][number];
 /** Which topology answers each query: pinned by an operator, or wherever the optimizer puts it. */
 export function QueryPlacement({ topology, topologies, operator, onDone }: Props): JSX.Element {
   const [moving, setMoving] = useState<{ query: Query; target: string } | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-  const pin = (query: Query, target: string | null): void => {
-    setBusy(true);
-    setProblem(null);
-    pinQuery(query.id, target)
-      .then(onDone, (error: unknown) => setProblem(explainError(error)))
-      .finally(() => setBusy(false));
-  };
+  const { busy, problem, send } = useRequest();
+  const pin = (query: Query, target: string | null): void => send(pinQuery(query.id, target), onDone);
   const choose = (query: Query, target: string): void => {
     if (target === "") pin(query, null);
     else if (target === topology.name) pin(query, target);
@@ -44,15 +38,7 @@ export function QueryPlacement({ topology, topologies, operator, onDone }: Props
       <ProblemLine text={problem} />
       <ScrollArea label={`Queries of ${topology.name}`}>
         <table class="list stack">
-          <thead>
-            <tr>
-              <th scope="col">Query</th>
-              <th scope="col" class="number">
-                Version
-              </th>
-              <th scope="col">Answered by</th>
-            </tr>
-          </thead>
+          <TableHead columns={["Query", { label: "Version", class: "number" }, "Answered by"]} />
           <tbody>
             {topology.queries.map((query) => (
               <tr key={query.id}>

@@ -1,11 +1,12 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { setTasks, topologyTasks } from "../api/endpoints";
-import { explainError } from "../api/request";
 import { count } from "../format/quantities";
 import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
+import { TableHead } from "../ui/table/TableHead";
 import { useLoaded } from "../ui/useLoaded";
+import { useRequest } from "../ui/useRequest";
 import { changesOf, fieldsOf, MOST_TASKS, type TaskFields } from "./taskForm";
 
 const REFRESH_MS = 5000;
@@ -20,9 +21,8 @@ interface Props {
 export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
   const tasks = useLoaded(() => topologyTasks(topology), REFRESH_MS, topology);
   const [typed, setTyped] = useState<TaskFields>({});
-  const [problem, setProblem] = useState<string | null>(null);
   const [asked, setAsked] = useState(false);
-  const [busy, setBusy] = useState(false);
+  const { busy, problem, send } = useRequest();
   const { value } = tasks;
   if (value === null)
     return tasks.problem === null ? (
@@ -33,20 +33,13 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
   const fields = { ...fieldsOf(value), ...typed };
   const found = changesOf(value, fields);
   const scale = (): void => {
-    setBusy(true);
     setAsked(false);
-    setProblem(null);
-    setTasks(topology, found.changes)
-      .then(
-        () => {
-          setTyped({});
-          setAsked(true);
-          tasks.reload();
-          onDone();
-        },
-        (error: unknown) => setProblem(explainError(error)),
-      )
-      .finally(() => setBusy(false));
+    send(setTasks(topology, found.changes), () => {
+      setTyped({});
+      setAsked(true);
+      tasks.reload();
+      onDone();
+    });
   };
   return (
     <form
@@ -64,15 +57,7 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
       </p>
       <ScrollArea label={`Tasks of ${topology}`}>
         <table class="list stack">
-          <thead>
-            <tr>
-              <th scope="col">Stream</th>
-              <th scope="col" class="number">
-                Tasks now
-              </th>
-              <th scope="col">Set to</th>
-            </tr>
-          </thead>
+          <TableHead columns={["Stream", { label: "Tasks now", class: "number" }, "Set to"]} />
           <tbody>
             {value.streams.map((one) => (
               <tr key={one.stream}>

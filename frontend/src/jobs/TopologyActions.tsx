@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
 import { optimizeTopology, restartTopology, startTopology, stopTopology } from "../api/endpoints";
-import { explainError } from "../api/request";
+import { useRequest } from "../ui/useRequest";
 import { RestartDialog } from "./RestartDialog";
 import { StopDialog } from "./StopDialog";
 
@@ -14,15 +14,10 @@ interface Props {
 
 /** Start, stop, restart and plan again, as far as the state and the person's rights allow. */
 export function TopologyActions({ topology, operator, onDone }: Props): JSX.Element {
-  const [busy, setBusy] = useState(false);
+  const { busy, problem, send } = useRequest();
   const [asking, setAsking] = useState<"stop" | "restart" | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
   const run = (work: () => Promise<unknown>): void => {
-    setBusy(true);
-    setProblem(null);
-    work()
-      .then(onDone, (error: unknown) => setProblem(explainError(error)))
-      .finally(() => setBusy(false));
+    send(work(), onDone);
   };
   const alive = topology.state !== "stopped" && topology.state !== "failed";
   const why = operator ? undefined : "Only operators may do this.";

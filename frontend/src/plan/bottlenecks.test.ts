@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { storeMetrics } from "../live/messages";
+import { largeBatch, largeGraph } from "./__fixtures__/largeGraph";
 import { bottlenecks, skewOf } from "./bottlenecks";
-import { largeBatch, largeGraph } from "./largeGraph";
 
 const graph = largeGraph(6, 4);
 const batch = largeBatch(graph, 1);

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Connector, StreamDocument } from "../api/documents";
 import { changeStream, createStream, listConnectors, readMe } from "../api/endpoints";
-import { explainError, Refusal } from "../api/request";
+import { explainProblems } from "../api/request";
 import { ProblemLine } from "../ui/ProblemLine";
 import { useLoaded } from "../ui/useLoaded";
 import { ConnectorFields } from "./ConnectorFields";
@@ -63,15 +63,7 @@ function Fields({
       stream === null
         ? createStream(documentOf(fields, connectors))
         : changeStream(stream.name, changesOf(fields, stream, connectors));
-    work
-      .then(onDone, (error: unknown) =>
-        setProblems(
-          error instanceof Refusal && error.problems.length > 0
-            ? error.problems.map((problem) => problem.message)
-            : [explainError(error)],
-        ),
-      )
-      .finally(() => setBusy(false));
+    work.then(onDone, (error: unknown) => setProblems(explainProblems(error))).finally(() => setBusy(false));
   };
   return (
     <form

@@ -10,6 +10,7 @@ import { ConfirmDialog } from "../ui/dialog/ConfirmDialog";
 import { ProblemLine } from "../ui/ProblemLine";
 import { StreamChip } from "../ui/StreamChip";
 import { RowsTable } from "../ui/table/RowsTable";
+import { TableHead } from "../ui/table/TableHead";
 import { useLoaded } from "../ui/useLoaded";
 import { ArrivalPlots } from "./ArrivalPlots";
 import { DeadLetterList } from "./DeadLetterList";
@@ -73,29 +74,21 @@ export function StreamsIsland({ stream, me }: IslandProps): JSX.Element {
       {stream === null && streams.value !== null && streams.value.length > 0 && (
         <div class="table-scroll">
           <table class="list stack">
-            <thead>
-              <tr>
-                <th scope="col">Stream</th>
-                <th scope="col" class="number" title="tuples per second of event time, as declared">
-                  Declared rate
-                </th>
-                <th scope="col" class="number" title="entries per second that reach Redis now">
-                  Arriving
-                </th>
-                <th scope="col" class="number" title="entries held in Redis">
-                  Entries
-                </th>
-                <th scope="col" class="wide">
-                  Event time
-                </th>
-                <th scope="col" class="wide">
-                  Late after
-                </th>
-                <th scope="col" class="number">
-                  Queries
-                </th>
-              </tr>
-            </thead>
+            <TableHead
+              columns={[
+                "Stream",
+                {
+                  label: "Declared rate",
+                  class: "number",
+                  title: "tuples per second of event time, as declared",
+                },
+                { label: "Arriving", class: "number", title: "entries per second that reach Redis now" },
+                { label: "Entries", class: "number", title: "entries held in Redis" },
+                { label: "Event time", class: "wide" },
+                { label: "Late after", class: "wide" },
+                { label: "Queries", class: "number" },
+              ]}
+            />
             <tbody>
               {streams.value.map((entry) => (
                 <tr key={entry.name}>

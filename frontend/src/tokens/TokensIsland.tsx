@@ -6,6 +6,7 @@ import { explainError } from "../api/request";
 import { ago, instant } from "../format/quantities";
 import { ProblemLine } from "../ui/ProblemLine";
 import { QuotaLine } from "../ui/QuotaLine";
+import { TableHead } from "../ui/table/TableHead";
 import { useLoaded } from "../ui/useLoaded";
 import { useNow } from "../ui/useNow";
 
@@ -88,18 +89,7 @@ export function TokensIsland(): JSX.Element {
       {tokens.value?.length === 0 && <p class="empty">You have no token yet.</p>}
       {tokens.value !== null && tokens.value.length > 0 && (
         <table class="list stack">
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">May</th>
-              <th scope="col">Made</th>
-              <th scope="col">Used</th>
-              <th scope="col">Ends</th>
-              <th scope="col">
-                <span class="visually-hidden">Revoke</span>
-              </th>
-            </tr>
-          </thead>
+          <TableHead columns={["Name", "May", "Made", "Used", "Ends", { label: "Revoke", hidden: true }]} />
           <tbody>
             {tokens.value.map((token) => (
               <tr key={token.id}>

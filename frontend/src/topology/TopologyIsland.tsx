@@ -7,6 +7,7 @@ import type { IslandProps } from "../shell/islandProps";
 import { ProblemLine } from "../ui/ProblemLine";
 import { StatusBadge } from "../ui/StatusBadge";
 import { StreamChip } from "../ui/StreamChip";
+import { TableHead } from "../ui/table/TableHead";
 import { useLoaded } from "../ui/useLoaded";
 import { Topology } from "./Topology";
 
@@ -38,19 +39,15 @@ function TopologyList({ colour }: { colour: ReturnType<typeof streamColours> }):
       {topologies.value !== null && topologies.value.length > 0 && (
         <div class="table-scroll">
           <table class="list stack">
-            <thead>
-              <tr>
-                <th scope="col">Topology</th>
-                <th scope="col">State</th>
-                <th scope="col" class="number">
-                  Queries
-                </th>
-                <th scope="col">Streams</th>
-                <th scope="col" class="wide">
-                  Plan
-                </th>
-              </tr>
-            </thead>
+            <TableHead
+              columns={[
+                "Topology",
+                "State",
+                { label: "Queries", class: "number" },
+                "Streams",
+                { label: "Plan", class: "wide" },
+              ]}
+            />
             <tbody>
               {topologies.value.map((topology) => (
                 <tr key={topology.name}>

@@ -16,14 +16,7 @@ from typing import Any
 
 from fastavro import parse_schema, schemaless_reader
 
-from jobs.sources.formats.decode import (
-    Unreadable,
-    Value,
-    from_boolean,
-    from_double,
-    from_string,
-    whole,
-)
+from jobs.sources.formats.decode import FROM_JSON, Unreadable, Value
 from optimizer.algebra.types import ColumnType
 
 _HEAD = struct.Struct(">bI")
@@ -48,11 +41,7 @@ def _binary(value: object) -> Value:
 
 
 FROM_AVRO: dict[ColumnType, Callable[[object], Value]] = {
-    ColumnType.BIGINT: whole(-(2**63), 2**63 - 1),
-    ColumnType.INT: whole(-(2**31), 2**31 - 1),
-    ColumnType.DOUBLE: from_double,
-    ColumnType.STRING: from_string,
-    ColumnType.BOOLEAN: from_boolean,
+    **FROM_JSON,
     ColumnType.TIMESTAMP: _timestamp,
     ColumnType.DATE: _date,
     ColumnType.BINARY: _binary,

@@ -66,11 +66,6 @@ class Conversion:
     became: Mapping[Join, str]
     """Which multi-way join a binary one of `before` is part of."""
 
-    @property
-    def original(self) -> str:
-        """The plan before as SQL: the answer that the converted one must give."""
-        return query_sql(self.before)
-
 
 def convert(
     text: str,

@@ -140,10 +140,11 @@ def _shortest(
         if so_far < distance.get(graph.target[arc], inf):
             distance[graph.target[arc]] = so_far
             via[graph.target[arc]] = arc
-    return distance[target], _unwind(graph, via, target, first)
+    return distance[target], unwind(graph, via, target, first)
 
 
-def _unwind(graph: StateGraph, via: dict[int, int], target: int, first: int) -> tuple[int, ...]:
+def unwind(graph: StateGraph, via: dict[int, int], target: int, first: int) -> tuple[int, ...]:
+    """The arcs from state `first` to `target`, given those that led to each."""
     path = []
     state = target
     while state != first:

@@ -51,9 +51,9 @@ def first_plan(graph: StateGraph, price: float = 0.0, targets: Sequence[int] | N
     return draft
 
 
-def flat_plan(graph: StateGraph, price: float = 0.0, targets: Sequence[int] | None = None) -> PartialPlan:
+def flat_plan(graph: StateGraph, price: float = 0.0) -> PartialPlan:
     """Every query's own best flat plan, equal prefixes merged."""
-    draft = PartialPlan(graph, price, targets=targets)
+    draft = PartialPlan(graph, price)
     draft.choose_copies()
     for target in draft.targets:
         route_flat(draft, target)

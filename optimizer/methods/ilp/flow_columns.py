@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from optimizer.methods.heuristic.flat import unwind
 from optimizer.methods.ilp.program import Program
 from optimizer.methods.solution.partial_plan import Key, PartialPlan
 from optimizer.methods.solution.store_copies import Copy, copy_of
@@ -143,9 +144,4 @@ class FlowColumns:
                 via[graph.target[arc]] = arc
         if target not in reached:
             raise ValueError(f"the solver's values leave target {target} unreached from {start}")
-        path = []
-        state = target
-        while state != first:
-            path.append(via[state])
-            state = graph.source[via[state]]
-        return tuple(reversed(path))
+        return unwind(graph, via, target, first)

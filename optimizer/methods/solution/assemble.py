@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optimizer.algebra.errors import Infeasible
-from optimizer.methods.solution.check import cost_of, task_loads
+from optimizer.methods.solution.costs import cost_of, task_loads
 from optimizer.methods.solution.partial_plan import Key, PartialPlan
 from optimizer.search.cost_model import CostModel
 from optimizer.search.problem import (
@@ -88,16 +88,11 @@ def _needed(draft: PartialPlan) -> set[int]:
     return needed
 
 
-def assemble(
-    draft: PartialPlan,
-    method: str,
-    build_seconds: float,
-    solve_seconds: float,
-    *,
-    bound: float | None = None,
-    status: Status = Status.FEASIBLE,
-) -> Solution:
-    """The solution that a draft describes, costed afresh from the problem."""
+def assemble(draft: PartialPlan, method: str, build_seconds: float, solve_seconds: float) -> Solution:
+    """The solution that a draft describes, costed afresh from the problem.
+
+    Nothing is proven of it.
+    """
     tidy(draft)
     if draft.graph.options.task_capacity is not None and not draft.assigned:
         draft.assign()
@@ -105,11 +100,11 @@ def assemble(
     problem, options = draft.graph.problem, draft.graph.options
     return Solution(
         method=method,
-        status=status,
+        status=Status.FEASIBLE,
         orders=orders,
         stores=stores,
         cost=cost_of(problem, options, orders, stores),
-        bound=bound,
+        bound=None,
         build_seconds=build_seconds,
         solve_seconds=solve_seconds,
     )

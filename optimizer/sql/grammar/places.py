@@ -67,11 +67,6 @@ def span_of(node: exp.Expr) -> tuple[int, int] | None:
     return min(start for start, _ in spans), max(end for _, end in spans)
 
 
-def mark(node: exp.Expr, start: int, end: int) -> None:
-    """Record that a node's text is `text[start:end]`."""
-    node.meta["start"], node.meta["end"] = start, end - 1
-
-
 def _spans(node: exp.Expr) -> Iterator[tuple[int, int]]:
     for part in node.walk():
         start, end = part.meta.get("start"), part.meta.get("end")

@@ -12,11 +12,11 @@ from optimizer.methods.heuristic.greedy import first_plan
 from optimizer.methods.ilp.flow_program import FlowProgram
 from optimizer.methods.ilp.solve import Ilp, components
 from optimizer.methods.ilp.solvers import solve_program
-from optimizer.methods.solution.check import faults
 from optimizer.search.problem import Options, Problem, Solution
 from optimizer.search.state_graph import StateGraph
 from tests.reference.instances import instance
 from tests.reference.literal import literal_program
+from tests.reference.solution_faults import faults
 
 FREE = "free"
 PAID = "paid"

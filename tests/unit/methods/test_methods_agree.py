@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.methods import METHODS
-from optimizer.methods.solution.check import faults
 from optimizer.search.problem import Options, Problem, Status
 from tests.reference.instances import instance
 from tests.reference.literal import brute_force, solve_literal
+from tests.reference.solution_faults import faults
 from tests.unit.methods.method_problems import option_sets, small_problems
 
 EXAMPLES = settings(max_examples=40, deadline=None, derandomize=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from optimizer.methods import METHODS
-from optimizer.methods.solution.check import faults
 from optimizer.search.problem import Attribute, Options, Problem, Status
 from optimizer.search.state_graph import StateGraph
 from tests.reference.literal import all_paths, brute_force, literal_program, solve_literal
+from tests.reference.solution_faults import faults
 from tests.unit.methods.method_problems import golden_problem
 
 NONE = Options(mirs=False, storage_weight=0.0)

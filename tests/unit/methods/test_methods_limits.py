@@ -14,7 +14,7 @@ from optimizer.methods import METHODS
 from optimizer.methods.ilp.flow_program import FlowProgram
 from optimizer.methods.ilp.solve import Ilp, components
 from optimizer.methods.ilp.solvers import SOLVERS, solve_program
-from optimizer.methods.solution.check import faults, task_loads
+from optimizer.methods.solution.costs import task_loads
 from optimizer.search.cost_model import CostModel
 from optimizer.search.problem import (
     Attribute,
@@ -28,6 +28,7 @@ from optimizer.search.problem import (
 )
 from optimizer.search.state_graph import StateGraph
 from tests.reference.instances import instance
+from tests.reference.solution_faults import faults
 from tests.unit.methods.method_problems import golden_problem
 
 BUDGETED = ["ilp", "greedy", "left-deep", "tree", "flat"]

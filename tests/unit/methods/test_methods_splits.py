@@ -11,11 +11,11 @@ from optimizer.methods.ilp.flow_program import FlowProgram
 from optimizer.methods.ilp.solve import Ilp
 from optimizer.methods.ilp.solvers import solve_program
 from optimizer.methods.ilp.split_program import SplitProgram
-from optimizer.methods.solution.check import faults
 from optimizer.search.problem import Options, Problem
 from optimizer.search.state_graph import StateGraph
 from tests.reference.instances import instance
 from tests.reference.literal import brute_force
+from tests.reference.solution_faults import faults
 from tests.unit.methods.method_problems import option_sets, small_problems
 
 EXAMPLES = settings(max_examples=30, deadline=None, derandomize=True)

@@ -10,9 +10,9 @@ import pytest
 
 from optimizer.algebra.errors import InputError
 from optimizer.methods import METHODS
-from optimizer.methods.solution.check import faults
 from optimizer.methods.trees.tree import STRATEGIES
 from optimizer.search.problem import JoinPredicate, JoinQuery, Options, Problem, Relation, Solution
+from tests.reference.solution_faults import faults
 
 SIZE = 1000.0
 FORCED = [name for name in STRATEGIES if name != "cheapest"]

@@ -15,12 +15,12 @@ from optimizer.logical.canonical_inputs import _twins_in_order
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.logical.stream import Stream
-from optimizer.methods.solution.check import faults
 from optimizer.planner.plan import plan
 from optimizer.search.join_graph import FEW_RELATIONS, is_searched_whole, shape_of
 from optimizer.search.problem import Options
 from optimizer.sql import check, parse_query
 from optimizer.sql.binding.queries import MOST_INPUTS
+from tests.reference.solution_faults import faults
 
 COLUMNS = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
 CATALOG = Catalog((Stream("r", COLUMNS, "at"), Stream("s", COLUMNS, "at")))

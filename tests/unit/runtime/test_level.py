@@ -14,7 +14,7 @@ import pyarrow as pa
 from jobs.plan.tuples import ARRIVAL, EVERY_TASK, Message, ordinal
 from jobs.protocol.metrics import StreamProgress
 from jobs.storage.partition import PartitionState
-from jobs.worker.ingest import UNDECODABLE, ingest
+from jobs.worker.ingest import ingest
 from jobs.worker.level import work
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
@@ -80,7 +80,7 @@ def test_a_tuple_meets_itself_once(tmp_path: Path) -> None:
 def test_late_tuples_are_dead_letters_with_their_reason() -> None:
     plan_graph = graph(JOIN)
     table = rows((5, 1), (4.999999, 2), (None, 3))
-    broken = pa.table({"reason": ["not JSON"], "tuple": ["{"]}, schema=UNDECODABLE)
+    broken = pa.table({"reason": ["not JSON"], "tuple": ["{"]})
     done = ingest(plan_graph, "r", table, broken, arrival_base=100, watermark_us=5 * SECOND)
     expected = StreamProgress(accepted=1, late=1, undecodable=2, max_event_time_us=5 * SECOND)
     assert done.counts == expected

@@ -17,7 +17,7 @@ from optimizer.estimate import estimate
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
 from optimizer.methods import METHODS
-from optimizer.methods.solution.check import cost_of
+from optimizer.methods.solution.costs import cost_of
 from optimizer.physical.graph import PhysicalGraph, ProbeRule
 from optimizer.planner.plan import Plan, plan
 from optimizer.search.cost_model import CostModel

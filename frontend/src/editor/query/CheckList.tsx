@@ -7,6 +7,7 @@ import { checkedSpan, type LightState, lightOf, plural, verdictText } from "../.
 import { ProblemLine } from "../../ui/ProblemLine";
 import { RowsTable } from "../../ui/table/RowsTable";
 import { ScrollArea } from "../../ui/table/ScrollArea";
+import { TableHead } from "../../ui/table/TableHead";
 import { useLoaded } from "../../ui/useLoaded";
 import { useNow } from "../../ui/useNow";
 
@@ -46,22 +47,20 @@ export function CheckList({ query }: { query: QueryDocument }): JSX.Element {
       {value !== null && value.length > 0 && (
         <ScrollArea label="Checks">
           <table class="list stack">
-            <thead>
-              <tr>
-                <th scope="col">When (UTC)</th>
-                <th scope="col">Verdict</th>
-                <th scope="col">Batches</th>
-                <th scope="col" class="number" title="by their values; the others only by their number">
-                  Compared
-                </th>
-                <th scope="col" class="number">
-                  Tuples
-                </th>
-                <th scope="col" class="number">
-                  Took
-                </th>
-              </tr>
-            </thead>
+            <TableHead
+              columns={[
+                "When (UTC)",
+                "Verdict",
+                "Batches",
+                {
+                  label: "Compared",
+                  class: "number",
+                  title: "by their values; the others only by their number",
+                },
+                { label: "Tuples", class: "number" },
+                { label: "Took", class: "number" },
+              ]}
+            />
             <tbody>
               {value.map((check) => (
                 <tr key={check.at}>

@@ -4,6 +4,7 @@ import type { EpochPoint } from "../../live/messages";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
 import { elementLabel } from "../../plan/steps";
 import { ScrollArea } from "../../ui/table/ScrollArea";
+import { TableHead } from "../../ui/table/TableHead";
 import { QError } from "./StepTable";
 
 interface Props {
@@ -23,35 +24,23 @@ export function EpochErrors({ epochs, graph }: Props): JSX.Element {
   return (
     <ScrollArea label="Estimates by epoch">
       <table class="list stack">
-        <thead>
-          <tr>
-            <th scope="col" class="number">
-              Epoch
-            </th>
-            <th scope="col">Ended (UTC)</th>
-            <th scope="col" class="number">
-              Batches
-            </th>
-            <th scope="col">Plan</th>
-            <th scope="col" class="number" title="in order to probe, copies included">
-              Tuples sent
-            </th>
-            <th scope="col" class="number">
-              Event time
-            </th>
-            <th
-              scope="col"
-              class="number"
-              title="q-error over all steps: the larger of estimate and actual over the smaller"
-            >
-              Off by: median
-            </th>
-            <th scope="col" class="number">
-              most
-            </th>
-            <th scope="col">Furthest off</th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            { label: "Epoch", class: "number" },
+            "Ended (UTC)",
+            { label: "Batches", class: "number" },
+            "Plan",
+            { label: "Tuples sent", class: "number", title: "in order to probe, copies included" },
+            { label: "Event time", class: "number" },
+            {
+              label: "Off by: median",
+              class: "number",
+              title: "q-error over all steps: the larger of estimate and actual over the smaller",
+            },
+            { label: "most", class: "number" },
+            "Furthest off",
+          ]}
+        />
         <tbody>
           {[...epochs].reverse().map((point) => (
             <tr key={point.epoch} data-epoch={point.epoch}>

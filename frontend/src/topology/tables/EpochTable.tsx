@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { bytes, count, instant, milliseconds } from "../../format/quantities";
 import type { EpochRow } from "../../plan/epochs";
 import { ScrollArea } from "../../ui/table/ScrollArea";
+import { TableHead } from "../../ui/table/TableHead";
 
 interface Props {
   readonly rows: readonly EpochRow[];
@@ -22,37 +23,21 @@ export function EpochTable({ rows, running, past, onChoose }: Props): JSX.Elemen
   return (
     <ScrollArea label="Epochs">
       <table class="list stack">
-        <thead>
-          <tr>
-            <th scope="col">Since (UTC)</th>
-            <th scope="col">Cause</th>
-            <th scope="col">Plan</th>
-            <th scope="col" class="number">
-              Epoch
-            </th>
-            <th scope="col" class="number">
-              From batch
-            </th>
-            <th scope="col" class="number" title="over the batches that the page still holds">
-              Time per batch
-            </th>
-            <th scope="col" class="number">
-              Tuples in
-            </th>
-            <th scope="col" class="number">
-              Results
-            </th>
-            <th scope="col" class="number">
-              p99
-            </th>
-            <th scope="col" class="number">
-              State
-            </th>
-            <th scope="col">
-              <span class="visually-hidden">Show</span>
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            "Since (UTC)",
+            "Cause",
+            "Plan",
+            { label: "Epoch", class: "number" },
+            { label: "From batch", class: "number" },
+            { label: "Time per batch", class: "number", title: "over the batches that the page still holds" },
+            { label: "Tuples in", class: "number" },
+            { label: "Results", class: "number" },
+            { label: "p99", class: "number" },
+            { label: "State", class: "number" },
+            { label: "Show", hidden: true },
+          ]}
+        />
         <tbody>
           {rows.map((row) => (
             <tr key={`${row.epoch}-${row.batch}-${row.planId}`}>

@@ -5,6 +5,7 @@ import { count, instant } from "../../format/quantities";
 import { hitRateText } from "../../plan/hitRate";
 import { ProblemLine } from "../../ui/ProblemLine";
 import { ScrollArea } from "../../ui/table/ScrollArea";
+import { TableHead } from "../../ui/table/TableHead";
 import { useLoaded } from "../../ui/useLoaded";
 
 const REFRESH_MS = 10_000;
@@ -35,19 +36,15 @@ export function ForecastTable({ name }: { name: string }): JSX.Element {
       ) : (
         <ScrollArea label="Forecasts">
           <table class="list stack">
-            <thead>
-              <tr>
-                <th scope="col">Query</th>
-                <th scope="col">Deployed (UTC)</th>
-                <th scope="col" class="number">
-                  Forecast, tuples
-                </th>
-                <th scope="col" class="number">
-                  Held, tuples
-                </th>
-                <th scope="col">Verdict</th>
-              </tr>
-            </thead>
+            <TableHead
+              columns={[
+                "Query",
+                "Deployed (UTC)",
+                { label: "Forecast, tuples", class: "number" },
+                { label: "Held, tuples", class: "number" },
+                "Verdict",
+              ]}
+            />
             <tbody>
               {value.newest.map((one) => (
                 <tr key={`${one.query} ${one.made_at}`}>

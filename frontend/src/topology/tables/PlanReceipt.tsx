@@ -5,6 +5,7 @@ import { forestOf, nodesOf } from "../../plan/forest";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
 import { ProblemLine } from "../../ui/ProblemLine";
 import { ScrollArea } from "../../ui/table/ScrollArea";
+import { TableHead } from "../../ui/table/TableHead";
 
 interface Props {
   readonly plan: PlanDocument;
@@ -90,30 +91,18 @@ export function PlanReceipt({ plan, graph, alternatives, problem, shown, onShow 
       {alternatives !== null && (
         <ScrollArea label="Other methods">
           <table class="list">
-            <thead>
-              <tr>
-                <th scope="col">Method</th>
-                <th scope="col" class="number">
-                  Cost
-                </th>
-                <th scope="col" class="number">
-                  Against this plan
-                </th>
-                <th scope="col" class="number">
-                  Stores
-                </th>
-                <th scope="col" class="number">
-                  Probe steps
-                </th>
-                <th scope="col" class="number">
-                  Levels
-                </th>
-                <th scope="col" class="number">
-                  Planned in
-                </th>
-                <th scope="col">Trees</th>
-              </tr>
-            </thead>
+            <TableHead
+              columns={[
+                "Method",
+                { label: "Cost", class: "number" },
+                { label: "Against this plan", class: "number" },
+                { label: "Stores", class: "number" },
+                { label: "Probe steps", class: "number" },
+                { label: "Levels", class: "number" },
+                { label: "Planned in", class: "number" },
+                "Trees",
+              ]}
+            />
             <tbody>
               <tr>
                 <th scope="row">

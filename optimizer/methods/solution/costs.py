@@ -1,0 +1,148 @@
+"""What a solution costs and its tasks receive, from the problem alone.
+
+Methods search a state graph with discounts, relaxations and incremental sums. Here none of
+that is used: probe orders are walked step by step, so an error of a method cannot hide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from optimizer.search.cost_model import CostModel
+from optimizer.search.problem import (
+    Cost,
+    Options,
+    ProbeOrder,
+    ProbeStep,
+    Problem,
+    Solution,
+    Store,
+)
+
+StoreKey = tuple[frozenset[str], frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class WalkedStep:
+    """One step of a probe order with what the sender has covered."""
+
+    source: frozenset[str]
+    source_predicates: frozenset[str]
+    target_predicates: frozenset[str]
+    step: ProbeStep
+
+
+def target_of(problem: Problem, order: ProbeOrder) -> StoreKey:
+    """The relations and predicates of what an order produces."""
+    for query in problem.queries:
+        if query.id in order.queries:
+            return query.relations, query.predicates
+    if order.feeds:
+        return order.feeds[0].relations, order.feeds[0].predicates
+    raise ValueError(f"an order of {order.start} answers no query and feeds no store")
+
+
+def walk(problem: Problem, order: ProbeOrder) -> tuple[WalkedStep, ...]:
+    """The order's steps with the growing coverage of the sender."""
+    relations_of = {p.id: p.relations for p in problem.predicates}
+    _, predicates = target_of(problem, order)
+
+    def inside(relations: frozenset[str]) -> frozenset[str]:
+        return frozenset(p for p in predicates if relations_of[p] <= relations)
+
+    walked = []
+    covered = frozenset({order.start})
+    for step in order.steps:
+        wider = covered | step.store.relations
+        walked.append(WalkedStep(covered, inside(covered), inside(wider), step))
+        covered = wider
+    return tuple(walked)
+
+
+def cost_of(
+    problem: Problem, options: Options, orders: Iterable[ProbeOrder], stores: Iterable[Store]
+) -> Cost:
+    """Cost by kind of a plan in which equal prefixes of one start are sent once."""
+    model = CostModel(problem)
+    sent: dict[tuple[object, ...], float] = {}
+    latency = 0.0
+    for order in orders:
+        prefix: tuple[object, ...] = (order.start,)
+        for walked in walk(problem, order):
+            rate = model.rate(order.start, walked.source, walked.source_predicates)
+            store = walked.step.store
+            copies = store.tasks if walked.step.broadcast else 1
+            prefix = (
+                *prefix,
+                (store.relations, store.predicates, store.partitioning, walked.target_predicates),
+            )
+            sent[prefix] = rate * copies + _evaluation(model, order.start, walked)
+        if order.queries and options.latency_weight:
+            relations, predicates = target_of(problem, order)
+            rates = [model.rate(r, relations, predicates) for r in sorted(relations)]
+            total = sum(rates)
+            share = model.rate(order.start, relations, predicates) / total if total > 0 else 1 / len(rates)
+            latency += len(order.queries) * options.latency_weight * share * len(order.steps)
+    storage = sum(model.stored(s.relations, s.predicates) for s in stores)
+    return Cost(options.probe_weight * sum(sent.values()), options.storage_weight * storage, latency)
+
+
+def _evaluation(model: CostModel, start: str, walked: WalkedStep) -> float:
+    """Cost per second of a step's expensive predicates.
+
+    It is counted once, as the tasks of a store share the pairs out.
+    """
+    store = walked.step.store
+    fresh = walked.target_predicates - walked.source_predicates - store.predicates
+    return model.evaluation(start, walked.source | store.relations, walked.target_predicates, fresh)
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A store as it will be kept.
+
+    Relations of one stream share the copies with equal partitioning.
+    """
+
+    stream: str | None
+    """None for a materialized result."""
+    relations: frozenset[str]
+    """Of a materialized result."""
+    predicates: frozenset[str]
+    partitioning: tuple[str, str] | None
+    """Relation and column; of a stream only the column counts."""
+
+    @classmethod
+    def of(cls, model: CostModel, store: Store) -> Copy:
+        attribute = store.partitioning
+        if store.is_base:
+            stream = model.relation(next(iter(store.relations))).stream
+            column = None if attribute is None else (stream, attribute.name)
+            return cls(stream, frozenset(), frozenset(), column)
+        column = None if attribute is None else (attribute.relation, attribute.name)
+        return cls(None, store.relations, store.predicates, column)
+
+
+def task_loads(model: CostModel, solution: Solution) -> dict[Copy, float]:
+    """Tuples per second that one task of each kept copy receives.
+
+    These are new ones, and probes.
+    """
+    copies = {store: Copy.of(model, store) for store in solution.stores}
+    loads = {
+        copy: model.inserted(store.relations, store.predicates) / store.tasks
+        for store, copy in copies.items()
+    }
+    seen: set[tuple[object, ...]] = set()
+    for order in solution.orders:
+        prefix: tuple[object, ...] = (order.start,)
+        for walked in walk(model.problem, order):
+            store = walked.step.store
+            prefix = (*prefix, (store, walked.target_predicates))
+            if prefix in seen:
+                continue
+            seen.add(prefix)
+            rate = walked.step.tuples_per_second
+            loads[copies[store]] += rate if walked.step.broadcast else rate / store.tasks
+    return loads
