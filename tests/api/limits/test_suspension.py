@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -136,10 +137,7 @@ def _batch(
         streams={},
         stores={store.id: held for store in graph.stores},
         edges={},
-        queries={
-            query.name: nothing.model_copy(update={"results": results.get(query.name, 0)})
-            for query in graph.queries
-        },
+        queries={query.name: replace(nothing, results=results.get(query.name, 0)) for query in graph.queries},
     )
 
 
