@@ -124,7 +124,8 @@ class Pool:
                 f"this needs more memory than a request may use ({self.limits.memory / 1e6:g} MB): {_ADVICE}",
             ) from error
         except OutOfTime as error:
-            _found_contested(caller) if isinstance(error, Contested) else _found_hard(caller)
+            if not isinstance(error, Contested):
+                _found_hard(caller)
             raise
         except (Lost, Gone):
             raise
@@ -230,40 +231,21 @@ def _pool(processes: int, seconds: float, niceness: int) -> Pool:
 
 _hard_at: dict[int | None, float] = {}
 """By account: when something of it used more than `QUICK_SECONDS` last."""
-_contested_at: dict[int | None, float] = {}
-"""By account: when others waited for something of it that had used `CONTESTED_SECONDS`."""
 
 
 def _found_hard(caller: Caller) -> None:
-    _note(_hard_at, caller)
-
-
-def _found_contested(caller: Caller) -> None:
-    """True if a call was found to be hard while others waited.
-
-    Once may be chance; twice in a minute is hard too, or it would go on in the quick pool for ever.
-    """
-    if _note(_contested_at, caller) < HARD_S:
-        _found_hard(caller)
-
-
-def _note(times: dict[int | None, float], caller: Caller) -> float:
-    """Write down that it is now; returns how many seconds ago it was last."""
     now = time.monotonic()
-    ago = now - times.get(caller.account, -inf)
-    times[caller.account] = now
-    if len(times) > 10_000:
-        for account in [one for one, at in list(times.items()) if now - at > HARD_S]:
-            times.pop(account, None)
-    return ago
+    _hard_at[caller.account] = now
+    if len(_hard_at) > 10_000:
+        for account in [one for one, at in list(_hard_at.items()) if now - at > HARD_S]:
+            _hard_at.pop(account, None)
 
 
 def plan(caller: Caller, function: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
     """What the function makes of the arguments: plans, previews and conversions.
 
     Most take a moment. What takes longer is begun again in the slow pool, and for a minute all of the
-    account's is worked out there, so that whoever asks for easy things never waits for hard ones. So it is
-    when others had to wait for the account's work twice.
+    account's is worked out there, so that whoever asks for easy things never waits for hard ones.
 
     Raises what `Pool.run` raises.
     """

@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -185,23 +184,3 @@ def test_workers_end_with_the_process_that_they_work_for(tmp_path: Path, how: si
         parent.send_signal(how)
         parent.wait(20)
     until(lambda: all(is_gone(process.pid) for process in below))
-
-
-def test_who_others_waited_for_twice_is_worked_for_in_the_slow_pool(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    quick, slow = (Pool(Turns(1, 4, 8, 30.0), Limits(4.0, 60.0, MEMORY, 5)) for _ in range(2))
-    for name, made in (("quick", quick), ("slow", slow), ("_hard_at", {}), ("_contested_at", {})):
-        monkeypatch.setattr(pools, name, (lambda pool=made: pool) if isinstance(made, Pool) else made)
-    try:
-        for expected in (quick, slow):
-            with ThreadPoolExecutor(2) as people:
-                long = people.submit(pools.plan, Caller(1), tasks.work, 0.6)
-                until(lambda: quick.turns.in_use[0] == 1)
-                assert people.submit(pools.plan, Caller(2), tasks.own_pid).result() in quick.pids
-                long.result()
-            assert pools.plan(Caller(1), tasks.own_pid) in expected.pids
-        assert pools.plan(Caller(2), tasks.own_pid) in quick.pids
-    finally:
-        quick.close()
-        slow.close()
