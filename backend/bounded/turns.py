@@ -25,8 +25,12 @@ class Gone(Exception):
 
 @dataclass(slots=True)
 class _Waiting:
-    account: int | None
+    caller: Caller
     number: int
+
+    @property
+    def account(self) -> int | None:
+        return self.caller.account
 
 
 class Turns:
@@ -85,12 +89,14 @@ class Turns:
     def _enter(self, caller: Caller) -> None:
         deadline = time.monotonic() + self._patience_s
         with self._changed:
-            own = self._held[caller.account] + sum(one.account == caller.account for one in self._waiting)
+            # Who has gone leaves at its next look: an editor drops what it asked with every key.
+            waiting = (one for one in self._waiting if not one.caller.gone.is_set())
+            own = self._held[caller.account] + sum(one.account == caller.account for one in waiting)
             if own >= self._per_account:
                 raise TooManyAtOnce(own)
             if len(self._waiting) >= self._most_waiting:
                 raise Busy
-            mine = _Waiting(caller.account, next(self._numbers))
+            mine = _Waiting(caller, next(self._numbers))
             self._waiting.append(mine)
             try:
                 while self._next() is not mine:
@@ -99,6 +105,8 @@ class Turns:
                     if time.monotonic() > deadline:
                         raise Busy
                     self._changed.wait(_LOOK_S)
+                if caller.gone.is_set():
+                    raise Gone
                 self._held[caller.account] += 1
             finally:
                 self._waiting.remove(mine)

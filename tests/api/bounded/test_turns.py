@@ -166,3 +166,19 @@ def test_who_leaves_while_waiting_is_in_nobodys_way() -> None:
     assert staying.inside.wait(20)
     staying.leave()
     assert order == [1, 3]
+
+
+def test_who_has_gone_counts_no_longer_though_it_still_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Those who wait look whether their client is there so rarely that none does within the test.
+    monkeypatch.setattr("backend.bounded.turns._LOOK_S", 20.0)
+    places, order = turns(places=1, per_account=2), []
+    working, waiting = Holder(places, 1, order), Holder(places, 1, order)
+    until(lambda: places.in_use == (1, 1))
+    assert isinstance(Holder(places, 1, order).is_refused(), TooManyAtOnce)
+    waiting.caller.gone.set()
+    newer = Holder(places, 1, order)
+    until(lambda: places.in_use == (1, 2))
+    working.leave()
+    until(newer.inside.is_set)
+    newer.leave()
+    assert isinstance(waiting.is_refused(), Gone)
