@@ -1,7 +1,4 @@
-"""The makers of queries.
-
-The owner may be another account by now.
-"""
+"""Who made a query, which may belong to another account by now."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""URL parts that any database can look up.
-
-Anything else is 404, not an overflow.
-"""
+"""URL parts that any database can look up; others are 404, not an overflow."""
 
 from __future__ import annotations
 

@@ -96,10 +96,7 @@ def holder(request: HttpRequest) -> str:
 
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:
-    """The IPv4 address behind its IPv6 form.
-
-    A socket for both tells it so.
-    """
+    """The IPv4 address behind the IPv6 form that a socket for both tells."""
     try:
         found = ip_address(text.partition("%")[0])
     except ValueError:

@@ -1,7 +1,4 @@
-"""Plan drafts from texts and statistics alone.
-
-Worker processes do this.
-"""
+"""Plan drafts from texts and statistics alone, in worker processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,1 @@
-"""Start, watch and stop every process of the product (`make run`).
-
-On one machine.
-"""
+"""Start, watch and stop every process of the product on one machine."""

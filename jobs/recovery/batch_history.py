@@ -1,7 +1,4 @@
-"""The figures of a checkpoint's batches, for reports.
-
-One JSON line per batch.
-"""
+"""The figures of a checkpoint's batches, one line of JSON each, for reports."""
 
 from __future__ import annotations
 

@@ -119,10 +119,7 @@ class Descriptor(ABC):
         return max(1, self.rows)
 
     def split(self, rows: int) -> tuple[Descriptor, Descriptor] | None:
-        """The first `rows` rows and the others.
-
-        It is None if only a server could tell.
-        """
+        """The first `rows` rows and the others; None if only a server could tell."""
         return None
 
     def cut(self, rows: int, server: Cutting) -> tuple[Descriptor, Descriptor] | None:

@@ -46,10 +46,7 @@ class Placement:
         self._checks = 0
 
     def prepare(self) -> None:
-        """Give every executor its share of partitions.
-
-        To be called before each batch.
-        """
+        """Give every executor its share of partitions, before each batch."""
         executors = self._alive()
         if executors != self._executors:
             self._executors = executors

@@ -24,10 +24,7 @@ def silence_py4j() -> None:
 
 
 def silence_accumulators(session: SparkSession) -> None:
-    """End the thread that waits for accumulators without a word.
-
-    No batch uses them.
-    """
+    """End the thread that waits for accumulators, which no batch uses, silently."""
     server = session.sparkContext._accumulatorServer
     server.handle_error = lambda request, client_address: None
 

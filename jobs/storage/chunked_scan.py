@@ -130,10 +130,7 @@ def _taken(
 def _sought_rows(
     run: pa.Table, order: str | None, start: int, end: int, sought: Mapping[str, Keys]
 ) -> Positions | None:
-    """Rows, counted from `start`, with sought values in every column.
-
-    None for all.
-    """
+    """Rows, from `start` on, with sought values in every column; None for all."""
     found: Positions | None = None
     for column in sorted(sought, key=lambda name: name != order):
         keys, held = sought[column], run.column(column).slice(start, end - start)

@@ -1,7 +1,4 @@
-"""Keep run indexes open in their process.
-
-Small batches ask the same ones again.
-"""
+"""Keep run indexes open in their process: small batches ask the same ones."""
 
 from __future__ import annotations
 

@@ -295,10 +295,7 @@ class PartitionState:
 
 @cache
 def state_root(root: str) -> StateRoot:
-    """One `StateRoot` per process and root.
-
-    So opened runs are shared by its batches.
-    """
+    """One `StateRoot` per process and root, so that batches share opened runs."""
     return StateRoot(root)
 
 

@@ -59,10 +59,7 @@ class RunCache:
         self.place(path).unlink(missing_ok=True)
 
     def _shrink(self, newest: Path) -> None:
-        """Delete what was read longest ago.
-
-        A process that has mapped it keeps it.
-        """
+        """Delete what was read longest ago; a process that has mapped it keeps it."""
         found: list[tuple[float, int, Path]] = []
         for copy in self._folder.iterdir():
             try:

@@ -64,10 +64,7 @@ class Running:
         return cls(CompatibilityKey.of(context), components, _copies(graph))
 
     def to_json(self) -> str:
-        """The plan as JSON, its queries by name.
-
-        The caller that reads it back has them.
-        """
+        """The plan as JSON, its queries by name: the caller that reads it back has them."""
         parts = tuple(
             _ComponentDocument(
                 tuple(query.name for query in part.queries),

@@ -1,7 +1,4 @@
-"""A running plan by names.
-
-Numbers of states and arcs differ between problems.
-"""
+"""A running plan by names, as numbers of states and arcs differ between problems."""
 
 from __future__ import annotations
 
@@ -27,10 +24,7 @@ class NamedArc:
 
 
 class Incumbent:
-    """What a running plan has, by names.
-
-    So it can be found again in another problem.
-    """
+    """What a running plan has, by names that another problem finds it by."""
 
     def __init__(self, solution: Solution) -> None:
         self._copies = {(s.relations, s.predicates, s.partitioning) for s in solution.stores}

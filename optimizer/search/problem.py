@@ -18,10 +18,7 @@ GridUse: TypeAlias = Literal["cost", "off", "always"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Attribute:
-    """A column of a relation.
-
-    A store can be partitioned on it.
-    """
+    """A column of a relation, which a store can be partitioned on."""
 
     relation: str
     name: str

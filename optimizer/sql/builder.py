@@ -1,7 +1,4 @@
-"""Build queries without SQL text, fluently.
-
-Dissertation section 8.2.2.
-"""
+"""Build queries without SQL text, fluently (dissertation, section 8.2.2)."""
 
 from __future__ import annotations
 
@@ -70,10 +67,7 @@ class QueryBuilder:
         return replace(self, _entries=(*self._entries[:-1], replace(self._entries[-1], window=chosen)))
 
     def where(self, *conditions: str) -> QueryBuilder:
-        """Add predicates that must all hold.
-
-        Raises `InputError` for what is no condition.
-        """
+        """Add predicates that must all hold. Raises `InputError` for what is no condition."""
         for position, condition in enumerate(conditions, len(self._conditions) + 1):
             check_condition(condition, f"where {position}")
         return replace(self, _conditions=(*self._conditions, *conditions))

@@ -14,10 +14,7 @@ class SkewProvider(Protocol):
     """What a `StatisticsProvider` may know besides."""
 
     def top_share(self, stream: str, column: str) -> float | None:
-        """The share of a column's most frequent value in a stream.
-
-        None is unknown.
-        """
+        """The share of a column's most frequent value in a stream; None if unknown."""
         ...
 
 

@@ -40,10 +40,7 @@ class UserFunction:
 
 @dataclass(frozen=True, slots=True)
 class FunctionRegistry:
-    """The functions of one file.
-
-    Raises `ValueError` when two have the same name.
-    """
+    """The functions of one file. Raises `ValueError` when two have the same name."""
 
     functions: tuple[UserFunction, ...] = ()
     """Sorted by name."""

@@ -20,10 +20,7 @@ from backend.tokens.models import Token
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """An account, and its session or token.
-
-    It came by the one or the other.
-    """
+    """An account, with the session or the token that it came by."""
 
     account: int
     session: str | None

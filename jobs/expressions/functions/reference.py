@@ -37,10 +37,7 @@ def referred(sql: str, arguments: Sequence[pl.Expr], result: ColumnType) -> pl.E
 def guarded(
     fast: Kernel, ordinary: Callable[[pl.Series], bool], sql: str, argument: pl.Expr, result: ColumnType
 ) -> pl.Expr:
-    """`fast` for ordinary values, and DuckDB for others.
-
-    DuckDB answers `sql` over c0.
-    """
+    """`fast` for ordinary values, and DuckDB's answer to `sql` over c0 for others."""
 
     def compute(column: pl.Series) -> pl.Series:
         if ordinary(column):

@@ -41,10 +41,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A join of two inputs.
-
-    `conditions` are those of ON, all of which must hold.
-    """
+    """A join of two inputs on all of its `conditions`, those of ON."""
 
     kind: JoinKind
     left: Node

@@ -1,7 +1,4 @@
-"""TSC's first step: group binary joins into multi-way joins.
-
-UMJoin algorithm 2.
-"""
+"""Group binary joins into multi-way joins: TSC's first step (UMJoin, Algorithm 2)."""
 
 from __future__ import annotations
 

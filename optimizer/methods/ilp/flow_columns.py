@@ -1,7 +1,4 @@
-"""Columns of a flow program, and the way from its points to plans.
-
-And back.
-"""
+"""Columns of a flow program, and the way between its points and plans."""
 
 from __future__ import annotations
 

@@ -67,10 +67,7 @@ class Program:
         return None if step is None else value - 0.999 * step
 
     def step(self) -> float | None:
-        """The largest number that divides all costs.
-
-        The result is None if it is below 1/64.
-        """
+        """The largest number that divides all costs; None if it is below 1/64."""
         common = 0
         for cost, integer in zip(self.cost, self.integer, strict=True):
             scaled = round(cost * STEPS_PER_UNIT)

@@ -178,10 +178,7 @@ class Resolver:
     def solve(
         self, point: npt.NDArray[np.double], held: npt.NDArray[np.int64], time_limit_s: float
     ) -> list[float] | None:
-        """A better point than the feasible one given.
-
-        Held columns are in it as they were.
-        """
+        """A better point than the feasible one given, with held columns as they were."""
         if time_limit_s <= 0:
             return None
         loose = np.ones(len(point), dtype=bool)
