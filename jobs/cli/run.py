@@ -50,9 +50,9 @@ from jobs.recovery.manifest import write_durably
 from jobs.sinks.connector import open_sink
 from jobs.sinks.publisher import Publisher
 from jobs.sinks.redis_tail import MOST_ENTRIES, ResultTail
-from jobs.sources.connector import Away, Position, Servers
+from jobs.sources.connector import Away, Servers
 from jobs.sources.generator import generated
-from jobs.sources.live import LiveOffsets, LiveSource
+from jobs.sources.live import Arrived, LiveOffsets, LiveSource
 from jobs.sources.planner import PlannedBatch
 from jobs.sources.spark_source import read_source, write_source
 from jobs.spark.oom_guard import OutOfMemory
@@ -113,7 +113,7 @@ class _Job:
         self._topology: Topology | None = None
         self._epochs: EpochLog | None = None
         self._offsets: LiveOffsets | None = None
-        self._drain_to: dict[str, Position] | None = None
+        self._drain_to: Arrived | None = None
         self._publisher: Publisher | None = None
 
     def run(self) -> int:

@@ -191,7 +191,7 @@ class LiveConnector(Connector):
     settings: ClassVar[type[SourceSettings] | None] = None
     """What a stream's document has under the connector's name; None if it names none."""
     position_key: ClassVar[str]
-    """A key that its streams' positions have, and no other connector's."""
+    """A key that its streams' positions in a checkpoint have, and no other connector's."""
     remote: ClassVar[bool] = True
     """True if a server may be away. All remote streams then stand still together."""
 

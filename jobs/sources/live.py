@@ -25,6 +25,9 @@ from optimizer.logical.source import CONNECTORS
 Wanted: TypeAlias = Mapping[str, Mapping[str, Any]]
 """By connector, the settings of its streams."""
 
+Arrived: TypeAlias = Mapping[str, Mapping[str, Position]]
+"""By connector and stream, behind everything that has arrived."""
+
 _RETRY_S = (0.1, 0.2, 0.5, 1.0, 2.0)
 _LIVE = ("redis", "generator", *CONNECTORS)
 
@@ -96,22 +99,17 @@ class LiveOffsets:
             return sum(self.of(_whose(p)).backlog(stream, p) for stream, p in positions.items() if p)
         return None
 
-    def newest(self, checkpoint: Path) -> dict[str, Position]:
-        """Behind everything that has arrived by now.
-
-        It has the newest plan's streams. Raises `Away`.
-        """
+    def newest(self, checkpoint: Path) -> Arrived:
+        """What the newest plan's streams have received by now. Raises `Away`."""
         _, wanted = self.by_connector(checkpoint)
-        ends: dict[str, Position] = {}
-        for connector, streams in wanted.items():
-            ends |= self.of(connector).newest(streams)
-        return ends
+        return {name: self.of(name).newest(streams) for name, streams in wanted.items()}
 
-    def have_come(self, positions: Mapping[str, Position], newest: Mapping[str, Position]) -> bool:
+    def have_come(self, positions: Mapping[str, Position], newest: Arrived) -> bool:
         """True if all streams have read what `newest` tells of."""
         return all(
-            live_connector(name := _whose(end)).has_come(_own(name, positions.get(stream, {})), end)
-            for stream, end in newest.items()
+            live_connector(name).has_come(_own(name, positions.get(stream, {})), end)
+            for name, ends in newest.items()
+            for stream, end in ends.items()
         )
 
 
@@ -120,10 +118,10 @@ def _whose(position: Position) -> str:
 
     The plan may have given the stream another one since.
     """
-    for name in _LIVE:
-        if live_connector(name).position_key in position:
-            return name
-    raise ValueError(f"no connector here has positions such as {position}")
+    makers = [name for name in _LIVE if live_connector(name).position_key in position]
+    if len(makers) != 1:
+        raise ValueError(f"{' and '.join(makers) or 'no connector here'} has positions such as {position}")
+    return makers[0]
 
 
 def _own(connector: str, position: Position) -> Position:

@@ -224,7 +224,7 @@ class RedisEntries:
 
 class RedisStreams(LiveConnector):
     descriptors = (EntryRange, LostEntries)
-    position_key = "id"
+    position_key = "chunks"
 
     def offsets(self, servers: Servers) -> Offsets:
         if servers.redis_url is None:

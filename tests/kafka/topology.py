@@ -50,13 +50,16 @@ def write_topic_workload(folder: Path, topics: dict[str, str], more: str = "") -
     (folder / "streams.yaml").write_text(
         f"""\
 streams:
+  # A topic's partitions are flushed one after the other, and each has its own part of the event times.
   r:
     event_time: ts
+    lateness: 1 minute
     rate: 100
     columns: {{ts: timestamp, n: bigint, a: bigint}}
     kafka: {{topic: {topics["r"]}{more}}}
   s:
     event_time: ts
+    lateness: 1 minute
     rate: 100
     columns: {{ts: timestamp, n: bigint, a: bigint, b: bigint}}
     kafka: {{topic: {topics["s"]}, format: avro, schema_file: s.avsc}}

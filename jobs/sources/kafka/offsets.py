@@ -73,33 +73,32 @@ class TopicOffsets(Offsets):
         Raises `Away` while the cluster does not answer, `InputError` for offsets that are gone under
         the policy `fail`, and for a topic that was made anew.
         """
-        present = self._asked(streams)
         ends = {}
-        for stream, topic in sorted(streams.items()):
-            if topic.topic in present:
-                identity, partitions = present[topic.topic]
-                self._ends[stream] = partitions
-                end = _end(stream, topic, identity, partitions, positions.get(stream, {}), share)
-                if end is not None:
-                    ends[stream] = end
+        for stream, (identity, partitions) in sorted(self._looked(streams).items()):
+            position = positions.get(stream, {})
+            end = _end(stream, streams[stream], identity, partitions, position, share)
+            if end is not None:
+                ends[stream] = end
         return ends
 
     def newest(self, streams: Mapping[str, KafkaTopic]) -> dict[str, Position]:
         """The offset behind everything that may be read now, of every partition."""
-        present = self._asked(streams)
         return {
-            stream: {"offsets": {str(n): there.end for n, there in present[topic.topic][1].items()}}
-            for stream, topic in streams.items()
-            if topic.topic in present
+            stream: {"offsets": {str(n): there.end for n, there in partitions.items()}}
+            for stream, (_, partitions) in self._looked(streams).items()
         }
 
-    def _asked(self, topics: Mapping[str, KafkaTopic]) -> dict[str, tuple[str, dict[int, _Partition]]]:
+    def _looked(self, streams: Mapping[str, KafkaTopic]) -> dict[str, tuple[str, dict[int, _Partition]]]:
+        """Of each stream whose topic exists, the topic's id and partitions; remembered for `backlog`."""
         try:
-            return self._present({topic.topic for topic in topics.values()})
+            present = self._present({topic.topic for topic in streams.values()})
         except KafkaException as error:
             if is_away(error):
                 raise Away(str(error)) from error
             raise
+        found = {stream: present[topic.topic] for stream, topic in streams.items() if topic.topic in present}
+        self._ends |= {stream: partitions for stream, (_, partitions) in found.items()}
+        return found
 
     def backlog(self, stream: str, position: Position) -> int:
         """Offsets behind a position when the topic was last looked at."""

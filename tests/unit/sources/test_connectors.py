@@ -19,12 +19,12 @@ from redis.retry import Retry
 from backend.run import redis_server
 from jobs.protocol import stream_key
 from jobs.recovery.checkpoint import ACTIVE
-from jobs.sources.connector import BUILT_IN, connector
+from jobs.sources.connector import BUILT_IN, LiveConnector, connector
 from jobs.sources.files.inputs import find_inputs
 from jobs.sources.files.replay import ReplayPlanner, ReplaySource
 from jobs.sources.generator import Generated, GeneratedRange, generate
 from jobs.sources.kafka.topic import KafkaTopic
-from jobs.sources.live import LivePlanner, LiveSource
+from jobs.sources.live import LivePlanner, LiveSource, _whose
 from jobs.sources.planner import SourcePlanner
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.types import ColumnType
@@ -129,6 +129,30 @@ def test_no_two_connectors_mean_the_same() -> None:
     documents = [one.__dataclass_fields__["kind"].default for kind in kinds for one in kind.descriptors]
     assert len(set(keys)) == len(keys)
     assert len(set(documents)) == len(documents)
+
+
+RECORDED = {
+    "redis": {"id": "1764000000000-3", "chunks": [["1764000000000-3", 4]], "mark": "0f3c2a9d51e7b846"},
+    "generator": {"row": 120},
+    "kafka": {
+        "topic": "orders",
+        "id": "OJsQ5pNRQxK2XUUz9rMkHg",
+        "offsets": {"0": 7, "1": 4},
+        "ranges": [[0, 3, 4]],
+        "gaps": [],
+    },
+}
+"""Positions as checkpoints have them."""
+
+
+def test_the_connector_of_every_recorded_position_is_known() -> None:
+    live = [name for name in (*BUILT_IN, *CONNECTORS) if isinstance(connector(name), LiveConnector)]
+    assert set(RECORDED) == set(live)
+    assert {name: _whose(position) for name, position in RECORDED.items()} == {name: name for name in live}
+    with pytest.raises(ValueError, match="redis and generator has positions such as"):
+        _whose(RECORDED["redis"] | RECORDED["generator"])
+    with pytest.raises(ValueError, match="no connector here has"):
+        _whose({"id": "1764000000000-3"})
 
 
 def test_plans_have_settings_among_the_fields_of_their_stream() -> None:
