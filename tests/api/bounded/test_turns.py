@@ -64,7 +64,7 @@ def test_one_account_never_holds_all_places() -> None:
     assert places.in_use == (2, 2)
     for one in (other, *greedy):
         one._leave.set()
-    for one in greedy:
+    for one in (other, *greedy):
         one.leave()
     assert order == [1, 2, 1, 1]
     assert places.in_use == (0, 0)
