@@ -8,17 +8,16 @@ else.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from jobs.cli.last_words import tell
-from jobs.cli.options import Parser, count, duration_us, size, tasks, weight
+from jobs.cli.options import MEMORY, STATE, Parser, count, duration_us, size, tasks
+from jobs.cli.replay_options import add_replay_options
 from jobs.cli.told_by_spark import refusal
 from jobs.sinks.connector import sink_connectors
-from jobs.spark.session import processors
 from optimizer.algebra.errors import Infeasible, InputError
 
 
@@ -53,55 +52,11 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-_STATE = "where stores lie, for example s3://BUCKET/FOLDER (default: in the checkpoint)"
-_MEMORY = "how much of the stores may be in memory (default: as much as there is); 64MiB and the like too"
-
-
 def _parser() -> Parser:
     parser = Parser(prog="python -m jobs", description="Answer planned stream-join queries on Spark.")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
     replaying = commands.add_parser("replay", help="answer a workload's queries over files")
-    replaying.add_argument("workload", type=Path, help="directory with streams.yaml and queries/*.sql")
-    replaying.add_argument(
-        "--data", type=Path, required=True, metavar="DIR", help="DIR/STREAM/*.parquet or *.csv"
-    )
-    replaying.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="results; continued if started before"
-    )
-    replaying.add_argument("--method", default="ilp", help="how to plan (default: ilp)")
-    replaying.add_argument(
-        "--plan", type=Path, metavar="plan.json", help="use this plan instead of making one"
-    )
-    replaying.add_argument(
-        "--batch-rows", type=count, metavar="N", help="most rows of a batch, all streams together"
-    )
-    replaying.add_argument(
-        "--parallelism", type=tasks, default=processors(), metavar="N", help="tasks per store"
-    )
-    replaying.add_argument("--epoch-batches", type=count, default=16, metavar="N", help="batches of an epoch")
-    replaying.add_argument("--adaptive", action="store_true", help="plan again as statistics change")
-    replaying.add_argument(
-        "--storage-weight", type=weight, default=1.0, metavar="W", help="cost of one stored tuple"
-    )
-    replaying.add_argument(
-        "--grids", choices=("cost", "off", "always"), default="cost",
-        help="lay stores out as join matrices: where that is cheapest, never, or all, for tests "
-        "(default: cost)",
-    )  # fmt: skip
-    replaying.add_argument(
-        "--schedule", type=Path, metavar="FILE",
-        help="queries that come and go (default: WORKLOAD/schedule.yaml, if there)",
-    )  # fmt: skip
-    # For tests of plan changes, see docs/design/adaptivity.md.
-    replaying.add_argument("--another-plan-every-epoch", action="store_true", help=argparse.SUPPRESS)
-    replaying.add_argument(
-        "--most-combinations", type=count, default=25_000_000, metavar="N",
-        help="combinations that a step may make in one batch and task; one that makes more ends the replay "
-        "(default: 25000000)",
-    )  # fmt: skip
-    replaying.add_argument("--memory-limit", type=size, metavar="BYTES", help=_MEMORY)
-    replaying.add_argument("--master", metavar="URL", help="Spark master (default: this machine)")
-    replaying.add_argument("--state", metavar="URL", help=_STATE)
+    add_replay_options(replaying)
     running = commands.add_parser("run", help="run a topology under the control plane")
     running.add_argument("--topology", required=True, metavar="NAME")
     running.add_argument("--run", required=True, metavar="RUN_ID", help="under which it reports")
@@ -128,7 +83,7 @@ def _parser() -> Parser:
         help="combinations that a step may make in one batch and task; a batch in which one makes more "
         "waits for another plan (default: 5000000)",
     )  # fmt: skip
-    running.add_argument("--memory-limit", type=size, metavar="BYTES", help=_MEMORY)
+    running.add_argument("--memory-limit", type=size, metavar="BYTES", help=MEMORY)
     running.add_argument(
         "--out", type=Path, metavar="DIR", help="also write results and dead letters as Parquet"
     )
@@ -144,7 +99,7 @@ def _parser() -> Parser:
         "--generate", action="append", default=[], metavar="STREAM=RATE", help="make a stream's tuples up"
     )
     running.add_argument("--master", metavar="URL", help="Spark master (default: this machine)")
-    running.add_argument("--state", metavar="URL", help=f"{_STATE}; below it the topology's name")
+    running.add_argument("--state", metavar="URL", help=f"{STATE}; below it the topology's name")
     return parser
 
 

@@ -16,13 +16,13 @@ import yaml
 
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.identifiers import nearest
+from optimizer.algebra.settings import BadSetting
 from optimizer.algebra.types import COLUMN_TYPES, ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.durations import parse_duration_us
 from optimizer.logical.query import Query
 from optimizer.logical.source import (
     CONNECTORS,
-    BadSetting,
     SourceSettings,
     check_columns,
     read_settings,

@@ -24,9 +24,10 @@ from backend.streams.values import normalize, refuse_ahead
 from jobs.protocol import stream_key
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.identifiers import nearest
+from optimizer.algebra.settings import BadSetting
 from optimizer.algebra.types import ColumnType
 from optimizer.logical import stream as domain
-from optimizer.logical.source import BadSetting, SourceSettings, check_columns
+from optimizer.logical.source import SourceSettings, check_columns
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import math
 import re
 from typing import NoReturn
 
 from optimizer.algebra.errors import InputError, Place
+
+STATE = "where stores lie, for example s3://BUCKET/FOLDER (default: in the checkpoint)"
+MEMORY = "how much of the stores may be in memory (default: as much as there is); 64MiB and the like too"
 
 
 class Parser(argparse.ArgumentParser):
@@ -33,21 +35,6 @@ def tasks(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 256:
         raise argparse.ArgumentTypeError(f"{text!r} instead of a whole number from 1 to 256")
     return int(text)
-
-
-def weight(text: str) -> float:
-    """A number of at least 0.
-
-    >>> weight("0.001")
-    0.001
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value >= 0):
-        raise argparse.ArgumentTypeError(f"{text!r} instead of a number of at least 0")
-    return value
 
 
 def size(text: str) -> int:

@@ -40,9 +40,9 @@ from jobs.sources.spark_source import read_source, write_source
 from jobs.spark.session import create_session, processors
 from jobs.storage.memory_budget import share
 from optimizer.algebra.errors import InputError, Place
-from optimizer.algebra.identifiers import nearest
-from optimizer.methods import METHODS
+from optimizer.cli.setting_options import given_settings
 from optimizer.physical.graph import PhysicalGraph
+from optimizer.planner.settings import PlannerSettings
 from optimizer.search.problem import Options
 from optimizer.udf.reader import SETTING as FUNCTIONS
 from optimizer.workload import Workload, functions_file, load_workload
@@ -54,20 +54,13 @@ stay in memory: measured in tests/bench."""
 
 def replay(given: argparse.Namespace) -> None:
     """Replay a workload. Raises `InputError` for anything that the user can mend."""
-    if given.plan is None and given.method not in METHODS:
-        raise InputError(
-            "bad-option",
-            Place("command line", path="--method"),
-            repr(given.method),
-            f"one of {', '.join(METHODS)}",
-            nearest(given.method, METHODS),
-        )
+    planner = given_settings(given, PlannerSettings)
     workload = load_workload(given.workload)
     own = functions_file(given.workload)
     if own is not None:
         # Spark's Python workers inherit it, and read the file for themselves.
         os.environ[FUNCTIONS] = str(own.absolute())
-    policy = _policy(given, workload)
+    policy = _policy(given, planner, workload)
     given_plan = None if given.plan is None else _read_plan(given.plan, workload, policy.schedule.at(0))
     partitions = _partitions(policy, workload, given_plan)
     share(given.memory_limit, partitions)  # Refused before anything is written.
@@ -358,7 +351,7 @@ def _output(path: Path) -> Path:
     return path
 
 
-def _policy(given: argparse.Namespace, workload: Workload) -> Policy:
+def _policy(given: argparse.Namespace, planner: PlannerSettings, workload: Workload) -> Policy:
     """How the plan changes on the way.
 
     Raises `InputError` for a schedule that cannot be used.
@@ -368,7 +361,7 @@ def _policy(given: argparse.Namespace, workload: Workload) -> Policy:
     path = given.schedule or (inside if inside.exists() else None)
     schedule = Schedule.always(names) if path is None else read_schedule(path, names)
     return Policy(
-        method=given.method if given.method in METHODS else "ilp",
+        method=planner.method,
         tasks=given.parallelism,
         epoch_batches=given.epoch_batches,
         adaptive=given.adaptive,
@@ -376,7 +369,7 @@ def _policy(given: argparse.Namespace, workload: Workload) -> Policy:
         schedule=schedule,
         evolves=bool(schedule.batches),
         batch_rows=given.batch_rows or DEFAULT_BATCH_ROWS,
-        options=Options(storage_weight=given.storage_weight, grids=given.grids),
+        options=planner.options(),
     )
 
 
@@ -395,6 +388,9 @@ def _subject(
         digest.update(f"{given.method} {given.parallelism}".encode())
         if policy.options != Options():
             digest.update(repr((policy.options.storage_weight, policy.options.grids)).encode())
+            others = replace(policy.options, storage_weight=1.0, grids="cost")
+            if others != Options():
+                digest.update(repr(others).encode())
     if policy.changes:
         digest.update(repr((policy.epoch_batches, policy.adaptive, policy.forced, policy.schedule)).encode())
     return digest.hexdigest()[:16]

@@ -19,16 +19,13 @@ from typing import NoReturn
 from optimizer.algebra.errors import Infeasible, InputError, Place
 from optimizer.algebra.identifiers import nearest
 from optimizer.cli.convert import run_convert
+from optimizer.cli.setting_options import add_settings, given_settings
 from optimizer.explain import Explanation, draw, explain, to_json, to_text
-from optimizer.methods import METHODS
-from optimizer.methods.trees.tree import STRATEGIES
 from optimizer.physical.graph import PhysicalGraph, graph_schema
 from optimizer.planner.plan import STAGES, plan
-from optimizer.search.problem import Options
+from optimizer.planner.settings import PlannerSettings
 from optimizer.statistics import statistics_of_workload
 from optimizer.workload import load_workload
-
-_SOLVERS = ("highs", "cbc")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -65,7 +62,7 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 
 def explained(given: argparse.Namespace) -> tuple[Explanation, PhysicalGraph]:
     """Plan the workload as the options say. Raises `InputError` and `Infeasible`."""
-    _check_name("--method", given.method, METHODS)
+    settings = given_settings(given, PlannerSettings)
     if given.stage is not None:
         _check_name("--stage", given.stage, STAGES)
     workload = load_workload(given.workload)
@@ -73,20 +70,10 @@ def explained(given: argparse.Namespace) -> tuple[Explanation, PhysicalGraph]:
         workload.queries,
         workload.catalog,
         statistics_of_workload(workload.catalog, workload.selectivities),
-        method=given.method,
-        options=Options(
-            mirs=not given.no_mir,
-            single_copy=given.single_copy,
-            storage_weight=given.storage_weight,
-            grids=given.grids,
-            storage_budget=given.storage_budget,
-            task_capacity=given.task_capacity,
-            task_tuples=given.task_tuples,
-            latency_weight=given.latency_weight,
-            tree=given.tree,
+        method=settings.method,
+        options=settings.options(
             tree_bounds=None if given.tree_bounds is None else (given.tree_bounds[0], given.tree_bounds[1]),
             time_limit_s=given.time_limit,
-            solver=given.solver,
         ),
         retain=given.retain,
         tasks=given.parallelism,
@@ -137,36 +124,9 @@ def _add_converting(converting: argparse.ArgumentParser) -> None:
 
 def _add_planning(planning: argparse.ArgumentParser) -> None:
     planning.add_argument("workload", type=Path, help="directory with streams.yaml and queries/*.sql")
-    planning.add_argument("--method", default="ilp", help=f"one of {', '.join(METHODS)} (default: ilp)")
-    planning.add_argument(
-        "--solver",
-        choices=_SOLVERS,
-        default="highs",
-        help="branch and bound of ilp (default: highs); relaxations and neighbourhoods are always HiGHS's",
-    )
+    add_settings(planning, PlannerSettings)
     planning.add_argument(
         "--time-limit", type=_positive, default=10.0, metavar="S", help="seconds for solving"
-    )
-    planning.add_argument(
-        "--storage-weight", type=_not_negative, default=1.0, metavar="W", help="cost of one stored tuple"
-    )
-    planning.add_argument(
-        "--latency-weight", type=_not_negative, default=0.0, metavar="W", help="cost of one expected hop"
-    )
-    planning.add_argument(
-        "--storage-budget", type=_positive, metavar="B", help="stored tuples at most, all copies counted"
-    )
-    planning.add_argument(
-        "--task-capacity", type=_positive, metavar="C", help="tuples per second that one task takes at most"
-    )
-    planning.add_argument(
-        "--task-tuples",
-        type=_positive,
-        metavar="T",
-        help="stored tuples that one task holds: every store gets as many tasks as it needs",
-    )
-    planning.add_argument(
-        "--tree", choices=STRATEGIES, default="cheapest", help="strategy of --method tree (default: cheapest)"
     )
     planning.add_argument(
         "--tree-bounds",
@@ -175,15 +135,6 @@ def _add_planning(planning: argparse.ArgumentParser) -> None:
         metavar=("L", "U"),
         help="merging materializes what sends more than L tuples within the longest window and holds fewer "
         "than U (default: half and twice the largest input)",
-    )
-    planning.add_argument("--no-mir", action="store_true", help="no materialized intermediate results")
-    planning.add_argument("--single-copy", action="store_true", help="one partitioning per store")
-    planning.add_argument(
-        "--grids",
-        choices=("cost", "off", "always"),
-        default="cost",
-        help="lay stores out as join matrices: where that is cheapest, never, or all, for tests "
-        "(default: cost)",
     )
     planning.add_argument("--parallelism", type=_count, default=1, metavar="N", help="tasks per store")
     planning.add_argument(

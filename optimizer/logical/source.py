@@ -6,43 +6,32 @@ them, hands them on to the runtime and knows nothing of what they mean.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
-from pydantic import ConfigDict, GetCoreSchemaHandler, TypeAdapter, ValidationError
+from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from optimizer.algebra.identifiers import nearest
+from optimizer.algebra.settings import BadSetting, Settings, read, schema
 from optimizer.algebra.types import ColumnType
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 CONNECTORS: Mapping[str, str] = {"kafka": "jobs.sources.kafka.connector"}
 """By the key in a stream's document, the connector's module, loaded by its name as plug-ins are."""
 
-SETTINGS = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-"""How pydantic reads the dataclass of a connector's settings."""
 
-_KINDS = {"boolean": "true or false", "integer": "a whole number", "number": "a number", "string": "text"}
-
-
-class SourceSettings(ABC):
+class SourceSettings(Settings):
     """What a connector has to know of a stream.
 
     A frozen pydantic dataclass in the connector's file.
 
-    They are part of plans, so no secret is among them: how to log in is a setting of the deployment. The
-    title and docstring of a field are its label and help on the page. Its JSON Schema may also have
-
-    - `x-expected`: what to tell people who wrote something else,
-    - `x-columns`: the types of the stream's columns of which it names one,
-    - `x-labels`: by value, what the page calls it,
-    - `x-when`: by another field, the value with which this one matters,
-    - `x-lines`: for long text; streams.yaml may have `FIELD_file` instead, a file beside it.
+    They are part of plans, so no secret is among them: how to log in is a setting of the deployment. Beside
+    what `optimizer.algebra.settings` says, the JSON Schema of a field may have `x-columns`, the types of
+    the stream's columns of which it names one; one with `x-lines` may be `FIELD_file` in streams.yaml,
+    a file beside it.
     """
 
     __slots__ = ()
@@ -61,27 +50,6 @@ class SourceSettings(ABC):
     def place(self) -> str:
         """Where the tuples are, for people: `the topic orders`."""
 
-    def document(self) -> dict[str, Any]:
-        """All settings as JSON has them."""
-        written: dict[str, Any] = _adapter(type(self)).dump_python(self, mode="json")
-        return written
-
-
-class BadSetting(ValueError):
-    """A setting that cannot be; `key` is empty for one that is missing."""
-
-    def __init__(self, key: str, found: str, expected: str, hint: str | None = None) -> None:
-        super().__init__(f"{key}: {found} instead of {expected}" if key else f"{found} instead of {expected}")
-        self.key = key
-        self.found = found
-        self.expected = expected
-        self.hint = hint
-
-
-@cache
-def _adapter(settings: type[SourceSettings]) -> TypeAdapter[SourceSettings]:
-    return TypeAdapter(settings)
-
 
 @cache
 def settings_of(connector: str) -> type[SourceSettings]:
@@ -94,7 +62,6 @@ def settings_of(connector: str) -> type[SourceSettings]:
     return found
 
 
-@cache
 def settings_schema(connector: str) -> dict[str, Any]:
     """The JSON Schema of a connector's settings.
 
@@ -103,8 +70,7 @@ def settings_schema(connector: str) -> dict[str, Any]:
     >>> settings_schema("kafka")["required"]
     ['topic']
     """
-    schema = _adapter(settings_of(connector)).json_schema()
-    return {**schema, "description": schema["description"].partition("\n")[0]}
+    return schema(settings_of(connector))
 
 
 def read_settings(connector: str, values: object) -> SourceSettings:
@@ -115,19 +81,9 @@ def read_settings(connector: str, values: object) -> SourceSettings:
     >>> read_settings("kafka", {"topic": "orders", "start": "now"})
     Traceback (most recent call last):
         ...
-    optimizer.logical.source.BadSetting: start: 'now' instead of one of earliest, latest
+    optimizer.algebra.settings.BadSetting: start: 'now' instead of one of earliest, latest
     """
-    if not isinstance(values, Mapping):
-        raise BadSetting("", "no settings", "an object")
-    for key, value in values.items():
-        if isinstance(value, str) and "\0" in value:
-            raise BadSetting(key, "text with a NUL character", "text without one")
-    try:
-        return _adapter(settings_of(connector)).validate_python(values)
-    except ValidationError as error:
-        # A setting that is not there may be one of those that are unknown, misspelt.
-        first = min(error.errors(), key=lambda one: one["type"] != "unexpected_keyword_argument")
-        raise _bad_setting(first, settings_schema(connector)) from None
+    return read(settings_of(connector), values)
 
 
 def check_columns(settings: SourceSettings, columns: Sequence[tuple[str, ColumnType]]) -> None:
@@ -145,38 +101,6 @@ def check_columns(settings: SourceSettings, columns: Sequence[tuple[str, ColumnT
             there = ", ".join(fitting) or "there is none yet"
             expected = f"one of the {' and '.join(kinds)} columns: {there}"
             raise BadSetting(key, str(name), expected, nearest(str(name), fitting))
-
-
-def _bad_setting(error: ErrorDetails, schema: Mapping[str, Any]) -> BadSetting:
-    """What is wrong with a setting, in our words.
-
-    A connector's check raises `KEY: FOUND instead of EXPECTED`.
-    """
-    properties = schema["properties"]
-    if error["type"] == "value_error":
-        key, _, rest = str(error["ctx"]["error"]).partition(": ")
-        found, _, expected = rest.partition(" instead of ")
-        return BadSetting(key, found, expected)
-    key = str(error["loc"][0])
-    field = properties.get(key)
-    if field is None:
-        return BadSetting(key, f"setting {key}", f"one of {', '.join(properties)}", nearest(key, properties))
-    if error["type"] == "missing":
-        told = field["description"]
-        return BadSetting("", f"no {key}", f"{key}: {told[0].lower()}{told[1:].rstrip('.')}")
-    return BadSetting(key, repr(error["input"])[:80], field.get("x-expected") or _expected(field))
-
-
-def _expected(field: Mapping[str, Any]) -> str:
-    plain = next((one for one in field.get("anyOf", ()) if one.get("type") != "null"), field)
-    if "enum" in plain:
-        return f"one of {', '.join(plain['enum'])}"
-    bounds = [
-        f"{word} {plain[name]}"
-        for name, word in (("minimum", "from"), ("maximum", "to"), ("maxLength", "of at most"))
-        if name in plain
-    ]
-    return " ".join([_KINDS[plain["type"]], *bounds])
 
 
 def document_of(source: SourceSettings) -> dict[str, Any]:

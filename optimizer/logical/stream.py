@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
+from optimizer.algebra.settings import BadSetting
 from optimizer.algebra.types import ColumnType
-from optimizer.logical.source import BadSetting, SourceSettings, check_columns
+from optimizer.logical.source import SourceSettings, check_columns
 
 LatePolicy = Literal["drop", "join"]
 

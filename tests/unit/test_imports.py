@@ -18,7 +18,7 @@ PRODUCT = ("optimizer", "jobs", "backend")
 
 KERNEL = {"algebra", "udf", "logical.stream", "logical.source", "logical.window", "physical"}
 """What the runtime may know of the optimizer: the physical graph with what it consists of."""
-REPLAY = ("jobs.cli.replay", "jobs.adaptation")
+REPLAY = ("jobs.cli.replay", "jobs.cli.replay_options", "jobs.adaptation")
 """The replay command, whose driver plans: the only part of the runtime that may call the whole
 optimizer. The rest must not import it, or `jobs run` would drag the optimizer along."""
 FOREIGN = {

@@ -8,9 +8,9 @@ from typing import Any
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from rest_framework import serializers
 
+from optimizer.algebra.settings import BadSetting
 from optimizer.logical.source import (
     CONNECTORS,
-    BadSetting,
     SourceSettings,
     read_settings,
     settings_of,

@@ -89,7 +89,7 @@ class TopicOffsets(Offsets):
         }
 
     def _looked(self, streams: Mapping[str, KafkaTopic]) -> dict[str, tuple[str, dict[int, _Partition]]]:
-        """Of each stream whose topic exists, the topic's id and partitions; remembered for `backlog`."""
+        """By stream whose topic exists its id and partitions, kept for `backlog`."""
         try:
             present = self._present({topic.topic for topic in streams.values()})
         except KafkaException as error:

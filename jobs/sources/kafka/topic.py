@@ -11,7 +11,8 @@ from pydantic import Field, model_validator
 
 from jobs.sources.connector import Descriptor, Numbered
 from jobs.sources.kafka.cluster import SERVERS, configured
-from optimizer.logical.source import SETTINGS, SourceSettings
+from optimizer.algebra.settings import SETTINGS
+from optimizer.logical.source import SourceSettings
 
 _COUNT = 2**53 - 1
 """The largest integer that every JSON reader keeps exactly."""

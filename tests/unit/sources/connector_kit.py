@@ -25,8 +25,9 @@ from jobs.sources.live import LivePlanner, LiveSource
 from jobs.sources.planner import PLANNED, PlannedBatch, SourcePlanner
 from jobs.sources.read import read
 from jobs.sources.redis import RedisEntries
+from optimizer.algebra.settings import BadSetting
 from optimizer.algebra.types import ColumnType
-from optimizer.logical.source import BadSetting, SourceSettings, document_of, read_settings, settings_schema
+from optimizer.logical.source import SourceSettings, document_of, read_settings, settings_schema
 from optimizer.physical.graph import GraphStream
 
 COLUMNS = (("at", ColumnType.TIMESTAMP), ("n", ColumnType.BIGINT))
