@@ -43,7 +43,10 @@ def create_topology(name: str) -> Topology:
 def _found_or_made(name: str) -> tuple[Topology, bool]:
     return Topology.objects.get_or_create(
         name=name,
-        defaults={"method": settings.MILLRACE_METHOD, "trigger_ms": int(settings.MILLRACE_TRIGGER_MS)},
+        defaults={
+            "planner": {"method": settings.MILLRACE_METHOD},
+            "trigger_ms": int(settings.MILLRACE_TRIGGER_MS),
+        },
     )
 
 

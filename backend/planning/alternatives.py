@@ -13,8 +13,9 @@ from backend.planning.drafting import Alternative, Others
 from backend.planning.explanation import registered
 from backend.streams.queries import load_catalog
 from backend.topologies.models import Plan as PlanRecord
+from optimizer.planner.settings import Method
 
-COMPARED = ("greedy", "individual")
+COMPARED: tuple[Method, ...] = ("greedy", "individual")
 
 
 def alternatives_of(caller: Caller, record: PlanRecord) -> tuple[Alternative, ...]:
@@ -23,7 +24,7 @@ def alternatives_of(caller: Caller, record: PlanRecord) -> tuple[Alternative, ..
     They use the measurements that the plan was made from.
     """
     keys = tuple(record.versions.order_by("query__name").values_list("pk", flat=True))
-    others = Others(record.topology.name, keys, texts_of(keys))
+    others = Others(record.topology.name, keys, texts_of(keys), record.topology.planner_settings)
     return pool.plan(
         caller, drafting.alternatives, others, registered(load_catalog()), record.known, COMPARED
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 
 from pydantic import TypeAdapter
@@ -25,7 +25,7 @@ from optimizer.logical.query import Query
 from optimizer.logical.stream import Stream
 from optimizer.physical.graph import ProbeRule
 from optimizer.planner.plan import Plan, plan
-from optimizer.search.problem import Options
+from optimizer.planner.settings import Method, PlannerSettings
 from optimizer.sql import parse_predicate
 from optimizer.statistics import (
     DefaultStatistics,
@@ -67,6 +67,7 @@ class Others:
     """Of their versions, in the order in which they are planned."""
     versions: Mapping[int, VersionText]
     """Of these, and of all that they read."""
+    planner: PlannerSettings
 
 
 def registered_statistics(catalog: Catalog, estimates: tuple[tuple[str, float], ...]) -> StatisticsProvider:
@@ -97,28 +98,33 @@ def plan_quickly(
     statistics: StatisticsProvider,
     texts: Mapping[str, str],
     tasks: int,
-    method: str = DRAFT_METHOD,
+    planner: PlannerSettings,
 ) -> Plan:
     """A plan made in the time that a user waits.
 
     `texts` holds the queries' SQL by name.
     """
-    options = Options(time_limit_s=DRAFT_SECONDS)
+    method = DRAFT_METHOD if planner.method == "ilp" else planner.method
+    options = planner.options(time_limit_s=DRAFT_SECONDS)
     return plan(queries, catalog, statistics, method, options, "everything", tasks=tasks, texts=texts)
 
 
 @lru_cache(maxsize=32)
-def _base(queries: tuple[Query, ...], registered: Registered) -> Plan:
-    """The plan that one more query is compared with.
-
-    It is the same while the text is being typed.
-    """
-    return plan_quickly(queries, registered.catalog, registered.statistics, {}, registered.tasks)
+def _base(queries: tuple[Query, ...], registered: Registered, planner: PlannerSettings) -> Plan:
+    """The plan that one more query is compared with, the same while text is typed."""
+    return plan_quickly(queries, registered.catalog, registered.statistics, {}, registered.tasks, planner)
 
 
 def _compared(others: Others, registered: Registered) -> Plan:
     parsed = parse_texts(others.versions, registered.catalog)
-    return _base(tuple(parsed[key] for key in others.keys), registered)
+    return _base(tuple(parsed[key] for key in others.keys), registered, others.planner)
+
+
+def _alone(query: Query, sql: str, registered: Registered, others: Others | None) -> Plan:
+    """A plan for the query alone, as the topology that it would join plans."""
+    planner = PlannerSettings() if others is None else others.planner
+    texts = {query.name: sql}
+    return plan_quickly([query], registered.catalog, registered.statistics, texts, registered.tasks, planner)
 
 
 def explain(query: Query, sql: str, registered: Registered, others: Others | None) -> dict[str, object]:
@@ -126,9 +132,7 @@ def explain(query: Query, sql: str, registered: Registered, others: Others | Non
 
     The document is the API's (docs/design/frontend-contract.md). Raises `Infeasible`.
     """
-    made = plan_quickly(
-        [query], registered.catalog, registered.statistics, {query.name: sql}, registered.tasks
-    )
+    made = _alone(query, sql, registered, others)
     explanation = explain_plan(made)
     return {
         "text": to_text(explanation),
@@ -210,7 +214,7 @@ def outlook(
     Raises `Infeasible`.
     """
     catalog = registered.catalog
-    alone = plan_quickly([query], catalog, registered.statistics, {query.name: sql}, registered.tasks)
+    alone = _alone(query, sql, registered, others)
     compared = None if others is None else _compared(others, registered)
     added = added_state(compared, alone)
     beyond = {
@@ -251,7 +255,7 @@ class Alternative:
 
 
 def alternatives(
-    others: Others, registered: Registered, measured: str, methods: Sequence[str]
+    others: Others, registered: Registered, measured: str, methods: Sequence[Method]
 ) -> tuple[Alternative, ...]:
     """A topology's queries under each of the methods.
 
@@ -259,20 +263,21 @@ def alternatives(
     """
     parsed = parse_texts(others.versions, registered.catalog)
     queries = tuple(parsed[key] for key in others.keys)
-    return tuple(_alternative(queries, registered, measured, method) for method in methods)
+    planners = (replace(others.planner, method=method) for method in methods)
+    return tuple(_alternative(queries, registered, measured, planner) for planner in planners)
 
 
 @lru_cache(maxsize=32)
 def _alternative(
-    queries: tuple[Query, ...], registered: Registered, measured: str, method: str
+    queries: tuple[Query, ...], registered: Registered, measured: str, planner: PlannerSettings
 ) -> Alternative:
     known = read_known(measured)
     below = registered.statistics
     statistics = below if known is None else LayeredStatistics((known.measured, below))
-    made = plan_quickly(queries, registered.catalog, statistics, {}, registered.tasks, method)
+    made = plan_quickly(queries, registered.catalog, statistics, {}, registered.tasks, planner)
     cost = made.solution.cost
     return Alternative(
-        method=method,
+        method=planner.method,
         cost={**asdict(cost), "total": cost.total},
         stores=len(made.graph.stores),
         steps=sum(isinstance(rule, ProbeRule) for rule in made.graph.rules),
@@ -312,5 +317,6 @@ def estimates(
 
 
 def _estimated(query: Query, sql: str, registered: Registered, statistics: StatisticsProvider) -> Estimated:
-    made = plan_quickly([query], registered.catalog, statistics, {query.name: sql}, registered.tasks)
+    texts = {query.name: sql}
+    made = plan_quickly([query], registered.catalog, statistics, texts, registered.tasks, PlannerSettings())
     return estimate(made.graph, statistics)

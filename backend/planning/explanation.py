@@ -43,7 +43,7 @@ def compared_with(query: Query, name: str | None) -> tuple[Topology, Others] | N
         return None
     answered = target.answered.exclude(query__name=query.name)
     keys = tuple(answered.values_list("version_id", flat=True))
-    return (target, Others(target.name, keys, texts_of(keys))) if keys else None
+    return (target, Others(target.name, keys, texts_of(keys), target.planner_settings)) if keys else None
 
 
 def _comparable(query: Query, name: str | None) -> Topology | None:

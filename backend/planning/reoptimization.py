@@ -24,7 +24,6 @@ from optimizer.adaptation import learn, loads, most_moved, resize, tasks_by_stre
 from optimizer.adaptation.weighing import same_plan
 from optimizer.algebra.errors import Infeasible, InputError
 from optimizer.physical.graph import PhysicalGraph
-from optimizer.search.problem import Options
 from optimizer.statistics import Measured, SampleStatistics, observe
 
 log = logging.getLogger(__name__)
@@ -143,7 +142,7 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
         return False
     cause = "; ".join(map(str, resized))
     if not resized:
-        options = Options(time_limit_s=settings.MILLRACE_PLAN_SECONDS)
+        options = topology.planner_settings.options(time_limit_s=settings.MILLRACE_PLAN_SECONDS)
         weighed = weigh(running, made.graph, known, options, epoch.event_seconds, HORIZON_S)
         if not weighed.worthwhile:
             return False

@@ -26,7 +26,6 @@ from optimizer.logical.query import Query
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.planner.plan import Plan, plan
 from optimizer.planner.plan_in_use import Running
-from optimizer.search.problem import Options
 from optimizer.statistics import LayeredStatistics
 
 log = logging.getLogger(__name__)
@@ -132,12 +131,13 @@ def plan_deployed(
     catalog = load_catalog()
     declared = registered_statistics(catalog, selectivities())
     texts = {one.version.query.name: one.version.sql for one in deployed}
+    planner = topology.planner_settings
     return plan(
         parse_deployed(deployed, catalog),
         with_tasks(catalog, _tasks_in_use(topology) if tasks is None else tasks),
         declared if known is None else LayeredStatistics((known.measured, declared)),
-        topology.method,
-        Options(time_limit_s=settings.MILLRACE_PLAN_SECONDS),
+        planner.method,
+        planner.options(time_limit_s=settings.MILLRACE_PLAN_SECONDS),
         # Stores keep every column and tuple, so that a query over stored streams answers at once.
         "everything",
         tasks=int(settings.MILLRACE_PARALLELISM),

@@ -6,7 +6,7 @@ from backend.topologies.models import AuditEntry, Plan, PlanSwitch, QueryPin, Ru
 
 @admin.register(Topology)
 class TopologyAdmin(ReadOnly):
-    list_display = ("name", "desired", "method", "revision", "planned_revision", "failures", "restart_at")
+    list_display = ("name", "desired", "planner", "revision", "planned_revision", "failures", "restart_at")
 
 
 @admin.register(Plan)

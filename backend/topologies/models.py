@@ -8,6 +8,8 @@ from django.core.validators import RegexValidator
 from django.db import models
 
 from backend.catalog.models import Query, QueryVersion
+from optimizer.algebra.settings import read
+from optimizer.planner.settings import PlannerSettings
 
 NAME = RegexValidator(r"\A[a-z][a-z0-9_-]{0,62}\Z", "lower-case letters, digits, _ and -, at most 63")
 
@@ -27,7 +29,8 @@ class Topology(models.Model):
 
     name = models.CharField(max_length=63, unique=True, validators=[NAME])
     desired = models.CharField(max_length=7, choices=Desired.choices, default=Desired.STOPPED)
-    method = models.CharField(max_length=20)
+    planner = models.JSONField(default=dict)
+    """`optimizer.planner.settings.PlannerSettings`, those that somebody chose."""
     trigger_ms = models.PositiveIntegerField()
     memory_limit_bytes = models.PositiveBigIntegerField(null=True)
     """How much of its stores may be in memory, from its job's next start on; None for any amount."""
@@ -67,6 +70,11 @@ class Topology(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def planner_settings(self) -> PlannerSettings:
+        """How its queries are planned."""
+        return read(PlannerSettings, self.planner)
 
     @property
     def answered(self) -> models.QuerySet[TopologyQuery]:

@@ -6,7 +6,7 @@ replay`, the document of a running topology and its form on the page are made fr
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import pydantic
 from pydantic import Field
@@ -14,6 +14,8 @@ from pydantic import Field
 from optimizer.algebra.settings import SETTINGS, Settings
 from optimizer.search.problem import Options
 
+Method: TypeAlias = Literal["ilp", "greedy", "tree", "left-deep", "flat", "individual"]
+"""The names in `optimizer.methods.METHODS`."""
 PositiveNumber = Annotated[float, Field(gt=0)]
 """Pydantic makes `exclusiveMinimum` of it."""
 
@@ -27,7 +29,7 @@ class PlannerSettings(Settings):
     """
 
     method: Annotated[
-        Literal["ilp", "greedy", "tree", "left-deep", "flat", "individual"],
+        Method,
         Field(
             title="Method",
             json_schema_extra={

@@ -145,6 +145,10 @@ TABLE: dict[tuple[str, str], Case] = {
     ("put", "/api/topologies/{name}/tasks/"): Case(
         202, OPERATORS, {"tasks": {"weather": 2}}, at={"name": "flights"}
     ),
+    ("get", "/api/topologies/{name}/planner/"): Case(200, at={"name": "flights"}),
+    ("put", "/api/topologies/{name}/planner/"): Case(
+        200, OPERATORS, {"settings": {"storage_weight": 0.5}}, at={"name": "flights"}
+    ),
     ("put", "/api/topologies/{name}/memory/"): Case(
         200, OPERATORS, {"memory_limit_bytes": 1 << 30}, at={"name": "flights"}
     ),

@@ -1,6 +1,14 @@
 from django.urls import path
 
-from backend.deployments.api import audit, memory_limit, queries, query_overrides, scaling, topologies
+from backend.deployments.api import (
+    audit,
+    memory_limit,
+    planner_settings,
+    queries,
+    query_overrides,
+    scaling,
+    topologies,
+)
 
 urlpatterns = [
     path("queries/", queries.QueryList.as_view()),
@@ -20,5 +28,6 @@ urlpatterns = [
     path("topologies/<name:name>/optimize/", topologies.TopologyOptimize.as_view()),
     path("topologies/<name:name>/tasks/", scaling.TopologyTasks.as_view()),
     path("topologies/<name:name>/memory/", memory_limit.TopologyMemory.as_view()),
+    path("topologies/<name:name>/planner/", planner_settings.TopologyPlanner.as_view()),
     path("topologies/<name:name>/audit/", audit.TopologyAudit.as_view()),
 ]

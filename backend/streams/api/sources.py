@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from rest_framework import serializers
 
-from optimizer.algebra.settings import BadSetting
+from backend.http.settings_field import SettingsField
 from optimizer.logical.source import (
     CONNECTORS,
     SourceSettings,
@@ -18,34 +16,21 @@ from optimizer.logical.source import (
 )
 
 
-class SourceField(serializers.Field[Any, Any, Any, Any]):
+class SourceField(SettingsField):
     """The settings of one connector.
 
     Null if another one, or none, brings the stream's tuples.
     """
 
     def __init__(self, connector: str) -> None:
-        super().__init__(allow_null=True, default=None)
+        super().__init__(settings_of(connector), allow_null=True, default=None)
         self.connector = connector
 
-    def get_attribute(self, instance: Any) -> Any:
-        return instance
-
-    def to_internal_value(self, data: object) -> SourceSettings:
-        given = data
-        if isinstance(data, Mapping):
-            given = {key: value.strip() if isinstance(value, str) else value for key, value in data.items()}
-        try:
-            return read_settings(self.connector, given)
-        except BadSetting as error:
-            text = f"{error.found} instead of {error.expected}"
-            raise serializers.ValidationError({error.key: text} if error.key else text) from None
-
-    def to_representation(self, value: Any) -> dict[str, Any] | None:
-        source = getattr(value, "source", None)
+    def get_attribute(self, instance: Any) -> SourceSettings | None:
+        source = getattr(instance, "source", None)
         if source is None or source.connector != self.connector:
             return None
-        return read_settings(self.connector, source.settings).document()
+        return read_settings(self.connector, source.settings)
 
 
 class WithSources(serializers.Serializer[Any]):
@@ -85,25 +70,3 @@ def connectors() -> list[dict[str, Any]]:
         }
         for kind in kinds
     ]
-
-
-class SourceFieldExtension(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
-    """The API's description has the schema of the settings, named as their class."""
-
-    target_class = "backend.streams.api.sources.SourceField"
-
-    def get_name(self) -> str:
-        return settings_of(self.target.connector).__name__
-
-    def map_serializer_field(self, auto_schema: object, direction: str) -> dict[str, Any]:
-        schema = settings_schema(self.target.connector)
-        fields = {name: _nullable(field) for name, field in schema["properties"].items()}
-        return {**schema, "properties": fields}
-
-
-def _nullable(field: dict[str, Any]) -> dict[str, Any]:
-    """In OpenAPI 3.0 null is no type of its own."""
-    kinds = [kind for kind in field.get("anyOf", ()) if kind != {"type": "null"}]
-    if len(kinds) != 1:
-        return field
-    return {**{key: value for key, value in field.items() if key != "anyOf"}, **kinds[0], "nullable": True}

@@ -33,6 +33,7 @@ import type {
   StreamWrite,
   TokenDocument,
   TopologyDocument,
+  TopologyPlanner,
   TopologyTasks,
   Validation,
 } from "./documents";
@@ -277,6 +278,18 @@ export const setMemoryLimit = async (name: string, bytes: number | null): Promis
     await client.PUT("/api/topologies/{name}/memory/", {
       params: { path: { name } },
       body: { memory_limit_bytes: bytes },
+    }),
+  );
+/** How the topology's queries are planned, and what may be chosen. */
+export const topologyPlanner = async (name: string): Promise<TopologyPlanner> =>
+  answered(await client.GET("/api/topologies/{name}/planner/", { params: { path: { name } } }));
+/** @param settings all of them; what is left out has its default */
+export const setPlanner = async (name: string, settings: Record<string, unknown>): Promise<TopologyPlanner> =>
+  answered(
+    await client.PUT("/api/topologies/{name}/planner/", {
+      params: { path: { name } },
+      // Made from the same schema as the type.
+      body: { settings: settings as TopologyPlanner["settings"] },
     }),
   );
 /** @param topology null lets the optimizer decide */

@@ -879,6 +879,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/topologies/{name}/planner/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The settings of the planner, the same as of `python -m optimizer plan`. */
+        get: operations["topology_planner"];
+        /** @description The settings of the planner, the same as of `python -m optimizer plan`. */
+        put: operations["set_topology_planner"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/topologies/{name}/restart/": {
         parameters: {
             query?: never;
@@ -1585,6 +1603,8 @@ export interface components {
             /** Plan Id */
             plan_id: string;
         };
+        /** @enum {string} */
+        GridsEnum: "cost" | "off" | "always";
         /**
          * HistoryPoint
          * @description A batch in short, for the sparklines.
@@ -1753,6 +1773,8 @@ export interface components {
             /** @description from 67108864 to 70368744177664; null: no limit */
             memory_limit_bytes: number | null;
         };
+        /** @enum {string} */
+        MethodEnum: "ilp" | "greedy" | "tree" | "left-deep" | "flat" | "individual";
         /**
          * @description * `now` - now
          *     * `drain` - drain
@@ -1856,6 +1878,90 @@ export interface components {
             seconds: components["schemas"]["Seconds"];
             status: string;
             text: string;
+        };
+        Planner: {
+            /** @description the JSON Schema of the settings */
+            readonly described: {
+                [key: string]: unknown;
+            };
+            /** @description those that are left out have their defaults */
+            settings: components["schemas"]["PlannerSettings"];
+        };
+        PlannerRequest: {
+            /** @description those that are left out have their defaults */
+            settings: components["schemas"]["PlannerSettings"];
+        };
+        /**
+         * PlannerSettings
+         * @description How queries are planned together.
+         */
+        PlannerSettings: {
+            /**
+             * Join matrices
+             * @description Which stores are laid out as join matrices: where that is cheapest, none, or all, for tests.
+             * @default cost
+             */
+            grids: components["schemas"]["GridsEnum"];
+            /**
+             * Cost of one expected hop
+             * @description Cost of one expected hop of a tuple between tasks; more of it makes probe trees flatter.
+             * @default 0
+             */
+            latency_weight: number;
+            /**
+             * Method
+             * @description How the search goes about it.
+             * @default ilp
+             */
+            method: components["schemas"]["MethodEnum"];
+            /**
+             * Intermediate results
+             * @description Materialized intermediate results, stored where they pay.
+             * @default true
+             */
+            mir: boolean;
+            /**
+             * Partitionings per store
+             * @description One partitioning per store.
+             * @default false
+             */
+            single_copy: boolean;
+            /**
+             * Solver
+             * @description Branch and bound of the integer program; relaxations and neighbourhoods are always HiGHS's.
+             * @default highs
+             */
+            solver: components["schemas"]["SolverEnum"];
+            /**
+             * Stored tuples at most
+             * @description Stored tuples at most, all copies counted.
+             * @default null
+             */
+            storage_budget: number | null;
+            /**
+             * Cost of one stored tuple
+             * @description Cost of one stored tuple, in probe tuples per second; less of it materializes more.
+             * @default 1
+             */
+            storage_weight: number;
+            /**
+             * Tuples per second and task at most
+             * @description Tuples per second that one task takes at most.
+             * @default null
+             */
+            task_capacity: number | null;
+            /**
+             * Stored tuples per task
+             * @description Stored tuples that one task holds: every store gets as many tasks as it needs.
+             * @default null
+             */
+            task_tuples: number | null;
+            /**
+             * Strategy for trees
+             * @description Which join trees the method `tree` tries.
+             * @default cheapest
+             */
+            tree: components["schemas"]["TreeEnum"];
         };
         /** @description Results over recent retained tuples, those with the newest tuple first. */
         Preview: {
@@ -2177,6 +2283,8 @@ export interface components {
             store_history: components["schemas"]["StoresPoint"][];
             switches: components["schemas"]["SwitchPoint"][];
         };
+        /** @enum {string} */
+        SolverEnum: "highs" | "cbc";
         Sql: {
             sql: string;
         };
@@ -2477,6 +2585,8 @@ export interface components {
             owner: string;
             team?: string | null;
         };
+        /** @enum {string} */
+        TreeEnum: "cheapest" | "flat" | "left-deep" | "top-down" | "merging";
         Use: {
             /** @description null: as many as wanted */
             limit: number | null;
@@ -4043,6 +4153,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Topology"];
+                };
+            };
+        };
+    };
+    topology_planner: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Planner"];
+                };
+            };
+        };
+    };
+    set_topology_planner: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlannerRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Planner"];
                 };
             };
         };

@@ -15,6 +15,7 @@ import { AuditTrail } from "./AuditTrail";
 import { LiveTimeline } from "./BatchTimeline";
 import { MemoryForm } from "./MemoryForm";
 import { limitText } from "./memoryLimit";
+import { PlannerForm } from "./PlannerForm";
 import { QueryPlacement } from "./QueryPlacement";
 import { RunLogTail } from "./RunLogTail";
 import { ScaleForm } from "./ScaleForm";
@@ -159,6 +160,9 @@ function TopologyJobs({ topology, topologies, operator, onDone }: Props): JSX.El
       </Opened>
       <Opened summary="Scale">
         {() => <ScaleForm topology={topology.name} operator={operator} onDone={onDone} />}
+      </Opened>
+      <Opened summary="Planner">
+        {() => <PlannerForm topology={topology.name} operator={operator} onDone={onDone} />}
       </Opened>
       <Opened summary="Memory">
         {() => <MemoryForm topology={topology} operator={operator} onDone={onDone} />}

@@ -1,6 +1,6 @@
 /** What stands in the form of a stream, and what of it is sent. Pure. */
 import type { Connector, StreamDocument, StreamWrite } from "../api/documents";
-import { documentOfSettings, faultsOfSettings, type Typed, typedOf } from "./connectorForm";
+import { documentOfSettings, faultsOfSettings, type Typed, typedOf } from "../ui/settings/settingsForm";
 
 export type ColumnType = StreamWrite["columns"][number]["type"];
 export const COLUMN_TYPES: readonly ColumnType[] = [
@@ -70,7 +70,7 @@ export function fieldsOf(stream: StreamDocument, connectors: readonly Connector[
     tasks: stream.parallelism === null || stream.parallelism === undefined ? "" : String(stream.parallelism),
     team: stream.team ?? "",
     connector: connector?.name ?? "",
-    settings: connector !== undefined && isRecord(settings) ? typedOf(connector, settings) : {},
+    settings: connector !== undefined && isRecord(settings) ? typedOf(connector.settings, settings) : {},
   };
 }
 
@@ -114,7 +114,9 @@ export function faultsOf(fields: StreamFields, connectors: readonly Connector[])
       faults.push(`${label} is a number, not ${text}.`);
   }
   const connector = connectors.find(({ name }) => name === fields.connector);
-  return connector === undefined ? faults : [...faults, ...faultsOfSettings(connector, fields.settings)];
+  return connector === undefined
+    ? faults
+    : [...faults, ...faultsOfSettings(connector.settings, fields.settings)];
 }
 
 /** By connector its settings, null for those that do not bring the stream's tuples. */
@@ -122,7 +124,7 @@ function sourcesOf(fields: StreamFields, connectors: readonly Connector[]): Reco
   return Object.fromEntries(
     connectors.map((connector) => [
       connector.name,
-      connector.name === fields.connector ? documentOfSettings(connector, fields.settings) : null,
+      connector.name === fields.connector ? documentOfSettings(connector.settings, fields.settings) : null,
     ]),
   );
 }

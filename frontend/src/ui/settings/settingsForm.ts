@@ -1,6 +1,5 @@
-/** A connector's settings as fields of a form, made from the JSON Schema that the API hands out. Pure. */
+/** Settings as fields of a form, made from the JSON Schema that the API hands out. Pure. */
 import { z } from "zod";
-import type { Connector } from "../api/documents";
 
 const KIND = z.object({
   type: z.string(),
@@ -17,6 +16,9 @@ const FIELD = KIND.partial({ type: true }).extend({
   "x-when": z.record(z.string(), z.string()).default({}),
   "x-lines": z.number().optional(),
 });
+/** What the API says of a kind of settings: a JSON Schema. */
+export type Described = Readonly<Record<string, unknown>>;
+
 const SCHEMA = z.object({
   properties: z.record(z.string(), FIELD),
   required: z.array(z.string()).default([]),
@@ -47,9 +49,9 @@ export interface Setting {
 /** What stands in the fields, by the setting's name. */
 export type Typed = Readonly<Record<string, string>>;
 
-/** The settings of a connector, in the order in which it declares them. */
-export function settingsOf(connector: Connector): Setting[] {
-  const schema = SCHEMA.parse(connector.settings);
+/** The settings, in the order in which they are declared. */
+export function settingsOf(described: Described): Setting[] {
+  const schema = SCHEMA.parse(described);
   return Object.entries(schema.properties).map(([name, field]) => {
     const kind = field.anyOf.find(({ type }) => type !== "null") ?? field;
     const type = z.enum(["string", "integer", "number", "boolean"]).parse(kind.type);
@@ -72,8 +74,8 @@ export function settingsOf(connector: Connector): Setting[] {
 }
 
 /** What stands in the fields for a document; for null, at first. */
-export function typedOf(connector: Connector, document: Readonly<Record<string, unknown>> | null): Typed {
-  const settings = settingsOf(connector);
+export function typedOf(described: Described, document: Readonly<Record<string, unknown>> | null): Typed {
+  const settings = settingsOf(described);
   return Object.fromEntries(
     settings.map(({ name, initial }) => [name, document === null ? initial : text(document[name])]),
   );
@@ -85,9 +87,9 @@ export function matters(setting: Setting, typed: Typed): boolean {
 }
 
 /** The settings as they are sent: one that does not matter has its default. */
-export function documentOfSettings(connector: Connector, typed: Typed): Record<string, unknown> {
+export function documentOfSettings(described: Described, typed: Typed): Record<string, unknown> {
   return Object.fromEntries(
-    settingsOf(connector).map((setting) => {
+    settingsOf(described).map((setting) => {
       const value = matters(setting, typed) ? (typed[setting.name] ?? "") : setting.initial;
       return [setting.name, settingValue(setting, value)];
     }),
@@ -95,8 +97,8 @@ export function documentOfSettings(connector: Connector, typed: Typed): Record<s
 }
 
 /** What is missing or no number, one line each; the server checks the rest. */
-export function faultsOfSettings(connector: Connector, typed: Typed): string[] {
-  return settingsOf(connector)
+export function faultsOfSettings(described: Described, typed: Typed): string[] {
+  return settingsOf(described)
     .filter((setting) => matters(setting, typed))
     .flatMap(({ label, name, type, required }) => {
       const value = (typed[name] ?? "").trim();

@@ -1,0 +1,42 @@
+"""Planner settings of a topology: an operator sets them, the plan follows."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from backend.accounts.queries import is_operator
+from backend.deployments import actions
+from backend.errors import Forbidden
+from backend.topologies.models import AuditEntry, Topology
+from optimizer.planner.settings import PlannerSettings
+
+
+def set_planner(account: User, topology: Topology, wanted: PlannerSettings) -> None:
+    """Plan the topology's queries under other settings, from now on.
+
+    The new plan takes over at a batch boundary; results stay the same. Settings that admit no plan are
+    kept, and the topology says why until there are others; what ran before goes on.
+
+    Args:
+        account: an operator.
+        topology: with queries or without.
+        wanted: all settings; those with their default are not kept, so that they follow later releases.
+
+    Raises `Forbidden`: the account is no operator.
+    """
+    if not is_operator(account):
+        raise Forbidden("operators-only", f"only operators set how {topology} is planned")
+    before, after = topology.planner_settings.document(), wanted.document()
+    if before == after:
+        return
+    usual = PlannerSettings().document()
+    chosen = {name: value for name, value in after.items() if value != usual[name]}
+    said = ", ".join(f"{name}: {value}" for name, value in after.items() if value != before[name])
+    with transaction.atomic():
+        Topology.objects.filter(pk=topology.pk).update(planner=chosen)
+        AuditEntry.objects.create(
+            topology=topology, account_id=account.pk, action="planner", detail=said[:255]
+        )
+        if topology.answered.exists():
+            actions.replan(account, topology)
