@@ -78,6 +78,7 @@ def _parser() -> Parser:
     running.add_argument(
         "--batch-rows", type=count, default=200_000, metavar="N", help="most tuples of a batch"
     )
+    running.add_argument("--epoch-batches", type=count, default=16, metavar="N", help="batches of an epoch")
     running.add_argument(
         "--most-combinations", type=count, default=5_000_000, metavar="N",
         help="combinations that a step may make in one batch and task; a batch in which one makes more "

@@ -90,9 +90,19 @@ def open_past_epoch(page: Page) -> None:
 def open_job(page: Page) -> None:
     job = job_of(page, "flights")
     # From below: what opens moves what is under it, also once more when its content comes.
-    for summary in ("Audit trail", "Memory", "Scale", "Queries and where they run", "Batches by level"):
+    for summary in (
+        "Audit trail",
+        "Memory",
+        "Job settings",
+        "Planner",
+        "Scale",
+        "Queries and where they run",
+        "Batches by level",
+    ):
         job.get_by_text(summary, exact=True).click()
     job.get_by_label("Tasks of departures").wait_for()
+    job.get_by_label("Method").wait_for()
+    job.get_by_label("Batches of an epoch").wait_for()
     job.locator("svg.level-bars").wait_for(timeout=SLOW_MS)
 
 

@@ -45,7 +45,7 @@ def _found_or_made(name: str) -> tuple[Topology, bool]:
         name=name,
         defaults={
             "planner": {"method": settings.MILLRACE_METHOD},
-            "trigger_ms": int(settings.MILLRACE_TRIGGER_MS),
+            "job": {"trigger_ms": int(settings.MILLRACE_TRIGGER_MS)},
         },
     )
 

@@ -27,14 +27,11 @@ def set_planner(account: User, topology: Topology, wanted: PlannerSettings) -> N
     """
     if not is_operator(account):
         raise Forbidden("operators-only", f"only operators set how {topology} is planned")
-    before, after = topology.planner_settings.document(), wanted.document()
-    if before == after:
+    said = wanted.changes(topology.planner_settings)
+    if not said:
         return
-    usual = PlannerSettings().document()
-    chosen = {name: value for name, value in after.items() if value != usual[name]}
-    said = ", ".join(f"{name}: {value}" for name, value in after.items() if value != before[name])
     with transaction.atomic():
-        Topology.objects.filter(pk=topology.pk).update(planner=chosen)
+        Topology.objects.filter(pk=topology.pk).update(planner=wanted.chosen())
         AuditEntry.objects.create(
             topology=topology, account_id=account.pk, action="planner", detail=said[:255]
         )

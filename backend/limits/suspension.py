@@ -34,7 +34,7 @@ def note_batch(topology: Topology, event: BatchCompleted) -> None:
         (limit.state_bytes for limit in limits.values()), default=0.0
     ):
         needed = _shares(topology, event.plan_id)
-    found = excess_of(event, needed, limits, topology.trigger_ms / 1000)
+    found = excess_of(event, needed, limits, topology.job_settings.trigger_ms / 1000)
     within = [row.pk for name, row in rows.items() if name not in found and row.excess_batches]
     if within:
         TopologyQuery.objects.filter(pk__in=within).update(excess_batches=0)

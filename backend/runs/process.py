@@ -74,7 +74,7 @@ def launch(run: Run, plan: Plan) -> Launched:
         *("--redis", settings.REDIS_URL),
         *("--checkpoint", str(home / "checkpoint")),
         *("--plan", str(plan_file)),
-        *("--trigger-ms", str(topology.trigger_ms)),
+        *run.job_settings.arguments,
         *("--most-combinations", str(int(settings.MILLRACE_MAX_COMBINATIONS))),
         *(() if run.memory_limit_bytes is None else ("--memory-limit", str(run.memory_limit_bytes))),
         *(("--out", str(home / "out")) if settings.MILLRACE_RESULT_FILES else ()),

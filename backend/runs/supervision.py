@@ -153,7 +153,7 @@ def _stall(topology: Topology, run: Run, state: LiveState, now: datetime) -> str
     """
     if run.started_at is None or topology.given_up:
         return None
-    triggers = timedelta(milliseconds=STUCK_TRIGGERS * topology.trigger_ms)
+    triggers = timedelta(milliseconds=STUCK_TRIGGERS * topology.job_settings.trigger_ms)
     patience = max(timedelta(seconds=settings.MILLRACE_STUCK_SECONDS), triggers)
     patience *= 2 ** min(topology.failures, _DOUBLINGS)
     progress = max(run.started_at, state.history[-1].at) if state.history else run.started_at
@@ -194,6 +194,7 @@ def _launch(topology: Topology, last: Run | None, now: datetime) -> None:
             attempt=topology.failures + 1,
             plan=plan,
             memory_limit_bytes=topology.memory_limit_bytes,
+            job=topology.job,
         )
         claimed = Topology.objects.filter(pk=topology.pk, current_run=last, desired=Desired.RUNNING).update(
             current_run=run

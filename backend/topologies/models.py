@@ -8,6 +8,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 
 from backend.catalog.models import Query, QueryVersion
+from backend.topologies.job_settings import JobSettings
 from optimizer.algebra.settings import read
 from optimizer.planner.settings import PlannerSettings
 
@@ -31,7 +32,8 @@ class Topology(models.Model):
     desired = models.CharField(max_length=7, choices=Desired.choices, default=Desired.STOPPED)
     planner = models.JSONField(default=dict)
     """`optimizer.planner.settings.PlannerSettings`, those that somebody chose."""
-    trigger_ms = models.PositiveIntegerField()
+    job = models.JSONField(default=dict)
+    """`JobSettings`, those that somebody chose: its job has them from its next start on."""
     memory_limit_bytes = models.PositiveBigIntegerField(null=True)
     """How much of its stores may be in memory, from its job's next start on; None for any amount."""
 
@@ -75,6 +77,11 @@ class Topology(models.Model):
     def planner_settings(self) -> PlannerSettings:
         """How its queries are planned."""
         return read(PlannerSettings, self.planner)
+
+    @property
+    def job_settings(self) -> JobSettings:
+        """How its job works from the next start on."""
+        return read(JobSettings, self.job)
 
     @property
     def answered(self) -> models.QuerySet[TopologyQuery]:
@@ -206,6 +213,8 @@ class Run(models.Model):
     """The last plan that it was told to run."""
     memory_limit_bytes = models.PositiveBigIntegerField(null=True)
     """The topology's, as the process was launched."""
+    job = models.JSONField(default=dict)
+    """Likewise its `JobSettings`."""
     batch = models.BigIntegerField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
@@ -221,6 +230,11 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"{self.topology} {self.id}"
+
+    @property
+    def job_settings(self) -> JobSettings:
+        """How the process works."""
+        return read(JobSettings, self.job)
 
 
 class PlanSwitch(models.Model):

@@ -176,6 +176,7 @@ class _Job:
             output=publisher.output if publisher is not None else self._out(),
             redis_url=given.redis,
             idle_timeout_us=given.idle_timeout,
+            epoch_batches=given.epoch_batches,
             tail=MOST_ENTRIES,
             most=given.most_combinations,
         )

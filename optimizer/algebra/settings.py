@@ -34,6 +34,16 @@ class Settings(ABC):  # noqa: B024 - the type checker takes other classes for un
         written: dict[str, Any] = adapter(type(self)).dump_python(self, mode="json")
         return written
 
+    def chosen(self) -> dict[str, Any]:
+        """The settings that differ from their defaults: what a database keeps."""
+        fields = schema(type(self))["properties"]
+        return {name: value for name, value in self.document().items() if value != fields[name]["default"]}
+
+    def changes(self, before: Settings) -> str:
+        """What differs from other settings of the same kind, for people."""
+        old = before.document()
+        return ", ".join(f"{name}: {value}" for name, value in self.document().items() if value != old[name])
+
 
 T = TypeVar("T", bound=Settings)
 

@@ -145,6 +145,10 @@ TABLE: dict[tuple[str, str], Case] = {
     ("put", "/api/topologies/{name}/tasks/"): Case(
         202, OPERATORS, {"tasks": {"weather": 2}}, at={"name": "flights"}
     ),
+    ("get", "/api/topologies/{name}/job/"): Case(200, at={"name": "flights"}),
+    ("put", "/api/topologies/{name}/job/"): Case(
+        200, OPERATORS, {"settings": {"trigger_ms": 250}}, at={"name": "flights"}
+    ),
     ("get", "/api/topologies/{name}/planner/"): Case(200, at={"name": "flights"}),
     ("put", "/api/topologies/{name}/planner/"): Case(
         200, OPERATORS, {"settings": {"storage_weight": 0.5}}, at={"name": "flights"}

@@ -191,6 +191,45 @@ def test_queries_are_pinned_stores_scaled_memory_bounded_and_a_restart_asks_for_
     expect(dialog).to_have_count(0)
 
 
+def test_the_planner_and_the_job_of_a_topology_are_set_on_the_page(page: Page) -> None:
+    page.goto("/jobs/")
+    block = job_of(page, "flights")
+    block.get_by_text("Planner", exact=True).click(timeout=SLOW_MS)
+    planner = block.get_by_role("form", name="Planner of flights")
+    again = planner.get_by_role("button", name="Plan anew")
+    expect(planner.get_by_label("Method")).to_have_value("ilp")
+    expect(again).to_be_disabled()
+    expect(planner.get_by_label("Strategy for trees")).to_have_count(0)
+    planner.get_by_label("Method").select_option("join trees")
+    expect(planner.get_by_label("Strategy for trees")).to_have_value("cheapest")
+    planner.get_by_label("Method").select_option("integer program")
+    planner.get_by_label("Stored tuples at most").fill("many")
+    expect(planner.get_by_role("alert")).to_contain_text("Stored tuples at most is a number, not many.")
+    planner.get_by_label("Stored tuples at most").fill("1")
+    again.click()
+    expect(planner.get_by_role("status")).to_contain_text("Requested.")
+    # No plan keeps so little: the topology says so, and what runs goes on.
+    expect(block.get_by_role("alert")).to_contain_text("storage_budget", timeout=SLOW_MS)
+    assert page.request.get("/api/topologies/flights/").json()["state"] == "running"
+    planner.get_by_label("Stored tuples at most").fill("")
+    again.click()
+    expect(block.get_by_role("alert")).to_have_count(0, timeout=SLOW_MS)
+
+    block.get_by_text("Job settings", exact=True).click()
+    settings = block.get_by_role("form", name="Job of flights")
+    rows = settings.get_by_label("Tuples of a batch at most")
+    expect(rows).to_have_value("200000")
+    rows.fill("1")
+    settings.get_by_role("button", name="Keep").click()
+    expect(settings.get_by_role("alert")).to_contain_text("a whole number from 100")
+    rows.fill("150000")
+    rows.press("Enter")
+    expect(settings.get_by_role("status")).to_contain_text("until it is restarted")
+    rows.fill("200000")
+    rows.press("Enter")
+    expect(settings.get_by_role("status")).to_have_text("Kept. ")
+
+
 def test_the_trees_are_walked_by_keyboard_and_the_address_remembers(page: Page) -> None:
     nodes = open_trees(page, "/topologies/flights/")
     root = page.locator("svg.forest .node.source").first

@@ -30,7 +30,7 @@ PATIENCE_S = 240.0
 
 @pytest.fixture
 def supervised(topology: Topology, bus: redis.Redis, settings: Settings) -> Iterator[Supervised]:  # noqa: F811
-    Topology.objects.filter(pk=topology.pk).update(trigger_ms=100)
+    Topology.objects.filter(pk=topology.pk).update(job={"trigger_ms": 100})
     settings.MILLRACE_STUCK_SECONDS = 1.0
     made = Supervised(topology, bus, timezone.now())
     yield made

@@ -49,7 +49,7 @@ from django.conf import settings
 settings.MILLRACE_JOB_COMMAND = [sys.executable, "-c", "import os, sys; open(os.environ['OUT'], 'w')"]
 os.environ["OUT"] = str(home / "written-by-the-job")
 settings.REDIS_URL = "redis://127.0.0.1:1/0"
-run = Run(topology=Topology(name="flights", trigger_ms=1), id="0" * 16)
+run = Run(topology=Topology(name="flights", job={"trigger_ms": 10}), id="0" * 16)
 process.launch(run, Plan(plan_id="p", graph="{}"))
 deadline = time.monotonic() + 60
 while not (home / "written-by-the-job").exists():

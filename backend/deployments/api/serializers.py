@@ -35,6 +35,7 @@ class TopologySerializer(serializers.ModelSerializer[Topology]):
     queries = serializers.SerializerMethodField()
     streams = serializers.SerializerMethodField()
     plan_id = serializers.CharField(source="active_plan.plan_id", allow_null=True, default=None)
+    trigger_ms = serializers.IntegerField(source="job_settings.trigger_ms")
     method = serializers.CharField(source="planner_settings.method")
     memory_limit_bytes = serializers.IntegerField(
         allow_null=True, help_text="of what is stored, from the next start on; null: any amount"

@@ -2,6 +2,7 @@ from django.urls import path
 
 from backend.deployments.api import (
     audit,
+    job_settings,
     memory_limit,
     planner_settings,
     queries,
@@ -28,6 +29,7 @@ urlpatterns = [
     path("topologies/<name:name>/optimize/", topologies.TopologyOptimize.as_view()),
     path("topologies/<name:name>/tasks/", scaling.TopologyTasks.as_view()),
     path("topologies/<name:name>/memory/", memory_limit.TopologyMemory.as_view()),
+    path("topologies/<name:name>/job/", job_settings.TopologyJob.as_view()),
     path("topologies/<name:name>/planner/", planner_settings.TopologyPlanner.as_view()),
     path("topologies/<name:name>/audit/", audit.TopologyAudit.as_view()),
 ]

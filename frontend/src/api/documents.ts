@@ -16,6 +16,7 @@ export type Marginal = Schemas["Marginal"];
 export type TopologyDocument = Schemas["Topology"];
 export type PlanDocument = Schemas["Plan"];
 export type TopologyTasks = Schemas["Tasks"];
+export type TopologyJob = Schemas["Job"];
 export type TopologyPlanner = Schemas["Planner"];
 export type Pin = Schemas["Pin"];
 export type RunDocument = Schemas["Run"];

@@ -33,6 +33,7 @@ import type {
   StreamWrite,
   TokenDocument,
   TopologyDocument,
+  TopologyJob,
   TopologyPlanner,
   TopologyTasks,
   Validation,
@@ -290,6 +291,18 @@ export const setPlanner = async (name: string, settings: Record<string, unknown>
       params: { path: { name } },
       // Made from the same schema as the type.
       body: { settings: settings as TopologyPlanner["settings"] },
+    }),
+  );
+/** How the topology's job works from its next start on, and what may be chosen. */
+export const topologyJob = async (name: string): Promise<TopologyJob> =>
+  answered(await client.GET("/api/topologies/{name}/job/", { params: { path: { name } } }));
+/** @param settings what is left out has its default */
+export const setJob = async (name: string, settings: Record<string, unknown>): Promise<TopologyJob> =>
+  answered(
+    await client.PUT("/api/topologies/{name}/job/", {
+      params: { path: { name } },
+      // Made from the same schema as the type.
+      body: { settings: settings as TopologyJob["settings"] },
     }),
   );
 /** @param topology null lets the optimizer decide */

@@ -845,6 +845,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/topologies/{name}/job/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The settings of the job from its next start on. */
+        get: operations["topology_job"];
+        /** @description The settings of the job from its next start on. */
+        put: operations["set_topology_job"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/topologies/{name}/memory/": {
         parameters: {
             query?: never;
@@ -1658,6 +1676,50 @@ export interface components {
             high: number;
             /** Format: double */
             low: number;
+        };
+        Job: {
+            /** @description the JSON Schema of the settings */
+            readonly described: {
+                [key: string]: unknown;
+            };
+            /** @description of the process that runs; null if none does */
+            readonly running: components["schemas"]["JobSettings"] | null;
+            /** @description those that are left out have their defaults */
+            settings: components["schemas"]["JobSettings"];
+        };
+        JobRequest: {
+            /** @description those that are left out have their defaults */
+            settings: components["schemas"]["JobSettings"];
+        };
+        /**
+         * JobSettings
+         * @description How a running job works; the same options as of `python -m jobs run`.
+         */
+        JobSettings: {
+            /**
+             * Tuples of a batch at most
+             * @description Tuples of all streams together that a batch has at most; it bounds a batch's memory and time.
+             * @default 200000
+             */
+            batch_rows: number;
+            /**
+             * Batches of an epoch
+             * @description Statistics are evaluated once for so many batches, and the plan may change then.
+             * @default 16
+             */
+            epoch_batches: number;
+            /**
+             * A silent stream stops holding back the watermark after, s
+             * @description Seconds without a tuple after which the other streams' time goes on without a stream.
+             * @default 30
+             */
+            idle_timeout_s: number;
+            /**
+             * Least time between batches, ms
+             * @description A batch begins so long after the one before it; less means results sooner and more work per tuple.
+             * @default 500
+             */
+            trigger_ms: number;
         };
         /**
          * KafkaTopic
@@ -2565,7 +2627,6 @@ export interface components {
             run: components["schemas"]["Run"] | null;
             readonly state: components["schemas"]["LiveStateEnum"];
             readonly streams: string[];
-            /** Format: int64 */
             trigger_ms: number;
             /** @description why its job is not launched yet; null if it is */
             readonly waiting: string | null;
@@ -4107,6 +4168,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Impact"];
+                };
+            };
+        };
+    };
+    topology_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+        };
+    };
+    set_topology_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
                 };
             };
         };

@@ -13,6 +13,7 @@ import { useLoaded } from "../ui/useLoaded";
 import { useNow } from "../ui/useNow";
 import { AuditTrail } from "./AuditTrail";
 import { LiveTimeline } from "./BatchTimeline";
+import { JobForm } from "./JobForm";
 import { MemoryForm } from "./MemoryForm";
 import { limitText } from "./memoryLimit";
 import { PlannerForm } from "./PlannerForm";
@@ -163,6 +164,9 @@ function TopologyJobs({ topology, topologies, operator, onDone }: Props): JSX.El
       </Opened>
       <Opened summary="Planner">
         {() => <PlannerForm topology={topology.name} operator={operator} onDone={onDone} />}
+      </Opened>
+      <Opened summary="Job settings">
+        {() => <JobForm topology={topology.name} operator={operator} onDone={onDone} />}
       </Opened>
       <Opened summary="Memory">
         {() => <MemoryForm topology={topology} operator={operator} onDone={onDone} />}

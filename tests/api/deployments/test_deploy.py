@@ -131,6 +131,6 @@ def test_who_may_operate(
 
 
 def test_an_empty_topology_does_not_start(as_operator: Client, post: Post, db: None) -> None:
-    Topology.objects.create(name="flights", planner={"method": "greedy"}, trigger_ms=500)
+    Topology.objects.create(name="flights", planner={"method": "greedy"}, job={"trigger_ms": 500})
     answer = post(as_operator, f"{URL}start/")
     assert (answer.status_code, answer.json()["code"]) == (409, "no-queries")

@@ -59,7 +59,7 @@ async def _open(user: User, last_id: str | None = None, header: str | None = Non
 
 @pytest.fixture
 def topology(db: None) -> Topology:
-    return Topology.objects.create(name="flights", planner={"method": "greedy"}, trigger_ms=500)
+    return Topology.objects.create(name="flights", planner={"method": "greedy"}, job={"trigger_ms": 500})
 
 
 def test_events_come_from_where_the_client_stopped(

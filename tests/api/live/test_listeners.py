@@ -50,7 +50,7 @@ PATIENCE_S = 20.0
 
 @pytest.fixture(autouse=True)
 def topology(db: None) -> Topology:
-    return Topology.objects.create(name="flights", planner={"method": "greedy"}, trigger_ms=500)
+    return Topology.objects.create(name="flights", planner={"method": "greedy"}, job={"trigger_ms": 500})
 
 
 def _is_idle(hub: hubs.Hub) -> bool:

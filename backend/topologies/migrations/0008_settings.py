@@ -12,16 +12,18 @@ def _topologies(apps: Apps) -> Iterable[Any]:
     return found
 
 
-def keep_methods(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
+def keep(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
     for topology in _topologies(apps):
         topology.planner = {"method": topology.method}
-        topology.save(update_fields=["planner"])
+        topology.job = {"trigger_ms": topology.trigger_ms}
+        topology.save(update_fields=["planner", "job"])
 
 
-def give_methods_back(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
+def give_back(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
     for topology in _topologies(apps):
         topology.method = topology.planner.get("method", "ilp")
-        topology.save(update_fields=["method"])
+        topology.trigger_ms = topology.job.get("trigger_ms", 500)
+        topology.save(update_fields=["method", "trigger_ms"])
 
 
 class Migration(migrations.Migration):
@@ -31,8 +33,12 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.AddField("topology", "planner", models.JSONField(default=dict)),
-        # On the way back the column is there again before it is filled.
+        migrations.AddField("topology", "job", models.JSONField(default=dict)),
+        migrations.AddField("run", "job", models.JSONField(default=dict)),
+        # On the way back the columns are there again before they are filled.
         migrations.AlterField("topology", "method", models.CharField(max_length=20, default="ilp")),
-        migrations.RunPython(keep_methods, give_methods_back),
+        migrations.AlterField("topology", "trigger_ms", models.PositiveIntegerField(default=500)),
+        migrations.RunPython(keep, give_back),
         migrations.RemoveField("topology", "method"),
+        migrations.RemoveField("topology", "trigger_ms"),
     ]

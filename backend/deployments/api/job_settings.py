@@ -1,0 +1,53 @@
+"""How a topology's job works."""
+
+from __future__ import annotations
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from backend.accounts.requests import AccountRequest
+from backend.deployments.job_settings import set_job
+from backend.http.documents import Document, checked
+from backend.http.settings_field import SettingsField
+from backend.topologies.job_settings import JobSettings
+from backend.topologies.models import ENDED, Topology
+from backend.topologies.queries import topologies
+from optimizer.algebra.settings import schema
+
+
+class JobSerializer(Document):
+    settings = SettingsField(JobSettings, help_text="those that are left out have their defaults")
+    running = SettingsField(
+        JobSettings, read_only=True, allow_null=True, help_text="of the process that runs; null if none does"
+    )
+    described = serializers.DictField(read_only=True, help_text="the JSON Schema of the settings")
+
+
+@extend_schema_view(
+    get=extend_schema(operation_id="topology_job", responses=JobSerializer),
+    put=extend_schema(operation_id="set_topology_job", request=JobSerializer, responses=JobSerializer),
+)
+class TopologyJob(APIView):
+    """The settings of the job from its next start on."""
+
+    def get(self, request: Request, name: str) -> Response:
+        return self._answer(get_object_or_404(topologies(), name=name))
+
+    def put(self, request: AccountRequest, name: str) -> Response:
+        topology = get_object_or_404(topologies(), name=name)
+        form = checked(JobSerializer(data=request.data))
+        set_job(request.user, topology, form.validated_data["settings"])
+        return self._answer(topologies().get(name=name))
+
+    def _answer(self, topology: Topology) -> Response:
+        run = topology.current_run
+        found = {
+            "settings": topology.job_settings,
+            "running": None if run is None or run.state in ENDED else run.job_settings,
+            "described": schema(JobSettings),
+        }
+        return Response(JobSerializer(found).data)

@@ -1,0 +1,38 @@
+"""Settings of a topology's job, which its process is launched with."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import pydantic
+from pydantic import Field
+
+from optimizer.algebra.settings import SETTINGS, Settings
+
+
+@pydantic.dataclasses.dataclass(frozen=True, slots=True, config=SETTINGS)
+class JobSettings(Settings):
+    """How a running job works; the same options as of `python -m jobs run`.
+
+    >>> JobSettings(trigger_ms=200).arguments[:2]
+    ('--trigger-ms', '200')
+    """
+
+    trigger_ms: Annotated[int, Field(title="Least time between batches, ms", ge=10, le=600_000)] = 500
+    """A batch begins so long after the one before it; less means results sooner and more work per tuple."""
+    batch_rows: Annotated[int, Field(title="Tuples of a batch at most", ge=100, le=100_000_000)] = 200_000
+    """Tuples of all streams together that a batch has at most; it bounds a batch's memory and time."""
+    idle_timeout_s: Annotated[
+        float, Field(title="A silent stream stops holding back the watermark after, s", gt=0, le=31_536_000)
+    ] = 30.0
+    """Seconds without a tuple after which the other streams' time goes on without a stream."""
+    epoch_batches: Annotated[int, Field(title="Batches of an epoch", ge=2, le=100_000)] = 16
+    """Statistics are evaluated once for so many batches, and the plan may change then."""
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What the command line of the job says of them."""
+        return (
+            *("--trigger-ms", str(self.trigger_ms), "--batch-rows", str(self.batch_rows)),
+            *("--idle-timeout", f"{self.idle_timeout_s} seconds", "--epoch-batches", str(self.epoch_batches)),
+        )

@@ -1,0 +1,36 @@
+import type { JSX } from "preact";
+import type { TopologyJob } from "../api/documents";
+import { setJob, topologyJob } from "../api/endpoints";
+import { SettingsForm } from "../ui/settings/SettingsForm";
+import { typedOf } from "../ui/settings/settingsForm";
+
+interface Props {
+  readonly topology: string;
+  readonly operator: boolean;
+  readonly onDone: () => void;
+}
+
+/** How the topology's job works, and a form to change it. */
+export function JobForm({ topology, operator, onDone }: Props): JSX.Element {
+  return (
+    <SettingsForm
+      label={`Job of ${topology}`}
+      about="How the job works. A change takes effect when the job next starts."
+      submit="Keep"
+      kept="Kept."
+      operator={operator}
+      load={() => topologyJob(topology)}
+      save={(settings) => setJob(topology, settings)}
+      note={waiting}
+      onDone={onDone}
+    />
+  );
+}
+
+/** What waits for a restart, if anything does. */
+function waiting({ settings, running, described }: TopologyJob): string | null {
+  if (running === null) return null;
+  const [wanted, present] = [typedOf(described, settings), typedOf(described, running)];
+  const same = Object.keys(wanted).every((name) => wanted[name] === present[name]);
+  return same ? null : "The running process has other settings until it is restarted.";
+}

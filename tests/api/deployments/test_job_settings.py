@@ -1,0 +1,94 @@
+"""How a topology's job works: the same settings as of the command, from its next start on."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from backend.runs import process
+from backend.topologies.job_settings import JobSettings
+from backend.topologies.models import Run, Topology
+from jobs.__main__ import _parser
+from optimizer.algebra.settings import schema
+
+URL = "/api/topologies/flights/job/"
+OTHER = JobSettings(trigger_ms=150, batch_rows=5000, idle_timeout_s=2.5, epoch_batches=40)
+"""Of every setting a value that is not its default."""
+
+
+def ask(client: Client, **settings: Any) -> Any:
+    return client.put(URL, {"settings": settings}, content_type="application/json")
+
+
+def test_settings_are_options_of_the_command_with_its_defaults() -> None:
+    needed = ["run", "--topology", "t", "--run", "r", "--redis", "u", "--checkpoint", "c"]
+    usual = vars(_parser().parse_args(needed))
+    assert vars(_parser().parse_args([*needed, *JobSettings().arguments])) == usual
+    changed = vars(_parser().parse_args([*needed, *OTHER.arguments]))
+    differing = {name: value for name, value in changed.items() if value != usual[name]}
+    expected = {"trigger_ms": 150, "batch_rows": 5000, "idle_timeout": 2_500_000, "epoch_batches": 40}
+    assert differing == expected
+    assert len(expected) == len(fields(JobSettings))
+
+
+def test_a_process_is_launched_with_what_was_set(
+    as_operator: Client, topology: Topology, settings: Any, tmp_path: Path
+) -> None:
+    settings.MILLRACE_HOME = str(tmp_path)
+    settings.MILLRACE_JOB_COMMAND = [sys.executable, "-c", "import sys; print(' '.join(sys.argv))"]
+    assert ask(as_operator, **OTHER.document()).status_code == 200
+    topology.refresh_from_db()
+    assert topology.plan is not None
+    run = Run.objects.create(topology=topology, plan=topology.plan, job=topology.job)
+    process.launch(run, topology.plan)
+    log = process.log_file(run)
+    for _ in range(2000):
+        if "--batch-rows 5000" in log.read_text():
+            break
+        process.is_alive(run)
+    assert " ".join(OTHER.arguments) in log.read_text()
+
+
+def test_what_runs_has_what_it_was_launched_with(as_operator: Client, topology: Topology) -> None:
+    document = as_operator.get(URL).json()
+    assert document == {
+        "settings": topology.job_settings.document(),
+        "running": None,
+        "described": schema(JobSettings),
+    }
+    run = Run.objects.create(topology=topology, state="running", job=topology.job)
+    Topology.objects.update(current_run=run)
+    document = ask(as_operator, **OTHER.document()).json()
+    assert document["settings"] == OTHER.document()
+    assert document["running"] == replace(JobSettings(), **topology.job).document()
+    trail = as_operator.get("/api/topologies/flights/audit/").json()
+    assert trail[0]["action"] == "job settings"
+    assert "batch_rows: 5000" in trail[0]["detail"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "told"),
+    [
+        ({"trigger_ms": 1}, "1 instead of a whole number from 10 to 600000"),
+        ({"batch_rows": 10**9}, "1000000000 instead of a whole number from 100 to"),
+        ({"idle_timeout_s": 0}, "0 instead of a number"),
+        ({"epoch_batches": 2.5}, "2.5 instead of a whole number"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_named(
+    as_operator: Client, topology: Topology, chosen: dict[str, Any], told: str
+) -> None:
+    answer = ask(as_operator, **chosen)
+    assert answer.status_code == 400
+    assert told in answer.content.decode()
+    assert Topology.objects.get().job == topology.job
+
+
+def test_only_operators_set_it(as_owner: Client, topology: Topology) -> None:
+    assert ask(as_owner, trigger_ms=200).status_code == 403
+    assert Topology.objects.get().job == topology.job
