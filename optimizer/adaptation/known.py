@@ -64,9 +64,9 @@ class TopShare:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Statistics of exactly what a set of queries needs.
+    """A `StatisticsProvider` of exactly what a set of queries needs.
 
-    A `StatisticsProvider`; anything else is unknown.
+    Anything else is unknown.
     """
 
     statistics: tuple[Learnt, ...]
@@ -162,10 +162,7 @@ def _top_share(
 
 
 def _predicates(queries: Sequence[Query]) -> list[Expression]:
-    """Every predicate of the queries over canonical inputs.
-
-    Each is there once, whatever its occurrences.
-    """
+    """Every predicate of the queries over canonical inputs, each once."""
     found: dict[Expression, Expression] = {}
     ordered = sorted(queries, key=lambda query: query.name)
     for query, names in zip(ordered, canonical_names(ordered), strict=True):

@@ -80,9 +80,7 @@ def same_plan(one: PhysicalGraph, other: PhysicalGraph) -> bool:
 
 
 def _moved(running: PhysicalGraph, candidate: PhysicalGraph, expected: Estimated, horizon_s: float) -> float:
-    """Tuples to store or to send again for a new plan.
-
-    They are stored again for new base stores, and sent again for new materialized results.
+    """Tuples to store again for new base stores, or to send again for new MIRs.
 
     Filling a base store copies what it holds. Making a materialized result anew sends one window
     of its starting inputs through the orders that feed it.

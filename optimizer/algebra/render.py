@@ -1,7 +1,4 @@
-"""Render expressions as SQL.
-
-It is readable for labels and explanations, and exact for DuckDB, the oracle.
-"""
+"""Render expressions as SQL: readable for people, exact for DuckDB, the oracle."""
 
 from __future__ import annotations
 

@@ -41,10 +41,7 @@ class OtherPartitioning:
 
 
 def without_results(plan: Plan) -> tuple[WithoutResult, ...]:
-    """What the plan would cost more without each materialized result.
-
-    They are told by relation.
-    """
+    """What the plan would cost more without each materialized result, by relation."""
     draft = _draft(plan)
     if draft is None:
         return ()
@@ -59,9 +56,7 @@ def without_results(plan: Plan) -> tuple[WithoutResult, ...]:
 
 
 def other_partitionings(plan: Plan) -> tuple[OtherPartitioning, ...]:
-    """The next best partitioning of each store in several tasks.
-
-    It comes with its extra cost, by relation.
+    """By relation, the next best partitioning of a store in several tasks, and cost.
 
     Stores whose probes know one column only have no alternative and are left out.
     """
@@ -72,10 +67,7 @@ def other_partitionings(plan: Plan) -> tuple[OtherPartitioning, ...]:
 
 
 def _draft(plan: Plan) -> PartialPlan | None:
-    """The plan as the methods see it.
-
-    The result is None if nothing can be materialized or shared there.
-    """
+    """The plan for the methods; None if there is nothing to materialize or share."""
     if plan.method == "individual" or not any(not store.is_base for store in plan.solution.stores):
         return None
     # Discounts are for choosing; what is shown is the cost itself.

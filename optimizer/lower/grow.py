@@ -142,9 +142,7 @@ def _step(
 
 
 def _shared_streams(translation: Translation) -> frozenset[str]:
-    """Streams whose store serves several relations, or lies in one task.
-
-    The relations are those of the problem.
+    """Streams whose store serves several relations of the problem or lies in one task.
 
     A problem chooses partitionings by relation, as if each had its own store. Where they share
     one, or where nothing depends on it, `store_layouts.choose_store_copies` chooses for all users together.

@@ -87,10 +87,7 @@ def choose_slices(
 
 
 def slice_all(graph: PhysicalGraph, slices: Slices) -> PhysicalGraph:
-    """Slice every base store that can be and is kept once.
-
-    It does so whatever it costs: for tests.
-    """
+    """Slice every base store that can be and is kept once, whatever it costs (tests)."""
     return with_slices(
         graph,
         {
@@ -179,10 +176,7 @@ def _window_us(rule: ProbeRule) -> int:
 
 
 def _best(store: GraphStore, probes: list[_Probe], batch_s: float) -> Slices | None:
-    """The number of slices with the least cost.
-
-    The result is None if the broadcast is nearly as cheap.
-    """
+    """The number of slices of least cost; None if a broadcast is nearly as cheap."""
     broadcast = sum(probe.tuples_per_second * store.tasks + probe.evaluation for probe in probes)
     costs = {
         count: sum(_cost(store, Slices(count), probe, batch_s) for probe in probes)
@@ -195,7 +189,7 @@ def _best(store: GraphStore, probes: list[_Probe], batch_s: float) -> Slices | N
 def _cost(store: GraphStore, slices: Slices, probe: _Probe, batch_s: float) -> float:
     """Cost per second of slices: tuples sent, and pairs.
 
-    The pairs count as often as the busiest task makes the others wait for it.
+    Pairs count as often as the busiest task makes the others wait for it.
     """
     width = slices.width_us(store.retention[0])
     reached = store.tasks if probe.reach_us is None else min(store.tasks, probe.reach_us / width + 1.0)
@@ -241,7 +235,7 @@ def busiest_share(width: float, window: float, batch: float, tasks: int) -> floa
 def _pairs_before(times: npt.NDArray[np.float64], longer: float, shorter: float) -> npt.NDArray[np.float64]:
     """The part of a batch's pairs with stored tuples before each time.
 
-    The times are those since the first of them.
+    Times count from the first of them.
 
     Args:
         times: event times.

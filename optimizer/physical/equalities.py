@@ -47,9 +47,7 @@ def equality_class(column: Column, predicates: Iterable[Expression]) -> frozense
 
 
 def split_equality(predicate: Expression, bound: frozenset[str], stored: frozenset[str]) -> Equality | None:
-    """The predicate as `probe = stored`, if its sides allow it.
-
-    Each of them must lie on one side of the probe.
+    """The predicate as `probe = stored`, if each side lies on one side of the probe.
 
     Sides of different types are cast to their common one, which is how SQL compares them.
     """

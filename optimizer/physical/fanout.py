@@ -1,7 +1,4 @@
-"""Count the tasks that a tuple reaches along an edge.
-
-This is the factor chi of the cost model, for every kind of edge.
-"""
+"""The factor chi of the cost model: how many tasks a tuple reaches along an edge."""
 
 from __future__ import annotations
 
@@ -36,9 +33,7 @@ def fanout(edge: Edge, store: GraphStore, rule: StoreRule | ProbeRule) -> float:
 
 
 def reach_us(rule: ProbeRule) -> int | None:
-    """Span of event time in which a probe of a base store may find partners.
-
-    It is in microseconds; None is unbounded.
+    """Microseconds of event time where a base store's partners may lie; None is all.
 
     A partner is not older than the newest arriving tuple by more than its own window, nor newer than an
     arriving tuple by more than that one's window.

@@ -118,9 +118,9 @@ def answers_alone(
 
 
 def _budgets(context: PlanningContext, queries: Sequence[Query]) -> dict[str, float]:
-    """A storage budget shared out to topologies that share no store.
+    """A storage budget by topology, shared out by what each needs at least.
 
-    It is shared out by what each needs at least.
+    The topologies share no store.
     """
     budget = context.options.storage_budget
     if budget is None:

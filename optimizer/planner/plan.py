@@ -1,7 +1,4 @@
-"""The optimizer's front door: from queries to a checked physical graph.
-
-The reasons for it come out too.
-"""
+"""The optimizer's front door: from queries to a checked physical graph, and why."""
 
 from __future__ import annotations
 
@@ -250,10 +247,7 @@ def lower_together(
 
 
 def lower_apart(context: PlanningContext, components: tuple[QueryComponent, ...], stage: str | None) -> Plan:
-    """Write the answers of single queries as graphs side by side.
-
-    They share nothing, not even stores.
-    """
+    """Write the answers of single queries as graphs side by side that share no store."""
     translations, graphs = [], []
     for component in components:
         (query,) = component.queries

@@ -21,9 +21,7 @@ from optimizer.search.problem import Options, Solution
 
 @dataclass(frozen=True, slots=True)
 class CompatibilityKey:
-    """What two contexts must share for their answers to be exchangeable.
-
-    An answer in the one is then an answer in the other.
+    """What two contexts must share for an answer in one to be an answer in the other.
 
     Statistics may differ: answers are then priced anew.
     """
@@ -46,10 +44,7 @@ class CompatibilityKey:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The plan in use: a warm start for planning.
-
-    It also says what stays unless leaving it repays the switch.
-    """
+    """The plan in use: a warm start, and what stays unless leaving repays the switch."""
 
     key: CompatibilityKey
     components: tuple[QueryComponent, ...]

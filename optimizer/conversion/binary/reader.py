@@ -131,10 +131,7 @@ class PlanReader:
         return self._text.error(span, "unresolved", message, "names that tell streams and columns apart")
 
     def _add_views(self, tree: exp.Query) -> None:
-        """Put saved queries that the text reads into its WITH.
-
-        They become entries before those that the text has.
-        """
+        """Put saved queries that the text reads into its WITH, before its own entries."""
         named = {cte.alias.casefold() for cte in tree.find_all(exp.CTE)}
         added: dict[str, exp.CTE] = {}
 

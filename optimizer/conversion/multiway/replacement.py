@@ -67,10 +67,7 @@ class Replacement:
         return self._replaced(plan, needed)
 
     def _open(self, member: Join) -> None:
-        """Read columns of subqueries below a member as their expressions from now on.
-
-        The subqueries are plain ones.
-        """
+        """From now on, read columns of plain subqueries below a member as expressions."""
         for child in (member.left, member.right):
             node = child
             while isinstance(node, Filter | Derived):
@@ -163,10 +160,7 @@ class Replacement:
 
 
 def _inside(node: Node, members: set[Join]) -> Iterator[Node]:
-    """What of a group its multi-way join replaces.
-
-    These are joins, filters on inputs, and plain subqueries.
-    """
+    """What a multi-way join replaces: joins, filters on inputs, and plain subqueries."""
     if isinstance(node, Join) and node in members:
         yield node
         yield from _inside(node.left, members)

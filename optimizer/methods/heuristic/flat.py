@@ -48,10 +48,7 @@ class Flat:
 
 
 def route_flat(draft: PartialPlan, target: int) -> None:
-    """Install the target's own best probe orders over base stores.
-
-    They are those that it would have if it were alone.
-    """
+    """Install the probe orders over base stores that are the target's best if alone."""
     graph = draft.graph
     state = graph.states[target]
     if state.size > EXHAUSTIVE_RELATIONS:
@@ -101,10 +98,7 @@ def _schemes(graph: StateGraph, site: int) -> list[int]:
 def _route_under(
     draft: PartialPlan, target: int, scheme: dict[int, int], limit: float
 ) -> tuple[float, dict[int, tuple[int, ...]]]:
-    """Cost and path per start of one query alone under fixed copies.
-
-    It stops above `limit`.
-    """
+    """Cost and path per start of one query under fixed copies; stops above `limit`."""
     graph = draft.graph
     cost = sum(
         weight
@@ -156,7 +150,7 @@ def unwind(graph: StateGraph, via: dict[int, int], target: int, first: int) -> t
 def algorithm_1(graph: StateGraph, target: int, start: int) -> tuple[int, ...]:
     """A probe order by Algorithm 1.
 
-    It takes the cheapest next send plus the send that must follow it.
+    Each step takes the cheapest next send plus the send that must follow it.
 
     In each step the pair (R_j, R_k) minimizes what is sent to R_j plus what is then sent to
     R_k, with N copies where the receiver's partitioning is not known to the sender (under the

@@ -119,9 +119,7 @@ def _search_priced(graph: StateGraph, deadline: float, price: float) -> PartialP
 def guided_plan(
     graph: StateGraph, guide: list[float], mirs: Iterable[int], targets: Sequence[int]
 ) -> PartialPlan | None:
-    """A plan that follows a relaxation.
-
-    Its MIRs come first, then paths along discounted arcs.
+    """A plan that follows a relaxation: its MIRs first, then paths on discounted arcs.
 
     The result is None if one of the MIRs cannot be fed without another that is missing.
     """

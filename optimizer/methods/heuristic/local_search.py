@@ -1,6 +1,6 @@
 """Local search on a partial plan, while that lowers the cost.
 
-It re-routes starts, and adds and drops materialized results and partitionings.
+Re-routes starts, and adds and drops materialized results and partitionings.
 
 It stops at a local optimum, after a fixed amount of work, or at the time limit.
 """
@@ -28,7 +28,7 @@ HIGHEST_EXCESS_PRICE = 1e4
 def unburden(draft: PartialPlan, deadline: float, *, results: bool = True) -> None:
     """Route tuples around tasks beyond their capacity.
 
-    The price of what they get too much rises until no task does.
+    The price of a task's excess rises until no task has any.
 
     Args:
         results: False leaves the materialized results as they are: only ways and copies change.
@@ -265,10 +265,7 @@ class Moves:
         return [key for key in self._users.get(site, ()) if not arcs.isdisjoint(paths.get(key, ()))]
 
     def _route_all(self, keys: Iterable[Key]) -> bool:
-        """Take the paths of all keys away, then re-route each.
-
-        Each gets the path that is cheapest at that moment.
-        """
+        """Take the paths of all keys away, then give each the cheapest at that moment."""
         draft = self.draft
         present = [key for key in keys if key in draft.paths]
         for key in present:

@@ -20,9 +20,7 @@ from optimizer.search.state_graph import StateGraph
 
 
 def tidy(draft: PartialPlan) -> None:
-    """Make every start's paths one tree and drop what is unused.
-
-    The cost never rises.
+    """Make every start's paths one tree and drop what is unused, at no higher cost.
 
     Two paths of one start may reach the same state in different ways. Only one of them is
     kept: the state's tuples are the same whichever way they came.
@@ -54,10 +52,7 @@ def tidy(draft: PartialPlan) -> None:
 
 
 def sending_cost(draft: PartialPlan, arc: int) -> float:
-    """What an arc costs under the installed copies.
-
-    It is sent once where the sender knows a copy's task, else N times.
-    """
+    """What an arc costs: a send if the sender knows an installed copy's task, else N."""
     graph = draft.graph
     known = graph.known[arc] & draft.copies.get(graph.store[arc], 0)
     return graph.cost[arc] if known else graph.broadcast_cost(arc)

@@ -398,7 +398,7 @@ class PartialPlan:
     def _unknown_cost(self, arc: int, known: int, store: int) -> float:
         """Cost of a probe whose sender knows no copy's task.
 
-        It is broadcast to all tasks, or gets one more copy that the sender knows, whichever is cheaper.
+        Either a broadcast to all tasks, or one more copy that the sender knows, whichever is cheaper.
         """
         graph, cost = self.graph, self.guide[arc]
         whole, copy = graph.cost[arc], graph.copy_cost[arc]

@@ -106,10 +106,7 @@ def _cheapest(
 def _cheapest_rows(
     store: GraphStore, does: StoreRates, skew: float, options: Options
 ) -> tuple[int, ...] | None:
-    """Rows of the cheapest grid or grids.
-
-    The result is None if the layout that the store has is as cheap.
-    """
+    """Rows of the cheapest grid or grids; None if the store's own layout is as cheap."""
     copy = options.probe_weight * does.stored + options.storage_weight * does.held
     probes = options.probe_weight * (does.routed + does.unrouted)
     best = best_arrangement(store.tasks, copy, probes)

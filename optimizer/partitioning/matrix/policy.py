@@ -16,9 +16,7 @@ from optimizer.partitioning.matrix.shape import Arrangement, Shape, best_arrange
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """The arrangement of a store's tasks, and when it was last chosen.
-
-    It was chosen for these cardinalities.
+    """The arrangement of a store's tasks, and the cardinalities it was chosen for.
 
     >>> controller = Controller.start(4, 100.0, 100.0)
     >>> [str(controller.observe(*seen).arrangement) for seen in ((150.0, 190.0), (100.0, 400.0))]
@@ -90,9 +88,9 @@ class Controller:
 
 
 def moved(before: Shape, after: Shape, stored: float) -> float:
-    """Tuples that tasks send each other when a grid changes shape.
+    """Tuples that tasks exchange when a grid of `stored` tuples changes shape.
 
-    It has `stored` tuples, copies not counted.
+    Copies are not counted.
 
     With more rows every task keeps what it has and gets the rest of its wider column from tasks beside
     it. With fewer rows every task keeps a part of what it has, and nothing is sent (Lemma 4.4).

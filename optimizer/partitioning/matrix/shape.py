@@ -13,9 +13,7 @@ _GAIN = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """An (n, m) mapping: `columns` parts, kept once in each of `rows` rows.
-
-    The parts are of what is stored.
+    """An (n, m) mapping: stored tuples in `columns` parts, each once in `rows` rows.
 
     A probe asks all tasks of one row, that is `columns` of them. Raises `ValueError` below one.
     """
@@ -116,9 +114,7 @@ class Arrangement:
 
 
 def best_arrangement(tasks: int, stored: float, probing: float) -> Arrangement:
-    """The arrangement with the least load.
-
-    It is the best single grid, or powers of two, each in its best shape.
+    """The arrangement of least load: one grid, or powers of two, in their best shapes.
 
     For a power of two both are the same. Of equal ones the single grid is taken.
 

@@ -78,9 +78,7 @@ class Reader:
         return Query(name, tuple(self._inputs), tuple(self._predicates), tuple(outputs), unconnected)
 
     def read_condition(self) -> tuple[Expression, ...]:
-        """The conjuncts of a condition over the catalog's streams.
-
-        Each stream is there under its own name.
+        """A condition's conjuncts over the catalog's streams, under their own names.
 
         Raises the first `InputError`.
         """
@@ -156,10 +154,7 @@ class Reader:
         return source
 
     def _add_using(self, identifier: exp.Expr, source: Source, before: list[Source]) -> None:
-        """Read `USING (k)`: the columns k of both sides are equal and become one.
-
-        The sides are left and right.
-        """
+        """Read `USING (k)`: both sides' columns k are equal and become one."""
         name, quoted = identifier.name, bool(identifier.args.get("quoted"))
         left = [other for other in before if other.find(name, quoted) is not None]
         merged = self._scope.merged.get(name.casefold())
