@@ -29,10 +29,7 @@ def converted(caller: Caller, text: str, name: str) -> ConvertedQuery:
 
 
 def _views(text: str, without: str) -> Mapping[str, str]:
-    """The names of all other queries, with the texts that this one may read.
-
-    The texts that these read in turn are there too.
-    """
+    """All other queries' names, with the texts that this one may read, and theirs."""
     saved = Query.objects.exclude(name=without).exclude(current=None).order_by("name")
     views = dict.fromkeys(saved.values_list("name", flat=True), "")
     left = set(views)

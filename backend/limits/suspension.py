@@ -136,8 +136,8 @@ def _shares(topology: Topology, plan_id: str) -> Shares:
 def _shares_of(plan: int, created_at: datetime) -> Shares:
     """What the queries of a plan need of its stores, kept in memory.
 
-    A plan is never changed once written, so this is kept; it is known by its time too, because a database
-    that is restored may give its number again.
+    A plan never changes once written; its time tells it from another one, because a database that is restored
+    may give its number again.
     """
     record = Plan.objects.get(pk=plan, created_at=created_at)
     return shares(PhysicalGraph.from_json(record.graph, f"plan {record.plan_id}"))

@@ -1,7 +1,4 @@
-"""A stream's recent arrivals, batch by batch.
-
-The topologies that read it saw them.
-"""
+"""A stream's recent arrivals, batch by batch, as topologies that read it saw them."""
 
 from __future__ import annotations
 

@@ -21,10 +21,7 @@ START = "0-0"
 
 
 def parse_event(entry: str, fields: dict[str, str]) -> AnyEvent | None:
-    """The event in a stream entry, or None.
-
-    An entry that is none of this version leaves a line in the log.
-    """
+    """A stream entry's event; None, with a line in the log, for another version's."""
     try:
         return EVENTS.validate_json(fields.get("message", ""))
     except ValidationError as error:
@@ -77,9 +74,9 @@ def live_state(topology: Topology) -> LiveState:
 
 
 def past_epoch(topology: str, epoch: int) -> EpochCompleted | None:
-    """What an epoch did, whole.
+    """What an epoch did, whole; None for one that the job keeps no longer.
 
-    The result is None once the job keeps it no longer (`jobs.control_plane.channel.MOST_EPOCHS`).
+    The job keeps `jobs.control_plane.channel.MOST_EPOCHS`.
 
     An epoch that a continued job told twice is the newer telling, as in `LiveState.epochs`.
     """

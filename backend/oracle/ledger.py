@@ -24,10 +24,7 @@ class Batch(BaseModel):
 
 
 class Ledger:
-    """Batches by their age, 0 for the newest, without a gap.
-
-    They are read as far as a caller looks.
-    """
+    """Batches by age, 0 the newest, without a gap, read as far as a caller looks."""
 
     def __init__(self, told: Iterator[Batch]) -> None:
         self._told = told

@@ -70,10 +70,7 @@ class Others:
 
 
 def registered_statistics(catalog: Catalog, estimates: tuple[tuple[str, float], ...]) -> StatisticsProvider:
-    """Declared rates and selectivities.
-
-    An estimate over a stream that is gone is left out.
-    """
+    """Declared rates, and selectivities but of streams that are gone."""
     known = []
     for predicate, value in estimates:
         try:
@@ -84,10 +81,7 @@ def registered_statistics(catalog: Catalog, estimates: tuple[tuple[str, float], 
 
 
 def read_known(document: str) -> Known | None:
-    """Statistics as `Topology.known` and `Plan.known` keep them.
-
-    The result is None if there are none.
-    """
+    """Statistics as `Topology.known` and `Plan.known` keep them, or None."""
     return KNOWN.validate_json(document) if document else None
 
 
@@ -109,10 +103,7 @@ def plan_quickly(
 
 @lru_cache(maxsize=32)
 def _base(queries: tuple[Query, ...], registered: Registered) -> Plan:
-    """The plan that one more query is compared with.
-
-    It is the same while the text is being typed.
-    """
+    """The plan that one more query is compared with, the same while it is being typed."""
     return plan_quickly(queries, registered.catalog, registered.statistics, {}, registered.tasks)
 
 
@@ -200,9 +191,7 @@ class Outlook:
 def outlook(
     query: Query, sql: str, registered: Registered, others: Others | None, measured: Mapping[str, float]
 ) -> Outlook:
-    """What the query would add to a topology's state, and advice.
-
-    The advice would make it cheaper.
+    """What the query would add to a topology's state, and advice to make it cheaper.
 
     Args:
         measured: bytes per stored tuple, by stream, where running stores tell them.

@@ -36,10 +36,7 @@ HORIZON_S = 3600.0
 
 
 def newest_epoch(topology: str) -> EpochCompleted | None:
-    """The last epoch that the topology's job reported.
-
-    The result is None if there is none that can be read.
-    """
+    """The last epoch that the topology's job reported, None if none can be read."""
     entries = read_entries(connection().xrevrange(statistics_key(topology), count=1))
     if not entries:
         return None
@@ -52,10 +49,7 @@ def newest_epoch(topology: str) -> EpochCompleted | None:
 
 
 def epoch_samples(topology: str, epoch: EpochCompleted) -> SampleStatistics | None:
-    """What the epoch's samples tell.
-
-    The result is None if the newest ones are of another epoch, or unreadable.
-    """
+    """What the epoch's samples tell; None if the newest are another's, or unreadable."""
     entries = read_entries(connection().xrevrange(samples_key(topology), count=1))
     if not entries:
         return None
@@ -105,10 +99,7 @@ def _settled(topology: Topology) -> bool:
 
 
 def _claim(topology: Topology, epoch: EpochCompleted) -> bool:
-    """True for the one caller that is to evaluate the epoch.
-
-    The epoch must be one of the plan in use.
-    """
+    """True for the one caller to evaluate the epoch, which must be the plan in use's."""
     run = topology.current_run
     assert topology.plan is not None
     if run is None or epoch.run != run.pk or epoch.plan_id != topology.plan.plan_id:

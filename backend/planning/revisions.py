@@ -84,9 +84,7 @@ def parse_deployed(deployed: Sequence[TopologyQuery], catalog: Catalog) -> list[
 
 
 def _in_use(topology: Topology, deployed: Sequence[TopologyQuery]) -> Running | None:
-    """The topology's plan as a start for the next one.
-
-    The result is None where the search shall begin afresh.
+    """The topology's plan as a start for the next; None to search afresh.
 
     A revision that changes no query is an operator asking for another plan than this one.
     """
@@ -97,10 +95,7 @@ def _in_use(topology: Topology, deployed: Sequence[TopologyQuery]) -> Running | 
 
 
 def running_plan(record: PlanRecord) -> Running | None:
-    """A stored plan as the one in use.
-
-    The result is None if it was stored by a release that kept no such thing.
-    """
+    """A stored plan as the one in use; None from a release that kept no such thing."""
     if not record.running:
         return None
     catalog = load_catalog()

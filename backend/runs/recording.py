@@ -33,10 +33,7 @@ HEALTHY_AFTER = timedelta(seconds=60)
 
 
 def consume(topology: Topology) -> LiveState:
-    """Store every event that is not stored yet, and return the state.
-
-    Each is stored once, however many workers try.
-    """
+    """Store each event not stored yet, once among many workers; returns the state."""
     record, _ = LiveRecord.objects.get_or_create(topology=topology)
     if entry_order(record.last_event_id) > entry_order(last_generated(topology.name)):
         LiveRecord.objects.filter(pk=record.pk, last_event_id=record.last_event_id).update(

@@ -24,10 +24,7 @@ ABANDONED = timedelta(seconds=90)
 
 @shared_task(name="topologies.optimize")
 def optimize(topology_id: int) -> None:
-    """Plan the newest revision of a topology, then deploy it.
-
-    It does nothing while another task is at it.
-    """
+    """Plan and deploy a topology's newest revision, unless another task is at it."""
     if revisions.plan_newest(topology_id):
         supervision.reconcile(topology_id, timezone.now())
 

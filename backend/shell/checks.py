@@ -173,10 +173,7 @@ def check_email(app_configs: Sequence[AppConfig] | None, **_: object) -> list[Ch
 
 @register()
 def check_functions(app_configs: Sequence[AppConfig] | None, **_: object) -> list[CheckMessage]:
-    """Check the file of functions that queries may call.
-
-    It is read when a query is, so a fault is told before.
-    """
+    """Check the file of functions that queries may call, before a query reads it."""
     try:
         allowed_functions()
     except InputError as error:

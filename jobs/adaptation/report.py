@@ -124,9 +124,7 @@ def _saving(
     decisions: Sequence[Decision],
     graph_of: Callable[[str], PhysicalGraph],
 ) -> tuple[int | None, float | None]:
-    """What a switch saved, and the epoch that tells it.
-
-    The saving is in tuples per second of event time.
+    """What a switch saved (tuples per second of event time), and the epoch that tells.
 
     That is what the plan before would have sent under this epoch's statistics, less what was sent.
     Right behind a change of data the stores still hold tuples of before it, so statistics are

@@ -1,6 +1,4 @@
-"""Grid shapes that follow what their stores receive.
-
-They are decided for each batch before it begins.
+"""Grid shapes that follow what their stores receive, decided before each batch.
 
 Algorithm 2 of Squall's paper looks at every tuple. Here tuples come in batches, and what counts is where a
 batch ends: its shapes are chosen for what is stored and what it is about to bring. They are no part of

@@ -21,9 +21,7 @@ from jobs.storage.partition import state_root
 
 
 class EpochLog:
-    """Adds up the batches of the epoch at hand.
-
-    It reports the epoch when its last batch is committed.
+    """Adds up an epoch's batches and reports it when its last one is committed.
 
     Only batches under the epoch's last plan count, because rates of different plans' elements
     cannot be added. A process that starts in the middle of an epoch reports the rest of it.

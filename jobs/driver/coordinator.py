@@ -1,7 +1,4 @@
-"""The coordinator: the job part that decides plans and hears of batches.
-
-It differs between a live job and a replay.
-"""
+"""The coordinator, a live job's or a replay's: decides plans and hears of batches."""
 
 from __future__ import annotations
 
@@ -72,10 +69,7 @@ class Coordinator(Protocol):
     """
 
     def plan_of(self, planned: PlannedBatch) -> Change:
-        """The plan change under which a batch begins.
-
-        It is always the same one for the same batch.
-        """
+        """The plan change under which a batch begins, always the same for the same batch."""
         ...
 
     def batch_failed(self, trouble: Trouble) -> None:

@@ -25,10 +25,7 @@ RESULT_LATE = "_late"
 
 @dataclass(frozen=True, slots=True)
 class LeafPlan:
-    """A leaf made ready: what to check of a combination, and what to keep of it.
-
-    The combination is complete.
-    """
+    """A leaf made ready: what to check of a complete combination, and what to keep."""
 
     query: str
     conditions: tuple[pl.Expr, ...]

@@ -1,6 +1,6 @@
 """Choose the columns that a store's runs are indexed on.
 
-They are those of equalities that one stored column answers by itself.
+Those of equalities that one stored column answers by itself.
 """
 
 from __future__ import annotations

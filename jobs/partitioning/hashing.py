@@ -41,9 +41,7 @@ def column_tasks(grids: Sequence[TaskGrid]) -> list[range]:
 
 
 def grid_columns(arrivals: pl.Series, grids: Sequence[TaskGrid]) -> Tasks:
-    """The column of each tuple, an index of `column_tasks`.
-
-    The tuple lies in all tasks of that column.
+    """The column of each tuple, an index of `column_tasks`, whose tasks all hold it.
 
     Of N tasks, a tuple with arrival number a belongs to the grid that has task a modulo N, and there to that
     task's column. So grids have shares of the tuples as large as their shares of the tasks. In a single grid

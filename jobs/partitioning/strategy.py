@@ -1,7 +1,4 @@
-"""Declare what a partitioning strategy decides about a store's tasks.
-
-It says in which tasks tuples are kept, and in which probes look for them.
-"""
+"""What a partitioning strategy decides: tasks that keep tuples, tasks to probe."""
 
 from __future__ import annotations
 

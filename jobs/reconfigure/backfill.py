@@ -109,7 +109,7 @@ def feeding_part(graph: PhysicalGraph, wanted: frozenset[str]) -> PhysicalGraph:
 def _steps(graph: PhysicalGraph, stored: Mapping[str, Sequence[RunRef]]) -> list[tuple[int, int]]:
     """Ranges of arrival numbers with a bounded number of stored tuples each.
 
-    They are from inclusive to exclusive, ascending, and bounded as far as runs can tell.
+    From inclusive to exclusive, ascending, and bounded as far as runs can tell.
     """
     base = {store.id for store in graph.stores if store.is_base}
     spans = sorted(

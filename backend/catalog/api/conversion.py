@@ -1,6 +1,6 @@
 """Convert a text: `POST /api/sql/convert/`.
 
-The plans before and after are lists of operators that name what reads them.
+Plans before and after are lists of operators that name what reads them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""One connection to a topology's events.
-
-It holds the frames that wait for it, and knows when it is given up.
-"""
+"""A connection to a topology's events: frames that wait, and when to give it up."""
 
 from __future__ import annotations
 
@@ -73,10 +70,7 @@ class Listener:
             self._woken.set()
 
     def tear_down_if_stuck(self) -> None:
-        """End the request of a client that is stuck.
-
-        It takes nothing, or does not let an ended stream end.
-        """
+        """End a stuck client's request: it takes nothing, or keeps an ended stream open."""
         now = asyncio.get_running_loop().time()
         is_expected = bool(self._waiting) or self._after is None
         if is_expected and now - self._moved > STALLED_SECONDS:

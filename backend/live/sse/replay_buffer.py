@@ -36,10 +36,7 @@ class ReplayBuffer:
             self.is_cut = True
 
     def reach_back(self, start: Order, older: Sequence[Framed]) -> None:
-        """Make the buffer complete after an earlier `start`.
-
-        It is given all the frames between it and the present one.
-        """
+        """Make the buffer complete after an earlier `start`, given the frames in between."""
         self._frames.extendleft(reversed(older))
         self._bytes += sum(len(frame) for _, frame in older)
         self.start = start

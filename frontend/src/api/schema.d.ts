@@ -489,11 +489,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * @description What a text would keep in a topology, and which windows fit better.
-         *
-         *     The forecast is an interval.
-         */
+        /** @description A forecast interval of what a text would keep, and which windows fit better. */
         post: operations["sql_outlook_create"];
         delete?: never;
         options?: never;
@@ -1172,11 +1168,7 @@ export interface components {
          * @enum {string}
          */
         ChannelEnum: "webhook" | "email";
-        /**
-         * @description One comparison of a query's published results with DuckDB's.
-         *
-         *     They are over the same tuples.
-         */
+        /** @description One comparison of a query's published results with DuckDB's of the same tuples. */
         Check: {
             /** Format: date-time */
             readonly at: string;
@@ -1514,11 +1506,7 @@ export interface components {
                 [key: string]: number;
             };
         };
-        /**
-         * @description How many tuples a query's stores were forecast to hold, and did hold.
-         *
-         *     They are the stores that the query needs.
-         */
+        /** @description How many tuples the stores that a query needs were forecast to hold, and held. */
         Forecast: {
             /** Format: double */
             readonly expected: number;
@@ -1554,11 +1542,7 @@ export interface components {
             measured: boolean;
             tuples: components["schemas"]["Interval"];
         };
-        /**
-         * @description How often forecasts of state held, and the newest of them.
-         *
-         *     It is over all that were made.
-         */
+        /** @description How often forecasts of state held, of all ever made, and the newest of them. */
         Forecasts: {
             held: number;
             judged: number;
@@ -1917,11 +1901,7 @@ export interface components {
         Problems: {
             errors: components["schemas"]["Problem"][];
         };
-        /**
-         * @description A result's path: its newest tuple, then the stores that it probed.
-         *
-         *     They are in order.
-         */
+        /** @description A result's path: its newest tuple, then the stores that it probed, in order. */
         Provenance: {
             /** @description the start's arrival number; may exceed 53 bits */
             arrival: string;

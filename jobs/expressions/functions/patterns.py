@@ -1,7 +1,4 @@
-"""LIKE patterns in time bounded by the product of pattern and text length.
-
-Both may have any length.
-"""
+"""LIKE in time bounded by the product of pattern and text length, however long."""
 
 from __future__ import annotations
 

@@ -35,10 +35,7 @@ _FENCED = (
 
 @contextmanager
 def _away() -> Iterator[None]:
-    """Errors after which the call may be tried again.
-
-    That is whatever goes wrong, but for a producer that another process has replaced.
-    """
+    """Errors after which to try again: all but that another process has the producer."""
     try:
         yield
     except KafkaException as error:
