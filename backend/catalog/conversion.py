@@ -14,9 +14,7 @@ from optimizer.conversion import ConvertedQuery
 
 
 def converted(caller: Caller, text: str, name: str) -> ConvertedQuery:
-    """The plans before and after over the registry's streams.
-
-    Other queries may be read by name.
+    """The plans before and after, over registered streams and other queries by name.
 
     Args:
         name: of the query that is converted, which does not read itself; also what errors call it.

@@ -1,6 +1,4 @@
-"""Give a query's text its meaning over the registry's streams and views.
-
-Other queries are its views.
+"""Give a query's text its meaning over streams and, as views, other queries.
 
 A draft reads the current versions of other queries; a written version reads the versions
 that were current when it was written (`QueryVersion.reads`), for ever.

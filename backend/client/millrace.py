@@ -124,10 +124,7 @@ class Millrace:
         return documents.topology(self._connection.post(f"/api/topologies/{topology}/start/"))
 
     def stop(self, topology: str, drain: bool = False) -> Topology:
-        """End a topology's job.
-
-        After its running batch, or with everything that has arrived.
-        """
+        """End a topology's job after its running batch, or with all that has arrived."""
         body = {"mode": "drain" if drain else "now"}
         return documents.topology(self._connection.post(f"/api/topologies/{topology}/stop/", body))
 

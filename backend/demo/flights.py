@@ -64,10 +64,7 @@ def _departures() -> pa.Table:
 
 
 def _arrivals() -> pa.Table:
-    """One tuple per flight that landed at its destination.
-
-    After a diversion it is without a delay.
-    """
+    """One tuple per flight that landed at its destination, without delay if diverted."""
     flights = _flights()
     flights = flights[flights["arr_time"].notna()]
     due = _first_at_or_after(flights, flights["sched_arr_time"], flights["scheduled"])
@@ -137,10 +134,7 @@ def _first_at_or_after(flights: pd.DataFrame, clock: pd.Series, moment: pd.Serie
 
 
 def _ordered(frame: pd.DataFrame, columns: dict[str, tuple[pd.Series, pa.DataType]]) -> pa.Table:
-    """An Arrow table by event time.
-
-    Ties stay in the data's order, and NaN becomes NULL.
-    """
+    """An Arrow table by event time; ties in the data's order, NaN as NULL."""
     order = columns["at"][0].reset_index(drop=True).sort_values(kind="stable").index
     return pa.table(
         {

@@ -141,10 +141,7 @@ def start_topology(account: User, topology: Topology) -> None:
 
 
 def stop_topology(account: User, topology: Topology, mode: str) -> None:
-    """Want the topology's job to end.
-
-    After its running batch (`now`) or with nothing left (`drain`).
-    """
+    """Want the job to end after its running batch (`now`), or after all (`drain`)."""
     _operators_only(account, topology)
     with transaction.atomic():
         _stop(topology, mode)

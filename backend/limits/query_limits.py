@@ -1,7 +1,4 @@
-"""The limits of one query.
-
-So that one user's cross product does not sink everyone's topology.
-"""
+"""The limits of one query, so that no cross product sinks everyone's topology."""
 
 from __future__ import annotations
 

@@ -50,9 +50,7 @@ def note_given_up(topology: Topology, event: BatchGivenUp) -> None:
 
 
 def suspend_excessive(topology_id: int, now: datetime) -> bool:
-    """Suspend every query of a topology that has too much.
-
-    True if its plan must be made anew.
+    """Suspend a topology's queries with too much; true if its plan must be made anew.
 
     Several workers may do so at once: a query is suspended once.
     """
@@ -116,10 +114,7 @@ def _still_answered(plan: Plan, answered: dict[str, TopologyQuery]) -> bool:
 
 
 def _costliest(topology: Topology, rows: list[TopologyQuery]) -> str:
-    """The query one of whose steps is expected to make most.
-
-    Of equal ones it is the one deployed last.
-    """
+    """The query with the step expected to make most, of equal ones the last deployed."""
     expected = estimates([row.version for row in rows], topology.known)
     costs = (
         (fastest_step(one), row.revision, row.query.name) for one, row in zip(expected, rows, strict=True)

@@ -16,10 +16,7 @@ MOST_ENTRIES = 600
 
 
 class _Batch(BaseModel):
-    """What of a batch's event concerns streams.
-
-    Stores, edges and queries are not even read.
-    """
+    """What of a batch's event concerns streams; nothing else is even read."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

@@ -36,10 +36,7 @@ def events_after(topology: str, last_id: str) -> list[tuple[str, AnyEvent | None
 
 
 def last_generated(topology: str) -> str:
-    """The id of the newest event ever written to the stream.
-
-    0-0 if Redis has no such stream.
-    """
+    """The id of the newest event ever written to the stream, 0-0 without one."""
     try:
         return cast(str, connection().xinfo_stream(events_key(topology))["last-generated-id"])
     except redis.exceptions.ResponseError:
@@ -74,9 +71,7 @@ def live_state(topology: Topology) -> LiveState:
 
 
 def past_epoch(topology: str, epoch: int) -> EpochCompleted | None:
-    """What an epoch did, whole; None for one that the job keeps no longer.
-
-    The job keeps `jobs.control_plane.channel.MOST_EPOCHS`.
+    """What an epoch did, whole; None once the job has `MOST_EPOCHS` newer ones.
 
     An epoch that a continued job told twice is the newer telling, as in `LiveState.epochs`.
     """

@@ -30,10 +30,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 if this process should get requests.
-
-    What it needs answers, and no migration is missing.
-    """
+    """200 if what this process needs answers and no migration is missing."""
     return _answer(_READINESS.get())
 
 

@@ -147,10 +147,7 @@ def _answering(deployment: TopologyQuery) -> Callable[[str], bool]:
 
 
 def _keep(deployment: TopologyQuery, made: Check) -> bool:
-    """Store a check and what it makes of the light.
-
-    False if the deployment has gone meanwhile.
-    """
+    """Store a check and what it makes of the light; false if the deployment has gone."""
     with transaction.atomic():
         present = TopologyQuery.objects.select_for_update().filter(
             pk=deployment.pk, topology=made.topology, version=deployment.version_id

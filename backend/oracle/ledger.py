@@ -40,10 +40,7 @@ class Ledger:
         return self._read[age]
 
     def begins_with(self, age: int) -> bool:
-        """True if the batch of this age is the topology's first.
-
-        Nothing was read before it.
-        """
+        """True if the batch of this age is the topology's first: nothing was read before."""
         batch = self.get(age)
         return batch is not None and batch.batch == 0
 

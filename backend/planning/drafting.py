@@ -93,10 +93,7 @@ def plan_quickly(
     tasks: int,
     method: str = DRAFT_METHOD,
 ) -> Plan:
-    """A plan made in the time that a user waits.
-
-    `texts` holds the queries' SQL by name.
-    """
+    """A plan made in the time that a user waits; `texts` has the queries' SQL by name."""
     options = Options(time_limit_s=DRAFT_SECONDS)
     return plan(queries, catalog, statistics, method, options, "everything", tasks=tasks, texts=texts)
 
@@ -242,10 +239,7 @@ class Alternative:
 def alternatives(
     others: Others, registered: Registered, measured: str, methods: Sequence[str]
 ) -> tuple[Alternative, ...]:
-    """A topology's queries under each of the methods.
-
-    `measured` is what its plan was made from.
-    """
+    """A topology's queries under each method, by what its plan was made from."""
     parsed = parse_texts(others.versions, registered.catalog)
     queries = tuple(parsed[key] for key in others.keys)
     return tuple(_alternative(queries, registered, measured, method) for method in methods)

@@ -66,9 +66,7 @@ def epoch_samples(topology: str, epoch: EpochCompleted) -> SampleStatistics | No
 
 
 def reoptimize(topology_id: int) -> bool:
-    """Evaluate the newest epoch of a topology, once.
-
-    True if another plan is to take over.
+    """Evaluate a topology's newest epoch, once; true if another plan is to take over.
 
     Nothing happens while a request of a person is being planned or deployed: what people ask
     for goes first, and the epoch was of another plan then.

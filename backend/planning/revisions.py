@@ -33,9 +33,7 @@ log = logging.getLogger(__name__)
 
 
 def plan_newest(topology_id: int) -> bool:
-    """Plan the newest revision of a topology and store the plan.
-
-    True if this call did.
+    """Plan a topology's newest revision and store the plan; true if this call did.
 
     Of several calls for one revision the first one plans. A revision that cannot be planned
     is marked so, with the reason; the plan before it stays.
@@ -115,9 +113,7 @@ def plan_deployed(
     running: Running | None = None,
     tasks: Mapping[str, int] | None = None,
 ) -> Plan:
-    """A plan for what the topology answers.
-
-    What was measured goes before what is registered.
+    """A plan for what the topology answers; what was measured goes before registered.
 
     `tasks` are those of streams that set none; they stay as they are if it is None.
 
@@ -142,10 +138,7 @@ def plan_deployed(
 
 
 def _tasks_in_use(topology: Topology) -> dict[str, int]:
-    """By stream, the number of tasks that the load has led to.
-
-    Every topology begins with another number.
-    """
+    """By stream, the number of tasks that this topology's load has led to."""
     if topology.plan is None:
         return {}
     graph = PhysicalGraph.from_json(topology.plan.graph, f"plan {topology.plan.plan_id}")

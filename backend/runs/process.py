@@ -134,9 +134,7 @@ def terminate(run: Run) -> None:
 
 
 def end(run: Run) -> bool:
-    """End the run's process and everything that it started.
-
-    True if there was something to end.
+    """End the run's process and all that it started; true if there was something.
 
     It is asked first and killed after END_SECONDS. Nothing of it lives when this returns, so
     another run may use its checkpoint.

@@ -131,10 +131,7 @@ def _activate(topology: Topology, plan_id: str) -> None:
 
 
 def _halt(topology: Topology, run: str) -> bool:
-    """Launch no further job under the limit of the last one.
-
-    False if there is another limit by now.
-    """
+    """Launch no further job under the last one's limit; false if there is another now."""
     had = Run.objects.values_list("memory_limit_bytes", flat=True).get(pk=run)
     same = Topology.objects.filter(pk=topology.pk, current_run=run, memory_limit_bytes=had)
     return bool(same.update(halted=True, restart_at=None))

@@ -31,10 +31,7 @@ def optimize(topology_id: int) -> None:
 
 @shared_task(name="topologies.reoptimize")
 def reoptimize(topology_id: int) -> None:
-    """Evaluate the newest epoch of a topology.
-
-    Another plan is deployed if that repays the switch.
-    """
+    """Evaluate a topology's newest epoch; deploy another plan if that is worth it."""
     if reoptimization.reoptimize(topology_id):
         supervision.reconcile(topology_id, timezone.now())
 

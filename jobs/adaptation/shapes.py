@@ -35,9 +35,7 @@ class Shapes:
         self._controllers = followed(graph, self._controllers, seen)
 
     def chosen(self, graph: PhysicalGraph, tuples: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
-        """The rows of the grids for the next batch, by store.
-
-        Only those that the plan has otherwise are there.
+        """By store, grids' rows for the next batch where the plan has others.
 
         Args:
             graph: the plan that holds for it.

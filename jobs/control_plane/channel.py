@@ -60,9 +60,7 @@ class _Results:
 
 
 class Outgoing:
-    """Sends events, result tails and heartbeats.
-
-    Events and tails go out from a thread of its own, heartbeats from another.
+    """Sends events and result tails from one of its threads, heartbeats from another.
 
     Arguments: a client of its own (threads share none), the topology, the run's id, and where
     results go. `start` before the first `send`; `close` sends what is left.

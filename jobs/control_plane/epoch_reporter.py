@@ -1,7 +1,4 @@
-"""Report each epoch of a topology from its committed batches.
-
-Only topologies that run under the control plane do so.
-"""
+"""Report epochs of a topology under the control plane from its committed batches."""
 
 from __future__ import annotations
 

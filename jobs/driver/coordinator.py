@@ -27,10 +27,7 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """A batch that was given up.
-
-    Some steps of its plan made too much, or queries fail.
-    """
+    """A batch given up because steps of its plan made too much or queries fail."""
 
     batch: int
     change: Change

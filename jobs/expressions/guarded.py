@@ -1,6 +1,4 @@
-"""Guarded evaluation: a row whose expression raises gets no value.
-
-What it raised is noted, and the other rows go on.
+"""Guarded evaluation: a row that raises gets no value, is noted, and others go on.
 
 An expression is evaluated over whole columns, and as a whole it raises. Who catches that evaluates
 the same again with guards (`guard`): each function is then tried on all rows, on their halves and so on

@@ -72,10 +72,7 @@ class FailedCalls:
 
     @property
     def by_query(self) -> dict[str, int]:
-        """Rows that raised, by the name of the query, sorted.
-
-        Queries without any are missing.
-        """
+        """Rows that raised, by name of the query, sorted; queries without any are missing."""
         return {query: self._by_query[query] for query in sorted(self._by_query)}
 
     @property

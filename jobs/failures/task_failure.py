@@ -155,10 +155,7 @@ _trail = _Trail()
 
 @contextmanager
 def leaving_trail(folder: str | None) -> Iterator[None]:
-    """A context in which a process writes into the folder what it is doing.
-
-    Without a folder it writes nothing.
-    """
+    """A context in which a process writes to the folder, if any, what it is doing."""
     if folder is None:
         yield
         return

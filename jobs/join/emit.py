@@ -48,9 +48,7 @@ def emit(
     frame: pl.DataFrame,
     failed: FailedCalls,
 ) -> list[Result]:
-    """The results of complete combinations behind `rule`.
-
-    One table per query that has any.
+    """The results of complete combinations behind `rule`: a table per query with any.
 
     What functions raise in a query's own conditions and outputs is added to `failed`.
     """

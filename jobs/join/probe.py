@@ -184,10 +184,7 @@ def _detached(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _sought(plan: ProbePlan, arriving: pl.DataFrame) -> dict[str, pl.Series]:
-    """By stored column, the values that have a partner in it.
-
-    Only such tuples need be read.
-    """
+    """By stored column, the values that have a partner: only such tuples need be read."""
     return {
         column: arriving.select(value).to_series().drop_nulls().unique().sort()
         for column, value in plan.lookups

@@ -67,10 +67,7 @@ class Stretches:
 
 
 def best_stretches(arriving: pl.DataFrame, stored: pl.DataFrame, ranges: Sequence[Range]) -> Stretches:
-    """The stretches of the range that leaves the fewest pairs.
-
-    Without a range they hold all pairs.
-    """
+    """The stretches of the range that leaves fewest pairs; all pairs without a range."""
     some, _ = best_range(arriving, stored, ranges)
     if some is not None:
         return stretches(arriving, stored, some)
@@ -104,9 +101,7 @@ def number_keys(
     arriving_keys: Sequence[str],
     stored_keys: Sequence[str],
 ) -> Keys:
-    """Number the keys of arriving tuples from 0.
-
-    Stored tuples with another key cannot be met.
+    """Number the keys of arriving tuples from 0; no other stored tuples can be met.
 
     The two sides' keys have the same types. A key with NULL in it equals nothing.
     """

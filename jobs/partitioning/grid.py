@@ -1,6 +1,4 @@
-"""Reshape grids and move only the tuples that must move.
-
-Squall, section 4.2.1.
+"""Reshape grids and move only the tuples that must move (Squall, section 4.2.1).
 
 A grid keeps a tuple with arrival number a in all tasks t with t = a modulo its columns. So if one number
 of columns divides the other, every task holds what it needs already, or some of it:

@@ -116,9 +116,7 @@ def elapsed(older_us: Moments, newer_us: Moments) -> Moments:
 
 
 def moment(time_us: int) -> datetime:
-    """A point in time for people.
-
-    One outside of the years 1 to 9999 is the nearest one inside.
+    """A point in time for people, or the nearest one in the years 1 to 9999.
 
     >>> moment(0).isoformat(), moment(LAST_US).year
     ('1970-01-01T00:00:00+00:00', 9999)

@@ -23,10 +23,7 @@ from optimizer.physical.usage import users_of
 
 
 class RuleIndex:
-    """Look-ups over one graph.
-
-    Build it through `index_of`, once per process and graph.
-    """
+    """Look-ups over one graph, built by `index_of` once per process and graph."""
 
     def __init__(self, graph: PhysicalGraph) -> None:
         self.graph = graph

@@ -75,10 +75,7 @@ def rebuild(
 
 
 def feeding_part(graph: PhysicalGraph, wanted: frozenset[str]) -> PhysicalGraph:
-    """The rules and edges of `graph` that lead to the store rules of `wanted`.
-
-    Emits are left out.
-    """
+    """The rules and edges, but emits, that lead to the store rules of `wanted`."""
     origins = {edge.id: edge.origin for edge in graph.edges}
     rules = {rule.id: rule for rule in graph.rules}
     edges: set[str] = set()

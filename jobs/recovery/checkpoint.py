@@ -180,10 +180,7 @@ class Checkpoint:
     def record_change(
         self, graph: PhysicalGraph, plan_id: str | None, cause: str, from_batch: int = 0
     ) -> Change:
-        """Make `graph` the plan of all batches that are planned from now on.
-
-        With `from_batch`, of those from that batch on.
-        """
+        """Make `graph` the plan of batches to be planned, if given from `from_batch` on."""
         newest = self.newest_change()
         number = 0 if newest is None else newest.number + 1
         plan = self.keep_plan(graph)

@@ -32,10 +32,7 @@ by nobody."""
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """A learnt statistic: a stream's rate or a predicate's selectivity.
-
-    Rates are in tuples per second.
-    """
+    """A learnt rate (tuples per second) of a stream, or selectivity of a predicate."""
 
     name: str
     """`rate of departures`, or the predicate as SQL over streams."""
@@ -84,10 +81,7 @@ class Known:
 
     @property
     def measured(self) -> Known:
-        """Only what was seen in the data.
-
-        Nothing that a person declared, and nothing unknown.
-        """
+        """Only what was seen in the data, nothing that a person declared."""
         seen = ("observed", "remembered", "sampled")
         shares = tuple(share for share in self.top_shares if share.source in seen)
         return Known(tuple(s for s in self.statistics if s.source in seen), shares)

@@ -72,10 +72,7 @@ def weigh(
 
 
 def same_plan(one: PhysicalGraph, other: PhysicalGraph) -> bool:
-    """True if two graphs do the same.
-
-    What they expect and which planner made them does not matter.
-    """
+    """True if two graphs do the same, whatever they expect and whichever planner's."""
     return replace(one, estimates=(), method="") == replace(other, estimates=(), method="")
 
 

@@ -39,10 +39,7 @@ class AtEnd:
 
 @dataclass(frozen=True, slots=True)
 class StateForecast:
-    """Tuples that all stores hold, at three points of the statistics.
-
-    All lie at the low end, as expected, or at the high end.
-    """
+    """Tuples that all stores hold under low, expected and high statistics."""
 
     low: float
     expected: float

@@ -186,10 +186,7 @@ class OrderSearch:
         yield from connected or stores
 
     def price(self, step: Step) -> float:
-        """Tuples per second that the step sends, and its evaluation's cost.
-
-        Copies are counted; the cost is that of its predicates.
-        """
+        """Tuples per second that the step sends, copies counted, and its predicates' cost."""
         sent = self.model.rate(step.start, *step.source)
         relations = step.store[0]
         fresh = step.predicates - step.source[1] - step.store[1]

@@ -1,7 +1,4 @@
-"""Compare each store with its second-best alternative.
-
-What each decision costs or saves is told.
-"""
+"""Compare each store with its second-best alternative: what the decision saves."""
 
 from __future__ import annotations
 
@@ -82,10 +79,7 @@ def _inputs(plan: Plan, draft: PartialPlan, site: int) -> tuple[str, ...]:
 
 
 def _route_around(draft: PartialPlan, mir: int) -> bool:
-    """Take a result away and re-route every order that probed it.
-
-    False if one cannot do without.
-    """
+    """Take a result away and re-route what probed it; False if an order needs it."""
     graph = draft.graph
     if not graph.targets[mir].queries:
         for start in graph.states[mir].members:

@@ -47,10 +47,7 @@ class Occurrence:
 
     @property
     def filter(self) -> Expression | None:
-        """The filter as one expression over the canonical input.
-
-        None lets every tuple pass.
-        """
+        """The filter as an expression over the canonical input; None lets all tuples pass."""
         return filter_of(self.alternatives)
 
     def widened(self, other: Occurrence) -> Occurrence:

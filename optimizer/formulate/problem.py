@@ -258,9 +258,6 @@ def _stored(
 
 
 def _sizes(relations: Sequence[Relation], stored: Mapping[str, float]) -> dict[frozenset[str], float]:
-    """The stores' tuples spread over the relations that share them.
-
-    So their sum is right.
-    """
+    """The stores' tuples, spread over the relations that share them to sum up right."""
     sharing = Counter(relation.stream for relation in relations)
     return {frozenset({r.id}): stored[r.stream] / sharing[r.stream] for r in relations}

@@ -175,10 +175,7 @@ class Columns:
 
 
 def left_over(terms: QueryTerms, node: Node) -> tuple[tuple[Expression, ...], tuple[WindowBound, ...]]:
-    """The query's own filters and windows that its leaf has to check.
-
-    No step on the way did.
-    """
+    """The query's filters and windows that its leaf has to check, as no step did."""
     residuals = tuple(residual for residual in terms.residuals if residual not in node.applied)
     return residuals, () if node.windows == terms.own_windows else terms.windows
 

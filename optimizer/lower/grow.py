@@ -21,9 +21,7 @@ UNDECIDED = "*"
 
 
 def grow(solution: Solution, translation: Translation, *, decided: frozenset[str] = frozenset()) -> Forest:
-    """Grow the probe trees of a solution.
-
-    Every order ends in its queries' and feeds' leaves.
+    """Grow a solution's probe trees, whose orders end in queries' and feeds' leaves.
 
     Materialized results that nothing probes are left out, and so are the steps that only fed
     them: a heuristic may leave such remains, and the topology should not work for nothing.
@@ -153,10 +151,7 @@ def _shared_streams(translation: Translation) -> frozenset[str]:
 
 
 def _prune(forest: Forest) -> bool:
-    """Drop feeds that are never probed and nodes without purpose.
-
-    True if something was dropped.
-    """
+    """Drop feeds never probed and nodes without purpose; true if there were any."""
     probed = {node.store for node in forest.nodes()}
     dropped = False
     for node in list(forest.nodes()):

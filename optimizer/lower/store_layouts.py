@@ -34,9 +34,7 @@ Copies = Mapping[str, tuple[str, ...]]
 def grow_with_copies(
     solution: Solution, translation: Translation, options: Options, running: Copies | None = None
 ) -> tuple[Forest, Solution]:
-    """The probe trees of a solution with all partitionings decided.
-
-    With them comes the solution at its true cost.
+    """The probe trees of a solution, partitionings decided, and its true cost.
 
     A stream's relations share its stores, so their copies are chosen again for all of them together
     (`choose_store_copies`). Where every such choice would give some task more than

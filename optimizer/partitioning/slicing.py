@@ -1,6 +1,4 @@
-"""Choose time slices for stores that no equality can route.
-
-PSP: Wang, Rundensteiner, EDBT 2009.
+"""Time slices for stores without equalities (PSP: Wang, Rundensteiner, EDBT 2009).
 
 Methods plan such a store as spread at random and every probe of it as a broadcast. Here the finished graph
 gets slices of event time instead, where that is cheaper. What is weighed is what the paper weighs in
@@ -99,9 +97,7 @@ def slice_all(graph: PhysicalGraph, slices: Slices) -> PhysicalGraph:
 
 
 def with_slices(graph: PhysicalGraph, chosen: Mapping[str, Slices]) -> PhysicalGraph:
-    """The graph with other partitionings of some base stores.
-
-    Edges and estimates follow.
+    """The graph with some base stores partitioned anew; edges and estimates follow.
 
     A store's identity says that it is sliced, but not into how many slices: at a change of their number it
     goes on, and its boundaries move with the tuples to come (docs/design/psp.md).
@@ -198,9 +194,7 @@ def _cost(store: GraphStore, slices: Slices, probe: _Probe, batch_s: float) -> f
 
 
 def busiest_share(width: float, window: float, batch: float, tasks: int) -> float:
-    """The busiest task's part of the pairs that a batch forms.
-
-    When slices are dealt out to tasks in turn.
+    """The busiest task's part of a batch's pairs, slices dealt out to tasks in turn.
 
     A stored tuple meets those of the batch that are newer, by at most the window. So pairs lie over the
     stored tuples' event time like a trapezoid: they become more from a window before the batch on for as long

@@ -6,9 +6,7 @@ from optimizer.physical.graph import Edge, GraphStore, ProbeRule, Slices, StoreR
 
 
 def fanout(edge: Edge, store: GraphStore, rule: StoreRule | ProbeRule) -> float:
-    """Tasks of `store` that one tuple on `edge` goes to.
-
-    Where slices or several grids are concerned it is an average.
+    """Tasks of `store` that a tuple on `edge` goes to; of slices or grids an average.
 
     A probe of slices of width w whose windows admit event times of a span s touches s / w + 1 of them, and
     each of its at most N tasks once.

@@ -169,10 +169,7 @@ class GraphStore:
 
     @property
     def grids(self) -> tuple[TaskGrid, ...]:
-        """The grids that the store's tasks make up.
-
-        Where tuples are kept once, it is a single row of all tasks.
-        """
+        """The store's tasks as grids: a single row of all where tuples are kept once."""
         match self.partitioning:
             case Grid(groups=rows):
                 return task_grids(self.tasks, (rows,))
@@ -259,10 +256,7 @@ class StoreRule:
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """`probe = stored`: an equality that the local join hashes on.
-
-    NULL matches nothing.
-    """
+    """`probe = stored`: an equality to hash on in the local join; NULL equals nothing."""
 
     probe: Expression
     stored: Expression

@@ -141,10 +141,7 @@ class Plan:
 
 
 def slice_stores(plan: Plan) -> Plan:
-    """Cut stores into slices of event time.
-
-    Where that spreads the work of probes better.
-    """
+    """Cut stores into slices of event time where that spreads probes' work better."""
     graph, solution = choose_slices(plan.graph, plan.solution, plan.options, plan.context.batch_s)
     return replace(plan, graph=graph, solution=solution)
 

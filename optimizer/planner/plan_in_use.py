@@ -34,10 +34,7 @@ class CompatibilityKey:
 
     @classmethod
     def of(cls, context: PlanningContext) -> CompatibilityKey:
-        """The key of a context.
-
-        How long and from which seed it searches is not part of it.
-        """
+        """A context's key, without how long and from which seed it searches."""
         options = replace(context.options, time_limit_s=0.0, seed=0)
         return cls(context.method, options, context.retain, context.tasks, context.horizon_s)
 

@@ -88,7 +88,7 @@ def _joined(
 ) -> Subsumption:
     """Relations widened by the plan in use, and new queries that they make cheaper.
 
-    Nothing that runs changes by it.
+    What runs is not changed.
     """
     answered = running.answered
     terms = [t for t in context.translate(queries, before).queries if len(t.variants) > 1]

@@ -59,10 +59,7 @@ class ConversionSerializer(Document):
 
 
 class SqlConvert(APIView):
-    """A text of joins in any nesting, as two plans.
-
-    One is its plan of binary joins, the other the plan of multi-way joins.
-    """
+    """A text of joins in any nesting, as plans of binary and of multi-way joins."""
 
     @extend_schema(
         request=DraftSerializer,

@@ -113,10 +113,7 @@ class Channel:
         return cast(list[tuple[str, list[Entry]]], reply)[0][1] if reply else []
 
     async def _find_position(self, client: redis.asyncio.Redis) -> None:
-        """Begin with the present, or go on after an interruption.
-
-        If something was lost meanwhile, it begins with the present.
-        """
+        """Begin with the present, or go on after an interruption that lost nothing."""
         if self._position is not None and not await are_lost(client, self._key, self._position):
             return
         self._position = await newest(client, self._key)

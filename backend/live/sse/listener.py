@@ -21,10 +21,7 @@ LEAVING_SECONDS = 2.0
 
 
 class Listener:
-    """Takes frames by `offer` and gives them by `frames`.
-
-    All of it is in the event loop's thread.
-    """
+    """Takes frames by `offer`, gives them by `frames`, all in the event loop's thread."""
 
     def __init__(self, admission: Admission) -> None:
         self.admission = admission

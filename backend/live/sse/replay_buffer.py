@@ -15,10 +15,7 @@ MOST_BEHIND_BYTES = 4 << 20
 
 
 class ReplayBuffer:
-    """All frames after `start`, oldest first, up to a bound.
-
-    Only so many frames are kept.
-    """
+    """All frames after `start`, oldest first, up to a bound."""
 
     def __init__(self, start: Order) -> None:
         self.start = start

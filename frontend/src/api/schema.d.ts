@@ -435,11 +435,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * @description A text of joins in any nesting, as two plans.
-         *
-         *     One is its plan of binary joins, the other the plan of multi-way joins.
-         */
+        /** @description A text of joins in any nesting, as plans of binary and of multi-way joins. */
         post: operations["sql_convert_create"];
         delete?: never;
         options?: never;

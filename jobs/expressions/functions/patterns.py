@@ -7,9 +7,7 @@ from collections.abc import Callable
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Compile a LIKE pattern to a function that tells whether a text matches.
-
-    `%` is any text, `_` any one character.
+    """Compile a LIKE pattern to a function: `%` is any text, `_` any one character.
 
     >>> matcher("a_%c")("abbc"), matcher("a%b%c")("acb")
     (True, False)

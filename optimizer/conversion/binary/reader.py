@@ -396,10 +396,7 @@ class PlanReader:
 
 
 def _is_one_row(subquery: _Subquery) -> bool:
-    """True if a subquery is an aggregate of everything.
-
-    So it has exactly one row, always the same.
-    """
+    """True if a subquery aggregates everything, to one row that is always the same."""
     plan = subquery.plan
     return (
         not subquery.correlated

@@ -24,10 +24,7 @@ def leave_out_columns(tree: exp.Query) -> None:
 
 
 def aggregates(node: exp.Expr) -> bool:
-    """True if an expression needs an `Aggregate` below.
-
-    Window functions and subqueries have their own.
-    """
+    """True if an expression, window functions and subqueries apart, needs `Aggregate`."""
     inside = node.walk(prune=lambda n: isinstance(n, exp.Query | exp.Window))
     return any(isinstance(part, exp.AggFunc) for part in inside)
 

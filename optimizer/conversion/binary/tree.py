@@ -76,10 +76,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The columns that SELECT names.
-
-    Aggregates among them are of the `Aggregate` below.
-    """
+    """The columns that SELECT names; aggregates among them are those of `Aggregate`."""
 
     input: Node
     outputs: tuple[tuple[str, exp.Expr], ...]

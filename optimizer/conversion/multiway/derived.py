@@ -53,10 +53,7 @@ class Binder:
         self._connection.close()
 
     def check(self, plan: Node, source: str) -> None:
-        """Raise `InputError` for a plan whose expressions have no types.
-
-        Such as 'x' + DATE.
-        """
+        """Raise `InputError` for a plan whose expressions lack types, such as 'x' + DATE."""
         try:
             self._connection.execute(f"DESCRIBE {query_sql(plan)}")
         except duckdb.Error as error:

@@ -121,7 +121,7 @@ def _connected(
 ) -> list[tuple[Scan | Derived, bool]]:
     """The inputs, each behind one that a condition connects it with.
 
-    True if there is none (CROSS JOIN).
+    True with them if one has none (CROSS JOIN).
     """
     links = [read for c in conditions if len(read := aliases_read(c)) > 1]
     left, ordered, reached = list(inputs), list[tuple[Scan | Derived, bool]](), set[str]()

@@ -1,7 +1,4 @@
-"""TSC's second step: put a multi-way join in the place of each group.
-
-UMJoin algorithm 3.
-"""
+"""TSC's second step: put multi-way joins in groups' places (UMJoin algorithm 3)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Flat plans: every query probes base stores alone.
-
-Equal prefixes are merged.
+"""Flat plans: every query probes base stores alone, and equal prefixes are merged.
 
 Each query gets its own best probe orders first. Small queries are solved exhaustively:
 for every partitioning scheme of its stores (Figure 6.7) the best order of every start is a
@@ -80,10 +78,7 @@ def route_flat(draft: PartialPlan, target: int) -> None:
 
 
 def _schemes(graph: StateGraph, site: int) -> list[int]:
-    """Single copies of each candidate partitioning.
-
-    All of them are there too where copies may coexist.
-    """
+    """Single copies of each candidate partitioning, and all where copies may coexist."""
     count = len(graph.sites[site].partitionings)
     if graph.sites[site].tasks == 1:
         return [1]

@@ -62,9 +62,7 @@ def flat_plan(graph: StateGraph, price: float = 0.0) -> PartialPlan:
 
 
 def search(graph: StateGraph, deadline: float) -> PartialPlan:
-    """The best plan that local search finds from both first plans.
-
-    Within the limits if it can.
+    """The best plan of local search from both first plans, within limits if it can.
 
     `deadline` is on `perf_counter`'s clock. A storage budget is obeyed by a price on stored tuples,
     doubled until the plan fits; one copy of every base store is the least that any plan needs. A task

@@ -87,10 +87,7 @@ def shake(draft: PartialPlan, deadline: float) -> None:
 
 
 class Moves:
-    """The neighbourhood of a partial plan.
-
-    Every method keeps only changes that lower the total.
-    """
+    """The neighbourhood of a partial plan; methods keep only what lowers the total."""
 
     def __init__(self, draft: PartialPlan, deadline: float) -> None:
         self.draft = draft
@@ -102,10 +99,7 @@ class Moves:
         """True while moves are tried whether or not they failed before."""
 
     def _worth_trying(self, move: str, site: int) -> bool:
-        """False if the same move failed and nothing near the store has changed.
-
-        ("don't look bits")
-        """
+        """Don't look bits: false if a move failed and nothing near has changed since."""
         draft = self.draft
         before = self._tried.get((move, site), -1)
         self._tried[move, site] = draft.changes
@@ -189,10 +183,7 @@ class Moves:
                 draft.rollback()
 
     def _do_without(self, mirs: Sequence[int]) -> bool:
-        """Take materialized results away and route every order around them.
-
-        False if one cannot be.
-        """
+        """Take results away and route every order around them; false if one cannot be."""
         draft = self.draft
         graph = draft.graph
         gone = set(mirs)

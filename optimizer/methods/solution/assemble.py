@@ -84,10 +84,7 @@ def _needed(draft: PartialPlan) -> set[int]:
 
 
 def assemble(draft: PartialPlan, method: str, build_seconds: float, solve_seconds: float) -> Solution:
-    """The solution that a draft describes, costed afresh from the problem.
-
-    Nothing is proven of it.
-    """
+    """The solution of a draft, costed afresh from the problem, with nothing proven."""
     tidy(draft)
     if draft.graph.options.task_capacity is not None and not draft.assigned:
         draft.assign()
@@ -148,10 +145,7 @@ def _order_key(order: ProbeOrder) -> tuple[object, ...]:
 
 
 def check_limits(problem: Problem, options: Options, solution: Solution) -> Solution:
-    """The solution itself, or `Infeasible` if its method did not keep a limit.
-
-    Another method may.
-    """
+    """The solution, or `Infeasible` if its method (another may not) broke a limit."""
     stored = sum(store.tuples for store in solution.stores)
     least = sum({store.relations: store.tuples for store in solution.stores if store.is_base}.values())
     if options.storage_budget is not None and least > options.storage_budget * (1 + 1e-9):

@@ -289,9 +289,7 @@ class PartialPlan:
     def _spread_copies(
         self, index: int, weights: tuple[float, ...], routed: float, by_known: dict[int, float]
     ) -> tuple[float, int]:
-        """The cheapest copies of a store, overload priced, and their cost.
-
-        Overload is what its tasks get too much.
+        """The cheapest copies of a store and their cost, with tasks' excess load priced.
 
         The excess of sites that share a store is added to the last of them, once.
         """
@@ -318,10 +316,7 @@ class PartialPlan:
         return cost(chosen) if last else stored(chosen), chosen
 
     def _relieved(self, index: int, copies: int, cost: Callable[[int], float]) -> int:
-        """The cheapest copies of a store whose tasks get too much.
-
-        Beyond six candidates, the best found.
-        """
+        """The cheapest copies of a store with overload; the best found of more than six."""
         ones = [1 << number for number in range(len(self.graph.sites[index].partitionings))]
         if self.graph.options.single_copy:
             return min([copies, *ones], key=cost)

@@ -17,10 +17,7 @@ Names = tuple[frozenset[str], frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class NamedPath:
-    """How the tuples of one start reach a target, by names.
-
-    So numbers in a state graph do not matter.
-    """
+    """How a start's tuples reach a target, by names: numbers of states do not matter."""
 
     target: Names
     start: str

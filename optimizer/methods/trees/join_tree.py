@@ -1,6 +1,4 @@
-"""Join trees over one query.
-
-Inner nodes are materialized, siblings probe each other.
+"""Join trees over a query: inner nodes materialized, siblings probing each other.
 
 A tree is the set of its inner nodes' relations, a laminar family inside the query. In the
 state graph a tree allows exactly the arcs that probe a sibling with what has been covered

@@ -30,9 +30,7 @@ def left_deep_trees(space: TreeSpace, left: float | None) -> Iterator[Tree]:
 
 
 def longest_left_deep_trees(space: TreeSpace, left: float | None) -> Iterator[Tree]:
-    """For each first relation the longest prefix that fits the budget.
-
-    Figure 5.6 chooses from these.
+    """For each first relation the longest prefix within the budget (figure 5.6).
 
     Without a budget all results of a left-deep plan of binary joins are materialized.
     """

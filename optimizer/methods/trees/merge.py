@@ -1,7 +1,4 @@
-"""Merge join trees iteratively within two bounds.
-
-Algorithm 3 of dissertation section 5.3.3.
-"""
+"""Merge join trees iteratively within two bounds (Algorithm 3, section 5.3.3)."""
 
 from __future__ import annotations
 

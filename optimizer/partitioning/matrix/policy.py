@@ -1,6 +1,4 @@
-"""Decide when a grid changes its shape.
-
-Algorithm 2, which is never far from the best shape.
+"""Decide when a grid changes shape, never far from the best one (Algorithm 2).
 
 Squall's controller looks again once one side has doubled since it last looked. What it then misses
 before the next look costs at most a quarter of the best shape's load (Theorem 4.1), and what arrived
@@ -49,9 +47,7 @@ class Controller:
         return cls(best_arrangement(tasks, stored, probing), stored, probing, eagerness)
 
     def observe(self, stored: float, probing: float) -> Controller:
-        """What to do once the cardinalities are these.
-
-        `MigrationDecision` of Algorithm 2.
+        """What to do once the cardinalities are these: Algorithm 2's `MigrationDecision`.
 
         The paper's |dR| >= |R| or |dS| >= |S| is its first condition. State that only grows has no need
         of the second: one side must have doubled for the ratio of both to have. State that

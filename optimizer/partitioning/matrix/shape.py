@@ -44,9 +44,7 @@ def shapes(tasks: int) -> tuple[Shape, ...]:
 
 
 def input_load(shape: Shape, stored: float, probing: float) -> float:
-    """The input-load factor of a task: tuples to keep and to compare.
-
-    Section 3.3.
+    """A task's input-load factor: tuples to keep and to compare (section 3.3).
 
     Args:
         stored: tuples that come to be stored, copies not counted.
@@ -62,9 +60,7 @@ def input_load(shape: Shape, stored: float, probing: float) -> float:
 
 
 def best_shape(tasks: int, stored: float, probing: float) -> Shape:
-    """The shape with the least input-load factor.
-
-    Of equal ones it is that with fewer copies.
+    """The shape of least input-load factor, and of equal ones with the fewest copies.
 
     >>> best_shape(64, stored=1.0, probing=64.0)
     Shape(columns=1, rows=64)
