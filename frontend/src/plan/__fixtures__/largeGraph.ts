@@ -21,6 +21,7 @@ export function largeGraph(stores: number, queries: number): PhysicalGraph {
     rules: [],
     queries: [],
     estimates: [],
+    functions: [],
   };
   for (let i = 0; i < STREAMS; i += 1) {
     graph.streams.push({
@@ -32,6 +33,7 @@ export function largeGraph(stores: number, queries: number): PhysicalGraph {
       ],
       lateness_us: 0,
       late: "drop",
+      max_ahead_us: null,
     });
   }
   const sources = Array.from({ length: stores }, (_, i) => ({
