@@ -1,16 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { AlertRule } from "../api/documents";
-import {
-  alertDeliveries,
-  createAlert,
-  deleteAlert,
-  listAlerts,
-  listTopologies,
-  readMe,
-  tryAlert,
-} from "../api/endpoints";
-import { explainError, explainProblems } from "../api/request";
+import { answered, at, client, done, explainError, explainProblems } from "../api/request";
 import { count, instant } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
 import { ProblemLine } from "../ui/ProblemLine";
@@ -23,7 +14,7 @@ const LIMIT = 20;
 
 /** Who is told when a topology fails, lags or stands still. */
 export function AlertsIsland({ me }: IslandProps): JSX.Element {
-  const rules = useLoaded(listAlerts, REFRESH_MS);
+  const rules = useLoaded(() => answered(client.GET("/api/alerts/")), REFRESH_MS);
   const [open, setOpen] = useState<number | null>(null);
   const [adding, setAdding] = useState(false);
   const [notice, setNotice] = useState<{ text: string; bad: boolean } | null>(null);
@@ -106,7 +97,12 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
                     <button
                       type="button"
                       class="button small"
-                      onClick={() => attempt(tryAlert(rule.id), "A test message is on its way.")}
+                      onClick={() =>
+                        attempt(
+                          answered(client.POST("/api/alerts/{id}/test/", at({ id: rule.id }))),
+                          "A test message is on its way.",
+                        )
+                      }
                     >
                       Test
                     </button>
@@ -114,7 +110,12 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
                       type="button"
                       class="button small danger"
                       aria-label={`Delete ${rule.name}`}
-                      onClick={() => attempt(deleteAlert(rule.id), `${rule.name} is deleted.`)}
+                      onClick={() =>
+                        attempt(
+                          done(client.DELETE("/api/alerts/{id}/", at({ id: rule.id }))),
+                          `${rule.name} is deleted.`,
+                        )
+                      }
                     >
                       Delete
                     </button>
@@ -135,7 +136,11 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
 }
 
 function Messages({ rule }: { rule: AlertRule }): JSX.Element {
-  const { value, problem } = useLoaded(() => alertDeliveries(rule.id, LIMIT), REFRESH_MS, rule.id);
+  const { value, problem } = useLoaded(
+    () => answered(client.GET("/api/alerts/{id}/deliveries/", at({ id: rule.id }, { limit: LIMIT }))),
+    REFRESH_MS,
+    rule.id,
+  );
   return (
     <section aria-label={`Messages of ${rule.name}`}>
       <h2>Messages of {rule.name}</h2>
@@ -182,12 +187,12 @@ function AlertForm({ onDone, onCancel }: { onDone: () => void; onCancel: () => v
   const [fields, setFields] = useState<AlertFields>(EMPTY);
   const [problems, setProblems] = useState<readonly string[]>([]);
   const [busy, setBusy] = useState(false);
-  const topologies = useLoaded(listTopologies);
-  const account = useLoaded(readMe);
+  const topologies = useLoaded(() => answered(client.GET("/api/topologies/")));
+  const account = useLoaded(() => answered(client.GET("/api/me/")));
   const set = (changes: Partial<AlertFields>): void => setFields((before) => ({ ...before, ...changes }));
   const submit = (): void => {
     setBusy(true);
-    createAlert(documentOf(fields))
+    answered(client.POST("/api/alerts/", { body: documentOf(fields) }))
       .then(onDone, (error: unknown) => setProblems(explainProblems(error)))
       .finally(() => setBusy(false));
   };

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
-import { setMemoryLimit } from "../api/endpoints";
+import { answered, at, client } from "../api/request";
 import { ProblemLine } from "../ui/ProblemLine";
 import { useRequest } from "../ui/useRequest";
 import { fieldOf, limitOf, limitText, limitUntilRestart } from "./memoryLimit";
@@ -22,11 +22,19 @@ export function MemoryForm({ topology, operator, onDone }: Props): JSX.Element {
   const waiting = limitUntilRestart(topology);
   const keep = (): void => {
     setKept(false);
-    send(setMemoryLimit(topology.name, found.limit), () => {
-      setTyped(null);
-      setKept(true);
-      onDone();
-    });
+    send(
+      answered(
+        client.PUT("/api/topologies/{name}/memory/", {
+          ...at({ name: topology.name }),
+          body: { memory_limit_bytes: found.limit },
+        }),
+      ),
+      () => {
+        setTyped(null);
+        setKept(true);
+        onDone();
+      },
+    );
   };
   return (
     <form

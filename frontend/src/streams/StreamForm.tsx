@@ -1,8 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { Connector, StreamDocument } from "../api/documents";
-import { changeStream, createStream, listConnectors, readMe } from "../api/endpoints";
-import { explainProblems } from "../api/request";
+import type { Connector, StreamChange, StreamDocument } from "../api/documents";
+import { answered, at, client, explainProblems } from "../api/request";
 import { ProblemLine } from "../ui/ProblemLine";
 import { useLoaded } from "../ui/useLoaded";
 import { ConnectorFields } from "./ConnectorFields";
@@ -26,7 +25,7 @@ interface Props {
 
 /** Registers a stream, or changes one; columns and event time only while no query reads it. */
 export function StreamForm(props: Props): JSX.Element {
-  const { value: connectors, problem } = useLoaded(listConnectors);
+  const { value: connectors, problem } = useLoaded(() => answered(client.GET("/api/connectors/")));
   if (connectors !== null) return <Fields {...props} connectors={connectors} />;
   return problem === null ? <p class="empty">Loading…</p> : <ProblemLine text={problem} />;
 }
@@ -40,7 +39,7 @@ function Fields({
   const [fields, setFields] = useState<StreamFields>(stream === null ? EMPTY : fieldsOf(stream, connectors));
   const [problems, setProblems] = useState<readonly string[]>([]);
   const [busy, setBusy] = useState(false);
-  const me = useLoaded(readMe);
+  const me = useLoaded(() => answered(client.GET("/api/me/")));
   const teams = [
     ...new Set([...(me.value?.teams ?? []), ...(fields.team === "" ? [] : [fields.team])]),
   ].sort();
@@ -61,8 +60,14 @@ function Fields({
     setBusy(true);
     const work =
       stream === null
-        ? createStream(documentOf(fields, connectors))
-        : changeStream(stream.name, changesOf(fields, stream, connectors));
+        ? answered(client.POST("/api/streams/", { body: documentOf(fields, connectors) }))
+        : answered(
+            client.PATCH("/api/streams/{name}/", {
+              ...at({ name: stream.name }),
+              // Every field may be left out; OpenAPI cannot say so of fields that have a default.
+              body: changesOf(fields, stream, connectors) as StreamChange,
+            }),
+          );
     work.then(onDone, (error: unknown) => setProblems(explainProblems(error))).finally(() => setBusy(false));
   };
   return (

@@ -1,8 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { QueryDocument } from "../../api/documents";
-import { deleteQuery, listAccounts, readMe, transferQuery } from "../../api/endpoints";
-import { explainError } from "../../api/request";
+import { answered, at, client, done, explainError } from "../../api/request";
 import { ConfirmDialog } from "../../ui/dialog/ConfirmDialog";
 import { ProblemLine } from "../../ui/ProblemLine";
 import { useLoaded } from "../../ui/useLoaded";
@@ -14,8 +13,8 @@ interface Props {
 
 /** Who owns the query and which team changes it too; handing it over, and deleting it. */
 export function AccessForm({ query, onChanged }: Props): JSX.Element {
-  const accounts = useLoaded(listAccounts);
-  const me = useLoaded(readMe);
+  const accounts = useLoaded(() => answered(client.GET("/api/accounts/")));
+  const me = useLoaded(() => answered(client.GET("/api/me/")));
   const [owner, setOwner] = useState(query.owner);
   const [team, setTeam] = useState(query.team ?? "");
   const [problem, setProblem] = useState<string | null>(null);
@@ -41,7 +40,15 @@ export function AccessForm({ query, onChanged }: Props): JSX.Element {
       class="form"
       onSubmit={(event) => {
         event.preventDefault();
-        attempt(transferQuery(query.id, owner, team === "" ? null : team).then(onChanged), () => undefined);
+        attempt(
+          answered(
+            client.POST("/api/queries/{id}/transfer/", {
+              ...at({ id: query.id }),
+              body: { owner, team: team === "" ? null : team },
+            }),
+          ).then(onChanged),
+          () => undefined,
+        );
       }}
     >
       <ProblemLine text={problem} />
@@ -90,7 +97,9 @@ export function AccessForm({ query, onChanged }: Props): JSX.Element {
           onClose={() => setAsking(false)}
           onConfirm={() => {
             setAsking(false);
-            attempt(deleteQuery(query.id), () => window.location.assign("/queries/"));
+            attempt(done(client.DELETE("/api/queries/{id}/", at({ id: query.id }))), () =>
+              window.location.assign("/queries/"),
+            );
           }}
         >
           <p>
