@@ -96,7 +96,10 @@ export interface Reply<T> {
   readonly response: Response;
 }
 
-/** The data of a call's answer; throws `Refusal` for one that is not 2xx. A lost session leads to the login page. */
+/**
+ * The data of a call's answer; throws `Refusal` for one that is not 2xx. A lost session leads to the login
+ * page.
+ */
 export async function answered<T>(call: Promise<Reply<T>>): Promise<T> {
   const reply = await call;
   if (reply.response.ok && reply.data !== undefined) return reply.data;

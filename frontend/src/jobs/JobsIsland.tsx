@@ -23,7 +23,10 @@ import { TopologyActions } from "./TopologyActions";
 const REFRESH_MS = 2500;
 const RUNS = 20;
 
-/** One block per topology: its job now, what may be done, its runs and the log of a chosen one, its batches, queries and tasks. */
+/**
+ * One block per topology: its job now, what may be done, its runs and the log of a chosen one, its batches,
+ * queries and tasks.
+ */
 export function JobsIsland({ me }: IslandProps): JSX.Element {
   const topologies = useLoaded(() => answered(client.GET("/api/topologies/")), REFRESH_MS);
   return (

@@ -12,7 +12,10 @@ interface Props {
   readonly onDone: () => void;
 }
 
-/** How much of the topology's stores may be in memory: what was set, what the process has, and a form to set it. */
+/**
+ * How much of the topology's stores may be in memory: what was set, what the process has, and a form to set
+ * it.
+ */
 export function MemoryForm({ topology, operator, onDone }: Props): JSX.Element {
   const [typed, setTyped] = useState<string | null>(null);
   const [kept, setKept] = useState(false);

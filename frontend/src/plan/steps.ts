@@ -28,7 +28,9 @@ export interface StepRow {
   readonly made: Compared;
 }
 
-/** Fewer tuples than this cannot be told apart: the same rule as the job's (`jobs.recovery.epochs.q_error`). */
+/**
+ * Fewer tuples than this cannot be told apart: the same rule as the job's (`jobs.recovery.epochs.q_error`).
+ */
 const LEAST_TUPLES = 0.5;
 
 /** `compare(2, 8, 10)`: q-error 4. Both sides are at least half a tuple in the span. */

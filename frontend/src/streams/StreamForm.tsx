@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { Connector, StreamChange, StreamDocument } from "../api/documents";
 import { answered, at, client, explainProblems } from "../api/request";
 import { ProblemLine } from "../ui/ProblemLine";
+import { TeamField } from "../ui/TeamField";
 import { useLoaded } from "../ui/useLoaded";
 import { ConnectorFields } from "./ConnectorFields";
 import {
@@ -39,10 +40,6 @@ function Fields({
   const [fields, setFields] = useState<StreamFields>(stream === null ? EMPTY : fieldsOf(stream, connectors));
   const [problems, setProblems] = useState<readonly string[]>([]);
   const [busy, setBusy] = useState(false);
-  const me = useLoaded(() => answered(client.GET("/api/me/")));
-  const teams = [
-    ...new Set([...(me.value?.teams ?? []), ...(fields.team === "" ? [] : [fields.team])]),
-  ].sort();
   const set = (changes: Partial<StreamFields>): void => setFields((before) => ({ ...before, ...changes }));
   const fixed = stream !== null && stream.query_count > 0;
   const setColumn = (place: number, changes: Partial<StreamFields["columns"][number]>): void => {
@@ -209,17 +206,11 @@ function Fields({
             onInput={(event) => set({ rate: event.currentTarget.value })}
           />
         </label>
-        <label class="field">
-          <span>Team that may also change it</span>
-          <select value={fields.team} onChange={(event) => set({ team: event.currentTarget.value })}>
-            <option value="">none</option>
-            {teams.map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <TeamField
+          label="Team that may also change it"
+          team={fields.team}
+          onChange={(team) => set({ team })}
+        />
         <label class="field">
           <span>Tasks of its stores</span>
           <input

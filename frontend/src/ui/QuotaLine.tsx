@@ -4,7 +4,10 @@ import { answered, client } from "../api/request";
 import { count } from "../format/quantities";
 import { useLoaded } from "./useLoaded";
 
-/** What one has of everything that is counted, and how much there may be; nothing for those whom no quota holds. */
+/**
+ * What one has of everything that is counted, and how much there may be; nothing for those whom no quota
+ * holds.
+ */
 export function QuotaLine(): JSX.Element | null {
   const me = useLoaded(() => answered(client.GET("/api/me/")));
   const text = me.value === null ? "" : quotaText(me.value.quotas);

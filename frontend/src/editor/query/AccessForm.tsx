@@ -4,6 +4,7 @@ import type { QueryDocument } from "../../api/documents";
 import { answered, at, client, done, explainError } from "../../api/request";
 import { ConfirmDialog } from "../../ui/dialog/ConfirmDialog";
 import { ProblemLine } from "../../ui/ProblemLine";
+import { TeamField } from "../../ui/TeamField";
 import { useLoaded } from "../../ui/useLoaded";
 
 interface Props {
@@ -14,14 +15,10 @@ interface Props {
 /** Who owns the query and which team changes it too; handing it over, and deleting it. */
 export function AccessForm({ query, onChanged }: Props): JSX.Element {
   const accounts = useLoaded(() => answered(client.GET("/api/accounts/")));
-  const me = useLoaded(() => answered(client.GET("/api/me/")));
   const [owner, setOwner] = useState(query.owner);
   const [team, setTeam] = useState(query.team ?? "");
   const [problem, setProblem] = useState<string | null>(null);
   const [asking, setAsking] = useState(false);
-  const teams = [
-    ...new Set([...(me.value?.teams ?? []), ...(query.team === null ? [] : [query.team])]),
-  ].sort();
   if (!query.can_edit) {
     return (
       <p class="muted">
@@ -63,17 +60,7 @@ export function AccessForm({ query, onChanged }: Props): JSX.Element {
             ))}
           </select>
         </label>
-        <label class="field">
-          <span>Team that may also change it</span>
-          <select value={team} onChange={(event) => setTeam(event.currentTarget.value)}>
-            <option value="">none</option>
-            {teams.map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <TeamField label="Team that may also change it" team={team} onChange={setTeam} />
       </div>
       <div class="dialog-actions">
         <button

@@ -19,7 +19,10 @@ const STATES: Readonly<Record<Check["verdict"], LightState>> = {
   unchecked: "unknown",
 };
 
-/** Every comparison of the query's results with a batch join, newest first, and what the newest difference was. */
+/**
+ * Every comparison of the query's results with a batch join, newest first, and what the newest difference
+ * was.
+ */
 export function CheckList({ query }: { query: QueryDocument }): JSX.Element {
   const { value, problem } = useLoaded(
     () => answered(client.GET("/api/queries/{id}/checks/", at({ id: query.id }, { limit: LIMIT }))),

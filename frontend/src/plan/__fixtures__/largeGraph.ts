@@ -1,4 +1,6 @@
-/** A made-up plan of any size, for tests of what large plans cost to draw. Equal arguments give equal plans. */
+/**
+ * A made-up plan of any size, for tests of what large plans cost to draw. Equal arguments give equal plans.
+ */
 import { type BatchCompleted, batchCompleted } from "../../live/messages";
 import type { PhysicalGraph } from "../physicalGraph";
 

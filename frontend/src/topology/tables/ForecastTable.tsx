@@ -18,7 +18,9 @@ const MEANING = {
   overtaken: "another plan took over before its windows were full",
 } as const;
 
-/** What the state of this topology's queries was forecast to be when they were deployed, and what it came to. */
+/**
+ * What the state of this topology's queries was forecast to be when they were deployed, and what it came to.
+ */
 export function ForecastTable({ name }: { name: string }): JSX.Element {
   const { value, problem } = useLoaded(
     () => answered(client.GET("/api/forecasts/", { params: { query: { topology: name, limit: LIMIT } } })),

@@ -115,7 +115,9 @@ const COLUMNS: readonly Column<StepRow>[] = [
   },
 ];
 
-/** One row per step of the probe orders: what it was sent in the newest batch, and estimates beside actuals. */
+/**
+ * One row per step of the probe orders: what it was sent in the newest batch, and estimates beside actuals.
+ */
 export function StepTable({ graph, live }: Props): JSX.Element {
   const batch = live.snapshot?.batch ?? null;
   const levels = batch?.level_seconds ?? [];
