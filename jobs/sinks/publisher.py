@@ -13,8 +13,9 @@ import time
 from pathlib import Path
 
 from jobs.recovery.manifest import Manifest, write_durably
-from jobs.sinks.connector import Away, Sink
+from jobs.sinks.connector import Sink
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER
+from jobs.sources.connector import Away
 
 _BACK_OFF_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 _POLL_S = 0.2

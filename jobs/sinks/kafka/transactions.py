@@ -20,9 +20,10 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from jobs.sinks.avro import avro_schema, to_avro
-from jobs.sinks.connector import Away, query_of
+from jobs.sinks.connector import query_of
 from jobs.sinks.kafka.topics import COMMITS, Topics
 from jobs.sinks.redis_tail import to_json
+from jobs.sources.connector import Away
 from jobs.sources.kafka.cluster import Cluster
 
 _PATIENCE_S = 60.0
