@@ -44,7 +44,6 @@ class RuleIndex:
                     self.store_rules[self.edges[rule.edge].level].append(rule)
                 case ProbeRule():
                     self.probe_rules[self.edges[rule.edge].level].append(rule)
-        self.probe_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, ProbeRule))
         self.store_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, StoreRule))
         self.receivers: dict[str, StoreRule | ProbeRule] = {
             rule.edge: rule for rule in graph.rules if not isinstance(rule, SourceRule)

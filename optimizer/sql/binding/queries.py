@@ -53,7 +53,6 @@ class Reader:
         self._predicates: list[Expression] = []
         self._links: list[frozenset[str]] = []
         """Aliases that an explicit CROSS JOIN, or a view, connects."""
-        self._crossed = False
         self.errors: list[InputError] = []
 
     def read(self, name: str) -> Query | None:
@@ -133,7 +132,6 @@ class Reader:
         source = self._add_source(join.this)
         condition, using = join.args.get("on"), join.args.get("using")
         if words == "CROSS":
-            self._crossed = True
             if source is not None and previous is not None:
                 self._links.append(source.inputs | previous.inputs)
             if condition is not None or using:
