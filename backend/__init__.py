@@ -1,4 +1,1 @@
-"""The Django project: streams, queries, topologies, live events, accounts.
-
-The client is here too.
-"""
+"""The Django project: streams, queries, topologies, live events, accounts, client."""

@@ -12,10 +12,7 @@ from optimizer.algebra.errors import InputError
 
 
 class MillraceError(Exception):
-    """A well-formed request that cannot be carried out.
-
-    `code` is stable, `str` is for people.
-    """
+    """A well-formed request that cannot be carried out: stable `code`, readable `str`."""
 
     status = 500
 

@@ -17,9 +17,7 @@ _OTHERS = 0o077
 
 
 def keep_private(home: Path) -> None:
-    """Make this process' files, and all in `home`, its account's alone.
-
-    This holds from now on.
+    """From now on, keep this process' files, and all in `home`, its account's alone.
 
     A home that is closed already is not walked again: nobody gets past it. What belongs to another account is
     that one's to close; `manage.py check` tells of a home that stays open.

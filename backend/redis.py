@@ -38,20 +38,14 @@ def connection() -> redis.Redis:
 
 
 def binary_connection() -> redis.Redis:
-    """Like `connection`, but replies are bytes.
-
-    A stream's entries may hold Arrow data.
-    """
+    """Like `connection`, but replies are bytes, as entries may hold Arrow data."""
     if not settings.REDIS_URL:
         raise Unavailable("redis-unavailable", "REDIS_URL is not set")
     return binary_connection_to(settings.REDIS_URL)
 
 
 def binary_connection_to(url: str) -> redis.Redis:
-    """The same for a caller that is told the URL, such as a worker process.
-
-    It does not read the settings.
-    """
+    """The same, without settings, for callers told the URL, such as a worker process."""
     return _connection(url, decode=False)
 
 
@@ -93,18 +87,12 @@ def send_control(topology: str, message: Control) -> str:
 
 
 def send_event(topology: str, message: AnyEvent) -> str:
-    """Append an event on behalf of a run that cannot speak for itself.
-
-    It is starting, or dead.
-    """
+    """Append an event on behalf of a run that is starting or dead."""
     return _append(events_key(topology), message.model_dump_json(), EVENTS_KEPT)
 
 
 def read_entries(reply: StreamRangeResponse | None) -> list[Entry]:
-    """Read what XRANGE and XREVRANGE answer on a `connection`.
-
-    The type is the same whether or not it decodes.
-    """
+    """Read what XRANGE and XREVRANGE answer on a `connection`, decoding or not."""
     return cast(list[Entry], reply)
 
 

@@ -165,9 +165,7 @@ def parse_queries(
 def read_streams(
     text: str, source: str, functions: FunctionRegistry = NO_FUNCTIONS
 ) -> tuple[Catalog, tuple[SelectivityEstimate, ...]]:
-    """Read the streams and selectivities of a streams.yaml.
-
-    Their predicates may call `functions`.
+    """Read a streams.yaml's streams, and selectivities that may call `functions`.
 
     >>> text = "streams: {r: {event_time: at, rate: 20, columns: {at: timestamp, a: int}}}"
     >>> catalog, selectivities = read_streams(text, "streams.yaml")

@@ -4,6 +4,7 @@
     frontend/src/api/openapi.json    the API's OpenAPI document, from the Django views
     frontend/src/api/schema.d.ts     its TypeScript types
     frontend/src/live/messages.ts    parsers and types of live messages, from jobs.protocol and that document
+    frontend/src/plan/physicalGraph.ts    parsers and types of physical graphs, from their schema
     ARCHITECTURE.md                  its tables of rooms, from tests.layers and the rooms' docstrings
 
 They are committed, so that a change of a contract shows in a diff; `make check` fails when they are
@@ -20,7 +21,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.parsers import live_parsers
+from tests.parsers import graph_parsers, live_parsers
 from tests.rooms import with_rooms
 
 _ROOT = Path(__file__).resolve().parents[1]
@@ -28,6 +29,7 @@ PLAN = Path("optimizer/physical_graph.schema.json")
 OPENAPI = Path("frontend/src/api/openapi.json")
 TYPES = Path("frontend/src/api/schema.d.ts")
 MESSAGES = Path("frontend/src/live/messages.ts")
+GRAPH = Path("frontend/src/plan/physicalGraph.ts")
 ARCHITECTURE = Path("ARCHITECTURE.md")
 
 
@@ -51,6 +53,7 @@ def generate(folder: Path) -> dict[Path, str]:
         OPENAPI: _sorted(openapi),
         TYPES: types.read_text(),
         MESSAGES: live_parsers(json.loads(openapi)),
+        GRAPH: graph_parsers(json.loads(plan)),
         ARCHITECTURE: architecture,
     }
 

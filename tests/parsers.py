@@ -14,10 +14,16 @@ from jobs.protocol import AnyEvent
 
 Schema = Mapping[str, Any]
 _SCALARS = {"integer": "whole", "number": "z.number()", "string": "z.string()", "boolean": "z.boolean()"}
-_HEAD = """/** Live messages, checked at the socket. Written by `python -m tests.generated`: do not edit. */
+_HEAD = """/** %s. Written by `python -m tests.generated`: do not edit. */
 import { z } from "zod";
 
-const whole = z.number().int();
+const whole = %s;
+"""
+_GRAPH = """export type Expression = Column | Literal | Call;
+export type Rule = PhysicalGraph["rules"][number];
+
+/** Parse a document; throws `z.ZodError` naming the path of what does not fit. */
+export const parseGraph = (document: unknown): PhysicalGraph => physicalGraph.parse(document);
 """
 
 
@@ -28,22 +34,36 @@ def live_parsers(openapi: Schema) -> str:
     """
     events = TypeAdapter(AnyEvent).json_schema()
     schemas = {**openapi["components"]["schemas"], **events.pop("$defs"), "LiveEvent": events}
-    wanted: dict[str, list[str]] = {}
-    waiting = ["LiveEvent", "Snapshot"]
-    while waiting:
-        name = waiting.pop()
-        if name not in wanted:
-            wanted[name] = sorted(set(_references(schemas[name])))
-            waiting.extend(wanted[name])
     kinds = events["discriminator"]["mapping"]
     return "\n".join(
         [
-            _HEAD,
-            *(_declared(name, schemas[name]) for name in TopologicalSorter(wanted).static_order()),
+            _HEAD % ("Live messages, checked at the socket", "z.number().int()"),
+            *_declarations(["LiveEvent", "Snapshot"], schemas),
             "/** The names under which the events arrive, `reset` apart. */",
             f"export const EVENT_TYPES = {json.dumps(list(kinds))} as const;\n",
         ]
     )
+
+
+def graph_parsers(graph: Schema) -> str:
+    """The physical graph as the optimizer writes it, from its JSON Schema.
+
+    Its whole numbers may be any: a window in microseconds can be longer than JavaScript counts exactly.
+    """
+    schemas = {**graph["$defs"], "PhysicalGraph": graph}
+    head = _HEAD % ("The physical graph, as answers have it", "z.number()")
+    return "\n".join([head, *_declarations(["PhysicalGraph"], schemas), _GRAPH])
+
+
+def _declarations(names: list[str], schemas: Mapping[str, Schema]) -> Iterator[str]:
+    wanted: dict[str, list[str]] = {}
+    while names:
+        name = names.pop()
+        if name not in wanted:
+            wanted[name] = sorted(set(_references(schemas[name])) - {name})
+            names.extend(wanted[name])
+    for name in TopologicalSorter(wanted).static_order():
+        yield _declared(name, schemas[name])
 
 
 def _declared(name: str, schema: Schema) -> str:
@@ -77,9 +97,9 @@ def _parser(schema: Schema, depth: int = 0) -> str:
     parts = schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf")
     if parts is not None:
         kinds = [parser(part) for part in parts if part != {"type": "null"}]
-        if "discriminator" in schema:
-            tag = json.dumps(schema["discriminator"]["propertyName"])
-            found = f"z.discriminatedUnion({tag}, [{', '.join(kinds)}])"
+        if len(kinds) > 1 and all("$ref" in part for part in parts if part != {"type": "null"}):
+            tag = schema.get("discriminator", {}).get("propertyName", "kind")
+            found = f"z.discriminatedUnion({json.dumps(tag)}, [{', '.join(kinds)}])"
         else:
             found = kinds[0] if len(kinds) == 1 else f"z.union([{', '.join(kinds)}])"
         return found + (".nullable()" if schema.get("nullable") or {"type": "null"} in parts else "")
@@ -93,6 +113,8 @@ def _parser(schema: Schema, depth: int = 0) -> str:
         return f"z.enum({json.dumps(schema['enum'])})"
     if not schema:
         return "z.unknown()"
+    if "prefixItems" in schema:
+        return f"z.tuple([{', '.join(map(parser, schema['prefixItems']))}])"
     if schema["type"] == "array":
         return f"z.array({parser(schema['items'])})"
     if schema["type"] == "object" and "properties" in schema:
@@ -111,5 +133,6 @@ def _object(schema: Schema, depth: int) -> str:
         found = _parser(part, depth + 1)
         if "const" not in part and name not in schema.get("required", ()):
             found += f".default({json.dumps(part['default'])})" if "default" in part else ".optional()"
-        lines.append(f"{indent}{name}: {found},")
+        own = schema.get("title") in _references(part)
+        lines.append(f"{indent}get {name}() {{ return {found}; }}," if own else f"{indent}{name}: {found},")
     return "\n".join([*lines, "  " * depth + "})"])

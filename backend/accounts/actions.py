@@ -25,9 +25,7 @@ def permit_operators() -> None:
 
 @transaction.atomic
 def create_operator(username: str, password: str) -> User:
-    """The account of this name as an operator that may look at the admin.
-
-    It is made if it is not there.
+    """The operator of this name, made if missing, who may look at the admin.
 
     An account that exists keeps its password.
     """

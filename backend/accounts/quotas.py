@@ -61,7 +61,7 @@ _COUNTED: dict[Resource, Callable[[int], QuerySet[Model]]] = {}
 def count(resource: Resource, held: Callable[[int], QuerySet[Model]]) -> None:
     """Count what `held` finds as an account's share of a resource.
 
-    The room that keeps the resource calls it.
+    The room that keeps the resource calls this.
     """
     _COUNTED[resource] = held
 

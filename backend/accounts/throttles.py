@@ -1,6 +1,6 @@
 """Rate limits per address and per account.
 
-They are counted in each web process' memory, which needs no Redis.
+Counted in each web process' memory, which needs no Redis.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Decide whether a topology's state meets an alert's condition.
-
-Pure, over what is known of it.
-"""
+"""Decide, purely, whether a topology's state meets an alert's condition."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Compare topologies with alert rules.
-
-Alerts open and close, and messages are written.
-"""
+"""Compare topologies with alert rules: open and close alerts, write messages."""
 
 from __future__ import annotations
 
@@ -25,9 +22,7 @@ KEPT = timedelta(days=30)
 
 
 def watch(now: datetime) -> list[int]:
-    """Open and close alerts of all topologies.
-
-    Returns the messages that have to be sent.
+    """Open and close alerts of all topologies; returns the messages to send.
 
     Several workers may do so at once: an alert is open once.
     """

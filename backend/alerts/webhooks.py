@@ -1,6 +1,4 @@
-"""Post webhooks to addresses that users give.
-
-This must not become a way into the own network.
+"""Post webhooks to addresses that users give, but never into the own network.
 
 The name is looked up once, every address that it has must be allowed, and the connection goes to
 one of those very addresses: a name that changes its mind in between does not matter. Redirects are
@@ -42,7 +40,7 @@ class NotDelivered(Exception):
 def check(url: str) -> None:
     """Raise `NotAllowed` for a URL that may not be posted to.
 
-    It is no http(s) URL, or its host is not among MILLRACE_WEBHOOK_HOSTS.
+    One that is no http(s) URL, or whose host is not among MILLRACE_WEBHOOK_HOSTS.
     """
     if not all("!" <= character <= "~" for character in url):
         raise NotAllowed(f"found {url!r}, expected an address in ASCII: write other characters as %XX")
@@ -121,10 +119,7 @@ def _address(host: str, port: int) -> str:
 
 
 class _Pinned(http.client.HTTPConnection):
-    """Connects to an address that was looked at before.
-
-    It does not connect to what the name means by now.
-    """
+    """Connects to an address that was looked at, whatever its name means by now."""
 
     def __init__(self, address: str, host: str, port: int, timeout: float) -> None:
         super().__init__(host, port, timeout=timeout)

@@ -1,6 +1,6 @@
 """A pool of workers for requests of users.
 
-A request is found a place in turn, is bounded, and is given up with its client.
+A request gets a place in turn, is bounded, and is given up with its client.
 
 Why no library: pebble and loky give tasks to killable processes from a first-come queue of their own,
 with a thread in between. A fair queue that knows who left and a bound on processor time for each task
@@ -79,9 +79,7 @@ class Pool:
         function: Callable[..., T],
         arguments: tuple[object, ...],
     ) -> T:
-        """The same with less time.
-
-        It has `contested_s` of it while others wait for the place.
+        """As `run`, with less time: `contested_s` of it while others wait for the place.
 
         Raises `OutOfTime` where `run` raises `TooMuchWork` for it.
         """
@@ -256,9 +254,6 @@ def plan(caller: Caller, function: Callable[P, T], *arguments: P.args, **_: P.kw
 
 
 def warm() -> None:
-    """Start what is used first.
-
-    The server that workers are forked from imports the optimizer then.
-    """
+    """Start the server that workers are forked from, which imports the optimizer."""
     for pool in (reading(), quick()):
         pool.warm()

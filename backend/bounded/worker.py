@@ -50,10 +50,7 @@ class OutOfMemory(Exception):
 
 
 class Failed(Exception):
-    """The work raised an error that cannot be told in another process.
-
-    The text is its traceback.
-    """
+    """The work raised an error that another process cannot be told; has its traceback."""
 
 
 class Lost(Exception):

@@ -85,9 +85,7 @@ def mark_favourite(account: User, record: Query, wanted: bool) -> None:
 
 
 def transfer_query(account: User, record: Query, owner: str, team: str | None) -> None:
-    """Transfer a query to another owner, and to a team or none.
-
-    The team's authors may change it.
+    """Transfer a query to another owner, and to a team whose authors may change it.
 
     Raises `Forbidden` unless the account may change the query and belongs to the team or operates;
     `Conflict` for an account or team that there is not, or an owner who may only read.
@@ -106,10 +104,7 @@ def transfer_query(account: User, record: Query, owner: str, team: str | None) -
 
 
 def delete_query(account: User, record: Query) -> None:
-    """Forget a query, its versions and its newest results.
-
-    It must be neither deployed nor read by another one.
-    """
+    """Forget a query that is neither deployed nor read, its versions and its results."""
     _refuse_others(account, record)
     with transaction.atomic():
         deployment = getattr(record, "deployment", None)

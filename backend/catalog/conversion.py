@@ -14,9 +14,7 @@ from optimizer.conversion import ConvertedQuery
 
 
 def converted(caller: Caller, text: str, name: str) -> ConvertedQuery:
-    """The plans before and after over the registry's streams.
-
-    Other queries may be read by name.
+    """The plans before and after, over registered streams and other queries by name.
 
     Args:
         name: of the query that is converted, which does not read itself; also what errors call it.
@@ -29,10 +27,7 @@ def converted(caller: Caller, text: str, name: str) -> ConvertedQuery:
 
 
 def _views(text: str, without: str) -> Mapping[str, str]:
-    """The names of all other queries, with the texts that this one may read.
-
-    The texts that these read in turn are there too.
-    """
+    """All other queries' names, with the texts that this one may read, and theirs."""
     saved = Query.objects.exclude(name=without).exclude(current=None).order_by("name")
     views = dict.fromkeys(saved.values_list("name", flat=True), "")
     left = set(views)

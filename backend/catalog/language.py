@@ -1,6 +1,4 @@
-"""Give a query's text its meaning over the registry's streams and views.
-
-Other queries are its views.
+"""Give a query's text its meaning over streams and, as views, other queries.
 
 A draft reads the current versions of other queries; a written version reads the versions
 that were current when it was written (`QueryVersion.reads`), for ever.
@@ -61,9 +59,7 @@ def words_of(text: str) -> set[str]:
 
 
 def texts_for(text: str, without: str) -> Texts:
-    """What a draft may read: the other queries' names, and some texts.
-
-    They are the names of all queries but one, and the texts of those that it names.
+    """What a draft may read: all other queries' names, and the texts that it names.
 
     A query cannot read itself, so the one that is edited is left out.
     """
@@ -75,10 +71,7 @@ def texts_for(text: str, without: str) -> Texts:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A text in the editor: its meaning, or everything that is wrong with it.
-
-    The text is as it stands there.
-    """
+    """A text as it stands in the editor: its meaning, or everything wrong with it."""
 
     query: Query | None
     errors: tuple[InputError, ...]

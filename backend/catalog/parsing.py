@@ -1,7 +1,4 @@
-"""Give a text its meaning from texts alone.
-
-A worker process is given these instead of the database.
-"""
+"""Give a text its meaning from texts alone, as workers have no database."""
 
 from __future__ import annotations
 
@@ -31,9 +28,7 @@ class VersionText:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Written versions by key, with all that they read.
-
-    They also tell which is a query's current one, by name.
+    """Written versions by key, with all that they read, and the current ones by name.
 
     `current` has the names of all queries that a draft might mean, `versions` the texts of those that
     it does.
@@ -45,10 +40,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """A text's meaning, or everything that is wrong with it.
-
-    The text is as it stands in the editor.
-    """
+    """A text's meaning, or everything wrong with it, as it stands in the editor."""
 
     query: Query | None
     errors: tuple[InputError, ...]

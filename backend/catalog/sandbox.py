@@ -1,6 +1,4 @@
-"""A DuckDB sandbox over the tables that it is handed.
-
-It has no files and no network, and bounded memory and time.
+"""DuckDB over given tables: no files, no network, bounded memory and time.
 
 What runs in it is what the optimizer says that a query means (`optimizer.sql.to_duckdb`), never a
 person's text.

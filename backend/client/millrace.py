@@ -41,10 +41,7 @@ class Millrace:
         return tuple(documents.stream(one) for one in self._connection.get("/api/streams/"))
 
     def send(self, stream: str, lines: bytes) -> int:
-        """Append tuples to a stream, all or none; returns how many.
-
-        There is one JSON object per line.
-        """
+        """Append tuples, a JSON object per line, all or none; returns how many."""
         path = f"/api/streams/{stream}/events/"
         answer = self._connection.send("POST", path, lines, "application/x-ndjson")
         return int(answer["accepted"])
@@ -82,10 +79,7 @@ class Millrace:
         return documents.preview(self._connection.post("/api/sql/preview/", body))
 
     def save(self, name: str, sql: str) -> Query:
-        """Make a query, or a new version of the one with this name.
-
-        A version is made if the text is another one.
-        """
+        """Make a query, or a new version of the one with this name if the text differs."""
         there = [one for one in self.queries() if one.name == name]
         if there:
             return documents.query(
@@ -130,10 +124,7 @@ class Millrace:
         return documents.topology(self._connection.post(f"/api/topologies/{topology}/start/"))
 
     def stop(self, topology: str, drain: bool = False) -> Topology:
-        """End a topology's job.
-
-        After its running batch, or with everything that has arrived.
-        """
+        """End a topology's job after its running batch, or with all that has arrived."""
         body = {"mode": "drain" if drain else "now"}
         return documents.topology(self._connection.post(f"/api/topologies/{topology}/stop/", body))
 
@@ -144,8 +135,8 @@ class Millrace:
     def tail(self, name: str, limit: int = 20) -> Iterator[Result]:
         """The newest results, then each as it comes, without end.
 
-        The server keeps the newest thousand of a query: of more than that between two looks, a second
-        apart, the oldest are left out.
+        The server keeps a query's newest thousand: of more than that between two looks, a second apart, the
+        oldest are left out.
         """
         number, last = self.query(name).id, (0, 0)
         while True:

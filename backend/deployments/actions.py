@@ -1,7 +1,4 @@
-"""Actions on topologies.
-
-Each writes what is wanted, and wakes the tasks on commit.
-"""
+"""Actions on topologies: each writes what is wanted and wakes the tasks on commit."""
 
 from __future__ import annotations
 
@@ -53,9 +50,7 @@ def _found_or_made(name: str) -> tuple[Topology, bool]:
 def deploy_query(
     account: User, query: Query, topology: str | None = None, version: int | None = None
 ) -> Deployment:
-    """Let a topology answer the query and start the topology.
-
-    The version is its current one unless told.
+    """Let a topology answer the query's version (the current one) and start it.
 
     Raises `Conflict` when another topology answers it already, when there is no such version, when it is
     estimated to cost more than one query may, or when its maker has as many topologies as may be.
@@ -149,10 +144,7 @@ def start_topology(account: User, topology: Topology) -> None:
 
 
 def stop_topology(account: User, topology: Topology, mode: str) -> None:
-    """Want the topology's job to end.
-
-    After its running batch (`now`) or with nothing left (`drain`).
-    """
+    """Want the job to end after its running batch (`now`), or after all (`drain`)."""
     _operators_only(account, topology)
     with transaction.atomic():
         _stop(topology, mode)

@@ -1,7 +1,4 @@
-"""The memory limit of a topology's state.
-
-An operator sets it, and the job reads it at its start.
-"""
+"""The memory limit of a topology's state: set by operators, read at a job's start."""
 
 from __future__ import annotations
 
@@ -20,9 +17,7 @@ LARGEST_BYTES = 64 << 40
 
 
 def set_memory_limit(account: User, topology: Topology, limit_bytes: int | None) -> None:
-    """Bound what of the topology's stores is in memory.
-
-    It holds from the next start of its job on.
+    """Bound what of a topology's stores is in memory from its job's next start on.
 
     A job that runs goes on as it was launched; results are the same with any limit
     (docs/design/memory.md). One that ended for want of memory is launched again.

@@ -22,9 +22,7 @@ def topologies_of(account_id: int) -> QuerySet[Topology]:
 
 
 def claim_topology(account: User, query: Query, target: Topology, is_new: bool) -> None:
-    """Let a query's maker have one more topology.
-
-    It is for a query that `account` is about to deploy on `target`.
+    """Let the maker of a query that `account` deploys have one more topology.
 
     A topology that answers something already runs anyway, whoever is answered by it. To be followed by the
     deployment in the same transaction, see `backend.accounts.quotas.claim`.

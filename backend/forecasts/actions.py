@@ -63,10 +63,7 @@ def keep_forecasts(
 
 
 def _full_after(needed: Sequence[str], stores: dict[str, GraphStore], catalog: Catalog) -> timedelta | None:
-    """Event time until the stores evict as fast as they are filled.
-
-    The result is None if they never do.
-    """
+    """Event time until stores evict as fast as they fill; None if they never do."""
     longest: timedelta | None = None
     for store in needed:
         for source, retention in zip(stores[store].inputs, stores[store].retention, strict=True):
@@ -78,10 +75,7 @@ def _full_after(needed: Sequence[str], stores: dict[str, GraphStore], catalog: C
 
 
 def judge(now: datetime) -> int:
-    """Compare open forecasts with what their stores hold; returns how many.
-
-    Those whose windows are full.
-    """
+    """Compare open forecasts whose windows are full with stores; returns how many."""
     judged = 0
     for topology in Topology.objects.filter(forecasts__state=Forecast.State.OPEN).distinct():
         live = live_state(topology)
@@ -135,10 +129,7 @@ def _stores(forecast: Forecast, plan_id: str) -> dict[str, GraphStore]:
 
 
 def _reached(stores: Iterable[GraphStore], batch: BatchCompleted) -> datetime | None:
-    """How far event time has come in all of the stores' streams.
-
-    The result is None if one has brought nothing yet.
-    """
+    """How far event time has come in all of the stores' streams; None if one is empty."""
     moments = []
     for name in {one.stream for store in stores for one in store.inputs}:
         metrics = batch.streams.get(name)

@@ -19,9 +19,7 @@ RESULTS_SHARE = 1 / 3
 
 
 def kept_beyond(store: GraphStore, catalog: Catalog) -> float:
-    """The share of its windows that a store may hold on top of them.
-
-    0 if it forgets nothing.
+    """The share of its windows that a store may hold on top, 0 if it forgets nothing.
 
     The watermark stays behind the newest tuple by the streams' lateness, and a run stays as long as a
     part of it is needed: 15 s of lateness and windows of 60 s make 15 / 60 + 1 / 8 = 0.375. A result of two

@@ -7,9 +7,7 @@ from backend.topologies.models import Topology
 
 
 class Forecast(models.Model):
-    """How many tuples a query's stores will hold, said at its deployment.
-
-    They are the stores that the query needs.
+    """How many tuples the stores that a query needs will hold, said at its deployment.
 
     `low`, `expected` and `high` are as the editor shows them: if all statistics lie low, as expected,
     or high. Open until the windows are full under the plan that it was made for and some more batches

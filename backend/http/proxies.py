@@ -87,7 +87,7 @@ def networks(texts: tuple[str, ...]) -> tuple[Network, ...]:
 def holder(request: HttpRequest) -> str:
     """The client that a rate counts for.
 
-    It is an IPv4 address, or the IPv6 network of 64 bits that one customer has.
+    An IPv4 address, or the IPv6 network of 64 bits that one customer has.
     """
     address = _address(request.META.get("REMOTE_ADDR", ""))
     if isinstance(address, IPv6Address):

@@ -1,7 +1,4 @@
-"""Uvicorn's handling of connections.
-
-`uvicorn --http backend.http.serving:Connection ...`.
-"""
+"""Uvicorn's connections: `uvicorn --http backend.http.serving:Connection ...`."""
 
 from __future__ import annotations
 

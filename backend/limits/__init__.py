@@ -1,4 +1,4 @@
 """Limits on what one query may cost, and suspension of what exceeds them.
 
-The cost is estimated before, and observed after.
+The cost is estimated before deployment, and observed after.
 """

@@ -1,7 +1,4 @@
-"""The limits of one query.
-
-So that one user's cross product does not sink everyone's topology.
-"""
+"""The limits of one query, so that no cross product sinks everyone's topology."""
 
 from __future__ import annotations
 
@@ -36,10 +33,7 @@ class Limits:
 
 
 def limits_of(query: Query) -> Limits:
-    """The limits of the query's team, or the installation's.
-
-    Those are taken where the team has none of its own.
-    """
+    """The limits of the query's team, or the installation's if it has none of its own."""
     own = query.team or Team()
 
     def limit(given: float | None, otherwise: float) -> float:
@@ -54,9 +48,7 @@ def limits_of(query: Query) -> Limits:
 
 
 def refuse_too_costly(caller: Caller, version: QueryVersion) -> None:
-    """Raise `Conflict` if the query alone would cost too much.
-
-    It is estimated to keep or to make too many tuples.
+    """Raise `Conflict` if the query alone would keep or make too many tuples.
 
     Declared rates and selectivities count as they are, everything else with the least that is
     plausible: a guess must not keep a query out. An operator's allowance lets any query pass. Raises

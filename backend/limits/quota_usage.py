@@ -1,6 +1,4 @@
-"""Judge from batches which queries exceed their limits.
-
-Pure, over what is known of them.
+"""Judge, purely, from batches which queries exceed their limits.
 
 What a query needs of a store is what it would need alone: of a store that keeps ten minutes, a query
 with a window of one minute needs a tenth. So nobody pays for another's long window, and two that share

@@ -50,9 +50,7 @@ def note_given_up(topology: Topology, event: BatchGivenUp) -> None:
 
 
 def suspend_excessive(topology_id: int, now: datetime) -> bool:
-    """Suspend every query of a topology that has too much.
-
-    True if its plan must be made anew.
+    """Suspend a topology's queries with too much; true if its plan must be made anew.
 
     Several workers may do so at once: a query is suspended once.
     """
@@ -116,10 +114,7 @@ def _still_answered(plan: Plan, answered: dict[str, TopologyQuery]) -> bool:
 
 
 def _costliest(topology: Topology, rows: list[TopologyQuery]) -> str:
-    """The query one of whose steps is expected to make most.
-
-    Of equal ones it is the one deployed last.
-    """
+    """The query with the step expected to make most, of equal ones the last deployed."""
     expected = estimates([row.version for row in rows], topology.known)
     costs = (
         (fastest_step(one), row.revision, row.query.name) for one, row in zip(expected, rows, strict=True)
@@ -136,8 +131,8 @@ def _shares(topology: Topology, plan_id: str) -> Shares:
 def _shares_of(plan: int, created_at: datetime) -> Shares:
     """What the queries of a plan need of its stores, kept in memory.
 
-    A plan is never changed once written, so this is kept; it is known by its time too, because a database
-    that is restored may give its number again.
+    A plan never changes once written; its time tells it from another one, because a database that is restored
+    may give its number again.
     """
     record = Plan.objects.get(pk=plan, created_at=created_at)
     return shares(PhysicalGraph.from_json(record.graph, f"plan {record.plan_id}"))

@@ -1,7 +1,4 @@
-"""A stream's recent arrivals, batch by batch.
-
-The topologies that read it saw them.
-"""
+"""A stream's recent arrivals, batch by batch, as topologies that read it saw them."""
 
 from __future__ import annotations
 
@@ -19,10 +16,7 @@ MOST_ENTRIES = 600
 
 
 class _Batch(BaseModel):
-    """What of a batch's event concerns streams.
-
-    Stores, edges and queries are not even read.
-    """
+    """What of a batch's event concerns streams; nothing else is even read."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

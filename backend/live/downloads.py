@@ -30,9 +30,7 @@ def to_csv(results: Results) -> str:
 
 
 def as_text(value: object) -> object:
-    """The value as a CSV field.
-
-    An apostrophe goes before a text that a spreadsheet would calculate.
+    """The value as a CSV field; an apostrophe keeps spreadsheets from calculating it.
 
     A text that is a number in every spreadsheet is left alone. OWASP, CSV Injection.
 

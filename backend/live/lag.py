@@ -1,7 +1,4 @@
-"""Tuples that wait.
-
-They tell a job that stands still from one that has nothing to do.
-"""
+"""Tuples that wait tell a job that stands still from one that has nothing to do."""
 
 from __future__ import annotations
 

@@ -6,9 +6,7 @@ from backend.topologies.models import Topology
 
 
 class LiveRecord(models.Model):
-    """The fold of a topology's events up to `last_event_id`.
-
-    The rest is folded when it is read.
+    """The fold of a topology's events up to `last_event_id`; reading folds the rest.
 
     `last_event_id` is the consumer's cursor too: it advances by compare-and-set, in one
     transaction with everything that the events change.

@@ -1,7 +1,4 @@
-"""A result's path through the probe tree.
-
-It says which tuple came last, and what that met on its way.
-"""
+"""A result's path through the probe tree: which tuple came last, and what it met."""
 
 from __future__ import annotations
 
@@ -131,10 +128,7 @@ def _bound(name: str, aliases: Mapping[str, str], trace: ResultTrace) -> Bound:
 
 
 def _in_tree(rule: ProbeRule, stored: Expression) -> Expression:
-    """The stored side of an equality under the tree's names.
-
-    It may be written in the store's.
-    """
+    """The stored side of an equality under the tree's names, not the store's."""
     if inputs_of(stored) <= {tree for _, tree in rule.renames}:
         return stored
     return rename_inputs(stored, dict(rule.renames))

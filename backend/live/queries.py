@@ -21,10 +21,7 @@ START = "0-0"
 
 
 def parse_event(entry: str, fields: dict[str, str]) -> AnyEvent | None:
-    """The event in a stream entry, or None.
-
-    An entry that is none of this version leaves a line in the log.
-    """
+    """A stream entry's event; None, with a line in the log, for another version's."""
     try:
         return EVENTS.validate_json(fields.get("message", ""))
     except ValidationError as error:
@@ -39,10 +36,7 @@ def events_after(topology: str, last_id: str) -> list[tuple[str, AnyEvent | None
 
 
 def last_generated(topology: str) -> str:
-    """The id of the newest event ever written to the stream.
-
-    0-0 if Redis has no such stream.
-    """
+    """The id of the newest event ever written to the stream, 0-0 without one."""
     try:
         return cast(str, connection().xinfo_stream(events_key(topology))["last-generated-id"])
     except redis.exceptions.ResponseError:
@@ -77,9 +71,7 @@ def live_state(topology: Topology) -> LiveState:
 
 
 def past_epoch(topology: str, epoch: int) -> EpochCompleted | None:
-    """What an epoch did, whole.
-
-    The result is None once the job keeps it no longer (`jobs.control_plane.channel.MOST_EPOCHS`).
+    """What an epoch did, whole; None once the job has `MOST_EPOCHS` newer ones.
 
     An epoch that a continued job told twice is the newer telling, as in `LiveState.epochs`.
     """

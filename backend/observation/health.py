@@ -1,6 +1,6 @@
 """Health (/healthz) and readiness (/readyz) of this process.
 
-The one says whether it can do its work, the other whether it should get any.
+Healthy is who can do their work, ready who should get any.
 
 Both answer anybody, so what they find is kept for a second, and one thread at a time looks.
 """
@@ -30,10 +30,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 if this process should get requests.
-
-    What it needs answers, and no migration is missing.
-    """
+    """200 if what this process needs answers and no migration is missing."""
     return _answer(_READINESS.get())
 
 
@@ -77,10 +74,7 @@ def _migrations() -> str:
 
 @cache
 def _known_migrations() -> frozenset[tuple[str, str]]:
-    """The migrations of this process' code.
-
-    It does not change, and reading them takes a hundred files.
-    """
+    """The migrations of this process' code, read once, as they fill a hundred files."""
     return frozenset(MigrationLoader(None).graph.nodes)
 
 

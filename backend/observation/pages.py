@@ -16,10 +16,7 @@ from backend.observation.topologies import TopologyCollector
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
-    """This web service's metrics and every topology's.
-
-    They are for operators, and for MILLRACE_METRICS_TOKEN.
-    """
+    """This web service's and all topologies' metrics, with MILLRACE_METRICS_TOKEN too."""
     if not (_has_token(request) or is_operator(request.user)):
         return JsonResponse({"detail": "for operators and MILLRACE_METRICS_TOKEN only"}, status=403)
     return HttpResponse(_METRICS.get(), content_type=CONTENT_TYPE_LATEST)

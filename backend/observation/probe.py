@@ -1,6 +1,6 @@
 """Probe a URL: `python -m backend.observation.probe URL`.
 
-The exit code is 0 if it answers 200, else 1. For images without curl.
+Exits with 0 if it answers 200, else 1. For images without curl.
 """
 
 from __future__ import annotations

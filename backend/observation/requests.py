@@ -1,6 +1,6 @@
 """Time every request by route.
 
-There is one label per line of the URLconf, whatever is asked for.
+Labels are the lines of the URLconf, whatever is asked for.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Topologies as Prometheus metrics.
-
-They are read from the database and from Redis at each scrape.
-"""
+"""Topologies as Prometheus metrics, from the database and Redis at each scrape."""
 
 from __future__ import annotations
 
@@ -39,10 +36,7 @@ _MEASURED: dict[type, tuple[str, ...]] = {
 
 
 class Families:
-    """The families of one answer.
-
-    A batch's are those that `jobs.protocol.metrics` declares.
-    """
+    """The families of one answer; `jobs.protocol.metrics` declares a batch's."""
 
     def __init__(self) -> None:
         def gauge(name: str, text: str, *labels: str) -> GaugeMetricFamily:
@@ -104,10 +98,7 @@ class TopologyCollector(Collector):
 
 
 def _observed(topology: Topology, now: datetime) -> tuple[LiveState, float | None]:
-    """What a topology does, and how long its oldest tuple waits, in seconds.
-
-    The result is None where that is unknown.
-    """
+    """What a topology does, and for how long (s) its oldest tuple waits, or None."""
     try:
         live = live_state(topology)
         since = waiting_since(topology, live)

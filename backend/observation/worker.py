@@ -1,7 +1,4 @@
-"""Metrics of a Celery worker: each task's run time and end.
-
-The worker's first process offers them.
-"""
+"""A Celery worker's metrics, from its first process: each task's run time and end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
 """The continuous oracle: compare published results with a batch join.
 
-The join is of what the running queries read.
+Joined is what the running queries read.
 """

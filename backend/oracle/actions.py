@@ -41,9 +41,7 @@ def due_topologies() -> list[int]:
 
 
 def check_topology(topology_id: int, now: datetime) -> int:
-    """Check the queries whose turn it is; returns how many were.
-
-    The one longest unchecked is first.
+    """Check queries whose turn it is, longest unchecked first; returns how many.
 
     Nothing happens while another worker is at the same topology, and nothing is written of a query for
     which no batch came since its last check.
@@ -95,9 +93,7 @@ def _check_due(topology: Topology, now: datetime) -> int:
 def check_query(
     deployment: TopologyQuery, topology: Topology, ledger: Ledger, catalog: Catalog, now: datetime
 ) -> Check | None:
-    """Compare what a query published in its newest unchecked batches.
-
-    The result is None if there are none.
+    """Compare a query's results of its newest unchecked batches; None without any.
 
     The check is not stored.
     """
@@ -151,10 +147,7 @@ def _answering(deployment: TopologyQuery) -> Callable[[str], bool]:
 
 
 def _keep(deployment: TopologyQuery, made: Check) -> bool:
-    """Store a check and what it makes of the light.
-
-    False if the deployment has gone meanwhile.
-    """
+    """Store a check and what it makes of the light; false if the deployment has gone."""
     with transaction.atomic():
         present = TopologyQuery.objects.select_for_update().filter(
             pk=deployment.pk, topology=made.topology, version=deployment.version_id

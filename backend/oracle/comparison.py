@@ -20,10 +20,7 @@ Row = tuple[object, ...]
 
 
 class Examples(BaseModel):
-    """Results that only one side has, by column; values as JSON.
-
-    There are at most MOST_EXAMPLES of each.
-    """
+    """Results that only one side has, at most MOST_EXAMPLES: columns, values as JSON."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -13,9 +13,7 @@ class Verdict(models.TextChoices):
 
 
 class Check(models.Model):
-    """One comparison of a query's published results with DuckDB's.
-
-    It is never changed once written.
+    """One comparison of published results with DuckDB's, never changed once written.
 
     What is compared are the results whose last tuple arrived in the batches `first_batch` to
     `last_batch`: once a batch is committed, nothing that comes later adds to them.

@@ -11,10 +11,7 @@ from backend.topologies.models import Topology, TopologyQuery
 
 
 def light_of(deployment: TopologyQuery) -> Light | None:
-    """What the checks of a deployment came to.
-
-    The result is None if its version was not checked yet.
-    """
+    """What the checks of a deployment came to; None if its version has had none yet."""
     light = cast("Light | None", getattr(deployment, "light", None))
     if light is None or light.newest.version != deployment.version.number:
         return None

@@ -83,10 +83,7 @@ def reference(query: Query, catalog: Catalog, ledger: Ledger, span: Span) -> Ref
 
 
 def _oldest(query: Query, stream: str, least_us: int) -> datetime | None:
-    """The oldest event time that may meet a tuple of `least_us` or later.
-
-    The result is None if any may.
-    """
+    """The oldest event time that may meet a tuple from `least_us` on; None for any."""
     longest_us = union(source.window for source in query.inputs if source.stream == stream).reach_us
     if longest_us is None:
         return None

@@ -63,9 +63,7 @@ def choose_span(
     is_answered: Callable[[str], bool],
     checked: int | None,
 ) -> Span | None:
-    """The newest unchecked batches that answered the query.
-
-    The result is None if there are none.
+    """The newest unchecked batches that answered the query; None without any.
 
     Args:
         ledger: of the query's topology.
@@ -117,9 +115,7 @@ def _untold(ledger: Ledger, age: int, batch: Batch, streams: Collection[str]) ->
 
 
 def position_before(ledger: Ledger, age: int, stream: str) -> str | None:
-    """The last entry that was read before the batch of this age.
-
-    The result is None if that is not known.
+    """The last entry read before the batch of this age, None if unknown.
 
     A stream keeps its position while no plan reads it.
     """
@@ -141,9 +137,7 @@ def own_stretch(ledger: Ledger, span: Span, stream: str) -> Stretch:
 
 
 def stretch_before(ledger: Ledger, span: Span, stream: str, oldest: datetime | None) -> Stretch:
-    """A stream's arrivals before the span that are not too old.
-
-    They are not older than `oldest`; perhaps there are more.
+    """A stream's arrivals before the span, not older than `oldest`; perhaps not all.
 
     Args:
         oldest: an event time; None for everything that ever arrived.

@@ -14,9 +14,6 @@ def check(topology_id: int) -> None:
 
 @shared_task(name="oracle.check_all")
 def check_all() -> None:
-    """Check the queries whose turn it is.
-
-    A fault of one topology does not keep the others waiting.
-    """
+    """Check queries whose turn it is; a topology's fault does not keep others waiting."""
     for topology_id in actions.due_topologies():
         check.apply_async((topology_id,), expires=10.0)

@@ -1,4 +1,4 @@
 """Plans of topologies, costs of drafts, and re-optimization.
 
-A job's measurements start planning again.
+Measurements of a job start planning again.
 """

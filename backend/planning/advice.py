@@ -18,9 +18,7 @@ _FEWEST = 100
 
 
 def outlook(caller: Caller, query: Query, sql: str, catalog: Catalog, topology: str | None) -> Outlook:
-    """What the query would add to a topology's state, and advice.
-
-    The advice would make it cheaper.
+    """What the query would add to a topology's state, and advice to make it cheaper.
 
     Raises `Infeasible`.
     """

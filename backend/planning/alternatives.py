@@ -1,7 +1,4 @@
-"""A stored plan's queries under other methods.
-
-This is the receipt beside its cost.
-"""
+"""A stored plan's queries under other methods: the receipt beside its cost."""
 
 from __future__ import annotations
 
@@ -19,10 +16,7 @@ COMPARED: tuple[Method, ...] = ("greedy", "individual")
 
 
 def alternatives_of(caller: Caller, record: PlanRecord) -> tuple[Alternative, ...]:
-    """The queries of a plan under each method of `COMPARED`.
-
-    They use the measurements that the plan was made from.
-    """
+    """A plan's queries under each method of `COMPARED`, with its own measurements."""
     keys = tuple(record.versions.order_by("query__name").values_list("pk", flat=True))
     others = Others(record.topology.name, keys, texts_of(keys), record.topology.planner_settings)
     return pool.plan(

@@ -71,10 +71,7 @@ class Others:
 
 
 def registered_statistics(catalog: Catalog, estimates: tuple[tuple[str, float], ...]) -> StatisticsProvider:
-    """Declared rates and selectivities.
-
-    An estimate over a stream that is gone is left out.
-    """
+    """Declared rates, and selectivities but of streams that are gone."""
     known = []
     for predicate, value in estimates:
         try:
@@ -85,10 +82,7 @@ def registered_statistics(catalog: Catalog, estimates: tuple[tuple[str, float], 
 
 
 def read_known(document: str) -> Known | None:
-    """Statistics as `Topology.known` and `Plan.known` keep them.
-
-    The result is None if there are none.
-    """
+    """Statistics as `Topology.known` and `Plan.known` keep them, or None."""
     return KNOWN.validate_json(document) if document else None
 
 
@@ -100,10 +94,7 @@ def plan_quickly(
     tasks: int,
     planner: PlannerSettings,
 ) -> Plan:
-    """A plan made in the time that a user waits.
-
-    `texts` holds the queries' SQL by name.
-    """
+    """A plan made in the time that a user waits; `texts` has the queries' SQL by name."""
     method = DRAFT_METHOD if planner.method == "ilp" else planner.method
     options = planner.options(time_limit_s=DRAFT_SECONDS)
     return plan(queries, catalog, statistics, method, options, "everything", tasks=tasks, texts=texts)
@@ -111,7 +102,7 @@ def plan_quickly(
 
 @lru_cache(maxsize=32)
 def _base(queries: tuple[Query, ...], registered: Registered, planner: PlannerSettings) -> Plan:
-    """The plan that one more query is compared with, the same while text is typed."""
+    """The plan that one more query is compared with, the same while it is being typed."""
     return plan_quickly(queries, registered.catalog, registered.statistics, {}, registered.tasks, planner)
 
 
@@ -204,9 +195,7 @@ class Outlook:
 def outlook(
     query: Query, sql: str, registered: Registered, others: Others | None, measured: Mapping[str, float]
 ) -> Outlook:
-    """What the query would add to a topology's state, and advice.
-
-    The advice would make it cheaper.
+    """What the query would add to a topology's state, and advice to make it cheaper.
 
     Args:
         measured: bytes per stored tuple, by stream, where running stores tell them.
@@ -257,10 +246,7 @@ class Alternative:
 def alternatives(
     others: Others, registered: Registered, measured: str, methods: Sequence[Method]
 ) -> tuple[Alternative, ...]:
-    """A topology's queries under each of the methods.
-
-    `measured` is what its plan was made from.
-    """
+    """A topology's queries under each method, by what its plan was made from."""
     parsed = parse_texts(others.versions, registered.catalog)
     queries = tuple(parsed[key] for key in others.keys)
     planners = (replace(others.planner, method=method) for method in methods)

@@ -35,8 +35,8 @@ def registered(catalog: Catalog) -> Registered:
 def compared_with(query: Query, name: str | None) -> tuple[Topology, Others] | None:
     """The topology to compare with, and its other queries.
 
-    It is the one named, or else the one that shares most streams with the query. None if there is no
-    topology or nothing else in it.
+    The one named, or else the one that shares most streams with the query. None if there is no topology or
+    nothing else in it.
     """
     target = _comparable(query, name)
     if target is None:

@@ -65,10 +65,7 @@ def of_query(record: Query) -> Impact:
 
 
 def of_topology(topology: Topology) -> Impact:
-    """What stopping a topology reaches.
-
-    Its stores stay in its checkpoint, so none is released.
-    """
+    """What stopping a topology reaches; no store goes, as its checkpoint keeps them."""
     reached = [_reached(one, None) for one in queries().filter(deployment__topology=topology)]
     return Impact(tuple(reached), (topology.name,), tuple(_stores(topology, leaving=set())))
 

@@ -1,7 +1,4 @@
-"""Preload the modules of worker processes.
-
-The server that they are forked from imports them, once.
-"""
+"""Preload worker processes' modules, once, in the server they are forked from."""
 
 from contextlib import suppress
 

@@ -35,10 +35,7 @@ HORIZON_S = 3600.0
 
 
 def newest_epoch(topology: str) -> EpochCompleted | None:
-    """The last epoch that the topology's job reported.
-
-    The result is None if there is none that can be read.
-    """
+    """The last epoch that the topology's job reported, None if none can be read."""
     entries = read_entries(connection().xrevrange(statistics_key(topology), count=1))
     if not entries:
         return None
@@ -51,10 +48,7 @@ def newest_epoch(topology: str) -> EpochCompleted | None:
 
 
 def epoch_samples(topology: str, epoch: EpochCompleted) -> SampleStatistics | None:
-    """What the epoch's samples tell.
-
-    The result is None if the newest ones are of another epoch, or unreadable.
-    """
+    """What the epoch's samples tell; None if the newest are another's, or unreadable."""
     entries = read_entries(connection().xrevrange(samples_key(topology), count=1))
     if not entries:
         return None
@@ -71,9 +65,7 @@ def epoch_samples(topology: str, epoch: EpochCompleted) -> SampleStatistics | No
 
 
 def reoptimize(topology_id: int) -> bool:
-    """Evaluate the newest epoch of a topology, once.
-
-    True if another plan is to take over.
+    """Evaluate a topology's newest epoch, once; true if another plan is to take over.
 
     Nothing happens while a request of a person is being planned or deployed: what people ask
     for goes first, and the epoch was of another plan then.
@@ -104,10 +96,7 @@ def _settled(topology: Topology) -> bool:
 
 
 def _claim(topology: Topology, epoch: EpochCompleted) -> bool:
-    """True for the one caller that is to evaluate the epoch.
-
-    The epoch must be one of the plan in use.
-    """
+    """True for the one caller to evaluate the epoch, which must be the plan in use's."""
     run = topology.current_run
     assert topology.plan is not None
     if run is None or epoch.run != run.pk or epoch.plan_id != topology.plan.plan_id:

@@ -32,9 +32,7 @@ log = logging.getLogger(__name__)
 
 
 def plan_newest(topology_id: int) -> bool:
-    """Plan the newest revision of a topology and store the plan.
-
-    True if this call did.
+    """Plan a topology's newest revision and store the plan; true if this call did.
 
     Of several calls for one revision the first one plans. A revision that cannot be planned
     is marked so, with the reason; the plan before it stays.
@@ -83,9 +81,7 @@ def parse_deployed(deployed: Sequence[TopologyQuery], catalog: Catalog) -> list[
 
 
 def _in_use(topology: Topology, deployed: Sequence[TopologyQuery]) -> Running | None:
-    """The topology's plan as a start for the next one.
-
-    The result is None where the search shall begin afresh.
+    """The topology's plan as a start for the next; None to search afresh.
 
     A revision that changes no query is an operator asking for another plan than this one.
     """
@@ -96,10 +92,7 @@ def _in_use(topology: Topology, deployed: Sequence[TopologyQuery]) -> Running | 
 
 
 def running_plan(record: PlanRecord) -> Running | None:
-    """A stored plan as the one in use.
-
-    The result is None if it was stored by a release that kept no such thing.
-    """
+    """A stored plan as the one in use; None from a release that kept no such thing."""
     if not record.running:
         return None
     catalog = load_catalog()
@@ -119,9 +112,7 @@ def plan_deployed(
     running: Running | None = None,
     tasks: Mapping[str, int] | None = None,
 ) -> Plan:
-    """A plan for what the topology answers.
-
-    What was measured goes before what is registered.
+    """A plan for what the topology answers; what was measured goes before registered.
 
     `tasks` are those of streams that set none; they stay as they are if it is None.
 
@@ -147,10 +138,7 @@ def plan_deployed(
 
 
 def _tasks_in_use(topology: Topology) -> dict[str, int]:
-    """By stream, the number of tasks that the load has led to.
-
-    Every topology begins with another number.
-    """
+    """By stream, the number of tasks that this topology's load has led to."""
     if topology.plan is None:
         return {}
     graph = PhysicalGraph.from_json(topology.plan.graph, f"plan {topology.plan.plan_id}")

@@ -1,6 +1,4 @@
-"""Run the whole product on one machine: `python -m backend.run`.
-
-It ends at Ctrl-C, SIGTERM or SIGHUP.
+"""Run the product on one machine until Ctrl-C or SIGTERM: `python -m backend.run`.
 
     PORT                where the pages are (8000)
     MILLRACE_BIND       the address to listen on (127.0.0.1)

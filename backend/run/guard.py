@@ -1,6 +1,4 @@
-"""End the supervisor's processes when the supervisor is gone.
-
-`python -m backend.run.guard HOME`.
+"""End processes of a supervisor that is gone: `python -m backend.run.guard HOME`.
 
 It waits for the end of its standard input, which only the supervisor holds open: that comes however the
 supervisor ends, by `kill -9` too. It also holds the supervisor's lock on HOME, so the next `make run` waits

@@ -19,10 +19,7 @@ class JobNews:
         self._last: str | None = None
 
     def lines(self) -> Iterator[str]:
-        """The lines for what has happened since the last call.
-
-        There are none while Redis is away; that is told later.
-        """
+        """Lines for what happened since the last call; none, for now, while Redis is away."""
         key = events_key(self._topology)
         try:
             if self._last is None:

@@ -1,7 +1,4 @@
-"""Keep one part of the product running.
-
-It is started, and started again whenever it ends.
-"""
+"""Keep one part of the product running: start it again whenever it ends."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Part:
     def end(self, hurry: threading.Event = NEVER) -> None:
         """Ask the part to end, and kill it if it does not.
 
-        It is killed, too, as soon as the supervisor is told to hurry.
+        Killed at once, too, as soon as the supervisor is told to hurry.
         """
         if self.is_running:
             self._process.terminate()

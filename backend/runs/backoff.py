@@ -1,6 +1,6 @@
 """Back-off: how long a failed topology waits before its next launch.
 
-It counts failures in a row.
+The wait follows from failures in a row.
 """
 
 from __future__ import annotations

@@ -66,9 +66,7 @@ def look(now: datetime) -> LaunchQueue:
 
 
 def take(topology: Topology, now: datetime) -> bool:
-    """True if the topology's job may be launched.
-
-    That is to be noted in the caller's transaction.
+    """True if the topology's job may be launched, to be noted in the same transaction.
 
     One worker at a time is at this from here to the transaction's end, so that no two take the last place.
     """

@@ -97,10 +97,7 @@ def launch(run: Run, plan: Plan) -> Launched:
 
 
 def is_alive(run: Run) -> bool | None:
-    """Whether the run's process lives.
-
-    The result is None if that cannot be seen from here (another host).
-    """
+    """Whether the run's process lives; None if it is on another host."""
     if run.host and run.host != socket.gethostname():
         return None
     return _find(run) is not None
@@ -137,9 +134,7 @@ def terminate(run: Run) -> None:
 
 
 def end(run: Run) -> bool:
-    """End the run's process and everything that it started.
-
-    True if there was something to end.
+    """End the run's process and all that it started; true if there was something.
 
     It is asked first and killed after END_SECONDS. Nothing of it lives when this returns, so
     another run may use its checkpoint.
@@ -162,10 +157,7 @@ def end(run: Run) -> bool:
 
 
 def _group(run: Run) -> set[psutil.Process]:
-    """What still lives of the session that the run led.
-
-    Its leader may be gone already.
-    """
+    """What still lives of the session that the run led, even if its leader is gone."""
     if run.pid is None or run.process_started_at is None or (run.host and run.host != socket.gethostname()):
         return set()
     members = set()

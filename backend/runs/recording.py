@@ -33,10 +33,7 @@ HEALTHY_AFTER = timedelta(seconds=60)
 
 
 def consume(topology: Topology) -> LiveState:
-    """Store every event that is not stored yet, and return the state.
-
-    Each is stored once, however many workers try.
-    """
+    """Store each event not stored yet, once among many workers; returns the state."""
     record, _ = LiveRecord.objects.get_or_create(topology=topology)
     if entry_order(record.last_event_id) > entry_order(last_generated(topology.name)):
         LiveRecord.objects.filter(pk=record.pk, last_event_id=record.last_event_id).update(
@@ -134,10 +131,7 @@ def _activate(topology: Topology, plan_id: str) -> None:
 
 
 def _halt(topology: Topology, run: str) -> bool:
-    """Launch no further job under the limit of the last one.
-
-    False if there is another limit by now.
-    """
+    """Launch no further job under the last one's limit; false if there is another now."""
     had = Run.objects.values_list("memory_limit_bytes", flat=True).get(pk=run)
     same = Topology.objects.filter(pk=topology.pk, current_run=run, memory_limit_bytes=had)
     return bool(same.update(halted=True, restart_at=None))

@@ -77,10 +77,7 @@ def _load(topology_id: int) -> Topology | None:
 
 
 def _judge(topology: Topology, run: Run, state: LiveState, now: datetime) -> AnyEvent | None:
-    """What has to be said on behalf of a run that cannot.
-
-    That it failed, or stopped as told.
-    """
+    """What has to be said for a run that cannot: that it failed, or stopped as told."""
     if (
         run.state == RunState.CREATED
         and run.pid is None
@@ -271,8 +268,5 @@ def _send_stop(run: Run) -> None:
 
 
 def _control_is_kept(topology: Topology) -> bool:
-    """False if nothing that the topology was told is in Redis.
-
-    It was never told, or Redis was emptied.
-    """
+    """False if nothing that the topology was told is in Redis, perhaps emptied since."""
     return bool(connection().exists(control_key(topology.name)))

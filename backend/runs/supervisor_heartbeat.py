@@ -17,9 +17,7 @@ _KEY = "millrace:attention"
 
 
 def note(now: datetime, limit: timedelta) -> None:
-    """Say that the topologies are looked after now.
-
-    A gap is what is longer than `limit`.
+    """Say that topologies are looked after now; a gap is longer than `limit`.
 
     Only the first of several gaps in a row counts: where every round takes that long, a job that is silent
     must still be found.
@@ -32,10 +30,7 @@ def note(now: datetime, limit: timedelta) -> None:
 
 
 def was_away(now: datetime, limit: timedelta) -> bool:
-    """Whether a silent job could not be heard in that time.
-
-    It has been silent for longer than `limit`.
-    """
+    """Whether a job, silent for longer than `limit`, could not be heard in that time."""
     at, since = _noted()
     if at is None or since is None:
         return False

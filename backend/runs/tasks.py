@@ -24,20 +24,14 @@ ABANDONED = timedelta(seconds=90)
 
 @shared_task(name="topologies.optimize")
 def optimize(topology_id: int) -> None:
-    """Plan the newest revision of a topology, then deploy it.
-
-    It does nothing while another task is at it.
-    """
+    """Plan and deploy a topology's newest revision, unless another task is at it."""
     if revisions.plan_newest(topology_id):
         supervision.reconcile(topology_id, timezone.now())
 
 
 @shared_task(name="topologies.reoptimize")
 def reoptimize(topology_id: int) -> None:
-    """Evaluate the newest epoch of a topology.
-
-    Another plan is deployed if that repays the switch.
-    """
+    """Evaluate a topology's newest epoch; deploy another plan if that is worth it."""
     if reoptimization.reoptimize(topology_id):
         supervision.reconcile(topology_id, timezone.now())
 

@@ -1,7 +1,4 @@
-"""System checks of the settings, by name.
-
-`manage.py check` and every start run them.
-"""
+"""System checks of the settings, by name, for `manage.py check` and every start."""
 
 from __future__ import annotations
 
@@ -58,10 +55,7 @@ _NUMBERS = {
 
 @register()
 def check_redis(app_configs: Sequence[AppConfig] | None, **_: object) -> list[CheckMessage]:
-    """Check REDIS_URL, which serving and working need.
-
-    Migrating and printing the schema do not.
-    """
+    """Check REDIS_URL, without which one can only migrate and print the schema."""
     if not settings.REDIS_URL:
         return [
             Warning(
@@ -173,10 +167,7 @@ def check_email(app_configs: Sequence[AppConfig] | None, **_: object) -> list[Ch
 
 @register()
 def check_functions(app_configs: Sequence[AppConfig] | None, **_: object) -> list[CheckMessage]:
-    """Check the file of functions that queries may call.
-
-    It is read when a query is, so a fault is told before.
-    """
+    """Check the file of functions that queries may call, before a query reads it."""
     try:
         allowed_functions()
     except InputError as error:

@@ -13,9 +13,7 @@ Props = dict[str, str | int | list[dict[str, str]] | None]
 def island(
     request: HttpRequest, template: str, name: str, title: str, *, section: str, props: Props | None = None
 ) -> HttpResponse:
-    """The page `template` with the island `name`.
-
-    Its props are joined with the account that is signed in.
+    """The page `template` with island `name`, its props and the signed-in account.
 
     Args:
         section: the entry of the navigation that is marked as the current one.

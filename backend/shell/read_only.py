@@ -6,10 +6,7 @@ from django.contrib import admin
 
 
 class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
-    """An admin page that shows what the product writes.
-
-    It is never edited there: every change has its action.
-    """
+    """An admin page of what the product writes, not for edits: changes have actions."""
 
     def has_add_permission(self, request: object) -> bool:
         return False

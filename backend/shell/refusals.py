@@ -1,6 +1,4 @@
-"""Plain error answers where no view could answer.
-
-They are given without reading the request's body.
+"""Plain error answers where no view could answer, the request's body unread.
 
 Django's own pages for 404 and the like look for a token against forgery in the body, and a body that cannot
 be read made a 500 of them.

@@ -1,7 +1,4 @@
-"""The API's description, generated once per process and kept.
-
-Generating takes a second.
-"""
+"""The API's description, kept per process, as generating it takes a second."""
 
 from __future__ import annotations
 

@@ -98,10 +98,7 @@ class StreamSpec:
 
 
 def refuse_others(account: User, record: Stream) -> None:
-    """Raise `Forbidden` for accounts that may not change or write the stream.
-
-    They are all but its owner, the authors of its team, and operators.
-    """
+    """Raise `Forbidden` unless for owner, team authors and operators of the stream."""
     if not may_edit(account, record.owner_id, record.team_id):
         team = "" if record.team is None else f", the team {record.team.name}"
         text = f"{record.owner} owns {record.name}; only its owner{team} or an operator may do that"
@@ -182,10 +179,7 @@ def team_to_give(account: User, name: str) -> Team:
 
 
 def delete_stream(account: User, record: Stream) -> None:
-    """Forget the stream, and drop what lies in Redis for it.
-
-    This is allowed only while no query reads it.
-    """
+    """Forget a stream that no query reads, and drop what lies in Redis for it."""
     refuse_others(account, record)
     name = record.name
     with transaction.atomic():

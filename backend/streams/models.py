@@ -15,10 +15,7 @@ NAME = RegexValidator(r"\A[a-z_][a-z0-9_]{0,62}\Z", "lower-case letters, digits 
 
 
 class Stream(models.Model):
-    """A registered stream.
-
-    The meaning of its fields is `optimizer.logical.stream.Stream`'s.
-    """
+    """A registered stream, with the fields of `optimizer.logical.stream.Stream`."""
 
     name = models.CharField(max_length=63, unique=True, validators=[NAME])
     description = models.TextField(blank=True, default="")
@@ -44,10 +41,7 @@ class Stream(models.Model):
 
 
 class StreamSource(models.Model):
-    """What brings a stream's tuples: a connector and its settings.
-
-    There is none if producers send them here.
-    """
+    """The connector, with settings, of a stream to which producers do not send here."""
 
     stream = models.OneToOneField(Stream, on_delete=models.CASCADE, related_name="source")
     connector = models.CharField(max_length=63)
@@ -76,10 +70,7 @@ class StreamColumn(models.Model):
 
 
 class SelectivityEstimate(models.Model):
-    """What a user knows about a predicate's selectivity.
-
-    It is the fraction of pairs (or tuples) for which it is true.
-    """
+    """A user's estimate of the fraction of pairs (or tuples) that a predicate keeps."""
 
     predicate = models.TextField(unique=True)
     """Names streams, not aliases: `departures.origin = weather.origin`."""

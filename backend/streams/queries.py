@@ -24,10 +24,7 @@ from optimizer.udf.reader import allowed_functions
 
 
 def streams() -> QuerySet[Stream]:
-    """Every stream with its columns and its `query_count`.
-
-    It counts the queries that have a version reading it.
-    """
+    """Every stream with its columns and `query_count`: queries with a version on it."""
     return (
         Stream.objects.select_related("owner", "team", "source")
         .prefetch_related("columns")
@@ -56,10 +53,7 @@ def source_of(record: Stream) -> SourceSettings | None:
 
 
 def load_catalog() -> Catalog:
-    """All registered streams and allowed functions, as the optimizer reads them.
-
-    The settings allow the functions.
-    """
+    """All registered streams and functions that settings allow, for the optimizer."""
     records = Stream.objects.select_related("source").prefetch_related("columns")
     return Catalog.of((to_domain(record) for record in records), allowed_functions())
 
@@ -88,10 +82,7 @@ class Sample:
 
 
 def sample(record: Stream, limit: int) -> Sample:
-    """The newest tuples of a stream.
-
-    An entry that cannot be decoded is left out, as the job would.
-    """
+    """A stream's newest tuples, but those that neither this nor the job can decode."""
     stream = to_domain(record)
     rows: list[dict[str, object]] = []
     newest = binary_connection().xrevrange(stream_key(stream.name), count=limit)

@@ -54,9 +54,7 @@ class Retained:
 
 
 def retained(stream: Stream, most: int, client: redis.Redis) -> Retained:
-    """The newest tuples of a stream, at most about `most`.
-
-    An Arrow entry is taken whole or not at all.
+    """A stream's newest tuples, about `most`; an Arrow entry whole or not at all.
 
     `client` is a connection whose replies are bytes.
     """
@@ -93,10 +91,7 @@ def retained(stream: Stream, most: int, client: redis.Redis) -> Retained:
 
 
 def _moment(microseconds: int | None) -> datetime | None:
-    """A point in time.
-
-    It is the calendar's first or last for one outside, which an Arrow entry may have.
-    """
+    """A point in time; the calendar's first or last for an Arrow entry's outside it."""
     if microseconds is None:
         return None
     try:
@@ -145,10 +140,7 @@ def _date(text: str) -> object:
 
 
 def _from_arrow(body: bytes, stream: Stream, arrived: datetime) -> tuple[pa.Table, int]:
-    """The entry's tuples and how many more the job turns away.
-
-    It turns all of them away if a type does not fit.
-    """
+    """The entry's tuples, and how many the job turns away: all if a type does not fit."""
     nothing = _table((), stream)
     try:
         with pa.ipc.open_stream(body) as reader:
@@ -191,7 +183,7 @@ class Arrived:
 def arrived(stream: Stream, after: str, bounds: Sequence[str], most: int) -> Arrived | None:
     """The tuples that arrived behind `after` and within the `bounds`.
 
-    Their entries do not lie behind the last of these. None if they are more than about `most`.
+    Their entries do not lie behind the last of these. None if there are more than about `most`.
 
     Args:
         after: an entry id, exclusive; `0-0` for the beginning.

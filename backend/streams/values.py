@@ -69,10 +69,7 @@ def normalize(event: object, stream: Stream, path: str = "") -> dict[str, object
 
 
 def latest(stream: Stream, arrived: datetime) -> datetime:
-    """The newest event time that a tuple may have which arrived then.
-
-    The job has it so too.
-    """
+    """The newest event time that a tuple may have which arrived then, as for the job."""
     bound = MAX_AHEAD if stream.max_ahead is None else stream.max_ahead
     try:
         return arrived + bound

@@ -123,10 +123,7 @@ class QueryAllowance(models.Model):
 
 
 class QueryPin(models.Model):
-    """An operator's wish that one topology answers a query.
-
-    Whether it runs now or not.
-    """
+    """An operator's wish that one topology answers a query, running now or not."""
 
     query = models.OneToOneField(Query, on_delete=models.CASCADE, related_name="pin")
     topology = models.CharField(max_length=63, validators=[NAME])

@@ -11,10 +11,7 @@ from backend.topologies.models import Plan, QueryPin, Run, Topology, TopologyQue
 
 
 def topologies() -> QuerySet[Topology]:
-    """Every topology with all that its API document needs.
-
-    It takes a fixed number of database queries.
-    """
+    """Every topology with its API document's needs, in a fixed number of queries."""
     deployed = TopologyQuery.objects.select_related(
         "query__pin", "version", "light__newest__topology"
     ).prefetch_related("version__inputs__stream")

@@ -17,10 +17,7 @@ def deployment_of(record: Query) -> TopologyQuery | None:
 
 
 def queries() -> QuerySet[Query]:
-    """Every query with all that its API document needs.
-
-    It takes a fixed number of database queries.
-    """
+    """Every query with its API document's needs, in a fixed number of queries."""
     return (
         Query.objects.exclude(current=None)
         .select_related(

@@ -1,4 +1,1 @@
-"""Adaptation of a replay's plans: schedules, samples, decisions, reports.
-
-Plans change while the replay runs.
-"""
+"""Adaptation of a running replay's plans: schedules, samples, decisions, reports."""

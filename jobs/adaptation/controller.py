@@ -81,9 +81,7 @@ class Policy:
 
 
 class Controller:
-    """Decides about the plan at every batch at which it may change.
-
-    Each decision is taken once and for good.
+    """Decides about the plan at every batch at which it may change, once and for good.
 
     Arguments: the checkpoint; the workload with all queries that the schedule names; the policy.
     """
@@ -106,10 +104,7 @@ class Controller:
 
     @property
     def begun(self) -> bool:
-        """True if the first plan is recorded.
-
-        The reasons that later decisions start from are recorded with it.
-        """
+        """True if the first plan and the reasons that later decisions need are recorded."""
         if self._checkpoint.newest_change() is None:
             return False
         return bool(self.decisions.all) or not self._policy.changes
@@ -315,10 +310,7 @@ class Controller:
         return [s.name for s in self._workload.catalog.streams if s.parallelism is not None]
 
     def _running(self, adopted: Decision) -> Running | None:
-        """The plan that a decision put in place, for planning to start from.
-
-        The result is None if it was given or made up.
-        """
+        """The plan that a decision put in place, to plan from; None if given or made up."""
         return Running.from_json(adopted.running, self._queries(adopted.batch)) if adopted.running else None
 
     def _queries(self, batch: int) -> list[Query]:

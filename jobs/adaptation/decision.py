@@ -1,6 +1,4 @@
-"""Recorded plan decisions: what was decided, when and why.
-
-They are the files `decisions/BATCH.json` of a checkpoint.
+"""Recorded plan decisions, in a checkpoint's files `decisions/BATCH.json`.
 
 A decision is durable before the batch that it is about begins. So a replay that is killed and
 continued changes plans where an uninterrupted one would have, and never decides twice.

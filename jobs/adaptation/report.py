@@ -1,7 +1,4 @@
-"""The epochs of a replay for metrics.json.
-
-What ran, why, and whether it was worth it.
-"""
+"""A replay's epochs for metrics.json: what ran, why, and whether it was worth it."""
 
 from __future__ import annotations
 
@@ -81,10 +78,7 @@ def _epoch(
 def _shapes(
     own: Sequence[BatchLine], before: Sequence[BatchLine], graph_of: Callable[[str], PhysicalGraph]
 ) -> list[Document]:
-    """The grids whose shape changed since the batch before.
-
-    `before` is the batch before the epoch.
-    """
+    """The grids whose shape changed since the batch before the epoch."""
     changed: list[Document] = []
     for earlier, line in pairwise([*before, *own]):
         if earlier.plan == line.plan:
@@ -124,9 +118,7 @@ def _saving(
     decisions: Sequence[Decision],
     graph_of: Callable[[str], PhysicalGraph],
 ) -> tuple[int | None, float | None]:
-    """What a switch saved, and the epoch that tells it.
-
-    The saving is in tuples per second of event time.
+    """What a switch saved (tuples per second of event time), and the epoch that tells.
 
     That is what the plan before would have sent under this epoch's statistics, less what was sent.
     Right behind a change of data the stores still hold tuples of before it, so statistics are

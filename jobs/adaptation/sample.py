@@ -1,7 +1,4 @@
-"""The samples of a replay's epochs, kept until they have been used.
-
-So a replay that is killed in between decides alike.
-"""
+"""Samples of a replay's epochs, kept until used: if killed, it decides alike."""
 
 from __future__ import annotations
 
@@ -25,10 +22,7 @@ class Samples:
         self._root = checkpoint.root / "samples"
 
     def take(self, epoch: int, first_batch: int, manifest: Manifest, graph: PhysicalGraph) -> None:
-        """Sample the tuples that arrived from `first_batch` on.
-
-        `manifest` is the epoch's last one.
-        """
+        """Sample the tuples from `first_batch` to `manifest`, which is the epoch's last."""
         folder = self._root / str(epoch)
         if folder.exists():
             return

@@ -1,6 +1,4 @@
-"""Grid shapes that follow what their stores receive.
-
-They are decided for each batch before it begins.
+"""Grid shapes that follow what their stores receive, decided before each batch.
 
 Algorithm 2 of Squall's paper looks at every tuple. Here tuples come in batches, and what counts is where a
 batch ends: its shapes are chosen for what is stored and what it is about to bring. They are no part of
@@ -37,9 +35,7 @@ class Shapes:
         self._controllers = followed(graph, self._controllers, seen)
 
     def chosen(self, graph: PhysicalGraph, tuples: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
-        """The rows of the grids for the next batch, by store.
-
-        Only those that the plan has otherwise are there.
+        """By store, grids' rows for the next batch where the plan has others.
 
         Args:
             graph: the plan that holds for it.

@@ -42,10 +42,7 @@ def one_line(error: BaseException) -> str:
 
 
 def tell(error: BaseException, log: Path | None) -> None:
-    """Write what went wrong to stderr.
-
-    The traceback goes into the file `log`, if its folder is there.
-    """
+    """Write what went wrong to stderr, and the traceback to `log` if it has a folder."""
     if os.environ.get(DEBUG):
         traceback.print_exception(error)
     where = ""

@@ -155,10 +155,7 @@ class _Replay:
         return self._checkpoint.root / "scratch"
 
     def plan_of(self, planned: PlannedBatch) -> Change:
-        """The change that holds for the batch, once it is decided.
-
-        Its grids are in the shape for what the batch brings.
-        """
+        """The batch's change once it is decided, grids in the shape for what it brings."""
         self._controller.prepare(planned.batch)
         return self._controller.shaped(planned, self._checkpoint.change_at(planned.batch))
 

@@ -308,10 +308,7 @@ class _Job:
         )
 
     def batch_given_up(self, excess: Excess) -> Change | None:
-        """Report a batch that makes too much, and wait for another plan.
-
-        The result is None if told to stop instead.
-        """
+        """Report a batch that makes too much and wait for another plan; None for a stop."""
         change = excess.change
         self._outgoing.send(
             BatchGivenUp(
@@ -397,10 +394,7 @@ class _Job:
         self._outgoing.close(_FAREWELL_S)
 
     def _write_job_file(self) -> None:
-        """Write the file that names this process.
-
-        The process is found by it again when its launcher has forgotten it.
-        """
+        """Write the file that finds this process when its launcher has forgotten it."""
         document = {
             "pid": os.getpid(),
             "host": socket.gethostname(),

@@ -1,6 +1,4 @@
-"""The job's side of the control plane: events out, control messages in.
-
-It works on whatever Redis does.
+"""The job's side of the control plane, whatever Redis does: events and messages.
 
 Events wait in a bounded buffer while Redis cannot be reached and are sent in order once it
 can. Neither thread ever holds up a batch.
@@ -62,9 +60,7 @@ class _Results:
 
 
 class Outgoing:
-    """Sends events, result tails and heartbeats.
-
-    Events and tails go out from a thread of its own, heartbeats from another.
+    """Sends events and result tails from one of its threads, heartbeats from another.
 
     Arguments: a client of its own (threads share none), the topology, the run's id, and where
     results go. `start` before the first `send`; `close` sends what is left.
@@ -104,10 +100,7 @@ class Outgoing:
             self._put(_Results(batch, plan_id, tails, dead))
 
     def now(self, state: State, batch: int | None = None) -> None:
-        """Set what the next heartbeats report.
-
-        A batch number means that a batch has just ended.
-        """
+        """Set what the next heartbeats report; a number means that this batch just ended."""
         self._state = state
         if batch is not None:
             self._batch = batch
@@ -173,7 +166,7 @@ class Outgoing:
 class Incoming:
     """Reads control messages in a thread and hands them to `handle` in order.
 
-    It says whether it carries a message out.
+    Reports whether each was carried out.
 
     Messages written before the job began are not for it: whoever launched it gave it its plan.
     A message that cannot be read is reported through `refuse` and passed over. Of plans that are read

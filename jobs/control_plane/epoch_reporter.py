@@ -1,7 +1,4 @@
-"""Report each epoch of a topology from its committed batches.
-
-Only topologies that run under the control plane do so.
-"""
+"""Report epochs of a topology under the control plane from its committed batches."""
 
 from __future__ import annotations
 
@@ -21,9 +18,7 @@ from jobs.storage.partition import state_root
 
 
 class EpochLog:
-    """Adds up the batches of the epoch at hand.
-
-    It reports the epoch when its last batch is committed.
+    """Adds up an epoch's batches and reports it when its last one is committed.
 
     Only batches under the epoch's last plan count, because rates of different plans' elements
     cannot be added. A process that starts in the middle of an epoch reports the rest of it.

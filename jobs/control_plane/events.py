@@ -87,10 +87,7 @@ def complete_since(manifest: Manifest, graph: PhysicalGraph, query: str) -> date
 
 
 def _entry(position: Position) -> str | None:
-    """The last entry of a Redis stream that was read.
-
-    None for a topic and a made-up stream.
-    """
+    """The last entry of a Redis stream that was read; None for other sources."""
     if not position:
         return START
     entry: str | None = position.get("id")

@@ -1,6 +1,4 @@
-"""Samples of the streams, for selectivities that no probe order observes.
-
-Section 7.2.1.
+"""Samples of streams, for selectivities that no probe order observes (7.2.1).
 
 A sample is taken from the base stores' runs when an epoch ends: at most a fixed number of tuples per
 stream, spread evenly over the epoch. That is all of a slow stream and a small part of a fast one.

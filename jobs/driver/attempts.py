@@ -1,6 +1,6 @@
 """Attempts at a batch until one can be committed.
 
-A batch is tried on all its tuples, on halves of them, and under another plan.
+Batches are tried on all their tuples, on halves of them, and under another plan.
 
 These are steps 3 to 7 of `jobs.driver.batch_protocol`. Nothing here makes a batch final.
 """
@@ -187,10 +187,7 @@ class Attempts:
         return gather(begun.graph, done.reports)
 
     def _relieved(self, begun: Begun, too_many: Mapping[str, int], failure: Failure | None) -> Change:
-        """The change under which to retry a batch that made too much.
-
-        It is also for one whose queries fail.
-        """
+        """The change for another try at a batch that made too much, or whose queries fail."""
         self.given_up = True
         change = begun.change
         if begun.base is not None:
@@ -221,8 +218,5 @@ class Attempts:
 
 
 def switches(before: Manifest | None, change: Change) -> bool:
-    """True if a change is another one than that of the last commit.
-
-    It is also true if its plan is arranged otherwise than the last commit's.
-    """
+    """True if a change is not the last commit's, or its plan is arranged otherwise."""
     return before is None or (before.change, before.plan) != (change.number, change.plan)

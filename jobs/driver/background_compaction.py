@@ -81,9 +81,7 @@ class Merging:
         )
 
     def adopted(self, gathered: Gathered, previous: Manifest | None) -> Gathered:
-        """What a batch did, with the merges that have ended by now.
-
-        To be called before its commit.
+        """Before its commit, what a batch did, with the merges that have ended by now.
 
         Merges of runs that are not listed any more are given up. `gathered` is what the batch's tasks did,
         `previous` what they started from. Raises what a merge has raised.

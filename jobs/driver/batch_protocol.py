@@ -182,9 +182,7 @@ class BatchProtocol:
             self._sweep(manifest)
 
     def _sweep(self, manifest: Manifest) -> None:
-        """Delete what abandoned attempts have left.
-
-        No other task is at work between batches.
+        """Delete what abandoned attempts left, while no other task is at work.
 
         One that is still at work leaves its files to the next sweep. In a cluster Spark repeats single
         tasks without saying so, therefore it is also done every so often.

@@ -137,7 +137,7 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
 def latencies_ms(gathered: Gathered, admitted_us: int, committed_us: int) -> dict[str, tuple[float, float]]:
     """Median and 99th percentile latency, per query with results.
 
-    It is the time from the completing tuple's arrival at its source to the commit.
+    Latency is the time from the completing tuple's arrival at its source to the commit.
 
     A source that keeps no arrival times (files, generated tuples) has its tuples arrive when
     their batch begins, at `admitted_us`. All times are wall clock, microseconds since 1970.

@@ -1,7 +1,4 @@
-"""The coordinator: the job part that decides plans and hears of batches.
-
-It differs between a live job and a replay.
-"""
+"""The coordinator, a live job's or a replay's: decides plans and hears of batches."""
 
 from __future__ import annotations
 
@@ -30,10 +27,7 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """A batch that was given up.
-
-    Some steps of its plan made too much, or queries fail.
-    """
+    """A batch given up because steps of its plan made too much or queries fail."""
 
     batch: int
     change: Change
@@ -72,10 +66,7 @@ class Coordinator(Protocol):
     """
 
     def plan_of(self, planned: PlannedBatch) -> Change:
-        """The plan change under which a batch begins.
-
-        It is always the same one for the same batch.
-        """
+        """The plan change under which a batch begins, always the same for the same batch."""
         ...
 
     def batch_failed(self, trouble: Trouble) -> None:

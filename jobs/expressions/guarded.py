@@ -1,6 +1,4 @@
-"""Guarded evaluation: a row whose expression raises gets no value.
-
-What it raised is noted, and the other rows go on.
+"""Guarded evaluation: a row that raises gets no value, is noted, and others go on.
 
 An expression is evaluated over whole columns, and as a whole it raises. Who catches that evaluates
 the same again with guards (`guard`): each function is then tried on all rows, on their halves and so on
@@ -125,10 +123,7 @@ def guarded_emit(leaf: Emit, beside: Sequence[Column]) -> Emit:
 
 
 def guarded_rules(rule: ProbeRule) -> Iterator[ProbeRule]:
-    """A probe rule with guarded expressions, in two forms.
-
-    The first is a form whose ranges are still seen; in the second all is guarded.
-    """
+    """A probe rule with guarded expressions: ranges still seen, then all guarded."""
     for whole in (False, True):
         yield replace(
             rule,
@@ -148,10 +143,7 @@ def _guard_terms(expression: Expression) -> Expression:
 
 
 def guarded(call: Call, compile_expression: Compile) -> pl.Expr:
-    """The Polars expression for a call of `GUARD`.
-
-    Its parts are compiled by `compile_expression`.
-    """
+    """The Polars expression for a call of `GUARD`, compiled by `compile_expression`."""
     expression, *beside = call.arguments
     columns = [node for argument in call.arguments for node in walk(argument) if isinstance(node, Column)]
     names = list(dict.fromkeys(column_name(column) for column in columns))
@@ -193,10 +185,7 @@ def _value(
 def _evaluated(
     expression: Expression, compile_expression: Compile, frame: pl.DataFrame, failed: dict[int, str]
 ) -> pl.Series:
-    """The value of every row, with rows that raise added to `failed`.
-
-    They are added with the error.
-    """
+    """The value of every row; rows that raise are added to `failed` with the error."""
     match expression:
         case Column():
             return frame.get_column(column_name(expression))

@@ -1,6 +1,4 @@
-"""Order a conjunction so that its evaluation costs least.
-
-An expensive condition sees only what cheaper ones let pass.
+"""Order a conjunction so that expensive conditions see what cheaper ones let pass.
 
 A filter with several conditions evaluates all of them for all rows. That is the fastest for comparisons,
 and ruinous for a user function that takes microseconds per row. Such conditions stand in a filter as

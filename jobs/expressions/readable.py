@@ -10,9 +10,7 @@ _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 
 
 def readable(rows: pl.DataFrame) -> pl.Series:
-    """One JSON object per row, for people.
-
-    Moments and dates are ISO 8601, binaries hexadecimal text.
+    """A JSON object per row for people: times in ISO 8601, binaries in hexadecimal.
 
     A moment or a date outside the years 1 to 9999, which hardly a program can write, is the text of its
     number of microseconds or days since 1970.

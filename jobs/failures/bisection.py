@@ -85,9 +85,7 @@ class _Search(Generic[Part, Done]):
         self.attempts = 1
 
     def set_aside_within(self, parts: Sequence[Part], failure: Failure, *, seen: bool = False) -> None:
-        """Accept what can be of parts that fail beside what is accepted.
-
-        The rest is set aside.
+        """Accept what one can of parts that fail beside the accepted; set aside the rest.
 
         Unless it was `seen`, that they fail only follows: nothing is set aside for that alone, nor for a
         process that has ended only once, which may have been ended from outside.

@@ -1,6 +1,4 @@
-"""Evaluation errors by the queries that they concern.
-
-They come from calls of user functions and from expressions.
+"""Errors of user functions and expressions, by the queries that they concern.
 
 What raises has the answer NULL, so a result may be missing without anything going wrong. That is
 counted beside the results, and some of the tuples become dead letters, which say what raised.
@@ -41,10 +39,7 @@ class FailedCalls:
         drain_failures()
 
     def count(self, queries: Iterable[str], start: str) -> None:
-        """Count failures since the last call as work for these queries.
-
-        The work was begun by tuples of the input `start`.
-        """
+        """Count failures since the last call for these queries, begun by input `start`."""
         now = failures.total() if failures else 0
         rows, raised = notes.drain()
         if now == self._before and not rows:
@@ -77,18 +72,12 @@ class FailedCalls:
 
     @property
     def by_query(self) -> dict[str, int]:
-        """Rows that raised, by the name of the query, sorted.
-
-        Queries without any are missing.
-        """
+        """Rows that raised, by name of the query, sorted; queries without any are missing."""
         return {query: self._by_query[query] for query in sorted(self._by_query)}
 
     @property
     def letters(self) -> pa.Table | None:
-        """Dead letters of some of these rows, whose tuples are accepted.
-
-        The result is None if there are none.
-        """
+        """Dead letters of some of these rows, whose tuples are accepted; None without any."""
         if not self._letters:
             return None
         return pa.Table.from_pylist(list(self._letters.values()), DEAD_LETTERS)

@@ -69,7 +69,7 @@ class Told(Exception):
 class telling:
     """A context in which an error is told with where it was raised.
 
-    The innermost context tells.
+    Of nested contexts the innermost tells.
 
     >>> try:
     ...     with telling("probing", ["q"], "S"):
@@ -119,9 +119,7 @@ def is_told(error: BaseException) -> bool:
 
 
 def told_by(said: str) -> Failure | None:
-    """What the text of a Spark error tells of a task.
-
-    The result is None if none told anything.
+    """What the text of a Spark error tells of a task, or None.
 
     >>> told_by("Python worker exited unexpectedly (crashed)").error
     'a worker process ended without a word'
@@ -136,10 +134,7 @@ def told_by(said: str) -> Failure | None:
 
 
 class _Trail:
-    """What this process is doing, in a file of its own.
-
-    It is for the case that the process ends without a word.
-    """
+    """What this process is doing, in a file, in case it ends without a word."""
 
     def __init__(self) -> None:
         self.folder: Path | None = None
@@ -160,10 +155,7 @@ _trail = _Trail()
 
 @contextmanager
 def leaving_trail(folder: str | None) -> Iterator[None]:
-    """A context in which a process writes into the folder what it is doing.
-
-    Without a folder it writes nothing.
-    """
+    """A context in which a process writes to the folder, if any, what it is doing."""
     if folder is None:
         yield
         return
@@ -176,9 +168,7 @@ def leaving_trail(folder: str | None) -> Iterator[None]:
 
 
 def found_on_trail(failure: Failure, folder: Path) -> Failure:
-    """The failure of a process that ended, with what it was doing.
-
-    It is told only if one process alone left word of it.
+    """What a process that ended was doing, if it alone left word of it.
 
     >>> found_on_trail(Failure("", "a worker process ended without a word"), Path("/nowhere")).where
     ''

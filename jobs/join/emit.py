@@ -25,10 +25,7 @@ RESULT_LATE = "_late"
 
 @dataclass(frozen=True, slots=True)
 class LeafPlan:
-    """A leaf made ready: what to check of a combination, and what to keep of it.
-
-    The combination is complete.
-    """
+    """A leaf made ready: what to check of a complete combination, and what to keep."""
 
     query: str
     conditions: tuple[pl.Expr, ...]
@@ -51,9 +48,7 @@ def emit(
     frame: pl.DataFrame,
     failed: FailedCalls,
 ) -> list[Result]:
-    """The results of complete combinations behind `rule`.
-
-    One table per query that has any.
+    """The results of complete combinations behind `rule`: a table per query with any.
 
     What functions raise in a query's own conditions and outputs is added to `failed`.
     """

@@ -44,9 +44,9 @@ class Buckets:
         self._ends = np.cumsum(self._lengths)
 
     def pairs(self, keys: Sequence[pl.Series], most: int) -> tuple[Positions, Positions] | None:
-        """The pairs of rows that have equal keys; NULL equals nothing.
+        """The pairs of a row of `keys` and one of these tuples with equal keys.
 
-        One row is of `keys`, the other of these tuples.
+        NULL equals nothing. None if more than `most` pairs would have to be compared.
 
         The result is None if more than `most` pairs would have to be compared.
         """

@@ -1,6 +1,6 @@
 """Choose the columns that a store's runs are indexed on.
 
-They are those of equalities that one stored column answers by itself.
+Those of equalities that one stored column answers by itself.
 """
 
 from __future__ import annotations
@@ -51,9 +51,7 @@ def lookups(rule: ProbeRule) -> tuple[Lookup, ...]:
 
 
 def searched_columns(index: RuleIndex, store: GraphStore) -> tuple[str, ...]:
-    """The stored columns that any probe looks up, the most used one first.
-
-    Then by name.
+    """The stored columns that probes look up, the most used first, then by name.
 
     The column that places tuples in tasks leads if it is one of them: who knows it asks one task only, and
     asks it for its own keys.

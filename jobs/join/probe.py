@@ -48,10 +48,7 @@ _SCREENED = 3
 
 
 class TooMany(Exception):
-    """A step makes, or has to check, more combinations than it may.
-
-    That is in one batch and task.
-    """
+    """A step makes or checks more combinations than it may in one batch and task."""
 
     def __init__(self, combinations: int) -> None:
         super().__init__(f"more than {combinations} combinations")
@@ -61,10 +58,7 @@ class TooMany(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """How probable it is that two tuples of a store have equal keys.
-
-    It is as one batch saw it.
-    """
+    """The probability, from one batch, that two tuples of a store have equal keys."""
 
     batch: int
     probability: float
@@ -190,10 +184,7 @@ def _detached(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _sought(plan: ProbePlan, arriving: pl.DataFrame) -> dict[str, pl.Series]:
-    """By stored column, the values that have a partner in it.
-
-    Only such tuples need be read.
-    """
+    """By stored column, the values that have a partner: only such tuples need be read."""
     return {
         column: arriving.select(value).to_series().drop_nulls().unique().sort()
         for column, value in plan.lookups
@@ -234,10 +225,7 @@ def _meet_few(
     fresh: bool,
     tables: Tables,
 ) -> pl.DataFrame | None:
-    """What the rule makes of few tuples.
-
-    The result is None if they have so many pairs that a library is faster.
-    """
+    """What the rule makes of few tuples; None if a library does so many pairs faster."""
     names = {tree: stored for stored, tree in plan.stored}
     keys = tuple(names[stored] for _, stored in plan.whole_keys)
     made_of = (*keys, "", *(run.path for run in runs))

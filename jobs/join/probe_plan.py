@@ -1,7 +1,4 @@
-"""Compile a probe rule into what to read, join on, check and keep.
-
-It is done once per graph and process.
-"""
+"""Compile a probe rule, once per graph and process: read, join on, check, keep."""
 
 from __future__ import annotations
 
@@ -32,10 +29,7 @@ _WHOLE = (ColumnType.BIGINT, ColumnType.INT, ColumnType.TIMESTAMP, ColumnType.DA
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The event times of one stored input that the windows admit.
-
-    They are seen beside given arriving tuples.
-    """
+    """Event times of a stored input that the windows of given arriving tuples admit."""
 
     stored_time: str
     """Under its name in the tree."""
@@ -47,10 +41,7 @@ class Reach:
     """(arriving time column, window): not newer than the arriving time plus the window."""
 
     def bounds(self, arriving: pl.DataFrame) -> tuple[int, int]:
-        """Oldest and newest event time that any of the tuples can meet.
-
-        Both are in microseconds, inclusive.
-        """
+        """Oldest and newest event time (us, inclusive) that any of the tuples can meet."""
         oldest, newest = FIRST_US, LAST_US
         for column, window in self.after:
             first: int = arriving.get_column(column).cast(pl.Int64).min()  # type: ignore[assignment]
@@ -224,10 +215,7 @@ class _Keys:
         self.computed: list[pl.Expr] = []
 
     def value(self, expression: Expression, common: ColumnType) -> str:
-        """The column that has an expression's values.
-
-        They are in the type in which they are compared.
-        """
+        """The column of an expression's values, in the type in which they are compared."""
         if isinstance(expression, Column) and expression.type is common:
             return column_name(expression)
         value = convert(compile_expression(expression), expression.type, common)
@@ -260,10 +248,7 @@ def _hashed(doubles: pl.Expr) -> pl.Expr:
 
 
 def _ties(rule: ProbeRule, base: bool) -> bool | tuple[int, ...]:
-    """Which stored tuples with the start's arrival number are older than it.
-
-    The names are this tree's.
-    """
+    """Which stored tuples with the start's arrival number are older than it."""
     start = ordinal(rule.start)
     if base:
         ((_, tree),) = rule.renames
@@ -272,10 +257,7 @@ def _ties(rule: ProbeRule, base: bool) -> bool | tuple[int, ...]:
 
 
 def _order(rule: ProbeRule, base: bool) -> pl.Expr:
-    """The stored tuple's (arrival, ordinal) comes before that of the start.
-
-    The names are this tree's.
-    """
+    """The stored tuple's (arrival, ordinal) comes before that of the start."""
     ties = _ties(rule, base)
     if isinstance(ties, bool):
         stored = pl.col(STORED_ARRIVAL)

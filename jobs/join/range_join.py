@@ -45,10 +45,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Equalities beside a range, as numbers.
-
-    They are equal for equal keys, and -1 where a key equals nothing.
-    """
+    """Equalities beside a range, as numbers: -1 where a key equals nothing."""
 
     arriving: Positions
     stored: Positions
@@ -56,10 +53,7 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Stretches:
-    """Per arriving tuple, the stretch of stored tuples that it may meet.
-
-    The stretch is one of `order`.
-    """
+    """Per arriving tuple, the stretch of `order` with stored tuples that it may meet."""
 
     stored: pl.DataFrame
     order: Positions
@@ -73,10 +67,7 @@ class Stretches:
 
 
 def best_stretches(arriving: pl.DataFrame, stored: pl.DataFrame, ranges: Sequence[Range]) -> Stretches:
-    """The stretches of the range that leaves the fewest pairs.
-
-    Without a range they hold all pairs.
-    """
+    """The stretches of the range that leaves fewest pairs; all pairs without a range."""
     some, _ = best_range(arriving, stored, ranges)
     if some is not None:
         return stretches(arriving, stored, some)
@@ -87,9 +78,7 @@ def best_stretches(arriving: pl.DataFrame, stored: pl.DataFrame, ranges: Sequenc
 def best_range(
     arriving: pl.DataFrame, stored: pl.DataFrame, ranges: Sequence[Range]
 ) -> tuple[Range | None, float]:
-    """The range that leaves the fewest pairs, and the part of all that it leaves.
-
-    Both are judged by samples.
+    """The range that leaves the fewest pairs of samples, and the part that it leaves.
 
     A range that cannot be used on these tuples is never taken; None if there is no other.
     """
@@ -112,9 +101,7 @@ def number_keys(
     arriving_keys: Sequence[str],
     stored_keys: Sequence[str],
 ) -> Keys:
-    """Number the keys of arriving tuples from 0.
-
-    Stored tuples with another key cannot be met.
+    """Number the keys of arriving tuples from 0; no other stored tuples can be met.
 
     The two sides' keys have the same types. A key with NULL in it equals nothing.
     """
@@ -133,10 +120,7 @@ def number_keys(
 def stretches(
     arriving: pl.DataFrame, stored: pl.DataFrame, some: Range, keys: Keys | None = None
 ) -> Stretches:
-    """Per arriving tuple, the stored tuples that lie within the range.
-
-    They have its key if there are keys.
-    """
+    """Per arriving tuple, stored tuples within the range that have its keys, if any."""
     values = stored.select(some.stored).to_series()
     usable = values.is_not_null().to_numpy()
     if keys is not None:

@@ -34,9 +34,7 @@ Term = tuple[int, Expression]
 
 
 def ranges_of(predicates: Sequence[Expression], bound: frozenset[str]) -> Iterator[Range]:
-    """The ranges that a conjunction puts on expressions over stored inputs.
-
-    All of the predicates must hold.
+    """The ranges that predicates, which must all hold, put on stored expressions.
 
     `bound` names the inputs of arriving tuples. Predicates of other forms are passed over.
     """

@@ -1,7 +1,4 @@
-"""Hash partitioning by a column.
-
-Tuples lie under one number of tasks or, for a while, under several.
-"""
+"""Hash partitioning by a column, for a while under several numbers of tasks."""
 
 from __future__ import annotations
 

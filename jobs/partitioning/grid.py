@@ -1,6 +1,4 @@
-"""Reshape grids and move only the tuples that must move.
-
-Squall, section 4.2.1.
+"""Reshape grids and move only the tuples that must move (Squall, section 4.2.1).
 
 A grid keeps a tuple with arrival number a in all tasks t with t = a modulo its columns. So if one number
 of columns divides the other, every task holds what it needs already, or some of it:
@@ -109,10 +107,7 @@ def migrate(
 
 
 def _sources(old: TaskGrid, new: TaskGrid, task: int) -> list[int]:
-    """The tasks that together hold what a task of the new grid is to keep.
-
-    This is as far as that is in one row.
-    """
+    """Tasks of one row that together hold what a task of the new grid is to keep."""
     place = task - new.first
     own = old.first + place % old.tasks
     if old.columns < new.columns:
@@ -123,10 +118,7 @@ def _sources(old: TaskGrid, new: TaskGrid, task: int) -> list[int]:
 
 
 def _pairs(held: GraphStore, wanted: GraphStore) -> tuple[tuple[TaskGrid, TaskGrid], ...]:
-    """Each old grid with the one that takes its place.
-
-    There are no pairs where these are not as many.
-    """
+    """Each old grid with the one that takes its place; none where the counts differ."""
     before, after = _split(held, wanted), _split(wanted, held)
     return tuple(zip(before, after, strict=True)) if len(before) == len(after) else ()
 

@@ -18,9 +18,7 @@ from optimizer.physical.task_grid import TaskGrid
 
 
 def spread_tasks(arrivals: pl.Series, tasks: int) -> Tasks:
-    """An even placement that depends on arrival numbers alone.
-
-    So a repeated batch repeats it.
+    """An even placement by arrival numbers alone, which a repeated batch repeats.
 
     >>> spread_tasks(pl.Series([10, 11, 12, 13]), 4).tolist()
     [2, 3, 0, 1]
@@ -30,9 +28,7 @@ def spread_tasks(arrivals: pl.Series, tasks: int) -> Tasks:
 
 
 def column_tasks(grids: Sequence[TaskGrid]) -> list[range]:
-    """The tasks of every column of a store's grids.
-
-    One grid's columns stand behind the other's.
+    """The tasks of every column of a store's grids, one grid's behind the other's.
 
     >>> [list(tasks) for tasks in column_tasks((TaskGrid(0, 4, 2), TaskGrid(4, 2, 2)))]
     [[0, 2], [1, 3], [4, 5]]
@@ -41,9 +37,7 @@ def column_tasks(grids: Sequence[TaskGrid]) -> list[range]:
 
 
 def grid_columns(arrivals: pl.Series, grids: Sequence[TaskGrid]) -> Tasks:
-    """The column of each tuple, an index of `column_tasks`.
-
-    The tuple lies in all tasks of that column.
+    """The column of each tuple, an index of `column_tasks`, whose tasks all hold it.
 
     Of N tasks, a tuple with arrival number a belongs to the grid that has task a modulo N, and there to that
     task's column. So grids have shares of the tuples as large as their shares of the tasks. In a single grid

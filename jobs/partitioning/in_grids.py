@@ -35,9 +35,6 @@ class InGrids(Partitioning):
         return grid_parts(probes.sent, probes.rows[ARRIVAL], self.grids, probing=True)
 
     def counted_in(self, task: int, arrived: Arriving, *, probing: bool) -> int:
-        """Count a stored tuple in its grid's first row, a probe in a first column.
-
-        That is the first column of the first grid.
-        """
+        """Count a stored tuple in its grid's first row, a probe in grid 0's first column."""
         counts = self.grids[0].column(0) if probing else [t for grid in self.grids for t in grid.row(0)]
         return arrived.rows.height if task in counts else 0

@@ -1,6 +1,6 @@
 """Partitioning by slices of event time.
 
-A tuple is kept in the task of its slice; a probe asks the tasks of a stretch of slices.
+A tuple is kept in its slice's task; a probe asks the tasks of a stretch of slices.
 """
 
 from __future__ import annotations
@@ -37,10 +37,7 @@ class InSlices(Partitioning):
         return [((task,), part) for task, part in parts]
 
     def targets(self, probes: Arriving) -> Parts:
-        """Every task with a slice that a probe's windows touch.
-
-        There is none if the windows exclude each other.
-        """
+        """Every task with a slice that a probe's windows touch, perhaps none."""
         if probes.rows.is_empty():
             return []
         found = self._touched(probes)

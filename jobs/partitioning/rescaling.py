@@ -53,17 +53,12 @@ class Spread:
         return (store.tasks, *(older.tasks for older in self.older))
 
     def continued(self, store: GraphStore, held: Held) -> Spread | None:
-        """The numbers of the next batch; None if none is left.
-
-        Those that have had their time are gone.
-        """
+        """The numbers of the next batch without those that have had their time, or None."""
         living = self.living([run for run in held.runs if run.store == store.id])
         return living if living.older else None
 
     def living(self, runs: Sequence[RunRef]) -> Spread:
-        """The numbers of tasks under which the store still has tuples.
-
-        Those of which its runs hold none any more are left out.
+        """The numbers of tasks under which runs of the store still hold tuples.
 
         >>> Spread((Older(4, until_arrival=100),)).living([])
         Spread(older=())
@@ -75,9 +70,7 @@ class Spread:
 
 
 def taken_over(held: GraphStore, spread: Spread, wanted: GraphStore, runs: Sequence[RunRef]) -> Spread | None:
-    """How a new store can have an old one's tuples where they lie.
-
-    The result is None if they have to be moved.
+    """How a new store can have an old one's tuples where they lie; None if it cannot.
 
     They can stay if both place tuples by the same column, or both at random, or if all of them are in one
     task, whatever has placed them there.
@@ -106,9 +99,7 @@ def spread_of(layout: object) -> Spread:
 
 
 def asked_tasks(keys: pl.Series, counts: Sequence[int]) -> tuple[npt.NDArray[np.int64], Tasks]:
-    """The tasks to ask for each key under several numbers of tasks.
-
-    They come as positions of keys, ascending, and tasks.
+    """Per key (positions, ascending), the tasks to ask under several numbers of tasks.
 
     >>> rows, tasks = asked_tasks(pl.Series([7, 8]), (1, 1))
     >>> rows.tolist(), tasks.tolist()
@@ -126,9 +117,7 @@ def asked_tasks(keys: pl.Series, counts: Sequence[int]) -> tuple[npt.NDArray[np.
 
 
 def in_first_copy(store: GraphStore, task: int) -> bool:
-    """True of tasks that together hold every tuple of a store once.
-
-    These are all of them, unless the store keeps copies.
+    """True of tasks that hold a store's tuples once: all, unless it keeps copies.
 
     Tuples that lie under an older number of tasks may be beyond the store's own.
     """

@@ -135,10 +135,7 @@ def first_layout(store: GraphStore) -> Layout:
 
 
 def slice_numbers(layout: Layout, times_us: Numbers) -> Numbers:
-    """The number of each event time's slice.
-
-    It never falls from one event time to a later one.
-    """
+    """The number of each event time's slice, never smaller for a later time."""
     since, widths, firsts = (
         np.array([getattr(segment, name) for segment in layout.segments], dtype=np.int64)
         for name in ("since_us", "width_us", "first")
@@ -150,10 +147,7 @@ def slice_numbers(layout: Layout, times_us: Numbers) -> Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """Per tuple, the slices in which it may find partners.
-
-    They are a stretch of numbers, and so of tasks in a ring.
-    """
+    """Per tuple, the slices in which it may find partners: a stretch of a ring."""
 
     first: Numbers
     count: Numbers
@@ -170,10 +164,7 @@ class Touched:
         return (task - self.first % self.tasks) % self.tasks < self.count
 
     def counted_in(self, task: int) -> int:
-        """The tuples that a task counts, of those that reach it.
-
-        Each is counted in one of its tasks.
-        """
+        """The tuples that a task counts of those that reach it, each in one task only."""
         return int(np.count_nonzero((self.first % self.tasks == task) & (self.count > 0)))
 
 

@@ -1,7 +1,4 @@
-"""Declare what a partitioning strategy decides about a store's tasks.
-
-It says in which tasks tuples are kept, and in which probes look for them.
-"""
+"""What a partitioning strategy decides: tasks that keep tuples, tasks to probe."""
 
 from __future__ import annotations
 
@@ -71,10 +68,7 @@ class Migrated:
 
 
 class Partitioning(Protocol):
-    """How the tuples of a store lie over its tasks in one batch.
-
-    Equal ones place tuples alike.
-    """
+    """How a store's tuples lie over its tasks in one batch; equal ones place alike."""
 
     migrate_from: ClassVar[tuple[Callable[[Predecessor, GraphStore], Migrated | None], ...]] = ()
     """How a store may take over runs, the cheapest way first; None of one that does not fit the two."""
@@ -96,10 +90,7 @@ class Partitioning(Protocol):
         return True
 
     def counted_in(self, task: int, arrived: Arriving, *, probing: bool) -> int:
-        """The tuples that a task counts, of those that arrived there.
-
-        Of a tuple's copies one counts.
-        """
+        """The tuples that arrived in a task and that it counts: one of a tuple's copies."""
         ...
 
     def first_layout(self) -> Layout | None:

@@ -18,9 +18,7 @@ def stored_columns(graph: PhysicalGraph) -> dict[str, tuple[str, ...]]:
 
 
 def store_filters(graph: PhysicalGraph) -> dict[str, str]:
-    """A digest of each base store's filter, under which tuples are stored.
-
-    It is empty without one.
+    """The digest of each base store's filter, under which tuples are stored, or empty.
 
     An intermediate result's conditions are part of its id.
     """

@@ -1,6 +1,4 @@
-"""Event-time arithmetic that saturates at the ends of 64 bits.
-
-It does not wrap around.
+"""Event-time arithmetic that saturates at the ends of 64 bits and never wraps.
 
 Event times are whole microseconds since 1970 in 64 bits. A window may be as long as SQL can say, which is
 more than 64 bits hold, and an event time may be near either end. Whatever moves an event time by a window, a
@@ -88,10 +86,7 @@ def later_than(time: pl.Expr, by_us: int) -> pl.Expr:
 
 
 def admits(window: Window, newer: pl.Expr, older: pl.Expr) -> pl.Expr:
-    """True if `newer` finds `older` in its window, which is bounded.
-
-    The two event times have no NULL.
-    """
+    """True if `newer` finds `older` in its bounded window; neither is NULL."""
     assert window.reach_us is not None
     return older.to_physical() >= earlier_than(newer, window.reach_us)
 
@@ -109,9 +104,9 @@ def oldest_inside(window: Window, watermark_us: int | None) -> int:
 
 
 def elapsed(older_us: Moments, newer_us: Moments) -> Moments:
-    """How much later the second moments are than the first.
+    """How much later the second moments are than the first, as far as 64 bits can say.
 
-    It is negative if they are earlier, and goes as far as 64 bits can say.
+    Negative if they are earlier.
     """
     apart: Moments = newer_us - older_us
     wrapped = ((newer_us ^ older_us) & (newer_us ^ apart)) < 0
@@ -121,9 +116,7 @@ def elapsed(older_us: Moments, newer_us: Moments) -> Moments:
 
 
 def moment(time_us: int) -> datetime:
-    """A point in time for people.
-
-    One outside of the years 1 to 9999 is the nearest one inside.
+    """A point in time for people, or the nearest one in the years 1 to 9999.
 
     >>> moment(0).isoformat(), moment(LAST_US).year
     ('1970-01-01T00:00:00+00:00', 9999)

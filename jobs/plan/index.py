@@ -23,10 +23,7 @@ from optimizer.physical.usage import users_of
 
 
 class RuleIndex:
-    """Look-ups over one graph.
-
-    Build it through `index_of`, once per process and graph.
-    """
+    """Look-ups over one graph, built by `index_of` once per process and graph."""
 
     def __init__(self, graph: PhysicalGraph) -> None:
         self.graph = graph
@@ -47,7 +44,6 @@ class RuleIndex:
                     self.store_rules[self.edges[rule.edge].level].append(rule)
                 case ProbeRule():
                     self.probe_rules[self.edges[rule.edge].level].append(rule)
-        self.probe_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, ProbeRule))
         self.store_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, StoreRule))
         self.receivers: dict[str, StoreRule | ProbeRule] = {
             rule.edge: rule for rule in graph.rules if not isinstance(rule, SourceRule)
@@ -105,10 +101,7 @@ class RuleIndex:
         return self._staying_under[spread]
 
     def stages_under(self, spread: frozenset[str]) -> Stages:
-        """A batch's stages while tuples lie under several numbers of tasks.
-
-        The tuples are those of the stores `spread`.
-        """
+        """A batch's stages while tuples of `spread` lie under several numbers of tasks."""
         if not spread:
             return self.stages
         if spread not in self._stages_under:
@@ -132,10 +125,7 @@ class RuleIndex:
         return tasks == 1 or (by_key and edge.key in self._equal_columns(rule, into.key))
 
     def _equal_columns(self, rule: Rule, column: Column | None) -> set[Column | None]:
-        """Columns of a rule's output that probes have found equal to one of them.
-
-        The probes are those on the way.
-        """
+        """Columns of a rule's output that probes on the way found equal to one of them."""
         pairs: list[set[Expression]] = []
         while isinstance(rule, ProbeRule):
             stored = {name for name, _ in rule.renames} - {name for _, name in rule.renames}
@@ -168,10 +158,7 @@ class RuleIndex:
         )
 
     def _checked(self, edge: Edge) -> dict[tuple[str, str], Window]:
-        """The narrowest window that the rules on the way have checked.
-
-        It is by (newer, older).
-        """
+        """By (newer, older), the narrowest window that the rules on the way have checked."""
         checked: dict[tuple[str, str], Window] = {}
         rule = self.rules[edge.origin]
         while isinstance(rule, ProbeRule):

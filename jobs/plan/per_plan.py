@@ -12,9 +12,7 @@ Kept = TypeVar("Kept")
 
 
 class PerPlan(Generic[Kept]):
-    """A value for each plan's index.
-
-    It is made when it is first asked for, and forgotten with the index.
+    """A value per plan's index, made when first asked for, forgotten with the index.
 
     So the index knows nothing of those who read it, and what they derive from it lives as long.
     """

@@ -34,9 +34,7 @@ class Stages:
 
 
 def stages_of(graph: PhysicalGraph, staying: frozenset[str]) -> Stages:
-    """As few stages as the edges in `staying` allow.
-
-    These lead back to the task they come from.
+    """As few stages as the edges in `staying`, which lead back to their task, allow.
 
     A stage ends where a tuple has to go to another task, and no probe is before the last stage in which
     anything is put into its store. Without edges that stay there is one stage for every level, at most.

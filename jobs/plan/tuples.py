@@ -1,6 +1,4 @@
-"""Messages between levels: a table of partial results for one task.
-
-The table belongs to one edge, the task to that edge's store.
+"""Messages between levels: a table of partial results on one edge, for one task.
 
 A message's body has the edge's columns, named `input.column`, and the start tuple's arrival
 number, by which the receiver decides what the start tuple sees. Messages on edges that place tuples
@@ -32,10 +30,7 @@ EVERY_TASK = -1
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Tuples on `edge` for a task of the edge's target store.
-
-    The task is `partition`, or `EVERY_TASK`.
-    """
+    """Tuples on `edge` for task `partition` (or `EVERY_TASK`) of its target store."""
 
     edge: str
     partition: int
@@ -68,9 +63,7 @@ def column_name(column: Column) -> str:
 
 
 def ordinal(canonical_input: str) -> int:
-    """The number of an input among those of its stream.
-
-    It is 1 for `departures`, 2 for `departures#2`.
+    """An input's number in its stream: 1 for `departures`, 2 for `departures#2`.
 
     Among the inputs that hold one and the same tuple, a larger ordinal counts as newer.
 

@@ -1,6 +1,6 @@
 """Typed, versioned messages of the control plane.
 
-They are the only thing that `backend` knows of `jobs`.
+Nothing else of `jobs` is known to `backend`.
 
 A topology has two Redis streams. The backend writes `control` messages, the job writes
 `events`. Each entry has one field, `message`, holding the JSON of one model below. Losing
@@ -241,8 +241,8 @@ class PlanSwitched(Event):
 class BatchFailed(Event):
     """A batch failed, and failed again on the same tuples.
 
-    It is searched for those that it fails with, which become dead letters; this is said when the search
-    begins, and again when the batch is committed.
+    Said when the search for the tuples that it fails with begins, which become dead letters, and again when
+    the batch is committed.
     """
 
     type: Literal["batch_failed"] = "batch_failed"
@@ -257,7 +257,7 @@ class BatchFailed(Event):
 class BatchGivenUp(Event):
     """A batch whose plan's steps make too much, or whose queries fail.
 
-    It is worked on again under the next plan that is deployed; until then nothing is committed.
+    Work on it goes on under the next plan that is deployed; until then nothing is committed.
     """
 
     type: Literal["batch_given_up"] = "batch_given_up"

@@ -1,6 +1,6 @@
 """Every metric of a running topology, declared once.
 
-A declaration has the name, the unit, per what it is counted, how it adds up, and help.
+Declared are the name, the unit, per what it is counted, how it adds up, and help.
 
 A metric is a field of the class of what it is measured per (stream, store, edge, query), annotated with its
 `Metric`. `*Counts` are what tasks count: their reports are maps that `jobs.metrics.tally` adds up by the
@@ -37,10 +37,7 @@ def newest(first: int | None, second: int | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What a metric's number means.
-
-    Its name and what it is measured per are those of the field.
-    """
+    """What a metric's number means; its field has the name and the thing measured."""
 
     unit: str
     help: str

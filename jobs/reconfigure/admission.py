@@ -11,9 +11,7 @@ from optimizer.physical.graph import PhysicalGraph, expressions_of
 
 
 def check_usable(graph: PhysicalGraph, running: PhysicalGraph | None, partitions: int, plan_id: str) -> None:
-    """Raise `InputError` unless `graph` can follow `running` in this job.
-
-    The job has so many partitions.
+    """Raise `InputError` unless `graph` can follow `running` in so many partitions.
 
     A plan that names what it does not contain is refused here rather than in the middle of a
     batch; so is one that declares a stream's columns differently from what is stored, and one that calls

@@ -75,10 +75,7 @@ def rebuild(
 
 
 def feeding_part(graph: PhysicalGraph, wanted: frozenset[str]) -> PhysicalGraph:
-    """The rules and edges of `graph` that lead to the store rules of `wanted`.
-
-    Emits are left out.
-    """
+    """The rules and edges, but emits, that lead to the store rules of `wanted`."""
     origins = {edge.id: edge.origin for edge in graph.edges}
     rules = {rule.id: rule for rule in graph.rules}
     edges: set[str] = set()
@@ -109,7 +106,7 @@ def feeding_part(graph: PhysicalGraph, wanted: frozenset[str]) -> PhysicalGraph:
 def _steps(graph: PhysicalGraph, stored: Mapping[str, Sequence[RunRef]]) -> list[tuple[int, int]]:
     """Ranges of arrival numbers with a bounded number of stored tuples each.
 
-    They are from inclusive to exclusive, ascending, and bounded as far as runs can tell.
+    From inclusive to exclusive, ascending, and bounded as far as runs can tell.
     """
     base = {store.id for store in graph.stores if store.is_base}
     spans = sorted(

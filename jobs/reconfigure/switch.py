@@ -148,9 +148,7 @@ def switch(
 
 
 def complete_since(graph: PhysicalGraph, states: Mapping[str, StoreState]) -> dict[str, int | None]:
-    """Per query, from when on its results are all found.
-
-    It is the event time of their newest tuple; None if they always are.
+    """Per query, the event time from which all its results are found; None for always.
 
     Takes every store that a probe on the way to the query's leaves looks into.
     """
@@ -194,10 +192,7 @@ def _serves(known: StoreState, columns: tuple[str, ...], condition: str) -> bool
 def _kept_from(
     before: Manifest, old: PhysicalGraph, store: GraphStore, source: str | None = None
 ) -> int | None:
-    """From when on the old store holds tuples, if the new one wants older ones.
-
-    An event time.
-    """
+    """When the old store's tuples begin (event time), if the new one wants older ones."""
     held = next(s for s in old.stores if s.id == (source or store.id))
     starts: int | None = None
     for have, want in zip(held.retention, store.retention, strict=True):

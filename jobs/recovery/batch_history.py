@@ -58,10 +58,7 @@ class History:
 
 
 def working_seconds(lines: Sequence[BatchLine]) -> float:
-    """Time from the first batch's start to the last commit.
-
-    The time between processes is left out.
-    """
+    """Time from the first batch to the last commit, without that between processes."""
     total = 0
     for session in sorted({line.session for line in lines}):
         own = [line for line in lines if line.session == session]

@@ -138,7 +138,7 @@ class Checkpoint:
     def shown(self, path: Path) -> str:
         """The name that tasks find a plan or manifest by.
 
-        It is that of a copy, if they need not see the checkpoint because state lies behind a URL.
+        A copy's name, if tasks need not see the checkpoint because state lies behind a URL.
         """
         return str(path) if self._shelf is None else self._shelf.put(path)
 
@@ -180,10 +180,7 @@ class Checkpoint:
     def record_change(
         self, graph: PhysicalGraph, plan_id: str | None, cause: str, from_batch: int = 0
     ) -> Change:
-        """Make `graph` the plan of all batches that are planned from now on.
-
-        With `from_batch`, of those from that batch on.
-        """
+        """Make `graph` the plan of batches to be planned, if given from `from_batch` on."""
         newest = self.newest_change()
         number = 0 if newest is None else newest.number + 1
         plan = self.keep_plan(graph)
@@ -213,9 +210,9 @@ class Checkpoint:
         return self.change(int(json.loads(path.read_bytes())["change"]))
 
     def verify(self) -> None:
-        """Raise `InputError` unless the last manifest and its runs are intact.
+        """Raise `InputError` unless the last manifest and all its runs are intact.
 
-        The error names the file. Every run that the manifest lists must be there as it was written.
+        The error names the file.
         """
         last = self.commits.last()
         if last is not None:
@@ -224,8 +221,7 @@ class Checkpoint:
     def remove_unfinished(self) -> None:
         """Delete what a killed process was about to write.
 
-        These are files without their final names, and interim manifests of switches that were never
-        committed.
+        Files without their final names, and interim manifests of switches that were never committed.
 
         To be called before any thread of this process writes: a plan that is decided or received while
         the topology starts is written under an unfinished name too.
@@ -282,7 +278,7 @@ def _described(identity: Identity) -> str:
 def _start_over(root: Path, found: Identity) -> Identity | None:
     """Empty a checkpoint in which nothing was ever committed.
 
-    A start that failed leaves one. It stays if another process is at work on it.
+    A start that failed leaves one. Checkpoints at which another process is at work stay.
     """
     if any((root / "commits").glob("[0-9]*.json")):
         return found

@@ -54,9 +54,7 @@ def sum_counts(batches: Sequence[BatchCounts], before_us: int | None) -> EpochCo
 
 
 def sent(graph: PhysicalGraph, edges: Mapping[str, int]) -> int:
-    """Tuples that were sent in order to probe, copies counted.
-
-    A plan is chosen to keep them few.
+    """Tuples that were sent in order to probe, copies counted; plans keep them few.
 
     Of slices the copies are those of slices as wide as the plan has them.
     """
@@ -72,9 +70,7 @@ def sent(graph: PhysicalGraph, edges: Mapping[str, int]) -> int:
 
 
 def q_error(graph: PhysicalGraph, counts: EpochCounts) -> QErrorMetrics | None:
-    """The q-errors of the rates that the plan was chosen for.
-
-    They are over its edges and rules.
+    """The q-errors, over edges and rules, of the rates that the plan was chosen for.
 
     Fewer than one tuple in the epoch counts as half a one, on both sides: nobody can tell smaller
     rates apart. None if event time did not advance.

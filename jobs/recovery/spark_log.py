@@ -1,6 +1,4 @@
-"""Repair Spark's own logs after a loss of power.
-
-It may leave some of a checkpoint's damaged.
+"""Repair those of Spark's logs in a checkpoint that a loss of power has damaged.
 
 `spark/offsets/N` says where batch N ends, `spark/commits/N` that Spark is done with it. Spark renames
 these files into place without flushing them, so after a loss of power the newest may be empty or cut

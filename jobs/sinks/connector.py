@@ -20,10 +20,6 @@ SINKS: Mapping[str, str] = {"kafka": "jobs.sinks.kafka.connector"}
 """By name the module of each."""
 
 
-class Away(Exception):
-    """A server does not answer, and may later."""
-
-
 class Sink(Protocol):
     """Takes the results of committed batches in order, each whole or not at all."""
 
@@ -32,7 +28,7 @@ class Sink(Protocol):
 
         Returns the last batch that the sink has, or -1.
 
-        Asked again after `Away`, which may come from here too.
+        Asked again after `jobs.sources.connector.Away`, which may come from here too.
         """
         ...
 

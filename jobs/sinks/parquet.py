@@ -1,6 +1,4 @@
-"""Results and dead letters as Parquet files.
-
-They appear only with their batch's commit.
+"""Results and dead letters as Parquet files that appear with their batch's commit.
 
 A task writes under a hidden name that no other attempt at the task has; the driver renames what the
 commit manifest lists. Final names follow from batch, stage and task alone.
@@ -111,10 +109,7 @@ def hidden_path(output: Path, file: OutputFile) -> Path:
 
 
 def show(output: Path, files: Iterable[OutputFile]) -> None:
-    """Give committed files their final names.
-
-    Those that have them already are passed over.
-    """
+    """Give committed files their final names, if they do not have them already."""
     for file in files:
         hidden = hidden_path(output, file)
         try:

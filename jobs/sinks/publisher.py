@@ -13,8 +13,9 @@ import time
 from pathlib import Path
 
 from jobs.recovery.manifest import Manifest, write_durably
-from jobs.sinks.connector import Away, Sink
+from jobs.sinks.connector import Sink
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER
+from jobs.sources.connector import Away
 
 _BACK_OFF_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 _POLL_S = 0.2
@@ -42,10 +43,7 @@ class Publisher:
         """What ended publishing for good, if anything did."""
 
     def start(self, last: Manifest | None) -> None:
-        """Begin, with the last commit.
-
-        Its process may have died before it was put into the outbox.
-        """
+        """Begin with the last commit, whose process may have died before queuing it."""
         if last is not None:
             self.add(last)
         self._thread.start()
@@ -69,7 +67,7 @@ class Publisher:
     def wait_for_room(self) -> None:
         """Wait until fewer batches are queued than may be.
 
-        It also returns once publishing has ended, or after `release`.
+        Returns, too, once publishing has ended, or after `release`.
 
         A sink that is away for long so holds the topology up, whose input stays where it is, rather than
         fill the disk.

@@ -45,7 +45,7 @@ MOST_ENTRIES = 1000
 class ResultTail:
     """Appends results and dead letters to capped Redis Streams.
 
-    These are `millrace:results:{topology}:{query}` and `millrace:dead:{topology}:{stream}`.
+    The streams are `millrace:results:{topology}:{query}` and `millrace:dead:{topology}:{stream}`.
 
     Appending is idempotent by batch and checkpoint, so a repeated batch adds nothing.
     """
@@ -107,10 +107,7 @@ def _letter(row: Mapping[str, Any]) -> str:
 
 
 def _microseconds(table: pa.Table) -> pa.Table:
-    """The table with moments as numbers.
-
-    A producer may send some that Python's cannot hold.
-    """
+    """The table with moments as numbers, as some are beyond Python's own."""
     for position, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type):
             table = table.set_column(position, field.name, table.column(position).cast(pa.int64()))

@@ -29,10 +29,10 @@ _MOST_MS = 2**52
 
 
 def latest_time(stream: GraphStream, by_ms: int | None) -> int | None:
-    """The latest event time, inclusive, that is accepted.
+    """The latest event time, inclusive, that is accepted, None for any.
 
-    It holds for tuples that had all arrived by a moment in milliseconds since 1970. None, for any, where
-    the stream declares no bound or the moment is unknown.
+    The bound of tuples that had all arrived by a moment in milliseconds since 1970. There is none where the
+    stream declares none or the moment is unknown.
     """
     if stream.max_ahead_us is None or by_ms is None:
         return None

@@ -81,10 +81,7 @@ class Cutting(Protocol):
     """What a server has to be asked in order to cut a descriptor."""
 
     def last_of(self, entries: Any, rows: int) -> str | None:
-        """The id of the last of the first `rows` entries.
-
-        The result is None if there are not so many any more.
-        """
+        """The id of the last of the first `rows` entries; None if fewer are left."""
         ...
 
     def tuples_of(self, entry: Any) -> int:
@@ -95,7 +92,7 @@ class Cutting(Protocol):
 class Descriptor(ABC):
     """The tuples of a stream that an ingesting task reads.
 
-    It is a frozen dataclass whose `kind` is its own.
+    Each connector's is a frozen dataclass whose `kind` is its own.
 
     It names an immutable range, so reading it again after a failure gives the same tuples in the same order.
     """
@@ -127,10 +124,7 @@ class Descriptor(ABC):
         return self.split(rows)
 
     def opened(self, server: Cutting) -> Descriptor:
-        """With the number of its tuples.
-
-        It is for one that is a single record with several of them.
-        """
+        """With its number of tuples, if it is a single record that holds several."""
         return self
 
 
@@ -147,10 +141,7 @@ class Numbered(Descriptor):
 
 
 class Offsets(ABC):
-    """Plans the batches of a connector's streams.
-
-    A planning process has one for each connector.
-    """
+    """Plans the batches of a connector's streams, one in each planning process."""
 
     @abstractmethod
     def ends(
@@ -165,10 +156,7 @@ class Offsets(ABC):
 
     @abstractmethod
     def newest(self, streams: Mapping[str, Any]) -> dict[str, Position]:
-        """Behind everything that has arrived by now.
-
-        It has the streams that have anything. Raises `Away`.
-        """
+        """Behind all that has arrived by now, for streams with anything. Raises `Away`."""
 
     def backlog(self, stream: str, position: Position) -> int:
         """Tuples behind a position, as far as that is cheap to say. Raises `Away`."""

@@ -1,7 +1,4 @@
-"""Halve descriptors, down to single tuples.
-
-The search for the tuples that make a batch fail does so.
-"""
+"""Halve descriptors, down to single tuples, to find those that make a batch fail."""
 
 from __future__ import annotations
 

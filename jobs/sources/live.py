@@ -1,6 +1,6 @@
 """The source of a running topology, planned by its streams' connectors.
 
-Each stream's connector plans it, and a batch has a share of each.
+Batches have a share of each stream.
 
 Which streams are read is the active plan's business: the planner looks at the checkpoint before
 every batch, so that a stream joins and leaves a running topology with the plan that needs it.
@@ -57,10 +57,7 @@ class LiveOffsets:
         return self._offsets[connector]
 
     def by_connector(self, checkpoint: Path) -> tuple[int, Wanted]:
-        """The number of the newest plan change, and the streams' settings.
-
-        They are by connector.
-        """
+        """The newest plan change's number, and the streams' settings by connector."""
         active = ACTIVE.validate_json((checkpoint / "active.json").read_bytes())
         found: dict[str, dict[str, Any]] = {}
         for stream in active.streams:
@@ -91,10 +88,7 @@ class LiveOffsets:
         return live_connector(name).planned(stream, self._generated.get(stream), _own(name, before), after)
 
     def backlog(self, positions: Mapping[str, Position]) -> int | None:
-        """Tuples behind the positions, as far as that is cheap to say.
-
-        The result is None while a server is away.
-        """
+        """Tuples behind the positions if cheap to say; None while a server is away."""
         with suppress(Away):
             return sum(self.of(_whose(p)).backlog(stream, p) for stream, p in positions.items() if p)
         return None
@@ -114,10 +108,7 @@ class LiveOffsets:
 
 
 def _whose(position: Position) -> str:
-    """The connector that made a stream's position.
-
-    The plan may have given the stream another one since.
-    """
+    """The connector that made a position, perhaps not the stream's present one."""
     makers = [name for name in _LIVE if live_connector(name).position_key in position]
     if len(makers) != 1:
         raise ValueError(f"{' and '.join(makers) or 'no connector here'} has positions such as {position}")

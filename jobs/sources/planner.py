@@ -53,10 +53,7 @@ class SourcePlanner(Protocol):
     def initial(self) -> Position: ...
 
     def advance(self, start: Position) -> Position:
-        """The end of the batch that begins at `start`.
-
-        It is `start` itself if there is nothing to do.
-        """
+        """The end of the batch that begins at `start`; `start` itself for none."""
         ...
 
     def planned(self, start: Position, end: Position) -> PlannedBatch:

@@ -1,6 +1,6 @@
-"""The Redis Streams connector.
+"""The Redis Streams connector, for what producers send here.
 
-It reads what producers send here; an entry is one tuple as JSON or several as Arrow.
+An entry is one tuple as JSON or several as Arrow.
 """
 
 from __future__ import annotations
@@ -264,10 +264,7 @@ def _connection(url: str) -> redis.Redis:
 def read_entries(
     entries: Sequence[tuple[bytes, dict[bytes, bytes]]], descriptor: EntryRange, stream: GraphStream
 ) -> Raw:
-    """Whole tuples, whatever the plan needs.
-
-    They are decoded anyway, and dead letters keep them.
-    """
+    """Whole tuples, whatever the plan needs, as dead letters keep what was decoded."""
     texts: list[bytes] = []
     text_ms: list[int] = []
     tables: list[pa.Table] = []

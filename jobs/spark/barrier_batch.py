@@ -69,7 +69,7 @@ class Round:
     def _exchange(self, stage: int, task: int, sent: Sequence[Row]) -> dict[int, list[Row]]:
         """Exchange rows with the other tasks, by partition.
 
-        A task gives rows to the tasks whose partitions they are for, and takes its own.
+        A task gives rows to the tasks that have their partitions, and takes its own.
 
         Returns when every other task has given its rows, that is, has ended the stage before.
         """

@@ -14,9 +14,7 @@ PACKAGES = ("jobs", "optimizer")
 
 
 def package_code(root: Path, archive: Path) -> Path:
-    """Write the modules of `PACKAGES` to a zip file and return its path.
-
-    They lie under `root`.
+    """Write `PACKAGES`' modules, found under `root`, to a zip file; returns its path.
 
     Sources, not compiled modules: the directory of an installation may be read-only.
     """

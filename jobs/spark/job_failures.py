@@ -1,7 +1,4 @@
-"""Classify failures of a batch's Spark job.
-
-They come from its tuples, from the machine's memory, or from anything else.
-"""
+"""Tell why a batch's Spark job failed: its tuples, the machine's memory, or else."""
 
 from __future__ import annotations
 
@@ -23,9 +20,7 @@ SPARK_ERRORS = (Py4JJavaError, PySparkException)
 
 @contextmanager
 def failures_told(context: BatchContext, losses: Losses) -> Iterator[None]:
-    """A context that turns Spark's errors into `OutOfMemory` or `TaskFailed`.
-
-    It is for the job of a batch.
+    """Turn Spark's errors about a batch's job into `OutOfMemory` or `TaskFailed`.
 
     Other errors stay what they are. `losses` counts what the batch loses for want of memory.
     """

@@ -71,10 +71,7 @@ class Placement:
         return frozenset(str(ids.apply(number)) for number in range(ids.size()))
 
     def _is_uneven(self) -> bool:
-        """True if executors share the anchor unevenly, or a piece is not cached.
-
-        That is, if one caches more than its share of it.
-        """
+        """True if an executor caches more than its share, or a piece is not cached."""
         scala: Any = self._context._jsc.sc()
         pieces: Counter[str] = Counter()
         for partition in range(self._partitions):

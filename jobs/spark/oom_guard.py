@@ -127,9 +127,7 @@ class Losses:
 
 
 def ended_by_kernel(proc: Path = _PROC, groups: Path = _GROUPS) -> int:
-    """Processes that the kernel has ended for want of memory.
-
-    They are counted in this process's control group.
+    """Processes of this control group that the kernel has ended for want of memory.
 
     Without a group that counts, on this host. The number means nothing by itself, only that it grows; where
     nobody counts it is always 0.
@@ -151,7 +149,7 @@ def ended_by_kernel(proc: Path = _PROC, groups: Path = _GROUPS) -> int:
 def memory_there_is(proc: Path = _PROC, groups: Path = _GROUPS) -> int:
     """Bytes of memory that this process may have.
 
-    It is the least of what the host has, what its control groups allow and its own limit of address space.
+    The least of what the host has, what its control groups allow and its own limit of address space.
     Arguments as for `ended_by_kernel`.
     """
     bounds = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
@@ -196,10 +194,7 @@ def _counted(batches: list[int]) -> str:
 
 
 def _read(file: Path) -> str | None:
-    """The text of one of the kernel's files.
-
-    The result is None where the system has none or shows none.
-    """
+    """The text of one of the kernel's files, None where it has or shows none."""
     try:
         return file.read_text()
     except OSError:

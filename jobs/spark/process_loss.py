@@ -11,9 +11,7 @@ _SIGNS = (
 
 
 def advice(error: BaseException) -> str | None:
-    """One line on a lost process that `error` or its cause tells of.
-
-    The result is None if it tells of none.
+    """One line on a lost process that `error` or its cause tells of, or None.
 
     >>> advice(RuntimeError("Answer from Java side is empty"))[:42]
     'Java, a process of this run, was ended fro'

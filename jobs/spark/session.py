@@ -37,9 +37,7 @@ def processors() -> int:
 
 
 def is_local(master: str) -> bool:
-    """True if driver and executors share one host.
-
-    They then share a file system and shared memory too.
+    """True if driver and executors share one host, with its files and shared memory.
 
     >>> is_local("local[4]"), is_local("spark://host:7077")
     (True, False)
@@ -176,9 +174,7 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
 
 
 def end_answered() -> None:
-    """End the processes in which Spark asked about the source.
-
-    This is once a topology's first batch has begun.
+    """End the processes that Spark asked about the source once a first batch began.
 
     For each kind of question (which sources there are, what this one is, how to read it) Spark keeps a
     process of 35 MB for good, and one that it forked, as large, for a minute. Nothing is left to be asked
@@ -205,8 +201,8 @@ def _spill_directory() -> Path:
 def _output_to(log: Path) -> Iterator[None]:
     """Send the output of a Java process that starts inside the block to `log`.
 
-    That of its Python workers goes there too:
-    they say little of use to people, and what matters reaches the driver as an exception.
+    Its Python workers' goes there too: they say little of use to people, and what matters reaches the driver
+    as an exception.
     """
     sys.stdout.flush()
     sys.stderr.flush()

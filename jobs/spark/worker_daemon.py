@@ -18,10 +18,10 @@ _SHARED = ("numpy", "optimizer.physical.graph", "pydantic", "pyspark.worker", "r
 
 
 def load() -> None:
-    """Import what workers need and may share.
+    """Import what workers need and share, out of the garbage collector's sight.
 
-    It leaves the sight of the garbage collector: a collection in a worker writes to all objects that it
-    sees, and a page that is written to is no longer shared.
+    A collection in a worker writes to all objects that it sees, and a page that is written to is no longer
+    shared.
     """
     for name in _SHARED:
         import_module(name)

@@ -147,9 +147,9 @@ def _sought_rows(
 
 
 def _ascending(held: pa.ChunkedArray, keys: Keys) -> Numbers | None:
-    """What a column in ascending order has behind its NULLs, as it lies there.
+    """An ascending column of a run behind its NULLs, as it lies there.
 
-    It lies in the run. None unless these are whole numbers of the keys' type.
+    None unless its values are whole numbers of the keys' type.
     """
     if held.num_chunks != 1 or not pa.types.is_integer(held.type):
         return None
@@ -158,10 +158,7 @@ def _ascending(held: pa.ChunkedArray, keys: Keys) -> Numbers | None:
 
 
 def _sorted_matches(numbers: Numbers, wanted: Numbers) -> Positions:
-    """Where ascending numbers are one of the wanted ones.
-
-    They are found by binary search, as neighbours.
-    """
+    """Where ascending numbers are one of the wanted ones, by binary search."""
     if not len(numbers):
         return np.empty(0, dtype=np.int64)
     wanted = wanted[np.searchsorted(wanted, numbers[0]) : np.searchsorted(wanted, numbers[-1], side="right")]

@@ -39,10 +39,7 @@ def sync(path: Path) -> None:
 
 
 def _between(folder: Path, base: Path) -> tuple[Path, ...]:
-    """`folder` and its parents up to `base`.
-
-    A new folder's name is kept by its parent.
-    """
+    """`folder` and its parents up to `base`, which keep the names of new folders."""
     chain = [folder]
     while chain[-1] != base and chain[-1] != chain[-1].parent:
         chain.append(chain[-1].parent)

@@ -26,10 +26,7 @@ class OpenIndexes:
         return index
 
     def keep(self, path: str, index: RunIndex, most_bytes: int) -> None:
-        """Keep an index that is open.
-
-        It will not grow. No more bytes are kept than those of all.
-        """
+        """Keep an open index, which will not grow, and no more bytes than those of all."""
         if path not in self._kept:
             self._kept[path] = index
             self.bytes += index.bytes

@@ -1,6 +1,4 @@
-"""The memory budget of a topology's state.
-
-It decides how runs are written and read.
+"""The memory budget of a topology's state: how runs are written and read.
 
 The limit of a topology is shared out evenly among its partitions, so it holds however many of them are
 worked on at the same time. It bounds stored tuples: what a task has mapped or copied of them at one

@@ -120,9 +120,7 @@ class PartitionState:
         return (*self._runs.get(store, ()), *(run for run in self.inserted if run.store == store))
 
     def insert(self, store: GraphStore, times: Sequence[str], level: int, frame: pl.DataFrame) -> RunRef:
-        """Write `frame` as this batch's run of the store at `level`.
-
-        It must not be empty.
+        """Write `frame`, which is not empty, as this batch's run of the store at `level`.
 
         `times` names the event-time column of each of the store's inputs. The run is one of
         `runs(store)` from now on.
@@ -156,9 +154,7 @@ class PartitionState:
     def pieces(
         self, runs: Sequence[RunRef], columns: Sequence[str], sought: Mapping[str, pl.Series]
     ) -> Iterator[pl.DataFrame]:
-        """The tuples of several runs, one part after the other.
-
-        There must be at least one run.
+        """The tuples of several runs, at least one, one part after the other.
 
         Without a limit there is one part, which has everything. Under a limit each part has a bounded size,
         only those of `columns` that are stored, and need not have tuples without a sought value; it has to
@@ -194,7 +190,7 @@ class PartitionState:
     ) -> Compacted:
         """Merge at most one group of neighbouring committed runs.
 
-        They become ordered by event time, or as a limit wants.
+        The new run is ordered by event time, or as a limit wants.
 
         Tuples that have expired are left out. Runs that `evict` names are not merged.
         """

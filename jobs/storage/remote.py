@@ -61,8 +61,8 @@ def delete(url: str) -> None:
 class Shelf:
     """Copies of a checkpoint's plans and manifests under its state's URL.
 
-    They are for executors that do not see the checkpoint. A copy's name follows from its content, so it
-    never changes.
+    Executors that do not see the checkpoint read them. A copy's name follows from its content, so it never
+    changes.
     """
 
     def __init__(self, url: str) -> None:

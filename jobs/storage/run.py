@@ -82,9 +82,7 @@ class MappedRun:
     bytes: int
 
     def release(self, most_bytes: int) -> None:
-        """Have the touched parts leave this process's memory.
-
-        This is done only if the run is larger than that.
+        """Have the touched parts of a run larger than that leave this process's memory.
 
         What is needed again is mapped again, from the page cache or from the disk.
         """
@@ -161,9 +159,7 @@ class StateRoot:
             make_durable((Path(self.locate(run.path)) for run in runs), Path(self._base))
 
     def verify(self, runs: Iterable[RunRef]) -> None:
-        """Raise `InputError` unless every run is there as it was written.
-
-        The error names the file.
+        """Raise `InputError` with the file unless every run is there as it was written.
 
         Behind a URL only sizes are compared; contents are whenever a run is fetched.
         """
@@ -203,7 +199,7 @@ class StateRoot:
     def map(self, run: RunRef) -> MappedRun:
         """The run, mapped and not read.
 
-        It is unmapped when no reference to it or a part of its table is left.
+        The last reference to it or to a part of its table keeps it mapped.
 
         Raises `InputError` for a run behind a URL that is not what was written.
         """
@@ -233,7 +229,7 @@ class StateRoot:
     def _forget(self) -> None:
         """Close runs that are too many, and those that were deleted.
 
-        An open file keeps its disk space.
+        Files that stay open keep their disk space.
 
         Deleted runs are not read again and so become the ones read longest ago.
         """
@@ -313,9 +309,7 @@ def host_name() -> str:
 
 
 def new_attempt() -> str:
-    """A name that no other attempt at any task has.
-
-    This holds on this host and others, before and after a crash.
+    """A name that no other attempt at any task has, on any host, even after a crash.
 
     >>> len(new_attempt())
     12

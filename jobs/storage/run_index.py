@@ -47,9 +47,7 @@ Sortable: TypeAlias = npt.NDArray[Any]
 
 
 def describe(frame: pl.DataFrame, columns: Sequence[str]) -> dict[bytes, bytes]:
-    """The index of a run that will hold `frame`, as schema metadata.
-
-    The run is in the order of the first of `columns`.
+    """The index of a run of `frame`, sorted by the first of `columns`, as metadata.
 
     Columns of types that can have none are left out.
     """
@@ -95,10 +93,7 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """A column's blocks that are not all NULL, and the bounds of each.
-
-    Each block's values lie between them.
-    """
+    """A column's blocks that are not all NULL, each with the bounds of its values."""
 
     blocks: npt.NDArray[np.int64]
     least: Sortable
@@ -131,10 +126,7 @@ class RunIndex:
         return 3 * int(self._ranges.estimated_size()) + sum(map(len, self._filters.values())) + _OBJECTS_BYTES
 
     def narrows(self, sought: Mapping[str, Keys]) -> bool:
-        """Whether so few values are sought that the index is asked.
-
-        It is open from then on.
-        """
+        """Whether so few values are sought that the index, open from then on, is asked."""
         if not self._asked(sought):
             return False
         if self._ranges is None:
@@ -203,9 +195,7 @@ class RunIndex:
 
 
 def between(values: pl.Series, keys: pl.Series) -> pl.Series:
-    """The values from the least to the greatest of some keys of the same type.
-
-    There are none if these are NULL only.
+    """Values from the least to the greatest of keys of one type; none if all are NULL.
 
     Of types without an index, where there is nothing to gain, all of them.
 

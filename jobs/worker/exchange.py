@@ -49,10 +49,7 @@ _ENOUGH_BYTES = 1 << 30
 
 
 def exchange_directory(name: str) -> Path:
-    """A new directory for message bodies.
-
-    It is in shared memory if there is enough of it, otherwise among the temporary files.
-    """
+    """A new directory for message bodies, in shared memory if that has enough room."""
     base = Path(tempfile.gettempdir())
     if _SHARED_MEMORY.is_dir() and os.access(_SHARED_MEMORY, os.W_OK):
         room = os.statvfs(_SHARED_MEMORY)
@@ -83,10 +80,7 @@ def remove_exchange(directory: Path) -> None:
 
 
 def remove_orphans() -> None:
-    """Delete exchange directories of drivers that were killed.
-
-    They ended before they could.
-    """
+    """Delete exchange directories of drivers that were killed before they could."""
     for base in {Path(tempfile.gettempdir()), _SHARED_MEMORY}:
         for folder in base.glob("millrace-*-*-*"):
             pid = folder.name.split("-")[1]
@@ -126,10 +120,7 @@ class Outbox:
             self._file.close()
 
     def send(self, messages: Sequence[Message]) -> None:
-        """Send tuples.
-
-        An empty body is not sent at all, and one that messages share is written once.
-        """
+        """Send tuples: no empty body at all, and a body that messages share once."""
         written: dict[int, _Place] = {}
         handed_over: dict[int, _Place] = {}
         for message in messages:

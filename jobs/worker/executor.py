@@ -1,6 +1,4 @@
-"""Declare what executes the tasks of a batch.
-
-It is Spark's barrier stage, Spark's shuffles, or one process.
+"""What executes a batch's tasks: Spark's barrier stage, shuffles, or one process.
 
 An executor knows nothing of commits. It gives every partition what the stage before has sent to it, ends
 each stage in every task before the next one begins, and returns what the tasks report. All that tasks write

@@ -133,10 +133,7 @@ def _checked(
     watermark_us: int | None,
     latest_us: LatestTimes,
 ) -> _Checked:
-    """Turn away tuples that are ahead, late, or without an event time.
-
-    Those ahead are ahead of their arrival; late ones are not to be joined.
-    """
+    """Turn away tuples ahead of their arrival, too late, or without an event time."""
     time = pl.col(declared.event_time)
     times = frame[declared.event_time].cast(pl.Int64)
     dead: list[pl.DataFrame] = []

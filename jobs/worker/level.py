@@ -164,9 +164,7 @@ def work_stage(
     most: int | None = None,
     layouts: Layouts = NO_LAYOUTS,
 ) -> Iterator[tuple[int, Worked]]:
-    """Do what `stage` has to do in the partition of `state`.
-
-    It works through its levels, one after the other.
+    """Do what `stage` has to do in the partition of `state`, level after level.
 
     Gives each level and what it did, with messages for later stages only: what one level sends to another
     of the stage is handed over right here. `messages` are for this stage; the rest is as for `work`.

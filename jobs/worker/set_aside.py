@@ -25,10 +25,7 @@ SET_ASIDE = "set aside: "
 
 @dataclass(frozen=True, slots=True)
 class Describe:
-    """A task that describes descriptors that were set aside.
-
-    It does so under the plan at this path.
-    """
+    """A task that describes set-aside descriptors under the plan at this path."""
 
     plan: str
     redis_url: str | None

@@ -90,10 +90,7 @@ class BatchContext:
 
 @lru_cache(maxsize=4)
 def load_graph(path: str) -> PhysicalGraph:
-    """The graph of a plan file.
-
-    It is the same object every time, which `jobs.plan.index.index_of` counts on.
-    """
+    """A plan file's graph, always the same object, as `jobs.plan.index.index_of` asks."""
     graph = PhysicalGraph.from_json(read_bytes(path), path)
     index_of(graph)
     # PySpark has its workers collect garbage after every task. What is loaded by now, some 300,000
@@ -162,10 +159,7 @@ class IngestStage:
 
 @dataclass(frozen=True, slots=True)
 class JoinStage:
-    """One stage behind the sources, in every partition.
-
-    It is one level, or several in a row.
-    """
+    """One stage behind the sources, of one level or several, in every partition."""
 
     context: BatchContext
     stage: int
@@ -322,10 +316,7 @@ def _answer(
 
 
 def newest_results(parts: Sequence[Result], most: int) -> tuple[Tail, ...]:
-    """The last `most` results of all parts of a task together.
-
-    They are as they travel to the driver.
-    """
+    """The last `most` results of a task's parts together, as they travel to a driver."""
     tails: list[Tail] = []
     for part in reversed(parts):
         if most <= 0:

@@ -32,10 +32,7 @@ by nobody."""
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """A learnt statistic: a stream's rate or a predicate's selectivity.
-
-    Rates are in tuples per second.
-    """
+    """A learnt rate (tuples per second) of a stream, or selectivity of a predicate."""
 
     name: str
     """`rate of departures`, or the predicate as SQL over streams."""
@@ -64,9 +61,9 @@ class TopShare:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Statistics of exactly what a set of queries needs.
+    """A `StatisticsProvider` of exactly what a set of queries needs.
 
-    A `StatisticsProvider`; anything else is unknown.
+    Anything else is unknown.
     """
 
     statistics: tuple[Learnt, ...]
@@ -84,10 +81,7 @@ class Known:
 
     @property
     def measured(self) -> Known:
-        """Only what was seen in the data.
-
-        Nothing that a person declared, and nothing unknown.
-        """
+        """Only what was seen in the data, nothing that a person declared."""
         seen = ("observed", "remembered", "sampled")
         shares = tuple(share for share in self.top_shares if share.source in seen)
         return Known(tuple(s for s in self.statistics if s.source in seen), shares)
@@ -162,10 +156,7 @@ def _top_share(
 
 
 def _predicates(queries: Sequence[Query]) -> list[Expression]:
-    """Every predicate of the queries over canonical inputs.
-
-    Each is there once, whatever its occurrences.
-    """
+    """Every predicate of the queries over canonical inputs, each once."""
     found: dict[Expression, Expression] = {}
     ordered = sorted(queries, key=lambda query: query.name)
     for query, names in zip(ordered, canonical_names(ordered), strict=True):

@@ -45,9 +45,7 @@ def tasks_by_stream(graph: PhysicalGraph) -> dict[str, int]:
 
 
 def loads(graph: PhysicalGraph, edges: Mapping[str, int], batches: int) -> dict[str, float]:
-    """Tuples per batch at the busiest base store of each stream.
-
-    They came to be stored or to probe.
+    """Tuples per batch, stored or probing, at each stream's busiest base store.
 
     Args:
         graph: the plan under which they were counted.

@@ -72,17 +72,12 @@ def weigh(
 
 
 def same_plan(one: PhysicalGraph, other: PhysicalGraph) -> bool:
-    """True if two graphs do the same.
-
-    What they expect and which planner made them does not matter.
-    """
+    """True if two graphs do the same, whatever they expect and whichever planner's."""
     return replace(one, estimates=(), method="") == replace(other, estimates=(), method="")
 
 
 def _moved(running: PhysicalGraph, candidate: PhysicalGraph, expected: Estimated, horizon_s: float) -> float:
-    """Tuples to store or to send again for a new plan.
-
-    They are stored again for new base stores, and sent again for new materialized results.
+    """Tuples to store again for new base stores, or to send again for new MIRs.
 
     Filling a base store copies what it holds. Making a materialized result anew sends one window
     of its starting inputs through the orders that feed it.

@@ -11,9 +11,7 @@ Node = TypeVar("Node", bound=Hashable)
 def connected_components(
     nodes: Sequence[Node], groups: Iterable[Iterable[Node]]
 ) -> tuple[tuple[Node, ...], ...]:
-    """Partition nodes so that those that share a group are together.
-
-    They may share it through others, too.
+    """Partition nodes into sets that groups connect, directly or through others.
 
     >>> connected_components("rstu", ["rt", "tu"])
     (('r', 't', 'u'), ('s',))

@@ -18,10 +18,7 @@ Plain: TypeAlias = "bool | int | float | str | list[Plain] | None"
 
 
 class Scalar(ABC):
-    """A value that identities, like documents, have as one scalar.
-
-    Its class does not matter.
-    """
+    """A value that identities and documents hold as one scalar, whatever its class."""
 
     __slots__ = ()
 

@@ -104,7 +104,7 @@ class Infeasible(ValueError):
 def hardest(refused: Iterable[Infeasible]) -> Infeasible:
     """Of refusals of plans side by side, the one whose value works for all.
 
-    First comes one without a value.
+    One without a value comes first.
     """
     return max(refused, key=lambda error: inf if error.needed is None else error.needed)
 

@@ -20,10 +20,7 @@ LiteralValue: TypeAlias = bool | int | float | str | None
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of one input of a query.
-
-    `Column("d", "origin", ColumnType.STRING)` is d.origin.
-    """
+    """A column of a query's input: `Column("d", "at", ColumnType.TIMESTAMP)` is d.at."""
 
     input: str
     """The alias in a `Query`; the canonical input name in a `PhysicalGraph`."""
@@ -61,10 +58,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function or operator applied to arguments.
-
-    For example `Call("eq", (a, b), BOOLEAN)`.
-    """
+    """A function or operator applied to arguments: `Call("eq", (a, b), BOOLEAN)`."""
 
     function: str
     """A name in `optimizer.algebra.functions.FUNCTIONS`, or a user function's
@@ -110,10 +104,7 @@ def inputs_of(expression: Expression) -> frozenset[str]:
 
 
 def rename_inputs(expression: Expression, names: Mapping[str, str]) -> Expression:
-    """The same expression over other input names.
-
-    Inputs that `names` lacks stay as they are.
-    """
+    """The same expression over other input names; those that `names` lacks stay."""
     match expression:
         case Column():
             return Column(names.get(expression.input, expression.input), expression.name, expression.type)

@@ -1,6 +1,4 @@
-"""The canonical form of conditions.
-
-Equal meaning is then an equal expression and one plan.
+"""The canonical form of conditions: what means the same is equal, and one plan.
 
 `a = b` and `b = a`, `a < b` and `b > a`, or a chain of ANDs in any order are one expression;
 NOT stands in front of comparisons and connectives nowhere.

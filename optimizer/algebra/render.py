@@ -1,7 +1,4 @@
-"""Render expressions as SQL.
-
-It is readable for labels and explanations, and exact for DuckDB, the oracle.
-"""
+"""Render expressions as SQL: readable for people, exact for DuckDB, the oracle."""
 
 from __future__ import annotations
 
@@ -44,9 +41,7 @@ def to_sql(expression: Expression) -> str:
 
 
 def to_duckdb_sql(expression: Expression, around: Callable[[Call, str], str] | None = None) -> str:
-    """The expression as DuckDB must read it.
-
-    Identifiers are quoted, and constants have their types.
+    """The expression as DuckDB must read it: identifiers quoted, constants typed.
 
     `around` writes something around the text of each call, such as `TRY(...)`.
 

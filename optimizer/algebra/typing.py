@@ -1,6 +1,4 @@
-"""Type and build calls of functions.
-
-Here is what each rule of `optimizer.algebra.functions` asks and gives.
+"""Type and build calls: what rules of `optimizer.algebra.functions` ask and give.
 
 Types follow DuckDB. Where SQL converts silently, the conversion becomes a visible `cast`,
 so that the runtime never has to guess: a string literal beside a timestamp is a timestamp,
@@ -134,9 +132,9 @@ def _boolean(function: Function, arguments: Sequence[Expression]) -> Typed:
 
 
 def _common(arguments: Sequence[Expression]) -> Typed:
-    """Arguments brought to one comparable type.
+    """Arguments of one comparable type, and that type; numbers keep theirs.
 
-    Numbers keep theirs, and the widest is returned.
+    Of numbers' types the widest is returned.
     """
     types = [a.type for a in arguments if not is_null(a)]
     if not types:
@@ -251,9 +249,7 @@ def _moments(name: str, arguments: Sequence[Expression], types: Sequence[ColumnT
 
 
 def _days(name: str, arguments: Sequence[Expression]) -> Expression | None:
-    """Count dates in days, as DuckDB does.
-
-    date - date is a bigint, date + 1 the next date.
+    """Count dates in days, as DuckDB does: date - date is a bigint, date + 1 a date.
 
     Not by way of timestamps, which end millions of years before dates do.
     """

@@ -35,10 +35,7 @@ def user_name(function: str) -> str | None:
 
 
 def commutes(function: str) -> bool:
-    """True if the named function ignores the order of its arguments.
-
-    The name is a call's.
-    """
+    """True if the function that a call names ignores its arguments' order."""
     return function.startswith(_SYMMETRIC)
 
 

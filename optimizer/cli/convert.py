@@ -1,6 +1,6 @@
 """Convert SQL: `python -m optimizer convert`.
 
-It shows the plans before and after, and writes the joins as a workload to replay.
+Shows the plans before and after, and writes the joins as a workload to replay.
 """
 
 from __future__ import annotations

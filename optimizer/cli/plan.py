@@ -1,6 +1,6 @@
 """The optimizer's command line: `plan`, `convert` and `schema`.
 
-It plans a workload directory, converts queries, and prints the graph's schema.
+`plan` plans a workload directory, `convert` converts queries, and `schema` prints the graph's schema.
 
 Exit codes: 0 done, 2 bad input (one line on stderr with file, place and expectation), 1
 anything else.

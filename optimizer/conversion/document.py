@@ -1,7 +1,4 @@
-"""A conversion as one document.
-
-The terminal, JSON and the web application show it.
-"""
+"""A conversion as one document, for the terminal, JSON and the web application."""
 
 from __future__ import annotations
 

@@ -42,10 +42,7 @@ class Operator:
 
 
 def draw(node: Node, becoming: Mapping[Join, str] | None = None) -> Operator:
-    """Draw the plan as words.
-
-    `becoming` names the multi-way joins that its binary ones become.
-    """
+    """Draw the plan as words; `becoming` names what its binary joins turn into."""
     kind, title, details = _words(node)
     join = node.name if isinstance(node, MultiJoin) else None
     if becoming and isinstance(node, Join):

@@ -36,9 +36,7 @@ class WindowChange:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Windows with which the query would fit better into the plan.
-
-    All are longer, or all are shorter.
+    """Windows, all longer or all shorter, with which the query would fit better.
 
     With longer ones it costs nothing more and returns more results: the plan keeps their tuples and
     takes their steps anyway. With shorter ones it costs less and returns fewer.
@@ -58,9 +56,7 @@ class Advice:
 
 
 def advise(plan: Plan, query: Query) -> tuple[Advice, ...]:
-    """Windows of other queries that `query` could take over.
-
-    What saves most comes first, then what is free.
+    """Windows of other queries to take over: what saves most, then what is free.
 
     For every query of the plan over some of the same streams, the windows of the common inputs are
     replaced by that query's, the longer ones and the shorter ones by themselves, all together and

@@ -83,9 +83,7 @@ def _label(step: Step, inputs: dict[str, str]) -> str:
 
 
 def apart(plan: Plan) -> tuple[Apart, ...]:
-    """Pairs of queries that share a join predicate but no relations, and why.
-
-    The predicate is over relations that differ.
+    """Pairs of queries with a join predicate but no relation in common, and why.
 
     The first fifty pairs, by name: they explain, they are no inventory.
     """

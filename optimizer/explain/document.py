@@ -151,9 +151,9 @@ class Explanation:
 
 
 def explain(plan: Plan, *, second_best: bool = False) -> Explanation:
-    """Explain a plan's cost per store and step, and who shares each.
+    """Explain a plan's cost by kind per store and step, and who shares each.
 
-    The cost is by kind, beside what planning alone would cost.
+    What planning every query alone would cost stands beside it.
 
     >>> from optimizer.algebra.types import ColumnType
     >>> from optimizer.logical.catalog import Catalog
@@ -224,10 +224,7 @@ class _Writer:
         return 0.0 if estimate is None or estimate.cost is None else estimate.cost
 
     def needed_by(self, rule: SourceRule | ProbeRule) -> frozenset[str]:
-        """Queries that need what is done here.
-
-        They are answered here, behind here, or from a result that is fed from here.
-        """
+        """Queries answered here, behind here, or from a result that is fed from here."""
         if rule.id not in self.users:
             found = {emit.query for emit in rule.emits}
             for edge in rule.out:

@@ -53,9 +53,7 @@ class Drawing:
 
 
 def draw(explanation: Explanation) -> Drawing:
-    """Draw the plan as one graph: sources, stores, probes and queries.
-
-    Its edges say what flows between them.
+    """Draw the plan as one graph: sources, stores, probes, queries, and their flows.
 
     Nodes come queries last, otherwise in the explanation's order; every edge's ends are nodes.
     """

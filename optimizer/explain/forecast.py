@@ -1,7 +1,6 @@
 """Forecast a plan's state from the uncertainty of its statistics.
 
-It says how large the state may get, and whether another plan would be much better at the edges of what is
-likely.
+How large the state may get, and whether another plan would be much better at the edges of what is likely.
 """
 
 from __future__ import annotations
@@ -40,10 +39,7 @@ class AtEnd:
 
 @dataclass(frozen=True, slots=True)
 class StateForecast:
-    """Tuples that all stores hold, at three points of the statistics.
-
-    All lie at the low end, as expected, or at the high end.
-    """
+    """Tuples that all stores hold under low, expected and high statistics."""
 
     low: float
     expected: float
@@ -101,9 +97,7 @@ class AddedStore:
 
 
 def added_state(plan: Plan | None, alone: Plan) -> tuple[AddedStore, ...]:
-    """What a query would add to the stores of another plan.
-
-    It is told for statistics that all lie low, as expected, or high.
+    """What a query adds to a plan's stores under low, expected and high statistics.
 
     A stream that the plan stores gets no further copy: its copies grow by what the query needs for
     longer. A stream that it does not store gets the copies of the query's own plan. Nothing is
@@ -139,10 +133,7 @@ def _beyond(wanted: Interval, have: Interval) -> Interval:
 
 
 def _held(plan: Plan) -> dict[str, tuple[tuple[str, ...], Interval]]:
-    """Streams and tuples of every store, by its label.
-
-    The label names relation and partitioning.
-    """
+    """Streams and tuples of every store, by a label of its relation and partitioning."""
     known, horizon_s = _known(plan), plan.context.horizon_s
     low, expected, high = (
         estimate(plan.graph, AtEnd(known, end), horizon_s).stores for end in ("low", "expected", "high")
@@ -159,7 +150,7 @@ def _held(plan: Plan) -> dict[str, tuple[tuple[str, ...], Interval]]:
 def robustness(plan: Plan) -> Robustness | None:
     """Compare the plan with greedy plans made for either end of the statistics.
 
-    The result is None if nothing is uncertain. Takes two greedy optimizations.
+    None if nothing is uncertain. Takes two greedy optimizations.
     """
     known = _known(plan)
     uncertain = {stream.name: _width(known.rate(stream.name)) for stream in plan.translation.streams}

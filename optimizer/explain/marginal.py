@@ -1,7 +1,4 @@
-"""The marginal cost of one more query.
-
-It is found fast enough to show while the query is being typed.
-"""
+"""The marginal cost of one more query, fast enough to show while it is typed."""
 
 from __future__ import annotations
 
@@ -90,10 +87,7 @@ def marginal_cost(plan: Plan, query: Query) -> MarginalCost:
 
 
 def _growth(plan: Plan, one: Translation) -> float:
-    """Stored tuples beyond what the plan keeps.
-
-    They are those of new streams, and of streams kept for longer.
-    """
+    """Stored tuples beyond the plan's: of new streams, and of streams kept longer."""
     copies, kept = installed(plan).copies, dict(plan.translation.stored)
     return sum(
         wanted if stream not in copies else len(copies[stream]) * max(0.0, wanted - kept[stream])
@@ -102,10 +96,7 @@ def _growth(plan: Plan, one: Translation) -> float:
 
 
 def _priced(plan: Plan, name: str, one: Translation) -> MarginalCost:
-    """The cheapest orders of the one query of `one`.
-
-    Its storage is left to the caller.
-    """
+    """The cheapest orders of the one query of `one`; the caller adds its storage."""
     there = installed(plan)
     search, free = OrderSearch(one, there), there.steps.keys()
     orders = [

@@ -26,9 +26,7 @@ Sub = tuple[frozenset[str], frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A probe step: tuples of `source` are sent to the store of `store`.
-
-    They started at `start` and became `source`.
+    """Sends tuples that began at `start` and are now `source` to the store of `store`.
 
     Queries that join the same relations by other predicates take other steps, even if they send the
     same tuples to the same store.
@@ -127,9 +125,7 @@ class OrderSearch:
     def cheapest(
         self, query: JoinQuery, start: str, free: Set[Step], avoid: Step | None = None
     ) -> tuple[float, tuple[Step, ...]] | None:
-        """Cost and steps of the cheapest order; None if there is none.
-
-        The cost is in tuples per second.
+        """The cheapest order's cost in tuples per second and its steps, None without one.
 
         Args:
             free: steps that cost nothing, because others take them anyway.
@@ -175,10 +171,7 @@ class OrderSearch:
         return found
 
     def _stores(self, query: JoinQuery, state: frozenset[str]) -> Iterator[Sub]:
-        """Stores that may be probed next.
-
-        A predicate connects them, or any store may be if none is connected.
-        """
+        """Stores that may be probed next: connected by a predicate, or any if none is."""
         missing = query.relations - state
         stores: list[Sub] = [(frozenset({relation}), frozenset()) for relation in sorted(missing)]
         stores += [s for s in self.there.results if s[0] <= missing and s[1] <= query.predicates]
@@ -193,10 +186,7 @@ class OrderSearch:
         yield from connected or stores
 
     def price(self, step: Step) -> float:
-        """Tuples per second that the step sends, and its evaluation's cost.
-
-        Copies are counted; the cost is that of its predicates.
-        """
+        """Tuples per second that the step sends, copies counted, and its predicates' cost."""
         sent = self.model.rate(step.start, *step.source)
         relations = step.store[0]
         fresh = step.predicates - step.source[1] - step.store[1]

@@ -1,7 +1,4 @@
-"""Compare each store with its second-best alternative.
-
-What each decision costs or saves is told.
-"""
+"""Compare each store with its second-best alternative: what the decision saves."""
 
 from __future__ import annotations
 
@@ -41,10 +38,7 @@ class OtherPartitioning:
 
 
 def without_results(plan: Plan) -> tuple[WithoutResult, ...]:
-    """What the plan would cost more without each materialized result.
-
-    They are told by relation.
-    """
+    """What the plan would cost more without each materialized result, by relation."""
     draft = _draft(plan)
     if draft is None:
         return ()
@@ -59,9 +53,7 @@ def without_results(plan: Plan) -> tuple[WithoutResult, ...]:
 
 
 def other_partitionings(plan: Plan) -> tuple[OtherPartitioning, ...]:
-    """The next best partitioning of each store in several tasks.
-
-    It comes with its extra cost, by relation.
+    """By relation, the next best partitioning of a store in several tasks, and cost.
 
     Stores whose probes know one column only have no alternative and are left out.
     """
@@ -72,10 +64,7 @@ def other_partitionings(plan: Plan) -> tuple[OtherPartitioning, ...]:
 
 
 def _draft(plan: Plan) -> PartialPlan | None:
-    """The plan as the methods see it.
-
-    The result is None if nothing can be materialized or shared there.
-    """
+    """The plan for the methods; None if there is nothing to materialize or share."""
     if plan.method == "individual" or not any(not store.is_base for store in plan.solution.stores):
         return None
     # Discounts are for choosing; what is shown is the cost itself.
@@ -90,10 +79,7 @@ def _inputs(plan: Plan, draft: PartialPlan, site: int) -> tuple[str, ...]:
 
 
 def _route_around(draft: PartialPlan, mir: int) -> bool:
-    """Take a result away and re-route every order that probed it.
-
-    False if one cannot do without.
-    """
+    """Take a result away and re-route what probed it; False if an order needs it."""
     graph = draft.graph
     if not graph.targets[mir].queries:
         for start in graph.states[mir].members:

@@ -25,9 +25,7 @@ MOST_COVERS = 2
 
 
 def candidates(terms: Sequence[QueryTerms], new: frozenset[str] | None = None) -> tuple[Subsumption, ...]:
-    """Subsumptions that would let two queries share a join.
-
-    Filters or windows keep it apart.
+    """Subsumptions for two queries to share a join that filters or windows keep apart.
 
     For two queries with join predicates in common, the inputs of these predicates are widened
     to cover both. Those with most predicates in common come first. With names of `new` queries only
@@ -54,9 +52,7 @@ def candidates(terms: Sequence[QueryTerms], new: frozenset[str] | None = None) -
 
 
 def groups(terms: Sequence[QueryTerms]) -> tuple[Subsumption, ...]:
-    """Subsumptions that would let three or more queries share their joins.
-
-    All at once, the joins that all of them have.
+    """Subsumptions for three or more queries to share all their common joins at once.
 
     Pairs do not lead there: the union of two filters that pass a half of the tuples each passes three
     quarters, so that two queries may gain nothing by it, while that of twenty filters passes at most all.
@@ -77,9 +73,7 @@ def groups(terms: Sequence[QueryTerms]) -> tuple[Subsumption, ...]:
 
 
 def covering_relations(query: QueryTerms, running: Sequence[QueryTerms]) -> tuple[Subsumption, ...]:
-    """Subsumptions of one more query that use relations in use already.
-
-    Others use these.
+    """Subsumptions of one more query under relations that others use already.
 
     Each takes the relations of one running query for the inputs that common predicates read, where
     they hold every tuple that the new query's own would. Nothing that runs changes. The most alike

@@ -47,10 +47,7 @@ class Occurrence:
 
     @property
     def filter(self) -> Expression | None:
-        """The filter as one expression over the canonical input.
-
-        None lets every tuple pass.
-        """
+        """The filter as an expression over the canonical input; None lets all tuples pass."""
         return filter_of(self.alternatives)
 
     def widened(self, other: Occurrence) -> Occurrence:
@@ -59,10 +56,7 @@ class Occurrence:
         return Occurrence(self.input, self.stream, alternatives, self.window.union(other.window))
 
     def covers(self, other: Occurrence) -> bool:
-        """True if every tuple of the other relation is one of this.
-
-        This is as far as their filters' texts tell.
-        """
+        """True if every tuple of the other is one of this, as far as filters' texts tell."""
         if self.input != other.input or not self.window.covers(other.window):
             return False
         return all(any(mine <= theirs for mine in self.alternatives) for theirs in other.alternatives)
@@ -97,10 +91,7 @@ def any_of(alternatives: object) -> Expression:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One alias of a query.
-
-    It has its canonical input, its own filter and window, and the relation that serves it.
-    """
+    """A query's alias: its canonical input, filter, window and serving relation."""
 
     alias: str
     own: Occurrence
@@ -172,10 +163,7 @@ class Translation:
 
 
 def conditions_of(terms: QueryTerms) -> frozenset[Expression]:
-    """All conditions of the query's results besides its windows.
-
-    They are over canonical inputs.
-    """
+    """All conditions on the query's results besides windows, over canonical inputs."""
     names = terms.names
     return frozenset(over(predicate, names) for predicate in terms.query.predicates)
 

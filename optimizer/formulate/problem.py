@@ -230,9 +230,7 @@ def _inserted(
     rates: Mapping[str, float],
     everything: bool,
 ) -> dict[str, float]:
-    """Tuples per second that a copy of each joined stream's store takes in.
-
-    It does not matter what reads it.
+    """Tuples per second into a copy of each joined stream's store, whatever reads it.
 
     A stream is stored once, however many filters read it: the tuples that any filter passes. Filters
     count as independent, as the alternatives of one filter do.
@@ -251,10 +249,7 @@ def _inserted(
 def _stored(
     relations: Iterable[Relation], inserted: Mapping[str, float], horizon_s: float
 ) -> dict[str, float]:
-    """Tuples that a copy of each joined stream's store holds.
-
-    They come in within the longest window.
-    """
+    """Tuples in a copy of each joined stream's store: those of its longest window."""
     windows: dict[str, float] = {}
     for relation in relations:
         window_s = horizon_s if relation.window_s is None else relation.window_s
@@ -263,9 +258,6 @@ def _stored(
 
 
 def _sizes(relations: Sequence[Relation], stored: Mapping[str, float]) -> dict[frozenset[str], float]:
-    """The stores' tuples spread over the relations that share them.
-
-    So their sum is right.
-    """
+    """The stores' tuples, spread over the relations that share them to sum up right."""
     sharing = Counter(relation.stream for relation in relations)
     return {frozenset({r.id}): stored[r.stream] / sharing[r.stream] for r in relations}

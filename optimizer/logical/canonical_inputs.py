@@ -39,9 +39,9 @@ def stream_of(canonical_input: str) -> str:
 
 
 def canonical_input(stream: str, ordinal: int) -> str:
-    """The name of a stream's occurrence.
+    """The name of a stream's occurrence (`optimizer.physical.graph`).
 
-    The first has no suffix (`optimizer.physical.graph`).
+    The first has no suffix.
 
     >>> canonical_input("departures", 1), canonical_input("departures", 2)
     ('departures', 'departures#2')
@@ -92,10 +92,7 @@ def conjuncts(expression: Expression) -> frozenset[Expression]:
 
 
 def _compared(first: Expression, second: Expression) -> tuple[Expression, Expression]:
-    """The sides of an equality with the fewest casts.
-
-    They leave it the type in which it compares.
-    """
+    """An equality's sides with the fewest casts that keep the type it compares in."""
     types = next((types for types in (NUMBERS, MOMENTS) if first.type in types and second.type in types), ())
     if not types:
         return first, second
@@ -175,7 +172,7 @@ def _orders(
 ) -> tuple[int, Iterator[tuple[str, ...]]]:
     """Orders to compare, and how many.
 
-    They are all orders if sharing may decide, else those among equal colours.
+    All orders if sharing may decide, else those among equal colours.
 
     Twins are never compared in another order, since nothing distinguishes them.
     """
@@ -197,9 +194,7 @@ def _orders(
 
 
 def _twins_in_order(members: tuple[str, ...], twins: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    """The permutations in which twins stay in their order.
-
-    They come as `itertools.permutations` would list them.
+    """Permutations that keep twins in order, as `itertools.permutations` lists them.
 
     Twelve inputs that nothing distinguishes have one of these, and 479 million permutations.
     """
@@ -214,10 +209,7 @@ def _twins_in_order(members: tuple[str, ...], twins: Mapping[str, str]) -> Itera
 
 
 def _twins(query: Query, aliases: Sequence[str], colors: Mapping[str, str]) -> dict[str, str]:
-    """Each alias with its first twin.
-
-    That is the first alias that can change places with it without changing the query.
-    """
+    """Each alias with the first alias that it can swap with in an unchanged query."""
     plain = {item.alias: item.alias for item in query.inputs}
     predicates = set(_renamed(query.predicates, plain))
     outputs = [output.expression for output in query.outputs]
@@ -249,7 +241,7 @@ def _named(streams: Sequence[str], aliases: Sequence[Sequence[str]]) -> dict[str
 def _colors(query: Query) -> Mapping[str, str]:
     """Structure seen from each alias.
 
-    It is its stream, window and predicates, refined through its neighbours.
+    Its stream, window and predicates, refined through its neighbours.
 
     Colour refinement (Weisfeiler and Leman): aliases of different colour are structurally different.
     """

@@ -35,9 +35,7 @@ _LONGEST_US = int(timedelta.max / timedelta(microseconds=1))
 
 
 def unit_us(unit: str) -> int | None:
-    """Microseconds in a unit; None if unknown.
-
-    The unit is written in full or short, singular or plural.
+    """Microseconds in a unit, in full or short, singular or plural; None if unknown.
 
     >>> unit_us("minutes"), unit_us("ms"), unit_us("months")
     (60000000, 1000, None)

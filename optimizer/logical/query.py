@@ -32,9 +32,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A conjunctive query over windows.
-
-    All `predicates` hold and every pair of tuples lies in the windows.
+    """A conjunctive query over windows, of predicates that must all hold.
 
     With T the largest event time of a combination, it is a result iff every predicate is
     true (NULL is not) and T lies in the window of every input i: if T - t_i <= W_i for a sliding

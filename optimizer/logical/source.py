@@ -63,9 +63,7 @@ def settings_of(connector: str) -> type[SourceSettings]:
 
 
 def settings_schema(connector: str) -> dict[str, Any]:
-    """The JSON Schema of a connector's settings.
-
-    The API's document and the page's form are made from it.
+    """The JSON Schema of a connector's settings, for the API's document and the form.
 
     >>> settings_schema("kafka")["required"]
     ['topic']
@@ -87,10 +85,7 @@ def read_settings(connector: str, values: object) -> SourceSettings:
 
 
 def check_columns(settings: SourceSettings, columns: Sequence[tuple[str, ColumnType]]) -> None:
-    """Raise `BadSetting` if a setting names a column that does not fit.
-
-    The stream lacks it, or it is of another type.
-    """
+    """Raise `BadSetting` if a setting names a missing column or one of another type."""
     for key, field in settings_schema(settings.connector)["properties"].items():
         kinds = field.get("x-columns")
         name = getattr(settings, key)

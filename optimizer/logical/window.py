@@ -26,19 +26,14 @@ _UNITS_IN_PLANS = {"d": "DAYS", "h": "HOURS", "m": "MINUTES", "s": "SECONDS"}
 
 
 class Window(Scalar):
-    """The window of a query's input, or of a store's.
-
-    A store's is the union of its readers' windows.
-    """
+    """The window of a query's input, or of a store: the union of its readers' windows."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def reach_us(self) -> int | None:
-        """How much older than the newest tuple a tuple inside may be.
-
-        It is in microseconds; None is any age.
+        """How many microseconds older than the newest tuple a tuple may be; None is any.
 
         So long a store keeps tuples, and within it the runtime looks for them.
         """
@@ -59,10 +54,7 @@ class Window(Scalar):
 
     @abstractmethod
     def duckdb_condition(self, newer: str, older: str) -> str | None:
-        """What DuckDB checks of two event times.
-
-        They are given as its SQL; None if there is nothing to check.
-        """
+        """DuckDB's condition on two event times, given as SQL; None if there is none."""
 
     @abstractmethod
     def covers(self, other: Window) -> bool:
@@ -86,7 +78,7 @@ class Window(Scalar):
     def behind_in_plans(self, stream: str) -> str:
         """As `behind`, in the words of plans for queries without a text.
 
-        Their bytes must not change.
+        The plans' bytes must not change.
         """
         return self.behind(stream)
 

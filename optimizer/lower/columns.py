@@ -56,9 +56,7 @@ class Columns:
         return self.column(name, self._event_times[stream_of(name)])
 
     def stream_filter(self, stream: str) -> Expression | None:
-        """The filter of a stream's base store.
-
-        It keeps any tuple that some query's filter passes.
+        """A base store's filter, which keeps any tuple that some query's filter passes.
 
         It depends on the queries alone and not on the plan, so a change of plan finds the
         stored tuples that it needs.
@@ -99,9 +97,7 @@ class Columns:
         return frozenset(needed | ({key} if key else set()))
 
     def key(self, node: Node) -> Column | None:
-        """The sender's column that says which task of the store holds partners.
-
-        There may be none.
+        """The sender's column that says which task of the store holds partners, if any.
 
         It is a column of a bound input that equals the store's partitioning column under
         the closure of the equalities that hold once this step is done. All of them are
@@ -179,10 +175,7 @@ class Columns:
 
 
 def left_over(terms: QueryTerms, node: Node) -> tuple[tuple[Expression, ...], tuple[WindowBound, ...]]:
-    """The query's own filters and windows that its leaf has to check.
-
-    No step on the way did.
-    """
+    """The query's filters and windows that its leaf has to check, as no step did."""
     residuals = tuple(residual for residual in terms.residuals if residual not in node.applied)
     return residuals, () if node.windows == terms.own_windows else terms.windows
 

@@ -21,9 +21,7 @@ UNDECIDED = "*"
 
 
 def grow(solution: Solution, translation: Translation, *, decided: frozenset[str] = frozenset()) -> Forest:
-    """Grow the probe trees of a solution.
-
-    Every order ends in its queries' and feeds' leaves.
+    """Grow a solution's probe trees, whose orders end in queries' and feeds' leaves.
 
     Materialized results that nothing probes are left out, and so are the steps that only fed
     them: a heuristic may leave such remains, and the topology should not work for nothing.
@@ -142,9 +140,7 @@ def _step(
 
 
 def _shared_streams(translation: Translation) -> frozenset[str]:
-    """Streams whose store serves several relations, or lies in one task.
-
-    The relations are those of the problem.
+    """Streams whose store serves several relations of the problem or lies in one task.
 
     A problem chooses partitionings by relation, as if each had its own store. Where they share
     one, or where nothing depends on it, `store_layouts.choose_store_copies` chooses for all users together.
@@ -155,10 +151,7 @@ def _shared_streams(translation: Translation) -> frozenset[str]:
 
 
 def _prune(forest: Forest) -> bool:
-    """Drop feeds that are never probed and nodes without purpose.
-
-    True if something was dropped.
-    """
+    """Drop feeds never probed and nodes without purpose; true if there were any."""
     probed = {node.store for node in forest.nodes()}
     dropped = False
     for node in list(forest.nodes()):

@@ -1,6 +1,6 @@
 """Separate plans as one topology.
 
-Their translations stand together, and so do their graphs where nothing is shared.
+Their translations stand together; where nothing is shared, their graphs do.
 """
 
 from __future__ import annotations
@@ -37,10 +37,7 @@ def together(graphs: Sequence[PhysicalGraph], method: str) -> PhysicalGraph:
 
 
 def translations_together(translations: Sequence[Translation]) -> Translation:
-    """Translations of different queries as one.
-
-    A name that several of them use means the same in all.
-    """
+    """Translations of different queries as one; names that they share mean the same."""
     problems = [translation.problem for translation in translations]
     relations = {relation.id: relation for problem in problems for relation in problem.relations}
     predicates = {predicate.id: predicate for problem in problems for predicate in problem.predicates}

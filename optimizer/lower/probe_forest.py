@@ -115,10 +115,7 @@ class Forest:
         self._stored = dict(self.translation.stored)
 
     def leaving_rate(self, node: Node) -> float:
-        """Tuples per second that leave a node.
-
-        They follow from the relations of the order it was built from.
-        """
+        """Tuples per second that leave a node, from the relations of its probe order."""
         if node.parent is None:
             return self._rates[node.start.id]
         return self._model.rate(node.start.id, node.relations, node.predicates) * node.share

@@ -34,9 +34,7 @@ Copies = Mapping[str, tuple[str, ...]]
 def grow_with_copies(
     solution: Solution, translation: Translation, options: Options, running: Copies | None = None
 ) -> tuple[Forest, Solution]:
-    """The probe trees of a solution with all partitionings decided.
-
-    With them comes the solution at its true cost.
+    """The probe trees of a solution, partitionings decided, and its true cost.
 
     A stream's relations share its stores, so their copies are chosen again for all of them together
     (`choose_store_copies`). Where every such choice would give some task more than
@@ -102,7 +100,7 @@ def task_loads(forest: Forest) -> dict[StoreKey, float]:
 def kept_columns(forest: Forest) -> dict[str, frozenset[str]]:
     """Columns of the copies of streams that several relations share.
 
-    They are told only where it matters which they are.
+    Only where it matters which they are.
     """
     kept: dict[str, set[str]] = {}
     for node in forest.nodes():
@@ -166,9 +164,7 @@ Price: TypeAlias = tuple[float, float, int, float, tuple[str, ...]]
 
 
 class StreamCopies:
-    """The ways to keep a stream's tuples, and what each costs.
-
-    They are kept for all probes of its stores.
+    """The ways to keep a stream's tuples for all probes of its stores, with costs.
 
     Args:
         nodes: all probes of the stream's stores; at least one.
@@ -191,7 +187,7 @@ class StreamCopies:
     def price(self, copies: tuple[str, ...]) -> Price:
         """What it costs to keep copies partitioned by the given columns.
 
-        It orders equal costs by fewer copies, then by those that most probes can use, whatever N.
+        Equal costs are ordered by fewer copies, then by those that most probes can use, whatever N.
         """
         routed = [not columns.isdisjoint(copies) for columns in self._known]
         probes = sum(rate * (1 if r else self.tasks) for rate, r in zip(self._sent, routed, strict=True))
@@ -206,9 +202,7 @@ class StreamCopies:
         return over, total, len(copies), unrouted, copies
 
     def spread(self, copies: tuple[str, ...]) -> tuple[tuple[str | None, ...], tuple[float, ...]]:
-        """The copy that each probe goes to, and the load of a task of each.
-
-        The load is what one task of each copy then receives per second.
+        """The copy that each probe goes to, and what a task of each receives per second.
 
         Without a capacity a probe goes to the first copy that it can be routed to. With one the
         largest probes choose first, the copy whose tasks have least to do by then.
@@ -228,10 +222,7 @@ class StreamCopies:
 
 
 def known_columns(forest: Forest, node: Node) -> frozenset[str]:
-    """Columns of the stored input whose value the sender knows.
-
-    It knows them under the step's equalities.
-    """
+    """Columns of the stored input that the sender knows by the step's equalities."""
     (stored, name) = node.renames[0]
     stream = forest.translation.stream(stream_of(stored))
     read = {c for p in node.known for c in columns_of(p) if c.input == name}

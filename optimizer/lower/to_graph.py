@@ -263,10 +263,7 @@ class _Writer:
         return edge.id
 
     def _cheapest_first(self, predicates: list[Expression]) -> list[Expression]:
-        """Built-in predicates as they are, then the expensive ones in order.
-
-        These come by cost and selectivity.
-        """
+        """Built-in predicates as they are, then expensive ones by cost and selectivity."""
         costly = [predicate for predicate in predicates if calls_user_function(predicate)]
         if not costly:
             return predicates

@@ -1,6 +1,4 @@
-"""Choose time slices for stores that no equality can route.
-
-PSP: Wang, Rundensteiner, EDBT 2009.
+"""Time slices for stores without equalities (PSP: Wang, Rundensteiner, EDBT 2009).
 
 Methods plan such a store as spread at random and every probe of it as a broadcast. Here the finished graph
 gets slices of event time instead, where that is cheaper. What is weighed is what the paper weighs in
@@ -87,10 +85,7 @@ def choose_slices(
 
 
 def slice_all(graph: PhysicalGraph, slices: Slices) -> PhysicalGraph:
-    """Slice every base store that can be and is kept once.
-
-    It does so whatever it costs: for tests.
-    """
+    """Slice every base store that can be and is kept once, whatever it costs (tests)."""
     return with_slices(
         graph,
         {
@@ -102,9 +97,7 @@ def slice_all(graph: PhysicalGraph, slices: Slices) -> PhysicalGraph:
 
 
 def with_slices(graph: PhysicalGraph, chosen: Mapping[str, Slices]) -> PhysicalGraph:
-    """The graph with other partitionings of some base stores.
-
-    Edges and estimates follow.
+    """The graph with some base stores partitioned anew; edges and estimates follow.
 
     A store's identity says that it is sliced, but not into how many slices: at a change of their number it
     goes on, and its boundaries move with the tuples to come (docs/design/psp.md).
@@ -179,10 +172,7 @@ def _window_us(rule: ProbeRule) -> int:
 
 
 def _best(store: GraphStore, probes: list[_Probe], batch_s: float) -> Slices | None:
-    """The number of slices with the least cost.
-
-    The result is None if the broadcast is nearly as cheap.
-    """
+    """The number of slices of least cost; None if a broadcast is nearly as cheap."""
     broadcast = sum(probe.tuples_per_second * store.tasks + probe.evaluation for probe in probes)
     costs = {
         count: sum(_cost(store, Slices(count), probe, batch_s) for probe in probes)
@@ -195,7 +185,7 @@ def _best(store: GraphStore, probes: list[_Probe], batch_s: float) -> Slices | N
 def _cost(store: GraphStore, slices: Slices, probe: _Probe, batch_s: float) -> float:
     """Cost per second of slices: tuples sent, and pairs.
 
-    The pairs count as often as the busiest task makes the others wait for it.
+    Pairs count as often as the busiest task makes the others wait for it.
     """
     width = slices.width_us(store.retention[0])
     reached = store.tasks if probe.reach_us is None else min(store.tasks, probe.reach_us / width + 1.0)
@@ -204,9 +194,7 @@ def _cost(store: GraphStore, slices: Slices, probe: _Probe, batch_s: float) -> f
 
 
 def busiest_share(width: float, window: float, batch: float, tasks: int) -> float:
-    """The busiest task's part of the pairs that a batch forms.
-
-    When slices are dealt out to tasks in turn.
+    """The busiest task's part of a batch's pairs, slices dealt out to tasks in turn.
 
     A stored tuple meets those of the batch that are newer, by at most the window. So pairs lie over the
     stored tuples' event time like a trapezoid: they become more from a window before the batch on for as long
@@ -241,7 +229,7 @@ def busiest_share(width: float, window: float, batch: float, tasks: int) -> floa
 def _pairs_before(times: npt.NDArray[np.float64], longer: float, shorter: float) -> npt.NDArray[np.float64]:
     """The part of a batch's pairs with stored tuples before each time.
 
-    The times are those since the first of them.
+    Times count from the first of them.
 
     Args:
         times: event times.

@@ -10,9 +10,7 @@ from optimizer.physical.graph import Equality
 
 
 def hashes_agree(left: ColumnType, right: ColumnType) -> bool:
-    """True if equal values of both types hash alike after a cast.
-
-    SQL calls them equal, and they still are after a cast of one to the other.
+    """True if values equal in SQL hash alike, the one cast to the type of the other.
 
     Bigints compare with doubles as doubles, so different bigints can equal one double: such an
     equality filters, but it cannot say which task holds a tuple.
@@ -47,9 +45,7 @@ def equality_class(column: Column, predicates: Iterable[Expression]) -> frozense
 
 
 def split_equality(predicate: Expression, bound: frozenset[str], stored: frozenset[str]) -> Equality | None:
-    """The predicate as `probe = stored`, if its sides allow it.
-
-    Each of them must lie on one side of the probe.
+    """The predicate as `probe = stored`, if each side lies on one side of the probe.
 
     Sides of different types are cast to their common one, which is how SQL compares them.
     """

@@ -1,7 +1,4 @@
-"""Count the tasks that a tuple reaches along an edge.
-
-This is the factor chi of the cost model, for every kind of edge.
-"""
+"""The factor chi of the cost model: how many tasks a tuple reaches along an edge."""
 
 from __future__ import annotations
 
@@ -9,9 +6,7 @@ from optimizer.physical.graph import Edge, GraphStore, ProbeRule, Slices, StoreR
 
 
 def fanout(edge: Edge, store: GraphStore, rule: StoreRule | ProbeRule) -> float:
-    """Tasks of `store` that one tuple on `edge` goes to.
-
-    Where slices or several grids are concerned it is an average.
+    """Tasks of `store` that a tuple on `edge` goes to; of slices or grids an average.
 
     A probe of slices of width w whose windows admit event times of a span s touches s / w + 1 of them, and
     each of its at most N tasks once.
@@ -36,9 +31,7 @@ def fanout(edge: Edge, store: GraphStore, rule: StoreRule | ProbeRule) -> float:
 
 
 def reach_us(rule: ProbeRule) -> int | None:
-    """Span of event time in which a probe of a base store may find partners.
-
-    It is in microseconds; None is unbounded.
+    """Microseconds of event time where a base store's partners may lie; None is all.
 
     A partner is not older than the newest arriving tuple by more than its own window, nor newer than an
     arriving tuple by more than that one's window.

@@ -61,10 +61,7 @@ class GraphStream:
     @model_validator(mode="before")
     @classmethod
     def _take_in(cls, document: Any) -> Any:
-        """Move a connector's settings to where they belong.
-
-        They stand among a stream's own fields.
-        """
+        """Move a connector's settings from a stream's own fields to where they belong."""
         if not isinstance(document, dict):
             return document
         own = {key: value for key, value in document.items() if key not in CONNECTORS}
@@ -74,10 +71,7 @@ class GraphStream:
 
 @dataclass(frozen=True, slots=True)
 class StoredInput:
-    """An input whose tuples a store holds.
-
-    It has the columns that any probe or result needs.
-    """
+    """An input whose tuples a store holds, with the columns probes and results need."""
 
     input: str
     stream: str
@@ -87,9 +81,7 @@ class StoredInput:
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """Event time, cut into slices that are dealt out to tasks in turn.
-
-    The slices are disjoint, the tasks a store's.
+    """Event time in disjoint slices, dealt out to a store's tasks in turn.
 
     `count` slices cover the store's retention. A tuple is kept in the task of its slice alone, and a probe
     goes to the tasks whose slices its windows touch (Wang, Rundensteiner, EDBT 2009, section 3).
@@ -135,9 +127,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Grids:
-    """A store's N tasks as independent grids, the largest first.
-
-    Their sizes are the powers of two that add up to N.
+    """A store's N tasks as independent grids of powers of two, the largest first.
 
     A tuple is kept in one of the grids, each of which has a share of them as large as its share of the tasks;
     there it is kept as in a `Grid`. A probe goes to one row of every grid. Arrival numbers decide (Elseidy et
@@ -179,10 +169,7 @@ class GraphStore:
 
     @property
     def grids(self) -> tuple[TaskGrid, ...]:
-        """The grids that the store's tasks make up.
-
-        Where tuples are kept once, it is a single row of all tasks.
-        """
+        """The store's tasks as grids: a single row of all where tuples are kept once."""
         match self.partitioning:
             case Grid(groups=rows):
                 return task_grids(self.tasks, (rows,))
@@ -246,10 +233,7 @@ class Emit:
 
 @dataclass(frozen=True, slots=True)
 class SourceRule:
-    """Ingests new tuples of `stream` that pass `filter`.
-
-    They become tuples of `input` and go along `out`.
-    """
+    """Ingests tuples of `stream` that pass `filter` as `input`, which go along `out`."""
 
     id: str
     stream: str
@@ -272,10 +256,7 @@ class StoreRule:
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """`probe = stored`: an equality that the local join hashes on.
-
-    NULL matches nothing.
-    """
+    """`probe = stored`: an equality to hash on in the local join; NULL equals nothing."""
 
     probe: Expression
     stored: Expression
@@ -283,10 +264,7 @@ class Equality:
 
 @dataclass(frozen=True, slots=True)
 class ProbeRule:
-    """Joins tuples that arrive on `edge` with those of `store`.
-
-    The results go along `out`.
-    """
+    """Joins tuples that arrive on `edge` with `store`'s; the results go along `out`."""
 
     id: str
     edge: str
@@ -323,10 +301,7 @@ Rule = SourceRule | StoreRule | ProbeRule
 
 @dataclass(frozen=True, slots=True)
 class GraphFunction:
-    """A user function that expressions call.
-
-    The runtime finds its code in its own functions file.
-    """
+    """A user function of expressions; the runtime has its code in its functions file."""
 
     name: str
     arguments: tuple[ColumnType, ...]
@@ -385,10 +360,7 @@ class PhysicalGraph:
 
     @property
     def depth(self) -> int:
-        """The number of levels behind the sources.
-
-        That is, of Spark stages after ingestion.
-        """
+        """The number of levels behind the sources: of Spark stages after ingestion."""
         return max((edge.level for edge in self.edges), default=0)
 
     def to_json(self) -> str:

@@ -52,9 +52,7 @@ def decompose(tasks: int) -> tuple[int, ...]:
 
 @cache
 def task_grids(tasks: int, rows: tuple[int, ...]) -> tuple[TaskGrid, ...]:
-    """A store's tasks as one grid, or as grids of powers of two.
-
-    Their sizes are the powers of two in the number of tasks.
+    """A store's tasks as one grid, or as grids of the powers of two in their number.
 
     >>> [(grid.first, grid.columns, grid.rows) for grid in task_grids(6, (2, 1))]
     [(0, 2, 2), (4, 2, 1)]

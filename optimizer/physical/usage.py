@@ -25,10 +25,7 @@ class Users:
 
 
 def users_of(graph: PhysicalGraph) -> Users:
-    """The queries that need each store, probe and source of a plan.
-
-    The queries are told by name.
-    """
+    """The names of the queries that need each store, probe and source of a plan."""
     receivers: dict[str, list[ProbeRule | StoreRule]] = {}
     probes: dict[str, list[ProbeRule]] = {}
     for rule in graph.rules:

@@ -50,9 +50,7 @@ class Established:
 
 
 def validate(graph: PhysicalGraph, predicates: Mapping[str, frozenset[Expression]] | None = None) -> None:
-    """Raise `InvalidGraph` unless each query is answered fully and once.
-
-    It is answered exactly once.
+    """Raise `InvalidGraph` unless each query is answered fully and exactly once.
 
     Args:
         graph: any graph, from this optimizer or read from a file.

@@ -1,6 +1,4 @@
-"""Components of a workload that are planned apart.
-
-Also, what stays of a plan that runs.
+"""Components of a workload, planned apart, and what stays of a plan that runs.
 
 Queries whose streams are not connected through other queries have nothing to share, not even a
 store, so each such part is a problem of its own. A part in which nothing changed keeps its
@@ -45,10 +43,7 @@ class QueryComponent:
 
 
 def connected(queries: Sequence[Query]) -> tuple[tuple[Query, ...], ...]:
-    """Queries grouped so that no two groups read a common stream.
-
-    Groups and their queries are sorted by name.
-    """
+    """Queries in groups without common streams, groups and queries sorted by name."""
     by_name = {query.name: query for query in sorted(queries, key=lambda q: q.name)}
     readers: dict[str, list[str]] = {}
     for name, query in by_name.items():
@@ -118,9 +113,9 @@ def answers_alone(
 
 
 def _budgets(context: PlanningContext, queries: Sequence[Query]) -> dict[str, float]:
-    """A storage budget shared out to topologies that share no store.
+    """A storage budget by topology, shared out by what each needs at least.
 
-    It is shared out by what each needs at least.
+    The topologies share no store.
     """
     budget = context.options.storage_budget
     if budget is None:
@@ -162,10 +157,7 @@ def _numbers(problem: Problem) -> str:
 
 
 def _restated(context: PlanningContext, part: QueryComponent, bound: float | None) -> Solution | None:
-    """A component's orders and results at today's statistics.
-
-    Rates and selectivities; None if they do not fit.
-    """
+    """A component's orders and results at today's statistics; None if they do not fit."""
     translation = context.translate(part.queries, part.subsumption)
     graph = StateGraph(translation.problem, context.options)
     draft = partial_plan_of(graph, tuple(graph.required), part.solution)

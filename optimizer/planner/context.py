@@ -83,10 +83,7 @@ class PlanningContext:
         return answer.forest, answer.solution
 
     def admits(self, forest: Forest, solution: Solution) -> bool:
-        """True if a solution keeps the budget and the task capacity.
-
-        It keeps the storage budget, and its probe trees the task capacity.
-        """
+        """True if a solution keeps the storage budget, and its probe trees task capacity."""
         budget, capacity = self.options.storage_budget, self.options.task_capacity
         if budget is not None and sum(s.tuples for s in solution.stores) > budget * (1 + 1e-9):
             return False
@@ -117,10 +114,7 @@ def solve(answer: Answer) -> Answer:
 
 
 def choose_store_copies(answer: Answer) -> Answer:
-    """Choose the copies of stores that relations share.
-
-    It is done for all of a stream's users together.
-    """
+    """Choose the copies of shared stores for all of a stream's users together."""
     chosen = _with_copies(answer, answer.proposed)
     capacity = answer.context.options.task_capacity
     load = largest_load(chosen.forest) if capacity is not None else 0.0
@@ -133,7 +127,7 @@ def choose_store_copies(answer: Answer) -> Answer:
 def compare_with_greedy(answer: Answer) -> Answer:
     """Take the greedy plan where its shared copies make it cheaper.
 
-    The copies are shared otherwise than the program counted.
+    The program counted copies otherwise than they are shared.
     """
     context = answer.context
     if context.method != "ilp" or answer.solution is answer.proposed:
@@ -148,10 +142,7 @@ def compare_with_greedy(answer: Answer) -> Answer:
 
 
 def reroute(answer: Answer) -> Answer:
-    """Route orders anew around the copies that shared stores keep.
-
-    This goes on as long as that is cheaper.
-    """
+    """Route orders anew around the copies of shared stores while that is cheaper."""
     options = answer.context.options
     limited = options.task_capacity is not None or options.storage_budget is not None
     if limited or answer.context.method not in ("ilp", "greedy"):

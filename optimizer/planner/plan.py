@@ -1,7 +1,4 @@
-"""The optimizer's front door: from queries to a checked physical graph.
-
-The reasons for it come out too.
-"""
+"""The optimizer's front door: from queries to a checked physical graph, and why."""
 
 from __future__ import annotations
 
@@ -144,10 +141,7 @@ class Plan:
 
 
 def slice_stores(plan: Plan) -> Plan:
-    """Cut stores into slices of event time.
-
-    Where that spreads the work of probes better.
-    """
+    """Cut stores into slices of event time where that spreads probes' work better."""
     graph, solution = choose_slices(plan.graph, plan.solution, plan.options, plan.context.batch_s)
     return replace(plan, graph=graph, solution=solution)
 
@@ -250,10 +244,7 @@ def lower_together(
 
 
 def lower_apart(context: PlanningContext, components: tuple[QueryComponent, ...], stage: str | None) -> Plan:
-    """Write the answers of single queries as graphs side by side.
-
-    They share nothing, not even stores.
-    """
+    """Write the answers of single queries as graphs side by side that share no store."""
     translations, graphs = [], []
     for component in components:
         (query,) = component.queries

@@ -21,9 +21,7 @@ from optimizer.search.problem import Options, Solution
 
 @dataclass(frozen=True, slots=True)
 class CompatibilityKey:
-    """What two contexts must share for their answers to be exchangeable.
-
-    An answer in the one is then an answer in the other.
+    """What two contexts must share for an answer in one to be an answer in the other.
 
     Statistics may differ: answers are then priced anew.
     """
@@ -36,20 +34,14 @@ class CompatibilityKey:
 
     @classmethod
     def of(cls, context: PlanningContext) -> CompatibilityKey:
-        """The key of a context.
-
-        How long and from which seed it searches is not part of it.
-        """
+        """A context's key, without how long and from which seed it searches."""
         options = replace(context.options, time_limit_s=0.0, seed=0)
         return cls(context.method, options, context.retain, context.tasks, context.horizon_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The plan in use: a warm start for planning.
-
-    It also says what stays unless leaving it repays the switch.
-    """
+    """The plan in use: a warm start, and what stays unless leaving repays the switch."""
 
     key: CompatibilityKey
     components: tuple[QueryComponent, ...]

@@ -1,6 +1,6 @@
 """Search for relations that serve queries whose filters or windows differ.
 
-A subsumption says which relations are served by wider ones (AJoin, section 4).
+A subsumption says which relations wider ones serve (AJoin, section 4).
 """
 
 from __future__ import annotations
@@ -32,9 +32,7 @@ def share(
     running: Solution | None = None,
     before: Subsumption | None = None,
 ) -> tuple[Solution, Subsumption]:
-    """The best plan found, sharing sub-queries where that pays.
-
-    Their filters or windows may differ.
+    """Plan with sub-queries shared, where it pays, though filters or windows differ.
 
     Each candidate subsumption is tried on the queries that it touches, with the greedy method; those
     that make them cheaper are kept. The whole problem is then solved with and without them, so
@@ -88,11 +86,9 @@ def share(
 def _joined(
     context: PlanningContext, queries: Sequence[Query], running: Solution, before: Subsumption
 ) -> Subsumption:
-    """The relations widened by the plan in use, and new queries on them.
+    """Relations widened by the plan in use, and new queries that they make cheaper.
 
-    A query is put on them where that is cheaper for it.
-
-    Nothing that runs changes by it.
+    What runs is not changed.
     """
     answered = running.answered
     terms = [t for t in context.translate(queries, before).queries if len(t.variants) > 1]
@@ -117,10 +113,7 @@ def _meets(terms: QueryTerms, candidate: Subsumption) -> bool:
 def _is_cheaper(
     context: PlanningContext, queries: Sequence[Query], kept: Subsumption, wider: Subsumption
 ) -> bool:
-    """Whether the queries are cheaper with another subsumption.
-
-    This is as far as a quick method can tell.
-    """
+    """Whether another subsumption is cheaper, as far as a quick method can tell."""
     quick = context.method == "flat" or len(queries) > _GREEDY_QUERIES
     trial = replace(context, method="flat" if quick else "greedy", options=hasty(context.options))
     try:
@@ -138,9 +131,7 @@ def profitable(
     kept: Subsumption | None = None,
     new: frozenset[str] | None = None,
 ) -> Subsumption:
-    """All subsumptions that make the queries they touch cheaper.
-
-    Each is tried on top of the earlier ones.
+    """All subsumptions that make queries cheaper, each on top of the earlier ones.
 
     `kept` are the first of these; with names of `new` queries only subsumptions that touch them are tried.
     """

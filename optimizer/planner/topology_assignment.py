@@ -77,8 +77,8 @@ def _next(
 ) -> tuple[str, str | None]:
     """The next waiting query and its topology.
 
-    It is the query that shares most streams with a topology that has room; if none shares any, the first
-    one and nowhere.
+    The query that shares most streams with a topology that has room; if none shares any, the first one and
+    nowhere.
 
     One at a time, so that a component that does not fit into one topology is cut where it is
     loosely connected, and queries that only others connect follow those.

@@ -49,9 +49,7 @@ class CostModel:
         return self._relations[relation].tuples_per_second * self.window_s(relation)
 
     def volume(self, relations: Iterable[str], predicates: Iterable[str]) -> float:
-        """Product of the windows' contents and the predicates' selectivities.
-
-        The factors come in sorted order.
+        """Product of windows' contents and predicates' selectivities, in sorted order.
 
         Divided by the window of a starting relation it is the rate of results that this
         relation starts.
@@ -66,20 +64,14 @@ class CostModel:
     def evaluation(
         self, start: str, relations: frozenset[str], predicates: frozenset[str], fresh: frozenset[str]
     ) -> float:
-        """Cost per second of the predicates that a step evaluates first.
-
-        They are the `fresh` ones of `predicates`, in a step that comes to cover `relations`.
-        """
+        """Cost per second of the `fresh` predicates in a step that covers `relations`."""
         costly = [self._predicates[p] for p in sorted(fresh)]
         if not any(predicate.pair_cost for predicate in costly):
             return 0.0
         return evaluation(self.rate(start, relations, predicates - fresh), costly)
 
     def tasks(self, relations: frozenset[str], predicates: frozenset[str]) -> int:
-        """N of a store.
-
-        It is that of its most parallel relation, or as many tasks as its tuples need.
-        """
+        """A store's N: its most parallel relation's, or as many tasks as its tuples need."""
         limit = self.problem.task_tuples
         if limit is None or len(relations) == 1:
             return max(self._relations[relation].tasks for relation in relations)
@@ -114,9 +106,7 @@ class CostModel:
 
 
 def tasks_for(tuples: float, task_tuples: float) -> int:
-    """Tasks that hold so many tuples, if each takes `task_tuples`.
-
-    There is at least one (dissertation section 5.5.3).
+    """At least one task, and enough for so many tuples (dissertation section 5.5.3).
 
     >>> tasks_for(1_000_000.0, 400_000.0), tasks_for(0.0, 10.0)
     (3, 1)
@@ -125,9 +115,7 @@ def tasks_for(tuples: float, task_tuples: float) -> int:
 
 
 def evaluation(pairs_per_second: float, predicates: Sequence[JoinPredicate]) -> float:
-    """Cost per second of predicates that see pairs one after the other.
-
-    The expensive ones come last.
+    """Cost per second of predicates that see pairs one by one, expensive ones last.
 
     >>> cheap = JoinPredicate("c", frozenset("RS"), 0.01)
     >>> costly = JoinPredicate("u", frozenset("RS"), 0.5, pair_cost=4.0)

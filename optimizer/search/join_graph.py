@@ -130,10 +130,7 @@ def count_states(size: int, predicates: tuple[int, ...], limit: int) -> int:
 
 
 def _linked(size: int, predicates: tuple[int, ...], limit: int) -> set[int]:
-    """Sets of relations that grow one joinable relation at a time.
-
-    It stops beyond `limit`.
-    """
+    """Sets of relations grown one joinable relation at a time; stops beyond `limit`."""
     links = (*predicates, *artificial_links(size, predicates))
     found = {1 << i for i in range(size)}
     frontier = sorted(found)
@@ -258,9 +255,7 @@ def _without_one(union: int) -> Iterable[int]:
 def small_sequences(
     contents: Sequence[float], predicates: Sequence[tuple[int, float]], links: Sequence[int]
 ) -> frozenset[int]:
-    """Masks on a greedy sequence from each relation.
-
-    The next one joined keeps the partial result smallest.
+    """Masks on a greedy sequence from each relation: the smallest partial result next.
 
     For queries too dense to enumerate. Algorithm 1's look-ahead would cost n^4 for them; this costs a look
     at every predicate for every start.

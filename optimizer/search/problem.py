@@ -76,10 +76,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """An installed copy of a relation.
-
-    It is a base relation, or a materialized intermediate result.
-    """
+    """An installed copy of a base relation or a materialized intermediate result."""
 
     relations: frozenset[str]
     predicates: frozenset[str]
@@ -112,9 +109,7 @@ class ProbeStep:
 
 @dataclass(frozen=True, slots=True)
 class ProbeOrder:
-    """How new tuples of `start` become results of `queries`.
-
-    They may become tuples of the MIR `feeds` instead.
+    """How new tuples of `start` become results of `queries`, or of the MIR `feeds`.
 
     Steps are in order; two orders of one start with equal prefixes share them at run time.
     """

@@ -169,10 +169,7 @@ class StateGraph:
             self._add_arcs(arcs, shape, states, top)
 
     def _shape(self, relations: int, predicates: int) -> tuple[Shape, tuple[int, ...], list[tuple[int, int]]]:
-        """The query's shape, its relations and its predicates.
-
-        The relations are in local order; there is (local mask, bit) per predicate.
-        """
+        """A query's shape, relations in local order, and (local mask, bit) per predicate."""
         members = bits(relations)
         position = {member: i for i, member in enumerate(members)}
         local = [
@@ -256,10 +253,7 @@ class StateGraph:
                 found.add(classes[inside[0]][0] if inside[0] in classes else inside[0])
 
     def _classes(self, state: State) -> dict[Attribute, tuple[Attribute, int]]:
-        """Equality classes of a state: each attribute's least member and mask.
-
-        It is there per attribute in an equality of the state; the mask is the class's relation mask.
-        """
+        """A state's equality classes: per attribute, its least member and relation mask."""
         known = self._class_of.get(state.index)
         if known is not None:
             return known
@@ -343,9 +337,7 @@ class StateGraph:
         return evaluation(source.volume * store.volume, fresh)
 
     def _known(self, source: State, store: State, target: State) -> int:
-        """P1: partitionings of the store that the sender can compute.
-
-        Their attribute equals one that the sender carries.
+        """P1: store partitionings by attributes equal to one that the sender carries.
 
         The closure is that of the target's own predicates: exactly those hold between a tuple
         that is sent and the tuples that it has to find.
@@ -361,10 +353,7 @@ class StateGraph:
     # -- questions ------------------------------------------------------------------
 
     def routes(self, target: int, start: int) -> tuple[int, ...]:
-        """Arcs on which tuples of relation `start` can become `target`.
-
-        They come by growing coverage.
-        """
+        """Arcs on which tuples of `start` can become `target`, by growing coverage."""
         found = self._routes.get((target, start))
         if found is None:
             outside = ~self.states[target].relations
@@ -376,8 +365,8 @@ class StateGraph:
     def _runs(self, target: int, start: int) -> list[tuple[int, tuple[int, ...]]]:
         """A query's `routes` in their order, in runs of one state each.
 
-        They are cut where the state changes that they lead to: its relations and the arcs. There are far
-        fewer states than arcs to be compared with each result inside.
+        Runs are cut where the state that they lead to changes: its relations and the arcs. There are far
+        fewer states than arcs to compare with each result inside.
         """
         found = self._runs_of.get((target, start))
         if found is None:
@@ -392,20 +381,14 @@ class StateGraph:
         return copy * self.sites[self.store[arc]].tasks + (self.cost[arc] - copy)
 
     def step(self, arc: int) -> Step:
-        """An arc's number with everything that a search asks about it.
-
-        It is the same object every time.
-        """
+        """An arc's number and all that a search asks about it, the same object every time."""
         if not self._step_of:
             arcs = range(len(self.start))
             self._step_of = list(zip(arcs, self.source, self.store, self.target, self.known, strict=True))
         return self._step_of[arc]
 
     def steps(self, target: int, start: int) -> tuple[Step, ...]:
-        """The `step` of all `routes`.
-
-        They are kept because searches ask for them a hundred thousand times.
-        """
+        """The `step` of all `routes`, kept as searches ask a hundred thousand times."""
         found = self._steps.get((target, start))
         if found is None:
             found = self._steps[target, start] = tuple(map(self.step, self.routes(target, start)))
@@ -456,10 +439,7 @@ class StateGraph:
         return self.model.inserted(*self.names(self.states[site]))
 
     def sharing(self, site: int) -> tuple[int, ...]:
-        """The sites that share one store with a site, itself included.
-
-        They are all relations of its stream.
-        """
+        """The sites that share a site's store, itself included: its stream's relations."""
         if not self._of_stream:
             for base in sorted(self.base_sites):
                 stream = self.relations[self.states[base].members[0]].stream

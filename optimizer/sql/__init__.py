@@ -67,9 +67,7 @@ def check(text: str, catalog: Catalog, views: Mapping[str, Query] = _NO_VIEWS) -
 
 
 def parse_predicate(text: str, catalog: Catalog, source: str | None = None) -> Expression:
-    """Parse a single predicate, such as `r.a = s.a`.
-
-    It is over streams that are called by their own names.
+    """Parse a predicate, such as `r.a = s.a`, over streams called by their own names.
 
     >>> from optimizer.algebra.types import ColumnType
     >>> from optimizer.logical.stream import Stream
@@ -89,9 +87,7 @@ def parse_predicate(text: str, catalog: Catalog, source: str | None = None) -> E
 
 
 def streams_read(text: str) -> tuple[str, ...]:
-    """The names in FROM, streams and views, in the text's order.
-
-    There are none if the text is no query.
+    """The names in FROM, streams and views, in the text's order; none if no query.
 
     >>> streams_read("SELECT * FROM r, s WHERE r.a = s.a"), streams_read("no query")
     (('r', 's'), ())
@@ -112,9 +108,7 @@ def check_condition(text: str, source: str = "condition") -> None:
 
 
 def identifier(name: str) -> str:
-    """A name as SQL text that means it.
-
-    It is unquoted, and so regardless of case, where that is possible.
+    """A name as SQL that means it, unquoted (so regardless of case) where possible.
 
     >>> identifier("origin"), identifier("select"), identifier("two words")
     ('origin', '"select"', '"two words"')

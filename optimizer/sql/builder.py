@@ -50,9 +50,7 @@ class QueryBuilder:
         return replace(self, _entries=(*self._entries, _Entry(stream, alias, cross=bool(self._entries))))
 
     def window(self, length: Window | timedelta | None = None, /, **units: float) -> QueryBuilder:
-        """Give the stream that was read last a window.
-
-        It is the window itself, its length, or `minutes=1` and the like.
+        """Give the stream read last a window: a `Window`, a length, or `minutes=1` etc.
 
         Raises `ValueError` before any stream, for a negative window or without a length, and
         `TypeError` for a unit that `timedelta` does not know.

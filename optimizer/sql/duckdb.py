@@ -17,7 +17,7 @@ _NEVER_RAISE = frozenset({"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge"
 def null_where_it_errs(call: Call, text: str) -> str:
     """A call as the runtime has it: NULL where DuckDB ends the query.
 
-    It becomes `TRY` for `to_duckdb`.
+    Becomes `TRY` for `to_duckdb`.
 
     >>> from optimizer.algebra.expression import Column
     >>> from optimizer.algebra.types import ColumnType
@@ -35,9 +35,7 @@ def to_duckdb(
     also: Sequence[str] = (),
     around: Callable[[Call, str], str] | None = None,
 ) -> str:
-    """SQL for DuckDB that gives the query's results.
-
-    It is over relations that are named like the streams.
+    """SQL for DuckDB that gives the query's results over relations named like streams.
 
     A window is the pairwise condition that no tuple of the combination is more than it
     behind another (DESIGN section 1): for a over 1 s and b unbounded,

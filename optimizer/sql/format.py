@@ -142,10 +142,7 @@ class _Layout:
 
 
 def _comments(gap: str) -> list[str]:
-    """The comments in the text between two tokens.
-
-    That text holds nothing else but spaces.
-    """
+    """The comments between two tokens, where else there are only spaces."""
     found, at = [], 0
     while at < len(gap):
         if gap.startswith("--", at):

@@ -1,6 +1,4 @@
-"""Default statistics, the bottom layer of every provider.
-
-They are assumed when nothing is known.
+"""Default statistics, the bottom layer of every provider, when nothing is known.
 
 | what | expected | interval | why |
 |---|---|---|---|

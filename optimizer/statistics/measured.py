@@ -110,10 +110,7 @@ def _probes(graph: PhysicalGraph, measured: Measured) -> list[ObservedStep]:
 
 
 def _narrows(rule: ProbeRule, sender: Rule) -> bool:
-    """True if a rule checks windows or filters again.
-
-    These are on inputs that were bound before it.
-    """
+    """True if a rule checks windows or filters again, on inputs bound before it."""
     if any(inputs_of(predicate) <= set(rule.bound) for predicate in rule.predicates):
         return True
     if not isinstance(sender, ProbeRule):

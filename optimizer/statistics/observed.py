@@ -28,9 +28,7 @@ class ObservedStep:
 
 @dataclass(frozen=True, slots=True)
 class ObservedStatistics:
-    """Selectivities observed in installed probe orders.
-
-    The rules are those of dissertation section 7.2.1.
+    """Selectivities observed in installed probe orders (dissertation section 7.2.1).
 
     - A step with one predicate tells its selectivity: matches over comparisons, summed over
       all steps that evaluate it.

@@ -9,10 +9,7 @@ from optimizer.algebra.expression import Expression
 
 @dataclass(frozen=True, slots=True)
 class SelectivityEstimate:
-    """The fraction of pairs for which a predicate holds.
-
-    Its columns' inputs are stream names.
-    """
+    """The fraction of pairs for which a predicate holds; its inputs are stream names."""
 
     predicate: Expression
     value: float

@@ -1,7 +1,4 @@
-"""User functions in DuckDB, the oracle.
-
-The same code runs, with the same meaning of NULL and errors.
-"""
+"""User functions in DuckDB, the oracle: same code, same NULLs, same errors."""
 
 from __future__ import annotations
 

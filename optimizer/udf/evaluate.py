@@ -118,9 +118,9 @@ def _typed(answer: object, rows: int, kind: pa.DataType) -> pa.Array:
 
 
 def drain_failures() -> list[tuple[str, str, str]]:
-    """Take some of the rows for which functions raised.
+    """Take some of the rows on which functions raised since the last call.
 
-    They are those since the last call of this: function, error, arguments.
+    Each comes with function, error and arguments.
     """
     with _COUNTING:
         found = [(name, error, arguments) for (name, arguments), error in sorted(_noted.items())]

@@ -1,7 +1,4 @@
-"""Read functions.yaml: the Python functions that queries may call.
-
-It gives each a name and types.
-"""
+"""Read functions.yaml: names and types of the Python functions queries may call."""
 
 from __future__ import annotations
 

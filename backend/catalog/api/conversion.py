@@ -1,6 +1,6 @@
 """Convert a text: `POST /api/sql/convert/`.
 
-The plans before and after are lists of operators that name what reads them.
+Plans before and after are lists of operators that name what reads them.
 """
 
 from __future__ import annotations
@@ -59,10 +59,7 @@ class ConversionSerializer(Document):
 
 
 class SqlConvert(APIView):
-    """A text of joins in any nesting, as two plans.
-
-    One is its plan of binary joins, the other the plan of multi-way joins.
-    """
+    """A text of joins in any nesting, as plans of binary and of multi-way joins."""
 
     @extend_schema(
         request=DraftSerializer,

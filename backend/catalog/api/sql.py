@@ -1,7 +1,4 @@
-"""Answer questions about a text that is no query yet.
-
-They are about its meaning, its form, and its results so far.
-"""
+"""Answer questions about a draft: its meaning, its form, and its results so far."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What operators override for one query: its topology and its limits.
-
-They say where it must be answered, and that it may cost more.
-"""
+"""What operators override for a query: its topology, and limits on its cost."""
 
 from __future__ import annotations
 

@@ -12,10 +12,7 @@ class ForecastsRequestSerializer(Form):
 
 
 class ForecastSerializer(serializers.ModelSerializer[Forecast]):
-    """How many tuples a query's stores were forecast to hold, and did hold.
-
-    They are the stores that the query needs.
-    """
+    """How many tuples the stores that a query needs were forecast to hold, and held."""
 
     query = serializers.CharField(source="query.name")
     topology = serializers.CharField(source="topology.name")
@@ -40,10 +37,7 @@ class ForecastSerializer(serializers.ModelSerializer[Forecast]):
 
 
 class ForecastsSerializer(Document):
-    """How often forecasts of state held, and the newest of them.
-
-    It is over all that were made.
-    """
+    """How often forecasts of state held, of all ever made, and the newest of them."""
 
     judged = serializers.IntegerField()
     held = serializers.IntegerField()

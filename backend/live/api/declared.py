@@ -1,7 +1,4 @@
-"""Fields of answers whose types pydantic declares.
-
-OpenAPI describes them by these types.
-"""
+"""Fields of answers whose types, and OpenAPI's description, pydantic declares."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class _Answer:
     def close(self) -> None:
         """Close the response, from any thread.
 
-        A generator that was left where it waits for its client ends only so.
+        Only so a generator ends that was left where it waits for its client.
         """
         self._slot.give_back()
         if self._loop is not None and not self._loop.is_closed():

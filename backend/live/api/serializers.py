@@ -60,10 +60,7 @@ class ProbedStoreSerializer(serializers.Serializer[Step]):
 
 
 class ProvenanceSerializer(serializers.Serializer[Provenance]):
-    """A result's path: its newest tuple, then the stores that it probed.
-
-    They are in order.
-    """
+    """A result's path: its newest tuple, then the stores that it probed, in order."""
 
     topology = serializers.CharField()
     plan_id = serializers.CharField()

@@ -1,4 +1,1 @@
-"""Server-sent events: one Redis reader per topology, a buffer per client.
-
-The buffers are bounded.
-"""
+"""Server-sent events: one Redis reader per topology, a bounded buffer per client."""

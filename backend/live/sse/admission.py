@@ -35,9 +35,7 @@ def admission_of(request: AccountRequest) -> Admission:
 
 
 def no_longer_hold(admissions: Set[Admission]) -> set[Admission]:
-    """Admissions whose account, session or token is no longer valid.
-
-    They would not be let in any more, whatever ended them.
+    """Admissions whose account, session or token no longer lets them in.
 
     Three queries however many there are: deactivated and deleted accounts, sessions that were left
     or expired or whose password was changed, tokens that were revoked or expired.

@@ -1,7 +1,4 @@
-"""Read a bounded backlog of events from Redis.
-
-It says which are lost and which is the newest.
-"""
+"""Read a bounded backlog of events: which are there, which lost, which the newest."""
 
 from __future__ import annotations
 
@@ -39,9 +36,7 @@ async def are_lost(client: redis.asyncio.Redis, key: str, last_id: str) -> bool:
 async def between(
     client: redis.asyncio.Redis, key: str, after: str, until: str, room: tuple[int, int]
 ) -> list[Framed] | None:
-    """The frames after an id, up to another one.
-
-    The result is None if they are more than there is room for.
+    """The frames after an id, up to another one; None if there is no room for as many.
 
     Args:
         room: events, and bytes of them.

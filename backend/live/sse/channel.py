@@ -1,7 +1,4 @@
-"""One topology's events, read from Redis once for all listeners here.
-
-They are those of this process.
-"""
+"""One topology's events, read from Redis once for all listeners of this process."""
 
 from __future__ import annotations
 
@@ -30,10 +27,7 @@ AGAIN_SECONDS = 1.0
 
 
 class Channel:
-    """A task with the one connection to Redis that blocks.
-
-    It lasts for as long as there is a listener.
-    """
+    """A task with the one connection to Redis that blocks, while there is a listener."""
 
     def __init__(self, topology: str) -> None:
         self.listeners: set[Listener] = set()
@@ -51,9 +45,7 @@ class Channel:
         self._reader.cancel()
 
     async def begin(self, listener: Listener, last_id: str | None) -> None:
-        """Send the listener what it missed, then everything.
-
-        It missed what came after `last_id`; it gets a reset if that is lost.
+        """Send the listener what came after `last_id` (a reset if lost), then everything.
 
         Raises redis' errors, and `TimeoutError` when Redis does not answer.
         """
@@ -72,10 +64,7 @@ class Channel:
             listener.begin(missed, max(entry_order(last_id), entry_order(self._position)))
 
     async def _missed(self, last_id: str) -> list[bytes] | None:
-        """Every frame after an id that was offered already.
-
-        The result is None if there are too many, or some are lost.
-        """
+        """Every frame after an id that was offered already; None if too many or some lost."""
         order = entry_order(last_id)
         async with self._reaching_back:
             recent, position = self._recent, self._position
@@ -116,10 +105,7 @@ class Channel:
                 await asyncio.sleep(AGAIN_SECONDS)
 
     async def _next(self, client: redis.asyncio.Redis) -> list[Entry]:
-        """What comes behind the position.
-
-        It is waited for, and is nothing if nothing comes for a while.
-        """
+        """What comes behind the position within a while; nothing if nothing comes."""
         assert self._position is not None
         after: dict[KeyT, StreamIdT] = {self._key: self._position}
         async with asyncio.timeout(BLOCK_MS / 1000 + PATIENCE_SECONDS):
@@ -127,10 +113,7 @@ class Channel:
         return cast(list[tuple[str, list[Entry]]], reply)[0][1] if reply else []
 
     async def _find_position(self, client: redis.asyncio.Redis) -> None:
-        """Begin with the present, or go on after an interruption.
-
-        If something was lost meanwhile, it begins with the present.
-        """
+        """Begin with the present, or go on after an interruption that lost nothing."""
         if self._position is not None and not await are_lost(client, self._key, self._position):
             return
         self._position = await newest(client, self._key)

@@ -1,7 +1,4 @@
-"""All listeners of this process: a channel per topology, and a guard.
-
-The guard sees who may stay.
-"""
+"""All listeners of this process: a channel per topology, and who may stay."""
 
 from __future__ import annotations
 

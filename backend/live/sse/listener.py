@@ -1,7 +1,4 @@
-"""One connection to a topology's events.
-
-It holds the frames that wait for it, and knows when it is given up.
-"""
+"""A connection to a topology's events: frames that wait, and when to give it up."""
 
 from __future__ import annotations
 
@@ -24,10 +21,7 @@ LEAVING_SECONDS = 2.0
 
 
 class Listener:
-    """Takes frames by `offer` and gives them by `frames`.
-
-    All of it is in the event loop's thread.
-    """
+    """Takes frames by `offer`, gives them by `frames`, all in the event loop's thread."""
 
     def __init__(self, admission: Admission) -> None:
         self.admission = admission
@@ -73,10 +67,7 @@ class Listener:
             self._woken.set()
 
     def tear_down_if_stuck(self) -> None:
-        """End the request of a client that is stuck.
-
-        It takes nothing, or does not let an ended stream end.
-        """
+        """End a stuck client's request: it takes nothing, or keeps an ended stream open."""
         now = asyncio.get_running_loop().time()
         is_expected = bool(self._waiting) or self._after is None
         if is_expected and now - self._moved > STALLED_SECONDS:

@@ -15,10 +15,7 @@ MOST_BEHIND_BYTES = 4 << 20
 
 
 class ReplayBuffer:
-    """All frames after `start`, oldest first, up to a bound.
-
-    Only so many frames are kept.
-    """
+    """All frames after `start`, oldest first, up to a bound."""
 
     def __init__(self, start: Order) -> None:
         self.start = start
@@ -36,10 +33,7 @@ class ReplayBuffer:
             self.is_cut = True
 
     def reach_back(self, start: Order, older: Sequence[Framed]) -> None:
-        """Make the buffer complete after an earlier `start`.
-
-        It is given all the frames between it and the present one.
-        """
+        """Make the buffer complete after an earlier `start`, given the frames in between."""
         self._frames.extendleft(reversed(older))
         self._bytes += sum(len(frame) for _, frame in older)
         self.start = start

@@ -12,10 +12,7 @@ _ROWS = serializers.ListField(child=serializers.DictField(child=serializers.JSON
 
 
 class CheckSerializer(serializers.ModelSerializer[Check]):
-    """One comparison of a query's published results with DuckDB's.
-
-    They are over the same tuples.
-    """
+    """One comparison of a query's published results with DuckDB's of the same tuples."""
 
     topology = serializers.CharField(source="topology.name")
     verdict = serializers.ChoiceField(choices=Verdict.choices)

@@ -1,7 +1,4 @@
-"""Price a text that is no query yet.
-
-It gets its plan, and what it would add to a topology.
-"""
+"""Price a text that is no query yet: its plan, and what it adds to a topology."""
 
 from __future__ import annotations
 
@@ -27,10 +24,7 @@ from optimizer.explain.advice import Advice
 
 
 class SqlOutlook(APIView):
-    """What a text would keep in a topology, and which windows fit better.
-
-    The forecast is an interval.
-    """
+    """A forecast interval of what a text would keep, and which windows fit better."""
 
     @extend_schema(request=ExplainRequestSerializer, responses={200: OutlookSerializer, 400: BAD})
     def post(self, request: Request) -> Response:

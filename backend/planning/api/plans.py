@@ -22,10 +22,7 @@ from backend.topologies.models import Plan
 
 
 def _asked_for(request: Request, topology: str) -> Plan:
-    """The topology's plan that the request names.
-
-    Without a name it is the one that runs, or the newest.
-    """
+    """The plan that the request names, else the one that runs, or the newest."""
     form = checked(PlanFilterSerializer(data=request.query_params))
     plan = queries.find_plan(
         get_object_or_404(queries.topologies(), name=topology), form.validated_data["plan_id"]

@@ -68,10 +68,7 @@ def vite_entry() -> SafeString:
 
 
 def _sheets(manifest: Manifest, chunk: Chunk) -> list[str]:
-    """The style sheets of a chunk and of its static imports.
-
-    Imports come first, each once.
-    """
+    """The style sheets of a chunk and of its static imports, these first, each once."""
     found: dict[str, None] = {}
     seen: set[str] = set()
 

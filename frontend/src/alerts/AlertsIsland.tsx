@@ -1,29 +1,19 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { AlertRule } from "../api/documents";
-import {
-  alertDeliveries,
-  createAlert,
-  deleteAlert,
-  listAlerts,
-  listTopologies,
-  readMe,
-  tryAlert,
-} from "../api/endpoints";
-import { explainError, explainProblems } from "../api/request";
-import { count, instant } from "../format/quantities";
+import { answered, at, client, done, explainError } from "../api/request";
 import type { IslandProps } from "../shell/islandProps";
 import { ProblemLine } from "../ui/ProblemLine";
 import { TableHead } from "../ui/table/TableHead";
 import { useLoaded } from "../ui/useLoaded";
-import { type AlertFields, documentOf, EMPTY, toldOf } from "./alertForm";
+import { AlertMessages } from "./AlertMessages";
+import { toldOf } from "./alertForm";
+import { NewAlertForm } from "./NewAlertForm";
 
 const REFRESH_MS = 5000;
-const LIMIT = 20;
 
 /** Who is told when a topology fails, lags or stands still. */
 export function AlertsIsland({ me }: IslandProps): JSX.Element {
-  const rules = useLoaded(listAlerts, REFRESH_MS);
+  const rules = useLoaded(() => answered(client.GET("/api/alerts/")), REFRESH_MS);
   const [open, setOpen] = useState<number | null>(null);
   const [adding, setAdding] = useState(false);
   const [notice, setNotice] = useState<{ text: string; bad: boolean } | null>(null);
@@ -46,7 +36,7 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
         </div>
       )}
       {adding && (
-        <AlertForm
+        <NewAlertForm
           onCancel={() => setAdding(false)}
           onDone={() => {
             setAdding(false);
@@ -106,7 +96,12 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
                     <button
                       type="button"
                       class="button small"
-                      onClick={() => attempt(tryAlert(rule.id), "A test message is on its way.")}
+                      onClick={() =>
+                        attempt(
+                          answered(client.POST("/api/alerts/{id}/test/", at({ id: rule.id }))),
+                          "A test message is on its way.",
+                        )
+                      }
                     >
                       Test
                     </button>
@@ -114,7 +109,12 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
                       type="button"
                       class="button small danger"
                       aria-label={`Delete ${rule.name}`}
-                      onClick={() => attempt(deleteAlert(rule.id), `${rule.name} is deleted.`)}
+                      onClick={() =>
+                        attempt(
+                          done(client.DELETE("/api/alerts/{id}/", at({ id: rule.id }))),
+                          `${rule.name} is deleted.`,
+                        )
+                      }
                     >
                       Delete
                     </button>
@@ -128,182 +128,8 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
       {rules.value
         ?.filter((rule) => rule.id === open)
         .map((rule) => (
-          <Messages key={rule.id} rule={rule} />
+          <AlertMessages key={rule.id} rule={rule} />
         ))}
     </section>
-  );
-}
-
-function Messages({ rule }: { rule: AlertRule }): JSX.Element {
-  const { value, problem } = useLoaded(() => alertDeliveries(rule.id, LIMIT), REFRESH_MS, rule.id);
-  return (
-    <section aria-label={`Messages of ${rule.name}`}>
-      <h2>Messages of {rule.name}</h2>
-      {rule.channel === "webhook" && (
-        <p class="muted">
-          Signed with <code class="secret">{rule.secret}</code>: <code>X-Millrace-Signature</code> is the
-          HMAC-SHA256 of the body.
-        </p>
-      )}
-      {problem !== null && <p class="problem-line">{problem}</p>}
-      {value?.length === 0 && <p class="empty">No messages yet.</p>}
-      {value !== null && value.length > 0 && (
-        <div class="table-scroll">
-          <table class="list stack">
-            <TableHead
-              columns={["Since (UTC)", "What", "Detail", "Message", { label: "Attempts", class: "number" }]}
-            />
-            <tbody>
-              {value.map((one) => (
-                <tr key={one.id}>
-                  <td>{instant(one.opened_at)}</td>
-                  <td>
-                    {one.topology ?? "test"}: {one.kind} {one.event}
-                  </td>
-                  <td>{one.detail}</td>
-                  <td>
-                    {one.state}
-                    {one.error !== "" && <span class="bad"> {one.error}</span>}
-                  </td>
-                  <td class="number" data-label="attempts">
-                    {count(one.attempts)}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-    </section>
-  );
-}
-
-function AlertForm({ onDone, onCancel }: { onDone: () => void; onCancel: () => void }): JSX.Element {
-  const [fields, setFields] = useState<AlertFields>(EMPTY);
-  const [problems, setProblems] = useState<readonly string[]>([]);
-  const [busy, setBusy] = useState(false);
-  const topologies = useLoaded(listTopologies);
-  const account = useLoaded(readMe);
-  const set = (changes: Partial<AlertFields>): void => setFields((before) => ({ ...before, ...changes }));
-  const submit = (): void => {
-    setBusy(true);
-    createAlert(documentOf(fields))
-      .then(onDone, (error: unknown) => setProblems(explainProblems(error)))
-      .finally(() => setBusy(false));
-  };
-  return (
-    <form
-      class="form"
-      aria-label="New alert"
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
-      {problems.map((problem) => (
-        <p key={problem} class="problem-line" role="alert">
-          {problem}
-        </p>
-      ))}
-      <div class="form-row">
-        <label class="field">
-          <span>Name</span>
-          <input
-            type="text"
-            required
-            maxLength={100}
-            value={fields.name}
-            placeholder="night shift"
-            onInput={(event) => set({ name: event.currentTarget.value })}
-          />
-        </label>
-        <label class="field">
-          <span>Of</span>
-          <select value={fields.topology} onChange={(event) => set({ topology: event.currentTarget.value })}>
-            <option value="">every topology</option>
-            {topologies.value?.map((one) => (
-              <option key={one.name} value={one.name}>
-                {one.name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label class="field">
-          <span>Team that may also see and change it</span>
-          <select value={fields.team} onChange={(event) => set({ team: event.currentTarget.value })}>
-            <option value="">none</option>
-            {account.value?.teams.map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-      </div>
-      <fieldset>
-        <legend>Told when</legend>
-        <label class="inline">
-          <input
-            type="checkbox"
-            checked={fields.onFailed}
-            onChange={(event) => set({ onFailed: event.currentTarget.checked })}
-          />{" "}
-          its job fails
-        </label>
-        <label class="field">
-          <span>a watermark falls behind the newest tuple by more than this many seconds of event time</span>
-          <input
-            type="text"
-            inputMode="numeric"
-            value={fields.lag}
-            placeholder="not told"
-            onInput={(event) => set({ lag: event.currentTarget.value })}
-          />
-        </label>
-        <label class="field">
-          <span>tuples wait and no batch has been committed for this many seconds</span>
-          <input
-            type="text"
-            inputMode="numeric"
-            value={fields.stuck}
-            placeholder="not told"
-            onInput={(event) => set({ stuck: event.currentTarget.value })}
-          />
-        </label>
-      </fieldset>
-      <div class="form-row">
-        <label class="field">
-          <span>By</span>
-          <select
-            value={fields.channel}
-            onChange={(event) =>
-              set({ channel: event.currentTarget.value === "email" ? "email" : "webhook" })
-            }
-          >
-            <option value="webhook">webhook</option>
-            <option value="email">e-mail</option>
-          </select>
-        </label>
-        <label class="field">
-          <span>To</span>
-          <input
-            type="text"
-            required
-            maxLength={500}
-            value={fields.target}
-            placeholder={fields.channel === "email" ? "ann@example.org" : "https://example.org/hook"}
-            onInput={(event) => set({ target: event.currentTarget.value })}
-          />
-        </label>
-      </div>
-      <div class="dialog-actions">
-        <button type="button" class="button" onClick={onCancel}>
-          Cancel
-        </button>
-        <button type="submit" class="button primary" disabled={busy}>
-          Make it
-        </button>
-      </div>
-    </form>
   );
 }

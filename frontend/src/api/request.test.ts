@@ -1,7 +1,6 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { createQuery, listStreams, validateSql } from "./endpoints";
-import { explainError, isAbort, Refusal, refusalFrom, Unreachable } from "./request";
+import { answered, client, explainError, isAbort, Refusal, refusalFrom, Unreachable } from "./request";
 
 const answer = (status: number, body: unknown): Response =>
   new Response(JSON.stringify(body), { status, headers: { "Content-Type": "application/json" } });
@@ -22,9 +21,11 @@ afterEach(() => vi.unstubAllGlobals());
 
 it("sends the CSRF token with writing calls only", async () => {
   network(async () => answer(200, []));
-  await listStreams();
+  await answered(client.GET("/api/streams/"));
   network(async () => answer(201, { id: 1 }));
-  await createQuery({ name: "q", sql: "SELECT 1", description: "", tags: [] });
+  await answered(
+    client.POST("/api/queries/", { body: { name: "q", sql: "SELECT 1", description: "", tags: [] } }),
+  );
   expect(seen.map((request) => request.headers.get("X-CSRFToken"))).toEqual([null, "t0ken"]);
   expect(new URL(seen[1]?.url ?? "").pathname).toBe("/api/queries/");
 });
@@ -59,9 +60,9 @@ it("turns every shape of refusal into one error", () => {
 
 it("throws a refusal with its status, and says when nobody answers", async () => {
   network(async () => answer(409, { code: "x", detail: "taken" }));
-  await expect(listStreams()).rejects.toMatchObject({ name: "Refusal", status: 409 });
+  await expect(answered(client.GET("/api/streams/"))).rejects.toMatchObject({ name: "Refusal", status: 409 });
   network(async () => Promise.reject(new TypeError("Failed to fetch")));
-  const error: unknown = await listStreams().catch((reason: unknown) => reason);
+  const error: unknown = await answered(client.GET("/api/streams/")).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(Unreachable);
   expect(explainError(error)).toMatch(/cannot be reached/);
   expect(error).not.toBeInstanceOf(Refusal);
@@ -71,8 +72,8 @@ it("keeps an abort an abort", async () => {
   network(async () => answer(200, {}));
   const control = new AbortController();
   control.abort();
-  const error: unknown = await validateSql("SELECT 1", null, control.signal).catch(
-    (reason: unknown) => reason,
-  );
+  const error: unknown = await answered(
+    client.POST("/api/sql/validate/", { body: { sql: "SELECT 1", name: "" }, signal: control.signal }),
+  ).catch((reason: unknown) => reason);
   expect(isAbort(error)).toBe(true);
 });

@@ -79,19 +79,45 @@ client.use({
   },
 });
 
-/** The data of an answer; throws `Refusal` for one that is not 2xx. A lost session leads to the login page. */
-export function answered<T>({ data, error, response }: { data?: T; error?: unknown; response: Response }): T {
-  if (response.ok && data !== undefined) return data;
+type Texts<P> = { [K in keyof P]: string };
+
+/** Where a call goes: what its path names, and its query. */
+export function at<P extends object>(path: P): { params: { path: Texts<P> } };
+export function at<P extends object, Q>(path: P, query: Q): { params: { path: Texts<P>; query: Q } };
+export function at<P extends object>(path: P, query?: unknown): object {
+  const texts = Object.entries(path).map(([name, value]) => [name, String(value)]);
+  return { params: { path: Object.fromEntries(texts), query } };
+}
+
+/** What a call of `client` comes to. */
+export interface Reply<T> {
+  readonly data?: T;
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
+/**
+ * The data of a call's answer; throws `Refusal` for one that is not 2xx. A lost session leads to the login
+ * page.
+ */
+export async function answered<T>(call: Promise<Reply<T>>): Promise<T> {
+  const reply = await call;
+  if (reply.response.ok && reply.data !== undefined) return reply.data;
+  throw refusalOf(reply);
+}
+
+/** Like `answered`, for an answer without a body. */
+export async function done(call: Promise<Reply<unknown>>): Promise<void> {
+  const reply = await call;
+  if (!reply.response.ok) throw refusalOf(reply);
+}
+
+function refusalOf({ error, response }: Reply<unknown>): Refusal {
   const refusal = refusalFrom(response.status, error);
   if (response.status === 403 && /credentials/i.test(refusal.message)) {
     window.location.assign(`/login/?next=${encodeURIComponent(window.location.pathname)}`);
   }
-  throw refusal;
-}
-
-/** Like `answered`, for an answer without a body. */
-export function done({ error, response }: { error?: unknown; response: Response }): void {
-  if (!response.ok) answered<never>({ error, response });
+  return refusal;
 }
 
 /** One line for a person about anything that was thrown. */

@@ -435,11 +435,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * @description A text of joins in any nesting, as two plans.
-         *
-         *     One is its plan of binary joins, the other the plan of multi-way joins.
-         */
+        /** @description A text of joins in any nesting, as plans of binary and of multi-way joins. */
         post: operations["sql_convert_create"];
         delete?: never;
         options?: never;
@@ -489,11 +485,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * @description What a text would keep in a topology, and which windows fit better.
-         *
-         *     The forecast is an interval.
-         */
+        /** @description A forecast interval of what a text would keep, and which windows fit better. */
         post: operations["sql_outlook_create"];
         delete?: never;
         options?: never;
@@ -1208,11 +1200,7 @@ export interface components {
          * @enum {string}
          */
         ChannelEnum: "webhook" | "email";
-        /**
-         * @description One comparison of a query's published results with DuckDB's.
-         *
-         *     They are over the same tuples.
-         */
+        /** @description One comparison of a query's published results with DuckDB's of the same tuples. */
         Check: {
             /** Format: date-time */
             readonly at: string;
@@ -1550,11 +1538,7 @@ export interface components {
                 [key: string]: number;
             };
         };
-        /**
-         * @description How many tuples a query's stores were forecast to hold, and did hold.
-         *
-         *     They are the stores that the query needs.
-         */
+        /** @description How many tuples the stores that a query needs were forecast to hold, and held. */
         Forecast: {
             /** Format: double */
             readonly expected: number;
@@ -1590,11 +1574,7 @@ export interface components {
             measured: boolean;
             tuples: components["schemas"]["Interval"];
         };
-        /**
-         * @description How often forecasts of state held, and the newest of them.
-         *
-         *     It is over all that were made.
-         */
+        /** @description How often forecasts of state held, of all ever made, and the newest of them. */
         Forecasts: {
             held: number;
             judged: number;
@@ -2085,11 +2065,7 @@ export interface components {
         Problems: {
             errors: components["schemas"]["Problem"][];
         };
-        /**
-         * @description A result's path: its newest tuple, then the stores that it probed.
-         *
-         *     They are in order.
-         */
+        /** @description A result's path: its newest tuple, then the stores that it probed, in order. */
         Provenance: {
             /** @description the start's arrival number; may exceed 53 bits */
             arrival: string;

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { QueryDocument } from "../api/documents";
-import { listQueries, listStreams } from "../api/endpoints";
+import { answered, client } from "../api/request";
 import { type StreamColour, streamColours } from "../colour/streams";
 import { ago, instant, windowLength } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
@@ -25,8 +25,8 @@ export function windowsOf(query: Pick<QueryDocument, "inputs">): string {
 }
 
 export function CatalogIsland({ me }: IslandProps): JSX.Element {
-  const queries = useLoaded(() => listQueries(), REFRESH_MS);
-  const streams = useLoaded(listStreams);
+  const queries = useLoaded(() => answered(client.GET("/api/queries/")), REFRESH_MS);
+  const streams = useLoaded(() => answered(client.GET("/api/streams/")));
   const now = useNow();
   const address = new URLSearchParams(window.location.search);
   const [text, setText] = useState(address.get("search") ?? "");

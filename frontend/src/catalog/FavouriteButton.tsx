@@ -1,8 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { QueryDocument } from "../api/documents";
-import { markFavourite } from "../api/endpoints";
-import { explainError } from "../api/request";
+import { answered, at, client, explainError } from "../api/request";
 
 /** One's own star beside a query. */
 export function FavouriteButton({
@@ -22,8 +21,10 @@ export function FavouriteButton({
       title={problem ?? (query.favourite ? "No longer a favourite" : "Make it a favourite")}
       onClick={() => {
         setProblem(null);
-        markFavourite(query.id, !query.favourite).then(onChanged, (error: unknown) =>
-          setProblem(explainError(error)),
+        const call = query.favourite ? client.DELETE : client.PUT;
+        answered(call("/api/queries/{id}/favourite/", at({ id: query.id }))).then(
+          onChanged,
+          (error: unknown) => setProblem(explainError(error)),
         );
       }}
     >

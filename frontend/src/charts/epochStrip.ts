@@ -30,7 +30,9 @@ function errorText(point: EpochPoint): string {
   const error = point.q_error;
   const span = `epoch ${point.epoch}, batches ${point.first_batch} to ${point.last_batch}`;
   if (error === null) return `${span}: event time did not advance`;
-  return `${span}: estimates off by ×${error.median.toFixed(1)} in the median, ×${error.max.toFixed(1)} at most (${error.worst}: ${rate(error.estimated)} estimated, ${rate(error.actual)} actual)`;
+  const off = `×${error.median.toFixed(1)} in the median, ×${error.max.toFixed(1)} at most`;
+  const worst = `${error.worst}: ${rate(error.estimated)} estimated, ${rate(error.actual)} actual`;
+  return `${span}: estimates off by ${off} (${worst})`;
 }
 
 export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
@@ -101,10 +103,10 @@ export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
       .attr("height", (point) => Math.max(1, y(point.seconds)))
       .attr("class", (point) => (point.epoch % 2 === 0 ? "even" : "odd"))
       .select("title")
-      .text(
-        (point) =>
-          `batch ${point.batch}, epoch ${point.epoch}, ${clock(point.at)}: ${count(point.tuples_in)} tuples in ${milliseconds(point.seconds * 1000)}`,
-      );
+      .text((point) => {
+        const done = `${count(point.tuples_in)} tuples in ${milliseconds(point.seconds * 1000)}`;
+        return `batch ${point.batch}, epoch ${point.epoch}, ${clock(point.at)}: ${done}`;
+      });
     const visible = known ? latest.switches.filter((change) => Date.parse(change.at) >= first) : [];
     marks
       .selectAll<SVGCircleElement, Snapshot["switches"][number]>("circle")
@@ -126,10 +128,10 @@ export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
       .attr("cy", 36)
       .classed("chosen", (change) => change.plan_id === latest.past)
       .select("title")
-      .text(
-        (change) =>
-          `Plan switch at ${clock(change.at)}: plan ${change.plan_id} from batch ${change.batch} on, epoch ${change.epoch}\n${change.cause}`,
-      );
+      .text((change) => {
+        const plan = `plan ${change.plan_id} from batch ${change.batch} on, epoch ${change.epoch}`;
+        return `Plan switch at ${clock(change.at)}: ${plan}\n${change.cause}`;
+      });
     labels
       .selectAll<SVGTextElement, string>("text")
       .data(known ? [clock(history[0]?.at), `${clock(history.at(-1)?.at)} UTC`] : [])

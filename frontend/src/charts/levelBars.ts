@@ -1,4 +1,6 @@
-/** The newest batches as stacked bars: how long each level took, what is left over, and the trigger as a line. */
+/**
+ * The newest batches as stacked bars: how long each level took, what is left over, and the trigger as a line.
+ */
 import { type EnterElement, max, type Selection, scaleBand, scaleLinear, select } from "d3";
 import { milliseconds } from "../format/quantities";
 import type { HistoryPoint } from "../live/messages";

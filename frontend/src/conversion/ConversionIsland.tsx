@@ -1,8 +1,7 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { Conversion, PlanOperator, Problem } from "../api/documents";
-import { convertSql } from "../api/endpoints";
-import { explainError, Refusal } from "../api/request";
+import { answered, client, explainError, Refusal } from "../api/request";
 import { ChartHost } from "../charts/ChartHost";
 import { createOperatorTree, type OperatorTreeData } from "../charts/graphs/operatorTree";
 import { shareLink } from "../editor/text/share";
@@ -94,7 +93,10 @@ export function ConversionIsland(): JSX.Element {
     setProblems([]);
     setReason(null);
     try {
-      setConverted({ sql, conversion: await convertSql(sql) });
+      setConverted({
+        sql,
+        conversion: await answered(client.POST("/api/sql/convert/", { body: { sql, name: "" } })),
+      });
     } catch (error) {
       setConverted(null);
       const found = error instanceof Refusal ? error.problems : [];

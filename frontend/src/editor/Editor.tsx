@@ -1,8 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { QueryDocument, StreamDocument } from "../api/documents";
-import { describeQuery, formatSql } from "../api/endpoints";
-import { explainError, Refusal } from "../api/request";
+import { answered, at, client, explainError, Refusal } from "../api/request";
 import type { StreamColour } from "../colour/streams";
 import { EditorNotices, type Notice } from "./EditorNotices";
 import { EditorToolbar, QueryMarks } from "./EditorToolbar";
@@ -124,7 +123,7 @@ export function Editor(props: Props): JSX.Element {
   };
   const format = async (): Promise<void> => {
     const before = newestSql();
-    const formatted = (await formatSql(before)).sql;
+    const formatted = (await answered(client.POST("/api/sql/format/", { body: { sql: before } }))).sql;
     if (formatted !== before && editor.current?.text() === before) editor.current.replaceAll(formatted);
   };
   /** A saved query without changes has an address already; any other text travels in the link. */
@@ -168,7 +167,15 @@ export function Editor(props: Props): JSX.Element {
         <QueryMarks
           query={query}
           onQuery={onQuery}
-          onTags={(tags) => void attempt(async () => onQuery(await describeQuery(query.id, { tags })))}
+          onTags={(tags) =>
+            void attempt(async () =>
+              onQuery(
+                await answered(
+                  client.PATCH("/api/queries/{id}/", { ...at({ id: query.id }), body: { tags } }),
+                ),
+              ),
+            )
+          }
         />
       )}
       <EditorNotices

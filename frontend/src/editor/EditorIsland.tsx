@@ -1,8 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { QueryDocument } from "../api/documents";
-import { listQueries, listStreams, readQuery } from "../api/endpoints";
-import { explainError } from "../api/request";
+import { answered, at, client, explainError } from "../api/request";
 import { streamColours } from "../colour/streams";
 import type { IslandProps } from "../shell/islandProps";
 import { useLoaded } from "../ui/useLoaded";
@@ -12,11 +11,13 @@ const STATUS_MS = 3000;
 
 /** Loads what the editor needs; the editor itself starts only when its query is known. */
 export function EditorIsland({ queryId, functions, me }: IslandProps): JSX.Element {
-  const streams = useLoaded(listStreams);
-  const queries = useLoaded(() => listQueries());
+  const streams = useLoaded(() => answered(client.GET("/api/streams/")));
+  const queries = useLoaded(() => answered(client.GET("/api/queries/")));
   const [query, setQuery] = useState<QueryDocument | null>(null);
   const [statusProblem, setStatusProblem] = useState<string | null>(null);
-  const stored = useLoaded(async () => (queryId === null ? null : readQuery(queryId)));
+  const stored = useLoaded(async () =>
+    queryId === null ? null : answered(client.GET("/api/queries/{id}/", at({ id: queryId }))),
+  );
   useEffect(() => setQuery(stored.value), [stored.value]);
   // The state changes behind the page (deployed, running, failed); the text changes only by saving.
   const id = query?.id ?? null;
@@ -24,7 +25,7 @@ export function EditorIsland({ queryId, functions, me }: IslandProps): JSX.Eleme
     if (id === null) return undefined;
     const timer = setInterval(() => {
       if (document.hidden) return;
-      readQuery(id).then(
+      answered(client.GET("/api/queries/{id}/", at({ id }))).then(
         ({ status, suspended, correctness, topology, deployed_version }) => {
           setQuery((before) =>
             before === null || before.id !== id

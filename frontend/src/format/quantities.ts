@@ -42,7 +42,9 @@ export function plural(value: number, one: string, more = `${one}s`): string {
   return `${value} ${value === 1 ? one : more}`;
 }
 
-/** Tuples per second: `rate(12_431)` is "12.4 k/s"; slow ones per minute or hour: `rate(0.0104)` is "37.4/h". */
+/**
+ * Tuples per second: `rate(12_431)` is "12.4 k/s"; slow ones per minute or hour: `rate(0.0104)` is "37.4/h".
+ */
 export function rate(value: Quantity): string {
   if (!known(value)) return UNKNOWN;
   const size = Math.abs(value);
@@ -102,7 +104,10 @@ export function signed(value: Quantity, format: (value: number) => string): stri
   return value > 0 ? `+${format(value)}` : value < 0 ? `−${format(-value)}` : `±${format(0)}`;
 }
 
-/** How the actual compares with the estimate: "×1.09"; a dash unless both are known and the estimate is positive. */
+/**
+ * How the actual compares with the estimate: "×1.09"; a dash unless both are known and the estimate is
+ * positive.
+ */
 export function ratio(actual: Quantity, estimate: Quantity): string {
   return known(actual) && known(estimate) && estimate > 0 ? `×${digits(actual / estimate)}` : UNKNOWN;
 }

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { auditTrail } from "../api/endpoints";
+import { answered, at, client } from "../api/request";
 import { instant } from "../format/quantities";
 import { Opened } from "../ui/Opened";
 import { ScrollArea } from "../ui/table/ScrollArea";
@@ -14,7 +14,11 @@ export function AuditTrail({ topology }: { topology: string }): JSX.Element {
 }
 
 function Entries({ topology }: { topology: string }): JSX.Element {
-  const { value, problem } = useLoaded(() => auditTrail(topology, LIMIT), null, topology);
+  const { value, problem } = useLoaded(
+    () => answered(client.GET("/api/topologies/{name}/audit/", at({ name: topology }, { limit: LIMIT }))),
+    null,
+    topology,
+  );
   if (value === null)
     return problem === null ? <p class="muted">Loading…</p> : <p class="problem-line">{problem}</p>;
   if (value.length === 0) return <p class="empty">No actions yet.</p>;

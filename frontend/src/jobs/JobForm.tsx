@@ -1,8 +1,10 @@
 import type { JSX } from "preact";
 import type { TopologyJob } from "../api/documents";
-import { setJob, topologyJob } from "../api/endpoints";
+import { answered, at, client } from "../api/request";
 import { SettingsForm } from "../ui/settings/SettingsForm";
 import { typedOf } from "../ui/settings/settingsForm";
+
+const PATH = "/api/topologies/{name}/job/";
 
 interface Props {
   readonly topology: string;
@@ -19,8 +21,12 @@ export function JobForm({ topology, operator, onDone }: Props): JSX.Element {
       submit="Keep"
       kept="Kept."
       operator={operator}
-      load={() => topologyJob(topology)}
-      save={(settings) => setJob(topology, settings)}
+      load={() => answered(client.GET(PATH, at({ name: topology })))}
+      save={(settings) => {
+        // Made from the same schema as the type.
+        const body = { settings: settings as TopologyJob["settings"] };
+        return answered(client.PUT(PATH, { ...at({ name: topology }), body }));
+      }}
       note={waiting}
       onDone={onDone}
     />

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { RunDocument, TopologyDocument } from "../api/documents";
-import { listRuns, listTopologies } from "../api/endpoints";
+import { answered, client } from "../api/request";
 import { ago, count, instant, UNKNOWN } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
 import { Opened } from "../ui/Opened";
@@ -25,9 +25,12 @@ import { TopologyActions } from "./TopologyActions";
 const REFRESH_MS = 2500;
 const RUNS = 20;
 
-/** One block per topology: its job now, what may be done, its runs and the log of a chosen one, its batches, queries and tasks. */
+/**
+ * One block per topology: its job now, what may be done, its runs and the log of a chosen one, its batches,
+ * queries and tasks.
+ */
 export function JobsIsland({ me }: IslandProps): JSX.Element {
-  const topologies = useLoaded(listTopologies, REFRESH_MS);
+  const topologies = useLoaded(() => answered(client.GET("/api/topologies/")), REFRESH_MS);
   return (
     <section class="jobs">
       <ProblemLine text={topologies.problem} />
@@ -60,7 +63,11 @@ interface Props {
 
 function TopologyJobs({ topology, topologies, operator, onDone }: Props): JSX.Element {
   const now = useNow();
-  const runs = useLoaded(() => listRuns(topology.name, RUNS), REFRESH_MS, topology.name);
+  const runs = useLoaded(
+    () => answered(client.GET("/api/runs/", { params: { query: { topology: topology.name, limit: RUNS } } })),
+    REFRESH_MS,
+    topology.name,
+  );
   const [open, setOpen] = useState<string | null>(null);
   const { run } = topology;
   return (

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
-import { setMemoryLimit } from "../api/endpoints";
+import { answered, at, client } from "../api/request";
 import { ProblemLine } from "../ui/ProblemLine";
 import { useRequest } from "../ui/useRequest";
 import { fieldOf, limitOf, limitText, limitUntilRestart } from "./memoryLimit";
@@ -12,7 +12,10 @@ interface Props {
   readonly onDone: () => void;
 }
 
-/** How much of the topology's stores may be in memory: what was set, what the process has, and a form to set it. */
+/**
+ * How much of the topology's stores may be in memory: what was set, what the process has, and a form to set
+ * it.
+ */
 export function MemoryForm({ topology, operator, onDone }: Props): JSX.Element {
   const [typed, setTyped] = useState<string | null>(null);
   const [kept, setKept] = useState(false);
@@ -22,11 +25,19 @@ export function MemoryForm({ topology, operator, onDone }: Props): JSX.Element {
   const waiting = limitUntilRestart(topology);
   const keep = (): void => {
     setKept(false);
-    send(setMemoryLimit(topology.name, found.limit), () => {
-      setTyped(null);
-      setKept(true);
-      onDone();
-    });
+    send(
+      answered(
+        client.PUT("/api/topologies/{name}/memory/", {
+          ...at({ name: topology.name }),
+          body: { memory_limit_bytes: found.limit },
+        }),
+      ),
+      () => {
+        setTyped(null);
+        setKept(true);
+        onDone();
+      },
+    );
   };
   return (
     <form

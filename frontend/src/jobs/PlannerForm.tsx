@@ -1,6 +1,9 @@
 import type { JSX } from "preact";
-import { setPlanner, topologyPlanner } from "../api/endpoints";
+import type { TopologyPlanner } from "../api/documents";
+import { answered, at, client } from "../api/request";
 import { SettingsForm } from "../ui/settings/SettingsForm";
+
+const PATH = "/api/topologies/{name}/planner/";
 
 interface Props {
   readonly topology: string;
@@ -17,8 +20,12 @@ export function PlannerForm({ topology, operator, onDone }: Props): JSX.Element 
       submit="Plan anew"
       kept="Requested. The plan changes as soon as another one is found."
       operator={operator}
-      load={() => topologyPlanner(topology)}
-      save={(settings) => setPlanner(topology, settings)}
+      load={() => answered(client.GET(PATH, at({ name: topology })))}
+      save={(settings) => {
+        // Made from the same schema as the type.
+        const body = { settings: settings as TopologyPlanner["settings"] };
+        return answered(client.PUT(PATH, { ...at({ name: topology }), body }));
+      }}
       onDone={onDone}
     />
   );

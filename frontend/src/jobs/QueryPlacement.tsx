@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
-import { pinQuery } from "../api/endpoints";
+import { answered, at, client } from "../api/request";
 import { ConfirmDialog } from "../ui/dialog/ConfirmDialog";
 import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
@@ -22,7 +22,11 @@ type Query = TopologyDocument["queries"][number];
 export function QueryPlacement({ topology, topologies, operator, onDone }: Props): JSX.Element {
   const [moving, setMoving] = useState<{ query: Query; target: string } | null>(null);
   const { busy, problem, send } = useRequest();
-  const pin = (query: Query, target: string | null): void => send(pinQuery(query.id, target), onDone);
+  const pin = (query: Query, target: string | null): void =>
+    send(
+      answered(client.PUT("/api/queries/{id}/pin/", { ...at({ id: query.id }), body: { topology: target } })),
+      onDone,
+    );
   const choose = (query: Query, target: string): void => {
     if (target === "") pin(query, null);
     else if (target === topology.name) pin(query, target);

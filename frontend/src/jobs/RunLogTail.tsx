@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { runLog } from "../api/endpoints";
+import { answered, at, client } from "../api/request";
 import { useLoaded } from "../ui/useLoaded";
 
 const REFRESH_MS = 2500;
@@ -8,7 +8,11 @@ const TAIL = 200;
 
 /** The end of a run's log. It follows new lines while it is scrolled to the end. */
 export function RunLogTail({ id }: { id: string }): JSX.Element {
-  const log = useLoaded(() => runLog(id, TAIL), REFRESH_MS, id);
+  const log = useLoaded(
+    () => answered(client.GET("/api/runs/{id}/log/", at({ id }, { tail: TAIL }))),
+    REFRESH_MS,
+    id,
+  );
   const [wanted, setWanted] = useState("");
   const box = useRef<HTMLPreElement>(null);
   const atEnd = useRef(true);

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { setTasks, topologyTasks } from "../api/endpoints";
+import { answered, at, client } from "../api/request";
 import { count } from "../format/quantities";
 import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
@@ -19,7 +19,11 @@ interface Props {
 
 /** Over how many tasks each stream's stores are spread, what was set, and a form to set it. */
 export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
-  const tasks = useLoaded(() => topologyTasks(topology), REFRESH_MS, topology);
+  const tasks = useLoaded(
+    () => answered(client.GET("/api/topologies/{name}/tasks/", at({ name: topology }))),
+    REFRESH_MS,
+    topology,
+  );
   const [typed, setTyped] = useState<TaskFields>({});
   const [asked, setAsked] = useState(false);
   const { busy, problem, send } = useRequest();
@@ -34,12 +38,20 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
   const found = changesOf(value, fields);
   const scale = (): void => {
     setAsked(false);
-    send(setTasks(topology, found.changes), () => {
-      setTyped({});
-      setAsked(true);
-      tasks.reload();
-      onDone();
-    });
+    send(
+      answered(
+        client.PUT("/api/topologies/{name}/tasks/", {
+          ...at({ name: topology }),
+          body: { tasks: found.changes },
+        }),
+      ),
+      () => {
+        setTyped({});
+        setAsked(true);
+        tasks.reload();
+        onDone();
+      },
+    );
   };
   return (
     <form

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
-import { topologyImpact } from "../api/endpoints";
+import { answered, at, client } from "../api/request";
 import { ImpactFacts } from "../ui/dialog/ImpactFacts";
 import { NameGuard } from "../ui/dialog/NameGuard";
 import { ProblemLine } from "../ui/ProblemLine";
@@ -16,7 +16,9 @@ interface Props {
 /** Says what a stop ends and what it keeps, and asks for the topology's name. */
 export function StopDialog({ topology, onStop, onClose }: Props): JSX.Element {
   const [mode, setMode] = useState<"now" | "drain">("now");
-  const impact = useLoaded(() => topologyImpact(topology.name));
+  const impact = useLoaded(() =>
+    answered(client.GET("/api/topologies/{name}/impact/", at({ name: topology.name }))),
+  );
   return (
     <NameGuard
       title={`Stop ${topology.name}?`}

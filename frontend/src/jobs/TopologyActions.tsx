@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
-import { optimizeTopology, restartTopology, startTopology, stopTopology } from "../api/endpoints";
+import { answered, at, client, type Reply } from "../api/request";
 import { useRequest } from "../ui/useRequest";
 import { RestartDialog } from "./RestartDialog";
 import { StopDialog } from "./StopDialog";
@@ -16,9 +16,8 @@ interface Props {
 export function TopologyActions({ topology, operator, onDone }: Props): JSX.Element {
   const { busy, problem, send } = useRequest();
   const [asking, setAsking] = useState<"stop" | "restart" | null>(null);
-  const run = (work: () => Promise<unknown>): void => {
-    send(work(), onDone);
-  };
+  const where = at({ name: topology.name });
+  const run = (call: Promise<Reply<unknown>>): void => send(answered(call), onDone);
   const alive = topology.state !== "stopped" && topology.state !== "failed";
   const why = operator ? undefined : "Only operators may do this.";
   const off = busy || !operator;
@@ -34,7 +33,7 @@ export function TopologyActions({ topology, operator, onDone }: Props): JSX.Elem
         class="button"
         disabled={off || topology.queries.length === 0}
         title={why}
-        onClick={() => run(() => optimizeTopology(topology.name))}
+        onClick={() => run(client.POST("/api/topologies/{name}/optimize/", where))}
       >
         Re-optimize
       </button>
@@ -44,7 +43,7 @@ export function TopologyActions({ topology, operator, onDone }: Props): JSX.Elem
           class="button primary"
           disabled={off}
           title={why}
-          onClick={() => run(() => startTopology(topology.name))}
+          onClick={() => run(client.POST("/api/topologies/{name}/start/", where))}
         >
           Start
         </button>
@@ -55,7 +54,9 @@ export function TopologyActions({ topology, operator, onDone }: Props): JSX.Elem
           class="button"
           disabled={off}
           title={why}
-          onClick={() => (alive ? setAsking("restart") : run(() => restartTopology(topology.name)))}
+          onClick={() =>
+            alive ? setAsking("restart") : run(client.POST("/api/topologies/{name}/restart/", where))
+          }
         >
           {alive ? "Restart…" : "Restart"}
         </button>
@@ -77,7 +78,12 @@ export function TopologyActions({ topology, operator, onDone }: Props): JSX.Elem
           onClose={() => setAsking(null)}
           onStop={(mode) => {
             setAsking(null);
-            run(() => stopTopology(topology.name, mode));
+            run(
+              client.POST("/api/topologies/{name}/stop/", {
+                ...where,
+                body: { mode },
+              }),
+            );
           }}
         />
       )}
@@ -87,7 +93,7 @@ export function TopologyActions({ topology, operator, onDone }: Props): JSX.Elem
           onClose={() => setAsking(null)}
           onRestart={() => {
             setAsking(null);
-            run(() => restartTopology(topology.name));
+            run(client.POST("/api/topologies/{name}/restart/", where));
           }}
         />
       )}

@@ -1,26 +1,10 @@
 import { expect, it } from "vitest";
+import { EMPTY } from "./__fixtures__/snapshot";
 import { STALE_MS, signOf } from "./ConnectionSign";
 import type { Snapshot } from "./messages";
 import type { Live } from "./useFeed";
 
-const snapshot: Snapshot = {
-  last_event_id: "1-0",
-  state: "running",
-  error: null,
-  run: "a",
-  plan_id: null,
-  epoch: null,
-  heartbeat_at: null,
-  batch: null,
-  history: [],
-  store_history: [],
-  switches: [],
-  given_up: null,
-  failed_batch: null,
-  epochs: [],
-  statistics: null,
-  queries: [],
-};
+const snapshot: Snapshot = { ...EMPTY, last_event_id: "1-0", state: "running", run: "a" };
 const live = (changes: Partial<Live>): Live => ({
   snapshot,
   recent: [],

@@ -3,7 +3,9 @@ import { clock } from "../format/quantities";
 import { useNow } from "../ui/useNow";
 import type { Live } from "./useFeed";
 
-/** The job says something at least every two seconds; after this long the page no longer trusts what it shows. */
+/**
+ * The job says something at least every two seconds; after this long the page no longer trusts what it shows.
+ */
 export const STALE_MS = 8000;
 const ALIVE = new Set(["starting", "running", "idle", "stopping"]);
 

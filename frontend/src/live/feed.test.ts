@@ -1,5 +1,6 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { EMPTY } from "./__fixtures__/snapshot";
 import { type Connection, HIDDEN_MS, openFeed } from "./feed";
 import type { Snapshot } from "./messages";
 
@@ -20,24 +21,7 @@ class Source extends EventTarget {
   }
 }
 
-const snapshot = (last_event_id: string): Snapshot => ({
-  last_event_id,
-  state: "stopped",
-  error: null,
-  run: null,
-  plan_id: null,
-  epoch: null,
-  heartbeat_at: null,
-  batch: null,
-  history: [],
-  store_history: [],
-  switches: [],
-  given_up: null,
-  failed_batch: null,
-  epochs: [],
-  statistics: null,
-  queries: [],
-});
+const snapshot = (last_event_id: string): Snapshot => ({ ...EMPTY, last_event_id });
 const started = {
   type: "job_started",
   version: 1,

@@ -7,8 +7,7 @@
  * again until somebody looks; with too many pages open, the snapshot is fetched from time to time. A page
  * that nobody looks at gives its connection back: a browser has six for a whole site.
  */
-import { askEvents, eventsUrl, readSnapshot } from "../api/endpoints";
-import { explainError, Refusal } from "../api/request";
+import { at, client, explainError, Refusal, refusalFrom } from "../api/request";
 import { EVENT_TYPES, liveEvent, type Snapshot, snapshot } from "./messages";
 import { reduce } from "./reduce";
 
@@ -107,7 +106,9 @@ export function openFeed(
     }
     if (closed || mine !== starts) return;
     onState(state);
-    const connection = new EventSource(eventsUrl(topology, state.last_event_id));
+    const connection = new EventSource(
+      `${eventsUrl(topology)}?last_event_id=${encodeURIComponent(state.last_event_id)}`,
+    );
     source = connection;
     connection.addEventListener("open", () => {
       lostAt = null;
@@ -161,4 +162,21 @@ export function openFeed(
       document.removeEventListener("visibilitychange", looked);
     },
   };
+}
+
+const eventsUrl = (topology: string): string => `/api/topologies/${encodeURIComponent(topology)}/events/`;
+
+/** Unlike other answers, one to a lost session does not leave the page. */
+async function readSnapshot(topology: string): Promise<unknown> {
+  const where = at({ name: topology });
+  const { data, error, response } = await client.GET("/api/topologies/{name}/snapshot/", where);
+  if (!response.ok) throw refusalFrom(response.status, error);
+  return data;
+}
+
+/** Whether a live connection would be let in, and if not, after how many seconds it may be asked again. */
+async function askEvents(topology: string): Promise<{ status: number; retryAfter: number | null }> {
+  const answer = await fetch(eventsUrl(topology), { method: "HEAD", credentials: "same-origin" });
+  const seconds = Number(answer.headers.get("Retry-After") ?? "");
+  return { status: answer.status, retryAfter: seconds > 0 ? seconds : null };
 }

@@ -5,7 +5,10 @@ export const RECENT_LENGTH = 60;
 /** Rates are averages over this many batches: calm enough to read, quick enough to follow. */
 const RATE_BATCHES = 10;
 
-/** The batches with one more; a replayed batch replaces its first attempt, another run (null until its first batch) starts afresh. */
+/**
+ * The batches with one more; a replayed batch replaces its first attempt, another run (null until its first
+ * batch) starts afresh.
+ */
 export function remember(
   recent: readonly BatchCompleted[],
   batch: BatchCompleted | null,
@@ -57,7 +60,9 @@ function newestEventTime(batch: BatchCompleted): number | null {
 export interface EdgeRate {
   /** Tuples per second of wall time: what the machine does now. */
   readonly now: number | null;
-  /** Tuples per second of event time: comparable with the optimizer's estimate, however fast a replay runs. */
+  /**
+   * Tuples per second of event time: comparable with the optimizer's estimate, however fast a replay runs.
+   */
   readonly eventTime: number | null;
 }
 
@@ -99,7 +104,10 @@ function epochRates(statistics: EpochCompleted): (edge: string) => EdgeRate {
   return (edge) => ({ now: null, eventTime: statistics.rates[edge]?.actual ?? null });
 }
 
-/** What a page shows: the newest batches' rates, or, for a plan of the past, which has none, those of its epoch. */
+/**
+ * What a page shows: the newest batches' rates, or, for a plan of the past, which has none, those of its
+ * epoch.
+ */
 export function knownRates(
   recent: readonly BatchCompleted[],
   history: readonly HistoryPoint[],

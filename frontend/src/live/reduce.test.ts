@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { EMPTY } from "./__fixtures__/snapshot";
 import {
   type BatchCompleted,
   batchCompleted,
@@ -16,24 +17,6 @@ import {
   withStores,
 } from "./reduce";
 
-const empty: Snapshot = {
-  last_event_id: "0-0",
-  state: "stopped",
-  error: null,
-  run: null,
-  plan_id: null,
-  epoch: null,
-  heartbeat_at: null,
-  batch: null,
-  history: [],
-  store_history: [],
-  switches: [],
-  given_up: null,
-  failed_batch: null,
-  epochs: [],
-  statistics: null,
-  queries: [],
-};
 const at = (second: number): string => new Date(Date.UTC(2026, 10, 21, 0, 0, second)).toISOString();
 
 function batch(number: number, run = "a1", results = 3): BatchCompleted {
@@ -166,9 +149,9 @@ const story: LiveEvent[] = [
 
 describe("reduce", () => {
   it("gives, from a snapshot taken anywhere, the state of the whole story", () => {
-    const whole = play(empty, story);
+    const whole = play(EMPTY, story);
     for (let cut = 0; cut <= story.length; cut += 1) {
-      const snapshot = structuredClone(play(empty, story.slice(0, cut)));
+      const snapshot = structuredClone(play(EMPTY, story.slice(0, cut)));
       const rest = story
         .slice(cut)
         .reduce((state, event, i) => reduce(state, `${cut + i + 1}-0`, event), snapshot);
@@ -194,27 +177,27 @@ describe("reduce", () => {
       error: "boom",
       set_aside,
     });
-    expect(play(empty, [started, failed({})]).failed_batch).toEqual({
+    expect(play(EMPTY, [started, failed({})]).failed_batch).toEqual({
       at: at(1),
       batch: 1,
       error: "boom",
       set_aside: {},
     });
-    expect(play(empty, [started, failed({}), batch(1)]).failed_batch).toBeNull();
+    expect(play(EMPTY, [started, failed({}), batch(1)]).failed_batch).toBeNull();
     expect(
-      play(empty, [started, failed({}), failed({ r: 2 }), batch(1), batch(2)]).failed_batch?.set_aside,
+      play(EMPTY, [started, failed({}), failed({ r: 2 }), batch(1), batch(2)]).failed_batch?.set_aside,
     ).toEqual({ r: 2 });
-    expect(play(empty, [started, failed({ r: 2 }), { ...started, run: "a2" }]).failed_batch).toBeNull();
+    expect(play(EMPTY, [started, failed({ r: 2 }), { ...started, run: "a2" }]).failed_batch).toBeNull();
   });
 
   it("goes through the states of the contract's table", () => {
-    expect(play(empty, story.slice(0, 1)).state).toBe("running");
-    expect(play(empty, story.slice(0, 8)).state).toBe("idle");
-    expect(play(empty, story.slice(0, 8)).given_up).toEqual({ at: at(3), plan_id: "P2", batch: 3 });
-    expect(play(empty, story.slice(0, 9)).given_up).toBeNull();
-    expect(play(empty, story.slice(0, 12)).state).toBe("stopping");
-    expect(play(empty, story.slice(0, 16)).state).toBe("stopped");
-    expect(play(empty, story.slice(0, 17))).toMatchObject({
+    expect(play(EMPTY, story.slice(0, 1)).state).toBe("running");
+    expect(play(EMPTY, story.slice(0, 8)).state).toBe("idle");
+    expect(play(EMPTY, story.slice(0, 8)).given_up).toEqual({ at: at(3), plan_id: "P2", batch: 3 });
+    expect(play(EMPTY, story.slice(0, 9)).given_up).toBeNull();
+    expect(play(EMPTY, story.slice(0, 12)).state).toBe("stopping");
+    expect(play(EMPTY, story.slice(0, 16)).state).toBe("stopped");
+    expect(play(EMPTY, story.slice(0, 17))).toMatchObject({
       state: "running",
       batch: null,
       heartbeat_at: at(0),
@@ -222,12 +205,12 @@ describe("reduce", () => {
   });
 
   it("ignores what an older run still says, except for the id", () => {
-    const before = play(empty, story.slice(0, 19));
+    const before = play(EMPTY, story.slice(0, 19));
     expect(reduce(before, "99-0", batch(6, "a1"))).toEqual({ ...before, last_event_id: "99-0" });
   });
 
   it("replaces a replayed batch where it stands", () => {
-    const state = play(empty, [started, batch(0), batch(1), batch(2), { ...batch(1), tuples_in: 7 }]);
+    const state = play(EMPTY, [started, batch(0), batch(1), batch(2), { ...batch(1), tuples_in: 7 }]);
     expect(state.history.map((point) => [point.batch, point.tuples_in])).toEqual([
       [0, 100],
       [1, 7],
@@ -236,20 +219,20 @@ describe("reduce", () => {
   });
 
   it("keeps a bounded history, newest last", () => {
-    const state = play(empty, [started, ...Array.from({ length: HISTORY_LENGTH + 5 }, (_, i) => batch(i))]);
+    const state = play(EMPTY, [started, ...Array.from({ length: HISTORY_LENGTH + 5 }, (_, i) => batch(i))]);
     expect(state.history.length).toBe(HISTORY_LENGTH);
     expect(state.history.at(-1)?.batch).toBe(HISTORY_LENGTH + 4);
   });
 
   it("does not change its argument", () => {
-    const frozen = Object.freeze(structuredClone(empty));
+    const frozen = Object.freeze(structuredClone(EMPTY));
     expect(() => reduce(frozen, "1-0", batch(0))).not.toThrow();
   });
 });
 
 describe("the history of stores", () => {
   it("is short, starts afresh with a run, and is shorter the more stores there are", () => {
-    const state = play(empty, [
+    const state = play(EMPTY, [
       started,
       ...Array.from({ length: STORE_BATCHES_LENGTH + 5 }, (_, i) => batch(i)),
     ]);
@@ -275,7 +258,7 @@ describe("the history of stores", () => {
 
 describe("epochs", () => {
   it("are kept once each, the newest one whole until another run", () => {
-    const state = play(empty, [started, epoch(1), epoch(2), epoch(1, "a1", 9)]);
+    const state = play(EMPTY, [started, epoch(1), epoch(2), epoch(1, "a1", 9)]);
     expect(state.epochs.map((point) => [point.epoch, point.q_error?.max])).toEqual([
       [1, 9],
       [2, 4],
@@ -284,7 +267,7 @@ describe("epochs", () => {
     const next = reduce(state, "9-0", { ...started, run: "a2" });
     expect(next.statistics).toBeNull();
     expect(next.epochs).toEqual(state.epochs);
-    const many = play(empty, [started, ...Array.from({ length: EPOCHS_LENGTH + 3 }, (_, i) => epoch(i))]);
+    const many = play(EMPTY, [started, ...Array.from({ length: EPOCHS_LENGTH + 3 }, (_, i) => epoch(i))]);
     expect(many.epochs.map((point) => point.epoch)).toEqual(
       Array.from({ length: EPOCHS_LENGTH }, (_, i) => i + 3),
     );

@@ -1,6 +1,6 @@
 /** Where a plan's time, memory and matches go: the worst of each kind in the newest batch. Pure. */
 import type { BatchCompleted, StoreMetrics } from "../live/messages";
-import type { PhysicalGraph, Store } from "./physicalGraph";
+import type { GraphStore, PhysicalGraph } from "./physicalGraph";
 
 /** Fullest task over the mean; null without tuples. 1 is even. */
 export function skewOf(perTask: readonly number[]): number | null {
@@ -9,7 +9,7 @@ export function skewOf(perTask: readonly number[]): number | null {
 }
 
 export interface Worst {
-  readonly store: Store;
+  readonly store: GraphStore;
   readonly value: number;
   /** Its part of all stores' sum; null where a sum says nothing. */
   readonly share: number | null;
@@ -35,13 +35,13 @@ const LEAST_PROBES = 10;
  */
 export function bottlenecks(graph: PhysicalGraph, batch: BatchCompleted | null): Bottlenecks {
   const worst = (measure: (metrics: StoreMetrics) => number | null, summed: boolean): Worst | null => {
-    const known = graph.stores.flatMap((store): { store: Store; value: number }[] => {
+    const known = graph.stores.flatMap((store): { store: GraphStore; value: number }[] => {
       const metrics = batch?.stores[store.id];
       const value = metrics === undefined ? null : measure(metrics);
       return value === null ? [] : [{ store, value }];
     });
     const sum = known.reduce((total, { value }) => total + value, 0);
-    const first = known.reduce<{ store: Store; value: number } | null>(
+    const first = known.reduce<{ store: GraphStore; value: number } | null>(
       (best, one) => (best === null || one.value > best.value ? one : best),
       null,
     );

@@ -6,7 +6,7 @@
  * its metrics, over every redrawing.
  */
 import { expressionText } from "./expressionText";
-import type { Edge, Emit, PhysicalGraph, ProbeRule, Rule, Store } from "./physicalGraph";
+import type { Edge, Emit, GraphStore, PhysicalGraph, ProbeRule, Rule } from "./physicalGraph";
 
 export interface ForestNode {
   /** The rule's id; for a query `rule>query`. */
@@ -19,11 +19,11 @@ export interface ForestNode {
   readonly level: number;
   /** The edge along which its tuples arrive; null for sources and queries. */
   readonly edge: Edge | null;
-  readonly store: Store | null;
+  readonly store: GraphStore | null;
   readonly rule: Rule | null;
   readonly emit: Emit | null;
   /** The stores that keep the tuples of a source. */
-  readonly keptIn: readonly Store[];
+  readonly keptIn: readonly GraphStore[];
   /** The queries that it contributes to, sorted. */
   readonly queries: readonly string[];
   readonly children: readonly ForestNode[];
@@ -35,7 +35,7 @@ export interface Forest {
 }
 
 /** The input of a store that keeps one stream's tuples; of an intermediate result there is none. */
-function baseInput(store: Store | null): Store["inputs"][number] | undefined {
+function baseInput(store: GraphStore | null): GraphStore["inputs"][number] | undefined {
   return store?.inputs.length === 1 ? store.inputs[0] : undefined;
 }
 
@@ -106,7 +106,7 @@ export function forestOf(graph: PhysicalGraph): Forest {
     const keptIn = rule.out
       .flatMap((id) => receivers.get(id) ?? [])
       .flatMap((next) => (next.kind === "store" ? [stores.get(next.store)] : []))
-      .filter((store): store is Store => store !== undefined);
+      .filter((store): store is GraphStore => store !== undefined);
     return [
       {
         key: rule.id,

@@ -1,162 +1,217 @@
-/**
- * The physical graph as the optimizer writes it (`optimizer/physical/graph.py`, version 1).
- *
- * It reaches the page as a document inside API answers, so it is parsed here once; everything behind
- * this module works on the inferred types.
- */
+/** The physical graph, as answers have it. Written by `python -m tests.generated`: do not edit. */
 import { z } from "zod";
 
-const columnType = z.string();
+const whole = z.number();
 
-interface Column {
-  kind: "column";
-  input: string;
-  name: string;
-  type: string;
-}
-interface Literal {
-  kind: "literal";
-  value: boolean | number | string | null;
-  type: string;
-}
-interface Call {
-  kind: "call";
-  function: string;
-  arguments: Expression[];
-  type: string;
-}
-export type Expression = Column | Literal | Call;
+export const columnType = z.enum(["bigint", "int", "double", "string", "boolean", "timestamp", "date", "binary", "interval"]);
+export type ColumnType = z.infer<typeof columnType>;
 
-const column = z.object({ kind: z.literal("column"), input: z.string(), name: z.string(), type: columnType });
-const expression: z.ZodType<Expression> = z.lazy(() =>
-  z.discriminatedUnion("kind", [
-    column,
-    z.object({
-      kind: z.literal("literal"),
-      value: z.union([z.boolean(), z.number(), z.string(), z.null()]),
-      type: columnType,
-    }),
-    z.object({
-      kind: z.literal("call"),
-      function: z.string(),
-      arguments: z.array(expression),
-      type: columnType,
-    }),
-  ]),
-);
-
-const windowBound = z.object({ input: z.string(), window_us: z.number().nullable() });
-
-const emit = z.object({
-  query: z.string(),
-  residuals: z.array(expression),
-  windows: z.array(windowBound),
-  outputs: z.array(z.tuple([z.string(), expression])),
-});
-
-const sourceRule = z.object({
-  kind: z.literal("source"),
+export const estimate = z.object({
+  cost: z.number().nullable().default(null),
   id: z.string(),
-  stream: z.string(),
+  tuples: z.number().nullable().default(null),
+  tuples_per_second: z.number().nullable().default(null),
+});
+export type Estimate = z.infer<typeof estimate>;
+
+export const grid = z.object({
+  groups: whole,
+  kind: z.literal("grid"),
+});
+export type Grid = z.infer<typeof grid>;
+
+export const grids = z.object({
+  kind: z.literal("grids"),
+  rows: z.array(whole),
+});
+export type Grids = z.infer<typeof grids>;
+
+export const kafkaTopic = z.object({
+  /** What a record's value is. */
+  format: z.enum(["json", "avro"]).default("json"),
+  /** The column that a record's key goes to; none if keys mean nothing. */
+  key: z.string().nullable().default(null),
+  /** What to do if the topic no longer has what comes next. */
+  lost: z.enum(["fail", "skip"]).default("fail"),
+  /** About so many records in a batch at most; empty leaves it to the batch's own bound. */
+  most_per_batch: whole.nullable().default(null),
+  /** Whether a tuple's event time is its record's timestamp, or in the value. */
+  record_time: z.boolean().default(false),
+  /** The Avro schema that values were written with, as JSON text. */
+  schema: z.string().nullable().default(null),
+  /** Values begin with a zero byte and this number in four bytes; empty for bare Avro. */
+  schema_id: whole.nullable().default(null),
+  /** Where to begin when the stream is first read. */
+  start: z.enum(["earliest", "latest"]).default("earliest"),
+  /** The name of a topic. */
+  topic: z.string(),
+});
+export type KafkaTopic = z.infer<typeof kafkaTopic>;
+
+export const queryInput = z.object({
+  alias: z.string(),
   input: z.string(),
-  filter: expression.nullable(),
-  out: z.array(z.string()),
-  emits: z.array(emit),
+  stream: z.string(),
+  window_us: whole.nullable(),
 });
+export type QueryInput = z.infer<typeof queryInput>;
 
-const storeRule = z.object({ kind: z.literal("store"), id: z.string(), edge: z.string(), store: z.string() });
+export const slices = z.object({
+  count: whole,
+  kind: z.literal("slices"),
+  smoothed: z.boolean().default(true),
+});
+export type Slices = z.infer<typeof slices>;
 
-const probeRule = z.object({
-  kind: z.literal("probe"),
-  id: z.string(),
+export const storeRule = z.object({
   edge: z.string(),
+  id: z.string(),
+  kind: z.literal("store"),
   store: z.string(),
-  start: z.string(),
-  bound: z.array(z.string()),
-  renames: z.array(z.tuple([z.string(), z.string()])),
-  equalities: z.array(z.object({ probe: expression, stored: expression })),
-  predicates: z.array(expression),
+});
+export type StoreRule = z.infer<typeof storeRule>;
+
+export const storedInput = z.object({
+  columns: z.array(z.string()),
+  input: z.string(),
+  stream: z.string(),
+});
+export type StoredInput = z.infer<typeof storedInput>;
+
+export const windowBound = z.object({
+  input: z.string(),
+  window_us: whole.nullable(),
+});
+export type WindowBound = z.infer<typeof windowBound>;
+
+export const literal = z.object({
+  kind: z.literal("literal"),
+  type: columnType,
+  value: z.union([z.boolean(), whole, z.number(), z.string()]).nullable(),
+});
+export type Literal = z.infer<typeof literal>;
+
+export const column = z.object({
+  input: z.string(),
+  kind: z.literal("column"),
+  name: z.string(),
+  type: columnType,
+});
+export type Column = z.infer<typeof column>;
+
+export const graphFunction = z.object({
+  arguments: z.array(columnType),
+  cost_us: z.number(),
+  name: z.string(),
+  returns: columnType,
+});
+export type GraphFunction = z.infer<typeof graphFunction>;
+
+export const graphStream = z.object({
+  columns: z.array(z.tuple([z.string(), columnType])),
+  event_time: z.string(),
+  kafka: kafkaTopic.nullable().optional(),
+  late: z.enum(["drop", "join"]),
+  lateness_us: whole,
+  max_ahead_us: whole.nullable().default(null),
+  name: z.string(),
+});
+export type GraphStream = z.infer<typeof graphStream>;
+
+export const graphQuery = z.object({
+  inputs: z.array(queryInput),
+  marks_late: z.boolean(),
+  name: z.string(),
+  outputs: z.array(z.tuple([z.string(), columnType])),
+  sql: z.string(),
+});
+export type GraphQuery = z.infer<typeof graphQuery>;
+
+export const call = z.object({
+  get arguments() { return z.array(z.discriminatedUnion("kind", [column, literal, call])); },
+  function: z.string(),
+  kind: z.literal("call"),
+  type: columnType,
+});
+export type Call = z.infer<typeof call>;
+
+export const graphStore = z.object({
+  id: z.string(),
+  inputs: z.array(storedInput),
+  label: z.string(),
+  partitioning: z.discriminatedUnion("kind", [column, slices, grid, grids]).nullable(),
+  retention_us: z.array(whole.nullable()),
+  tasks: whole,
+});
+export type GraphStore = z.infer<typeof graphStore>;
+
+export const edge = z.object({
+  columns: z.array(column),
+  id: z.string(),
+  key: column.nullable(),
+  kind: z.enum(["shuffle", "group_by", "all", "slices", "grid"]),
+  level: whole,
+  origin: z.string(),
+  target: z.string(),
+});
+export type Edge = z.infer<typeof edge>;
+
+export const emit = z.object({
+  outputs: z.array(z.tuple([z.string(), z.discriminatedUnion("kind", [column, literal, call])])),
+  query: z.string(),
+  residuals: z.array(z.discriminatedUnion("kind", [column, literal, call])),
   windows: z.array(windowBound),
+});
+export type Emit = z.infer<typeof emit>;
+
+export const equality = z.object({
+  probe: z.discriminatedUnion("kind", [column, literal, call]),
+  stored: z.discriminatedUnion("kind", [column, literal, call]),
+});
+export type Equality = z.infer<typeof equality>;
+
+export const sourceRule = z.object({
+  emits: z.array(emit).default([]),
+  filter: z.discriminatedUnion("kind", [column, literal, call]).nullable(),
+  id: z.string(),
+  input: z.string(),
+  kind: z.literal("source"),
   out: z.array(z.string()),
+  stream: z.string(),
+});
+export type SourceRule = z.infer<typeof sourceRule>;
+
+export const probeRule = z.object({
+  bound: z.array(z.string()),
+  edge: z.string(),
   emits: z.array(emit),
+  equalities: z.array(equality),
+  id: z.string(),
+  kind: z.literal("probe"),
+  out: z.array(z.string()),
+  predicates: z.array(z.discriminatedUnion("kind", [column, literal, call])),
+  renames: z.array(z.tuple([z.string(), z.string()])),
+  start: z.string(),
+  store: z.string(),
+  windows: z.array(windowBound),
 });
+export type ProbeRule = z.infer<typeof probeRule>;
 
-const slices = z.object({ kind: z.literal("slices"), count: z.number(), smoothed: z.boolean() });
-
-const grid = z.object({ kind: z.literal("grid"), groups: z.number() });
-
-const grids = z.object({ kind: z.literal("grids"), rows: z.array(z.number()) });
-
-const partitioning = z.discriminatedUnion("kind", [column, slices, grid, grids]);
-
-const physicalGraph = z.object({
-  version: z.literal(1),
-  method: z.string(),
-  streams: z.array(
-    z.object({
-      name: z.string(),
-      event_time: z.string(),
-      columns: z.array(z.tuple([z.string(), columnType])),
-      lateness_us: z.number(),
-      late: z.enum(["drop", "join"]),
-    }),
-  ),
-  stores: z.array(
-    z.object({
-      id: z.string(),
-      label: z.string(),
-      inputs: z.array(z.object({ input: z.string(), stream: z.string(), columns: z.array(z.string()) })),
-      partitioning: partitioning.nullable(),
-      tasks: z.number(),
-      retention_us: z.array(z.number().nullable()),
-    }),
-  ),
-  edges: z.array(
-    z.object({
-      id: z.string(),
-      origin: z.string(),
-      target: z.string(),
-      kind: z.enum(["shuffle", "group_by", "all", "slices", "grid"]),
-      key: column.nullable(),
-      level: z.number(),
-      columns: z.array(column),
-    }),
-  ),
+export const physicalGraph = z.object({
+  edges: z.array(edge),
+  estimates: z.array(estimate).default([]),
+  functions: z.array(graphFunction).default([]),
+  method: z.string().default(""),
+  queries: z.array(graphQuery),
   rules: z.array(z.discriminatedUnion("kind", [sourceRule, storeRule, probeRule])),
-  queries: z.array(
-    z.object({
-      name: z.string(),
-      sql: z.string(),
-      inputs: z.array(
-        z.object({
-          alias: z.string(),
-          input: z.string(),
-          stream: z.string(),
-          window_us: z.number().nullable(),
-        }),
-      ),
-      outputs: z.array(z.tuple([z.string(), columnType])),
-      marks_late: z.boolean(),
-    }),
-  ),
-  estimates: z.array(
-    z.object({
-      id: z.string(),
-      tuples_per_second: z.number().nullable(),
-      tuples: z.number().nullable(),
-      cost: z.number().nullable(),
-    }),
-  ),
+  stores: z.array(graphStore),
+  streams: z.array(graphStream),
+  version: z.literal(1),
 });
-
 export type PhysicalGraph = z.infer<typeof physicalGraph>;
-export type Store = PhysicalGraph["stores"][number];
-export type Edge = PhysicalGraph["edges"][number];
+
+export type Expression = Column | Literal | Call;
 export type Rule = PhysicalGraph["rules"][number];
-export type ProbeRule = Extract<Rule, { kind: "probe" }>;
-export type Emit = ProbeRule["emits"][number];
 
 /** Parse a document; throws `z.ZodError` naming the path of what does not fit. */
-export function parseGraph(document: unknown): PhysicalGraph {
-  return physicalGraph.parse(document);
-}
+export const parseGraph = (document: unknown): PhysicalGraph => physicalGraph.parse(document);

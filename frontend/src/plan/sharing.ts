@@ -20,7 +20,10 @@ export function planSize(graph: PhysicalGraph, cost: number): PlanSize {
   };
 }
 
-/** The part of the cost that is saved: 0.25 is a quarter; negative if together costs more; null if alone costs nothing. */
+/**
+ * The part of the cost that is saved: 0.25 is a quarter; negative if together costs more; null if alone costs
+ * nothing.
+ */
 export function savedBySharing(together: PlanSize, alone: PlanSize): number | null {
   return alone.cost > 0 ? 1 - together.cost / alone.cost : null;
 }

@@ -1,6 +1,6 @@
 /** A plan's steps, streams and stores as rows of numbers: what was expected beside what happened. Pure. */
 import type { BatchCompleted, EpochCompleted } from "../live/messages";
-import type { Edge, PhysicalGraph, Rule, Store } from "./physicalGraph";
+import type { Edge, GraphStore, PhysicalGraph, Rule } from "./physicalGraph";
 
 export interface Compared {
   /** Tuples per second of event time, or tuples held; null if nothing was expected. */
@@ -28,7 +28,9 @@ export interface StepRow {
   readonly made: Compared;
 }
 
-/** Fewer tuples than this cannot be told apart: the same rule as the job's (`jobs.recovery.epochs.q_error`). */
+/**
+ * Fewer tuples than this cannot be told apart: the same rule as the job's (`jobs.recovery.epochs.q_error`).
+ */
 const LEAST_TUPLES = 0.5;
 
 /** `compare(2, 8, 10)`: q-error 4. Both sides are at least half a tuple in the span. */
@@ -48,14 +50,14 @@ export function compare(
   };
 }
 
-function labelOf(rule: Rule | undefined, stores: ReadonlyMap<string, Store>): string {
+function labelOf(rule: Rule | undefined, stores: ReadonlyMap<string, GraphStore>): string {
   if (rule === undefined) return "";
   if (rule.kind === "source") return rule.filter === null ? rule.input : `σ ${rule.input}`;
   if (rule.kind === "probe") return [...rule.bound, ...rule.renames.map(([, name]) => name)].join(" ⋈ ");
   return stores.get(rule.store)?.label ?? rule.store;
 }
 
-function storesOf(graph: PhysicalGraph): ReadonlyMap<string, Store> {
+function storesOf(graph: PhysicalGraph): ReadonlyMap<string, GraphStore> {
   return new Map(graph.stores.map((store) => [store.id, store]));
 }
 

@@ -1,7 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { listQueries, listStreams, listTopologies, readPlan } from "../api/endpoints";
-import { explainError, Refusal } from "../api/request";
+import { answered, at, client, explainError, Refusal } from "../api/request";
 import { parseGraph } from "../plan/physicalGraph";
 import { bestEntries, type Entry } from "./match";
 
@@ -20,7 +19,7 @@ const NEW_QUERY: Entry = { kind: "page", name: "New query", href: "/queries/new/
 
 async function storesOf(topology: string): Promise<Entry[]> {
   try {
-    const plan = await readPlan(topology, null);
+    const plan = await answered(client.GET("/api/topologies/{name}/graph/", at({ name: topology })));
     return parseGraph(plan.graph).stores.map((store) => ({
       kind: "store",
       name: store.label,
@@ -33,7 +32,11 @@ async function storesOf(topology: string): Promise<Entry[]> {
 }
 
 async function loadEntries(): Promise<Entry[]> {
-  const [queries, topologies, streams] = await Promise.all([listQueries(), listTopologies(), listStreams()]);
+  const [queries, topologies, streams] = await Promise.all([
+    answered(client.GET("/api/queries/")),
+    answered(client.GET("/api/topologies/")),
+    answered(client.GET("/api/streams/")),
+  ]);
   const stores = await Promise.all(topologies.map((topology) => storesOf(topology.name)));
   return [
     ...queries.map((query): Entry => ({ kind: "query", name: query.name, href: `/queries/${query.id}/` })),

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Arrivals } from "../api/documents";
-import { streamArrivals } from "../api/endpoints";
+import { answered, at, client } from "../api/request";
 import { ChartHost } from "../charts/ChartHost";
 import { createSeriesPlot, type SeriesPlotData } from "../charts/seriesPlot";
 import { spanTicks } from "../charts/spanTicks";
@@ -14,7 +14,11 @@ const BATCHES = 120;
 
 /** Rate and lateness of a stream over the newest batches, for each topology that reads it. */
 export function ArrivalPlots({ stream, colour }: { stream: string; colour: string }): JSX.Element {
-  const { value, problem } = useLoaded(() => streamArrivals(stream, BATCHES), REFRESH_MS, stream);
+  const { value, problem } = useLoaded(
+    () => answered(client.GET("/api/streams/{name}/arrivals/", at({ name: stream }, { limit: BATCHES }))),
+    REFRESH_MS,
+    stream,
+  );
   return (
     <>
       {problem !== null && <p class="problem-line">{problem}</p>}

@@ -1,8 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { StreamDocument } from "../api/documents";
-import { type ChosenLetter, deadLetters, discardLetters, redriveLetters } from "../api/endpoints";
-import { explainError, Refusal } from "../api/request";
+import type { ChosenLetter, StreamDocument } from "../api/documents";
+import { answered, at, client, explainError, Refusal } from "../api/request";
 import { count } from "../format/quantities";
 import { ConfirmDialog } from "../ui/dialog/ConfirmDialog";
 import { ScrollArea } from "../ui/table/ScrollArea";
@@ -16,7 +15,8 @@ const LIMIT = 100;
 /** Tuples that topologies turned away, why, and sending them again: as they are, or corrected. */
 export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Element {
   const { value, problem, reload } = useLoaded(
-    () => deadLetters(stream.name, LIMIT),
+    () =>
+      answered(client.GET("/api/streams/{name}/dead-letters/", at({ name: stream.name }, { limit: LIMIT }))),
     REFRESH_MS,
     stream.name,
   );
@@ -47,8 +47,19 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
   };
   const redrive = (those: readonly ChosenLetter[]): Promise<boolean> =>
     attempt(async () => {
-      const { count: sent } = await redriveLetters(stream.name, those);
+      const { count: sent } = await answered(
+        client.POST("/api/streams/{name}/dead-letters/redrive/", {
+          ...at({ name: stream.name }),
+          body: { letters: [...those] },
+        }),
+      );
       return sent === 1 ? "One tuple was sent again." : `${sent} tuples were sent again.`;
+    });
+  const discard = (): Promise<boolean> =>
+    attempt(async () => {
+      const call = { ...at({ name: stream.name }), body: { letters: points } };
+      const { count: gone } = await answered(client.POST("/api/streams/{name}/dead-letters/discard/", call));
+      return `${gone} discarded.`;
     });
   return (
     <section aria-label="Dead letters">
@@ -146,7 +157,7 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
           onConfirm={() => {
             setAsking(null);
             if (asking === "redrive") void redrive(points);
-            else void attempt(async () => `${(await discardLetters(stream.name, points)).count} discarded.`);
+            else void discard();
           }}
         />
       )}

@@ -1,9 +1,9 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { Connector, StreamDocument } from "../api/documents";
-import { changeStream, createStream, listConnectors, readMe } from "../api/endpoints";
-import { explainProblems } from "../api/request";
+import type { Connector, StreamChange, StreamDocument } from "../api/documents";
+import { answered, at, client, explainProblems } from "../api/request";
 import { ProblemLine } from "../ui/ProblemLine";
+import { TeamField } from "../ui/TeamField";
 import { useLoaded } from "../ui/useLoaded";
 import { ConnectorFields } from "./ConnectorFields";
 import {
@@ -26,7 +26,7 @@ interface Props {
 
 /** Registers a stream, or changes one; columns and event time only while no query reads it. */
 export function StreamForm(props: Props): JSX.Element {
-  const { value: connectors, problem } = useLoaded(listConnectors);
+  const { value: connectors, problem } = useLoaded(() => answered(client.GET("/api/connectors/")));
   if (connectors !== null) return <Fields {...props} connectors={connectors} />;
   return problem === null ? <p class="empty">Loading…</p> : <ProblemLine text={problem} />;
 }
@@ -40,10 +40,6 @@ function Fields({
   const [fields, setFields] = useState<StreamFields>(stream === null ? EMPTY : fieldsOf(stream, connectors));
   const [problems, setProblems] = useState<readonly string[]>([]);
   const [busy, setBusy] = useState(false);
-  const me = useLoaded(readMe);
-  const teams = [
-    ...new Set([...(me.value?.teams ?? []), ...(fields.team === "" ? [] : [fields.team])]),
-  ].sort();
   const set = (changes: Partial<StreamFields>): void => setFields((before) => ({ ...before, ...changes }));
   const fixed = stream !== null && stream.query_count > 0;
   const setColumn = (place: number, changes: Partial<StreamFields["columns"][number]>): void => {
@@ -61,8 +57,14 @@ function Fields({
     setBusy(true);
     const work =
       stream === null
-        ? createStream(documentOf(fields, connectors))
-        : changeStream(stream.name, changesOf(fields, stream, connectors));
+        ? answered(client.POST("/api/streams/", { body: documentOf(fields, connectors) }))
+        : answered(
+            client.PATCH("/api/streams/{name}/", {
+              ...at({ name: stream.name }),
+              // Every field may be left out; OpenAPI cannot say so of fields that have a default.
+              body: changesOf(fields, stream, connectors) as StreamChange,
+            }),
+          );
     work.then(onDone, (error: unknown) => setProblems(explainProblems(error))).finally(() => setBusy(false));
   };
   return (
@@ -204,17 +206,11 @@ function Fields({
             onInput={(event) => set({ rate: event.currentTarget.value })}
           />
         </label>
-        <label class="field">
-          <span>Team that may also change it</span>
-          <select value={fields.team} onChange={(event) => set({ team: event.currentTarget.value })}>
-            <option value="">none</option>
-            {teams.map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <TeamField
+          label="Team that may also change it"
+          team={fields.team}
+          onChange={(team) => set({ team })}
+        />
         <label class="field">
           <span>Tasks of its stores</span>
           <input

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { streamImpact } from "../api/endpoints";
+import { answered, at, client } from "../api/request";
 import { ImpactFacts } from "../ui/dialog/ImpactFacts";
 import { useLoaded } from "../ui/useLoaded";
 
@@ -7,7 +7,11 @@ const REFRESH_MS = 5000;
 
 /** Who reads a stream, and which stores hold its tuples. */
 export function StreamReaders({ name }: { name: string }): JSX.Element {
-  const impact = useLoaded(() => streamImpact(name), REFRESH_MS, name);
+  const impact = useLoaded(
+    () => answered(client.GET("/api/streams/{name}/impact/", at({ name }))),
+    REFRESH_MS,
+    name,
+  );
   return (
     <>
       <h2>Readers</h2>

@@ -1,8 +1,7 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { StreamDocument } from "../api/documents";
-import { deleteStream, listStreams, sampleStream } from "../api/endpoints";
-import { explainError } from "../api/request";
+import { answered, at, client, done, explainError } from "../api/request";
 import { streamColours } from "../colour/streams";
 import { count, rate, span } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
@@ -26,7 +25,7 @@ const SAMPLE_ROWS = 20;
 export function StreamsIsland({ stream, me }: IslandProps): JSX.Element {
   const [registering, setRegistering] = useState(false);
   const writer = me.role !== "viewer";
-  const streams = useLoaded(listStreams, REFRESH_MS);
+  const streams = useLoaded(() => answered(client.GET("/api/streams/")), REFRESH_MS);
   const rates = useEntryRates(streams.value);
   const colour = useMemo(
     () => streamColours((streams.value ?? []).map((entry) => entry.name)),
@@ -140,7 +139,12 @@ function StreamDetail({
   const [editing, setEditing] = useState(false);
   const [asking, setAsking] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
-  const sample = useLoaded(() => sampleStream(stream.name, SAMPLE_ROWS), REFRESH_MS, stream.name);
+  const sample = useLoaded(
+    () =>
+      answered(client.GET("/api/streams/{name}/sample/", at({ name: stream.name }, { limit: SAMPLE_ROWS }))),
+    REFRESH_MS,
+    stream.name,
+  );
   return (
     <>
       <div class="toolbar">
@@ -186,7 +190,7 @@ function StreamDetail({
           onClose={() => setAsking(false)}
           onConfirm={() => {
             setAsking(false);
-            deleteStream(stream.name).then(
+            done(client.DELETE("/api/streams/{name}/", at({ name: stream.name }))).then(
               () => window.location.assign("/streams/"),
               (error: unknown) => setProblem(explainError(error)),
             );

@@ -5,7 +5,9 @@ import type { Series } from "../charts/seriesPlot";
 const WARN = "var(--warn)";
 const BAD = "var(--bad)";
 
-/** Per second of wall clock between two commits; unknown for the first batch, whose predecessor is not there. */
+/**
+ * Per second of wall clock between two commits; unknown for the first batch, whose predecessor is not there.
+ */
 export function rateSeries(points: readonly ArrivalPoint[], colour: string): Series[] {
   const perSecond = (of: (point: ArrivalPoint) => number): (number | null)[] =>
     points.map((point) => (point.seconds === null ? null : of(point) / point.seconds));

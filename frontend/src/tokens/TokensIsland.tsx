@@ -1,8 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { NewToken } from "../api/documents";
-import { createToken, listStreams, listTokens, revokeToken } from "../api/endpoints";
-import { explainError } from "../api/request";
+import { answered, at, client, done, explainError } from "../api/request";
 import { ago, instant } from "../format/quantities";
 import { ProblemLine } from "../ui/ProblemLine";
 import { QuotaLine } from "../ui/QuotaLine";
@@ -13,8 +12,8 @@ import { useNow } from "../ui/useNow";
 /** How programs say that they act for the person: tokens made, listed and revoked. */
 export function TokensIsland(): JSX.Element {
   const now = useNow();
-  const tokens = useLoaded(listTokens);
-  const streams = useLoaded(listStreams);
+  const tokens = useLoaded(() => answered(client.GET("/api/tokens/")));
+  const streams = useLoaded(() => answered(client.GET("/api/streams/")));
   const [name, setName] = useState("");
   const [stream, setStream] = useState("");
   const [made, setMade] = useState<NewToken | null>(null);
@@ -24,7 +23,11 @@ export function TokensIsland(): JSX.Element {
     work.catch((error: unknown) => setProblem(explainError(error))).finally(tokens.reload);
   };
   const make = async (): Promise<void> => {
-    setMade(await createToken(name.trim(), stream === "" ? null : stream));
+    setMade(
+      await answered(
+        client.POST("/api/tokens/", { body: { name: name.trim(), stream: stream === "" ? null : stream } }),
+      ),
+    );
     setName("");
   };
   return (
@@ -105,7 +108,7 @@ export function TokensIsland(): JSX.Element {
                     type="button"
                     class="button small danger"
                     aria-label={`Revoke ${token.name}`}
-                    onClick={() => attempt(revokeToken(token.id))}
+                    onClick={() => attempt(done(client.DELETE("/api/tokens/{id}/", at({ id: token.id }))))}
                   >
                     Revoke
                   </button>

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
-import { readTopology } from "../api/endpoints";
+import { answered, at, client } from "../api/request";
 import type { StreamColour } from "../colour/streams";
 import { TopologyActions } from "../jobs/TopologyActions";
 import { useFeed } from "../live/useFeed";
@@ -26,7 +26,11 @@ const REFRESH_MS = 5000;
 /** One topology: whether all is well, its plan, when that changed, and tables of everything known. */
 export function Topology({ name, colour, operator }: Props): JSX.Element {
   const live = useFeed(name);
-  const topology = useLoaded(() => readTopology(name), REFRESH_MS, name);
+  const topology = useLoaded(
+    () => answered(client.GET("/api/topologies/{name}/", at({ name }))),
+    REFRESH_MS,
+    name,
+  );
   const { snapshot } = live;
   const [askedTab, setTab] = useAddress("tab");
   const [askedView, setView] = useAddress("view");

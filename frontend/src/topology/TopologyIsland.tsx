@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { listStreams, listTopologies } from "../api/endpoints";
+import { answered, client } from "../api/request";
 import { streamColours } from "../colour/streams";
 import { count } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
@@ -14,7 +14,7 @@ import { Topology } from "./Topology";
 const REFRESH_MS = 4000;
 
 export function TopologyIsland({ topology, me }: IslandProps): JSX.Element {
-  const streams = useLoaded(listStreams);
+  const streams = useLoaded(() => answered(client.GET("/api/streams/")));
   const colour = useMemo(
     () => streamColours((streams.value ?? []).map((stream) => stream.name)),
     [streams.value],
@@ -27,7 +27,7 @@ export function TopologyIsland({ topology, me }: IslandProps): JSX.Element {
 }
 
 function TopologyList({ colour }: { colour: ReturnType<typeof streamColours> }): JSX.Element {
-  const topologies = useLoaded(listTopologies, REFRESH_MS);
+  const topologies = useLoaded(() => answered(client.GET("/api/topologies/")), REFRESH_MS);
   return (
     <section>
       <ProblemLine text={topologies.problem} />

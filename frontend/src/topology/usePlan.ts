@@ -1,8 +1,7 @@
 /** What the topology's page asks the server for about plans, each once per plan or epoch. */
 import { useEffect, useState } from "preact/hooks";
 import type { Alternative, PlanDocument } from "../api/documents";
-import { planAlternatives, readEpoch, readPlan } from "../api/endpoints";
-import { explainError, Refusal } from "../api/request";
+import { answered, at, client, explainError, Refusal } from "../api/request";
 import { type EpochCompleted, epochCompleted } from "../live/messages";
 
 /** A plan by its id, or the running one; fetched again whenever the id changes. */
@@ -15,7 +14,9 @@ export function usePlan(
   );
   useEffect(() => {
     const control = new AbortController();
-    readPlan(topology, planId, control.signal).then(
+    const query = planId === null ? {} : { plan_id: planId };
+    const where = at({ name: topology }, query);
+    answered(client.GET("/api/topologies/{name}/graph/", { ...where, signal: control.signal })).then(
       (plan) => setState({ plan, problem: null, missing: false }),
       (error: unknown) => {
         if (control.signal.aborted) return;
@@ -41,7 +42,9 @@ export function useAlternatives(
   useEffect(() => {
     if (planId === null) return undefined;
     let newest = true;
-    planAlternatives(topology, planId).then(
+    answered(
+      client.GET("/api/topologies/{name}/alternatives/", at({ name: topology }, { plan_id: planId })),
+    ).then(
       (value) => newest && setState({ planId, value, problem: null }),
       (error: unknown) => newest && setState({ planId, value: null, problem: explainError(error) }),
     );
@@ -65,7 +68,7 @@ export function usePastEpoch(
   useEffect(() => {
     if (epoch === null) return undefined;
     let newest = true;
-    readEpoch(topology, epoch).then(
+    answered(client.GET("/api/topologies/{name}/epochs/{epoch}/", at({ name: topology, epoch }))).then(
       (document) => newest && setState({ epoch, value: epochCompleted.parse(document), problem: null }),
       (error: unknown) => {
         const gone = error instanceof Refusal && error.status === 404;

@@ -66,7 +66,8 @@ export function useShownPlan(
   );
   const epoch = past === null ? null : epochOf(snapshot?.epochs ?? [], past, askedEpoch);
   const pastEpoch = usePastEpoch(name, epoch);
-  // What a plan that does not run would measure is unknown, not what runs instead; its epochs keep what it did.
+  // What a plan that does not run would measure is unknown, not what runs instead; its epochs keep what it
+  // did.
   const statistics = other === null && pastEpoch.value?.plan_id === past ? pastEpoch.value : null;
   const isNow = past === null && other === null;
   const seen = useMemo(

@@ -1,12 +1,15 @@
 import type { JSX } from "preact";
 import type { Me } from "../api/documents";
-import { readMe } from "../api/endpoints";
+import { answered, client } from "../api/request";
 import { count } from "../format/quantities";
 import { useLoaded } from "./useLoaded";
 
-/** What one has of everything that is counted, and how much there may be; nothing for those whom no quota holds. */
+/**
+ * What one has of everything that is counted, and how much there may be; nothing for those whom no quota
+ * holds.
+ */
 export function QuotaLine(): JSX.Element | null {
-  const me = useLoaded(readMe);
+  const me = useLoaded(() => answered(client.GET("/api/me/")));
   const text = me.value === null ? "" : quotaText(me.value.quotas);
   return text === "" ? null : <p class="muted quota">Yours: {text}. An operator can raise a limit.</p>;
 }

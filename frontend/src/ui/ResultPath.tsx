@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { Provenance } from "../api/documents";
-import { resultProvenance } from "../api/endpoints";
+import { answered, at, client } from "../api/request";
 import { count, instant, UNKNOWN } from "../format/quantities";
 import { ProblemLine } from "./ProblemLine";
 import { useLoaded } from "./useLoaded";
@@ -14,7 +14,11 @@ interface Props {
 
 /** Where a result came from: the tuple that came last, and the stores that it probed on its way. */
 export function ResultPath({ query, result, onClose }: Props): JSX.Element {
-  const { value, problem } = useLoaded(() => resultProvenance(query, result), null, `${query} ${result}`);
+  const { value, problem } = useLoaded(
+    () => answered(client.GET("/api/queries/{id}/results/provenance/", at({ id: query }, { id: result }))),
+    null,
+    `${query} ${result}`,
+  );
   return (
     <section class="result-path" aria-label="How the result came about">
       <div class="toolbar">

@@ -57,9 +57,7 @@ def _may_be_zero(operand: Expression) -> bool:
 
 
 def _moments(operator: Operator, call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
-    """Compute timestamps and intervals with the arithmetic of bigint.
-
-    They are microseconds in 64 bits.
+    """Compute timestamps and intervals as bigint microseconds.
 
     Infinite timestamps stay what they are when intervals are added; no interval lies between two.
     """
@@ -83,10 +81,7 @@ def _moments(operator: Operator, call: Call, arguments: Sequence[pl.Expr]) -> pl
 
 
 def _days(operator: Operator, date: pl.Expr, days: pl.Expr) -> pl.Expr:
-    """A date some days from another; NULL beyond the last.
-
-    The infinite ones stay what they are.
-    """
+    """A date some days from another; NULL beyond the last, infinite ones as they are."""
     day = date.to_physical().cast(pl.Int64)
     reached = operator(day, days.cast(pl.Int64))
     finite = day.abs() != FOREVER_DAY
@@ -97,10 +92,7 @@ def _days(operator: Operator, date: pl.Expr, days: pl.Expr) -> pl.Expr:
 
 
 def _moderate(operator: Operator, exact: pl.Expr, columns: Sequence[pl.Series]) -> pl.Series:
-    """The plain result where none can come near the ends of time.
-
-    It is that of `exact` otherwise.
-    """
+    """The plain result where none can come near the ends of time, else `exact`'s."""
     first, second = columns
     largest = [max(abs(int(c.min() or 0)), abs(int(c.max() or 0))) for c in columns]  # type: ignore[arg-type]
     if largest[0] + largest[1] < _MODERATE and (operator is not mul or largest[0] * largest[1] < _MODERATE):

@@ -1,6 +1,4 @@
-"""Functions of doubles that give the same bits for rows and constants.
-
-One row, many rows and constants all agree.
+"""Functions of doubles with the same bits for one row, many rows and constants.
 
 Polars computes otherwise where an operand is the same in all rows of a batch (a literal, one row, or a
 CASE of which one branch was taken): it divides by multiplying with the reciprocal, raises to small

@@ -1,7 +1,4 @@
-"""LIKE patterns in time bounded by the product of pattern and text length.
-
-Both may have any length.
-"""
+"""LIKE in time bounded by the product of pattern and text length, however long."""
 
 from __future__ import annotations
 
@@ -10,9 +7,7 @@ from collections.abc import Callable
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Compile a LIKE pattern to a function that tells whether a text matches.
-
-    `%` is any text, `_` any one character.
+    """Compile a LIKE pattern to a function: `%` is any text, `_` any one character.
 
     >>> matcher("a_%c")("abbc"), matcher("a%b%c")("acb")
     (True, False)

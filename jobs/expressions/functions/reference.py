@@ -1,6 +1,4 @@
-"""Functions that DuckDB computes itself.
-
-They are for values that Polars reads, writes or counts otherwise.
+"""Functions that DuckDB computes, as Polars reads, writes or counts otherwise.
 
 A call costs a third of a millisecond however few rows it has, so the ordinary values of a function go
 through Polars; what is left is rare: infinite times, years beyond 9999, unusual text.
@@ -25,10 +23,7 @@ Kernel = Callable[[pl.Series], pl.Series]
 
 
 def referred(sql: str, arguments: Sequence[pl.Expr], result: ColumnType) -> pl.Expr:
-    """DuckDB's answer for `sql` over c0, c1, ...
-
-    The SQL must not raise (`TRY`, `TRY_CAST`).
-    """
+    """DuckDB's answer for `sql` over c0, c1, ..., which must not raise (`TRY_CAST`)."""
     return pl.map_batches(
         list(arguments), partial(answers, sql, result), return_dtype=DTYPES[result], is_elementwise=True
     )
@@ -48,9 +43,7 @@ def guarded(
 
 
 def answers(sql: str, result: ColumnType, columns: Sequence[pl.Series]) -> pl.Series:
-    """DuckDB's answers for whole columns.
-
-    Those of length 1 stand for constants.
+    """DuckDB's answers for whole columns; those of length 1 stand for constants.
 
     >>> answers("TRY_CAST(c0 AS BIGINT)", ColumnType.BIGINT, [pl.Series(["0x10", "x"])]).to_list()
     [16, None]

@@ -102,9 +102,7 @@ _lower = _mapped("lower", pc.utf8_lower)
 
 
 def _substring(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
-    """SQL's substring from position `start`.
-
-    1 is the first, and a negative one counts from the end.
+    """SQL's substring from `start`: 1 is the first, negative ones count from the end.
 
     As in DuckDB, positions and lengths are numbers of 32 bits with a sign before them.
     """

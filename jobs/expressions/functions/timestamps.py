@@ -30,10 +30,7 @@ _UNITS = {
 
 
 def in_ordinary_years(moments: pl.Series) -> bool:
-    """True if all timestamps of a column lie in the years 1 to 9999.
-
-    Libraries agree on those.
-    """
+    """True if all of a column lies in the years 1 to 9999, on which libraries agree."""
     ticks = moments.to_physical()
     first, last = ticks.min(), ticks.max()
     return first is None or bool(first >= _YEAR_1 and last < _YEAR_10000)  # type: ignore[operator]

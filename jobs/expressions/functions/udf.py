@@ -16,10 +16,7 @@ from optimizer.udf.registry import UserFunction
 
 
 class NotAllowed(RuntimeError):
-    """A plan calls a function that this job's functions file does not allow.
-
-    The file does not have it, or has it otherwise.
-    """
+    """A plan calls a function that this job's functions file lacks or has otherwise."""
 
 
 def user_call(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:

@@ -20,9 +20,10 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from jobs.sinks.avro import avro_schema, to_avro
-from jobs.sinks.connector import Away, query_of
+from jobs.sinks.connector import query_of
 from jobs.sinks.kafka.topics import COMMITS, Topics
 from jobs.sinks.redis_tail import to_json
+from jobs.sources.connector import Away
 from jobs.sources.kafka.cluster import Cluster
 
 _PATIENCE_S = 60.0
@@ -35,10 +36,7 @@ _FENCED = (
 
 @contextmanager
 def _away() -> Iterator[None]:
-    """Errors after which the call may be tried again.
-
-    That is whatever goes wrong, but for a producer that another process has replaced.
-    """
+    """Errors after which to try again: all but that another process has the producer."""
     try:
         yield
     except KafkaException as error:

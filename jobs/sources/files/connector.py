@@ -59,7 +59,7 @@ def _is_staged(path: str) -> bool:
 class _RowGroups:
     """Decoded row groups, newest last.
 
-    A batch usually ends inside one, and the next goes on there.
+    A batch usually ends inside one, where the next goes on.
 
     A group that was read to its end is let go, because what comes next comes from another.
     """

@@ -30,8 +30,8 @@ _EMPTY = "no value at all"
 def stage_csv(path: Path, stream: GraphStream, target: Path) -> Path:
     """Write `path` as Parquet, with what could not be decoded.
 
-    It has the schema's columns, `_arrival` if it is there, and two more, `@reason` and `@tuple`, that are
-    set for the lines that could not be decoded.
+    Columns are the schema's, `_arrival` if it is there, and two more, `@reason` and `@tuple`, that are set
+    for the lines that could not be decoded.
 
     An empty field is NULL, quoted or not, as in DuckDB.
     Returns `target`; a staged file that exists and is newer than the CSV file is used again.

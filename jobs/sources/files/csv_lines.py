@@ -141,7 +141,7 @@ class CsvLines:
     def _next_numbers(self, number: int, rows: int) -> npt.NDArray[np.int64]:
         """The numbers of the next rows.
 
-        The reader is ahead, so misfits behind them may be known too.
+        Misfits behind them may be known too, as the reader is ahead.
         """
         misfits = [one.number for one in self._misfits]
         numbers = np.setdiff1d(np.arange(number, number + rows + len(misfits)), misfits, assume_unique=True)

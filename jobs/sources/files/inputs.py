@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 
 def find_inputs(data: Path, streams: tuple[GraphStream, ...], staging: Path) -> tuple[StreamFiles, ...]:
-    """Check and list the input of every stream, by file name.
-
-    It is DATA/STREAM/*.parquet or *.csv.
+    """Check and list every stream's input, DATA/STREAM/*.parquet or *.csv, by name.
 
     CSV files are typed by the stream's schema and staged as Parquet under `staging`; so is a
     stream whose `_arrival` column does not ascend. Staging is deterministic and done once.

@@ -55,10 +55,7 @@ def stage_sorted(files: StreamFiles, stream: GraphStream, staging: Path) -> Stre
 
 
 def _typed(path: str, order_by: str, stream: GraphStream) -> Iterator[pa.Table]:
-    """A file's row groups as they are staged.
-
-    They have the stream's columns, the order, reason and text.
-    """
+    """A file's row groups as staged: the stream's columns, order, reason and text."""
     columns = (*stream.columns, (order_by, ColumnType.BIGINT))
     names = [name for name, _ in columns]
     place = f"{Path(path).parent.name}/{Path(path).name}"

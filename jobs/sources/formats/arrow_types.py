@@ -66,10 +66,9 @@ def readable_as(found: pa.DataType, wanted: ColumnType) -> bool:
 
 
 def cast_column(column: pa.ChunkedArray, wanted: ColumnType) -> tuple[pa.ChunkedArray, Mask | None]:
-    """A column in the wanted type's Arrow form, and the rows that do not fit.
+    """A column, `readable_as` a type, in that type's Arrow form, and rows that misfit.
 
-    Its type is `readable_as` the wanted one. The rows whose value the type does not have are NULL; None if
-    there are none.
+    Rows whose value the type does not have are NULL; None if there are none.
 
     Nanoseconds are cut to microseconds, towards the past. Text is not looked at: see `text`.
     """

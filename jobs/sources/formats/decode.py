@@ -136,7 +136,7 @@ Value: TypeAlias = bool | int | float | str | bytes | datetime | date | None
 def whole(least: int, most: int) -> Callable[[object], Value]:
     """A converter for `type_records` to whole numbers inside the bounds.
 
-    The others here are such converters too.
+    The others here are such converters, too.
 
     >>> whole(0, 255)(7)
     7

@@ -22,9 +22,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 def checked_text(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Mask | None]:
-    """A text column as large_string, and the rows that are no UTF-8.
-
-    The result is None if there are none.
+    """A text column as large_string, and the rows that are no UTF-8, None without any.
 
     In those rows what cannot be decoded is replaced.
 

@@ -1,6 +1,4 @@
-"""The Kafka cluster of a deployment: its address and its credentials.
-
-Both come from the environment alone.
+"""The deployment's Kafka cluster: address and credentials, from the environment.
 
 Nothing here is written to a plan, a checkpoint, a log or an event. `MILLRACE_KAFKA_SERVERS` names
 the brokers; the others are passed on under the names that librdkafka gives them.

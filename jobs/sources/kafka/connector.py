@@ -1,6 +1,6 @@
-"""The Kafka connector.
+"""The Kafka connector: a stream is a topic of the deployment's cluster.
 
-A stream is a topic of the deployment's cluster, a record of it is a tuple.
+A record of the topic is a tuple of the stream.
 
 The client library is loaded where offsets are asked for and records are read: it is 10 MB of every
 process otherwise.

@@ -54,10 +54,7 @@ class _Partition:
 
 
 class TopicOffsets(Offsets):
-    """Plans topics; the planning process has one.
-
-    Its clients connect when first asked.
-    """
+    """Plans topics, one per planning process; its clients connect when first asked."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._admin = AdminClient(cluster.client(socket_timeout_ms=int(_TIMEOUT_S * 1000)))
@@ -68,7 +65,7 @@ class TopicOffsets(Offsets):
     ) -> dict[str, Position]:
         """As any connector's.
 
-        A stream's share is spread over its topic's partitions by what waits in each (one of each at least).
+        The stream's share is spread over its topic's partitions by what waits in each (one of each at least).
 
         Raises `Away` while the cluster does not answer, `InputError` for offsets that are gone under
         the policy `fail`, and for a topic that was made anew.

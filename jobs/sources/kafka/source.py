@@ -52,17 +52,12 @@ class Records:
         self.times_ms.append(None if kind == TIMESTAMP_NOT_AVAILABLE else at_ms)
 
     def arrived_ms(self, kept: Sequence[int]) -> npt.NDArray[np.int64]:
-        """When the cluster got the records at these positions.
-
-        A topic may say instead when their producer made them.
-        """
+        """When the cluster got the records here, or their producer made them, by topic."""
         return np.asarray([self.times_ms[n] or 0 for n in kept], np.int64)
 
 
 def read_records(wanted: RecordRange, skip: bool) -> tuple[Records, int]:
-    """The committed records of a range, and where the topic still had them.
-
-    It had them from that offset on.
+    """The committed records of a range, and the offset from which the topic had them.
 
     A cluster that is away for a while makes the batch wait, not fail. Raises `KafkaException` when it
     stays away, and `InputError` for records that are gone, unless `skip`.
@@ -140,9 +135,7 @@ def _consumer(process: int) -> Consumer:
 def type_values(
     records: Records, wanted: RecordRange, stream: GraphStream, topic: KafkaTopic
 ) -> tuple[pa.Table, list[int], list[tuple[str, str]]]:
-    """Records as tuples.
-
-    These are the typed rows, their positions, and (reason with place, text) of the others.
+    """Records as typed rows, their positions, and (reason with place, text) of others.
 
     The text is the value as it came, hexadecimal for Avro.
     """
@@ -171,10 +164,7 @@ def type_values(
 def _with_times(
     table: pa.Table, kept: list[int], records: Records, stream: GraphStream
 ) -> tuple[pa.Table, list[int], list[tuple[int, str]]]:
-    """The records' timestamps as event times.
-
-    A producer may write any 64 bits into one.
-    """
+    """The records' timestamps as event times; producers may write any 64 bits."""
     stored = pa.chunked_array([pa.array([records.times_ms[n] for n in kept], pa.timestamp("ms", "UTC"))])
     times, outside = cast_column(stored, ColumnType.TIMESTAMP)
     table = _replaced(table, stream, stream.event_time, times)

@@ -148,7 +148,7 @@ def _check_schema(schema: str | None) -> None:
 class RecordRange(Numbered):
     """A range of a topic partition's records, as far as they were committed.
 
-    Its offsets are `first` to `first + rows` (exclusive); offsets without a record are passed over.
+    Offsets are `first` to `first + rows` (exclusive); those without a record are passed over.
     """
 
     connector: ClassVar[str] = "kafka"
@@ -167,10 +167,7 @@ class RecordRange(Numbered):
 
 @dataclass(frozen=True, slots=True)
 class LostRange(Descriptor):
-    """Offsets of a partition that were gone before they were read.
-
-    They are `first` to `before` (exclusive).
-    """
+    """Offsets of a partition, `first` to `before` (exclusive), gone before being read."""
 
     connector: ClassVar[str] = "kafka"
 

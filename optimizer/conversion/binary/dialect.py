@@ -1,7 +1,4 @@
-"""The SQL dialect of a binary planner.
-
-It is everything that DuckDB reads, with our windows behind streams.
-"""
+"""A binary planner's SQL dialect: DuckDB's, with our windows behind streams."""
 
 from __future__ import annotations
 
@@ -21,10 +18,7 @@ _NO_NAME = (TokenType.L_PAREN, TokenType.SELECT, TokenType.WITH)
 
 
 class NestedParser(WindowedParser):
-    """A parser that knows functions by meaning, and subqueries in FROM.
-
-    It is a `WindowedParser`.
-    """
+    """A `WindowedParser` that knows functions by meaning, and subqueries in FROM."""
 
     FUNCTIONS: ClassVar = DuckDBParser.FUNCTIONS
     FUNCTION_PARSERS: ClassVar = DuckDBParser.FUNCTION_PARSERS
@@ -60,9 +54,7 @@ _DIALECT = Nested()
 
 
 def read_statement(text: SourceText) -> exp.Query:
-    """The syntax tree of the one query in a text.
-
-    It is SELECT, WITH ... SELECT, or queries joined by UNION.
+    """The syntax tree of a text's one query: SELECT, WITH ... SELECT, or a UNION.
 
     Raises `InputError` for everything else, at the word that is wrong.
     """

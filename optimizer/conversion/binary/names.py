@@ -14,19 +14,13 @@ from optimizer.sql.grammar.syntax import is_plain_identifier
 
 
 class UniqueNames:
-    """Hands out names that differ, whatever their case.
-
-    The second `nation` is `nation_2`.
-    """
+    """Hands out names that differ, whatever their case: `nation`, then `nation_2`."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = {name.casefold() for name in taken}
 
     def make(self, wanted: str, besides: Collection[str] = ()) -> str:
-        """`wanted`, or `wanted_2` and so on.
-
-        It is never one of `besides`, in lower case, either.
-        """
+        """`wanted`, or `wanted_2` and so on, but never a (lower-case) name of `besides`."""
         name, number = wanted, 1
         while name.casefold() in self._taken or name.casefold() in besides:
             number += 1

@@ -131,10 +131,7 @@ class PlanReader:
         return self._text.error(span, "unresolved", message, "names that tell streams and columns apart")
 
     def _add_views(self, tree: exp.Query) -> None:
-        """Put saved queries that the text reads into its WITH.
-
-        They become entries before those that the text has.
-        """
+        """Put saved queries that the text reads into its WITH, before its own entries."""
         named = {cte.alias.casefold() for cte in tree.find_all(exp.CTE)}
         added: dict[str, exp.CTE] = {}
 
@@ -399,10 +396,7 @@ class PlanReader:
 
 
 def _is_one_row(subquery: _Subquery) -> bool:
-    """True if a subquery is an aggregate of everything.
-
-    So it has exactly one row, always the same.
-    """
+    """True if a subquery aggregates everything, to one row that is always the same."""
     plan = subquery.plan
     return (
         not subquery.correlated

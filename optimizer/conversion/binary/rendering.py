@@ -1,7 +1,4 @@
-"""Render plans as DuckDB's SQL.
-
-It is the answer that a plan means, and the rest of a converted one.
-"""
+"""Render plans as DuckDB's SQL: their meaning, or what conversion leaves of them."""
 
 from __future__ import annotations
 
@@ -84,10 +81,7 @@ def _select(node: Project, words: str) -> str:
 
 
 def _conditions(node: Node, subqueries: dict[str, Node]) -> tuple[list[exp.Expr], Node]:
-    """The conditions above a relation or an aggregate, lowest first.
-
-    They are those of filters and subqueries.
-    """
+    """Conditions of the filters and subqueries above a node, lowest first."""
     found: list[exp.Expr] = []
     while isinstance(node, Filter | Apply):
         if isinstance(node, Filter):

@@ -8,10 +8,7 @@ from optimizer.conversion.binary.tree import ApplyKind
 
 
 def conjuncts(condition: exp.Expr) -> tuple[exp.Expr, ...]:
-    """The parts of a conjunction, brackets removed.
-
-    A condition that is none is its only part.
-    """
+    """A conjunction's parts, brackets removed; any other condition is its only part."""
     plain = condition.unnest()
     if not isinstance(plain, exp.And):
         return (plain,)
@@ -27,19 +24,13 @@ def leave_out_columns(tree: exp.Query) -> None:
 
 
 def aggregates(node: exp.Expr) -> bool:
-    """True if an expression needs an `Aggregate` below.
-
-    Window functions and subqueries have their own.
-    """
+    """True if an expression, window functions and subqueries apart, needs `Aggregate`."""
     inside = node.walk(prune=lambda n: isinstance(n, exp.Query | exp.Window))
     return any(isinstance(part, exp.AggFunc) for part in inside)
 
 
 def is_joined(node: exp.Expr) -> bool:
-    """True for what stands in FROM's parentheses without being a query.
-
-    That is, streams and joins of subqueries.
-    """
+    """True if FROM's parentheses hold a stream or a join of subqueries, not a query."""
     return isinstance(node, exp.Table) or (
         isinstance(node, exp.Subquery) and bool(node.args.get("joins") or node.alias)
     )

@@ -1,6 +1,6 @@
 """Plans of single queries as trees of operators.
 
-A planner of binary joins makes them, and TSC converts them.
+Planners of binary joins make them; TSC converts them.
 
 Expressions are sqlglot's syntax trees, read and never changed. Their columns name relations by
 aliases that are unique in the whole tree, so that an expression means the same wherever it stands.
@@ -76,10 +76,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The columns that SELECT names.
-
-    Aggregates among them are of the `Aggregate` below.
-    """
+    """The columns that SELECT names; aggregates among them are those of `Aggregate`."""
 
     input: Node
     outputs: tuple[tuple[str, exp.Expr], ...]
@@ -114,10 +111,7 @@ class SetOperation:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A query in FROM, from WITH or from a saved query.
-
-    Its columns are read as `alias.name`.
-    """
+    """A query in FROM, of WITH or saved; its columns are read as `alias.name`."""
 
     alias: str
     input: Node

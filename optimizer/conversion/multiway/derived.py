@@ -36,10 +36,7 @@ _TYPES: Mapping[str, ColumnType] = {
 
 
 class Binder:
-    """A database without rows, in which queries are only bound.
-
-    It has no access to files.
-    """
+    """A database without rows or access to files, in which queries are only bound."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._connection = duckdb.connect(config={"threads": 1, "enable_external_access": False})
@@ -56,10 +53,7 @@ class Binder:
         self._connection.close()
 
     def check(self, plan: Node, source: str) -> None:
-        """Raise `InputError` for a plan whose expressions have no types.
-
-        Such as 'x' + DATE.
-        """
+        """Raise `InputError` for a plan whose expressions lack types, such as 'x' + DATE."""
         try:
             self._connection.execute(f"DESCRIBE {query_sql(plan)}")
         except duckdb.Error as error:
@@ -69,7 +63,7 @@ class Binder:
     def stream(self, derived: Derived) -> Stream | None:
         """A derived table as a stream; None if a column has a type that streams lack.
 
-        Its event time is a column of its own, which is always the same and so never decides anything.
+        Event time is a column added to it, always the same, so it never decides anything.
         """
         rows = self._connection.execute(f"DESCRIBE {query_sql(derived.input)}").fetchall()
         columns = [(str(name), _TYPES.get(str(kind))) for name, kind, *_ in rows]

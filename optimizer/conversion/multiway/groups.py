@@ -17,10 +17,7 @@ LEAST_INPUTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A maximal tree of inner joins.
-
-    It has its topmost join, and all of them in breadth-first order.
-    """
+    """A maximal tree of inner joins: the topmost one, and all in breadth-first order."""
 
     root: Join
     members: tuple[Join, ...]
@@ -68,9 +65,7 @@ def is_member(node: Node, eligible: Callable[[Node], bool]) -> bool:
 
 
 def opened(derived: Derived) -> Project | None:
-    """The projection of a subquery that only selects and projects.
-
-    The result is None if it does more.
+    """A subquery's projection if it only selects and projects, else None.
 
     Its expressions may then be evaluated later, so that its joins become part of a group around it.
     """
@@ -98,10 +93,7 @@ def leaf_of(node: Node) -> Node:
 
 
 def _fixed(expression: exp.Expr) -> bool:
-    """True if an expression must be evaluated where it stands.
-
-    It is not a function of one row.
-    """
+    """True if an expression is no function of one row, so must stay where it stands."""
     for node in expression.walk():
         if isinstance(node, exp.AggFunc | exp.Window | exp.Anonymous | exp.Query | exp.Var):
             return True

@@ -39,9 +39,7 @@ def multi_join(
     conditions: Sequence[exp.Expr],
     asked: frozenset[Column],
 ) -> tuple[MultiJoin, tuple[exp.Expr, ...]]:
-    """The multi-way join of some inputs, and the conditions left above it.
-
-    These must be checked above.
+    """The multi-way join of some inputs, and the conditions to check above it.
 
     Those are the ones that Millrace's expressions cannot say, or that read a query around.
 
@@ -102,10 +100,7 @@ def _fixed_moment(node: exp.Expr) -> exp.Expr:
 def _outputs(
     inputs: Sequence[Scan | Derived], streams: Mapping[str, Stream], asked: frozenset[Column]
 ) -> tuple[GroupOutput, ...]:
-    """A column of results for each that is read above.
-
-    A join whose rows only count has one of any.
-    """
+    """A result column for each column read above; any one if only rows are counted."""
     columns = [(source.alias, column) for source in inputs for column, _ in streams[source.alias].columns]
     read = [column for column in columns if column in asked] or columns[:1]
     shared = {name for _, name in read if sum(name == other for _, other in read) > 1}
@@ -126,7 +121,7 @@ def _connected(
 ) -> list[tuple[Scan | Derived, bool]]:
     """The inputs, each behind one that a condition connects it with.
 
-    True if there is none (CROSS JOIN).
+    True with them if one has none (CROSS JOIN).
     """
     links = [read for c in conditions if len(read := aliases_read(c)) > 1]
     left, ordered, reached = list(inputs), list[tuple[Scan | Derived, bool]](), set[str]()

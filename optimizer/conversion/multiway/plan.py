@@ -73,9 +73,7 @@ def convert(
     views: Mapping[str, str] = _NO_VIEWS,
     source: str = "query",
 ) -> Conversion:
-    """Replace every maximal tree of inner joins by one multi-way join.
-
-    They are those of a query's plan.
+    """Replace every maximal tree of inner joins in a plan by one multi-way join.
 
     >>> from optimizer.logical.stream import Stream
     >>> from optimizer.algebra.types import ColumnType

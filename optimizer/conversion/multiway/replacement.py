@@ -1,7 +1,4 @@
-"""TSC's second step: put a multi-way join in the place of each group.
-
-UMJoin algorithm 3.
-"""
+"""TSC's second step: put multi-way joins in groups' places (UMJoin algorithm 3)."""
 
 from __future__ import annotations
 
@@ -67,10 +64,7 @@ class Replacement:
         return self._replaced(plan, needed)
 
     def _open(self, member: Join) -> None:
-        """Read columns of subqueries below a member as their expressions from now on.
-
-        The subqueries are plain ones.
-        """
+        """From now on, read columns of plain subqueries below a member as expressions."""
         for child in (member.left, member.right):
             node = child
             while isinstance(node, Filter | Derived):
@@ -163,10 +157,7 @@ class Replacement:
 
 
 def _inside(node: Node, members: set[Join]) -> Iterator[Node]:
-    """What of a group its multi-way join replaces.
-
-    These are joins, filters on inputs, and plain subqueries.
-    """
+    """What a multi-way join replaces: joins, filters on inputs, and plain subqueries."""
     if isinstance(node, Join) and node in members:
         yield node
         yield from _inside(node.left, members)

@@ -1,4 +1,1 @@
-"""Fast methods: flat, individual and greedy plans, and local search.
-
-Local search improves any plan.
-"""
+"""Fast methods: flat, individual and greedy plans, and local search on any plan."""

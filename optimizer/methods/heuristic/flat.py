@@ -1,6 +1,4 @@
-"""Flat plans: every query probes base stores alone.
-
-Equal prefixes are merged.
+"""Flat plans: every query probes base stores alone, and equal prefixes are merged.
 
 Each query gets its own best probe orders first. Small queries are solved exhaustively:
 for every partitioning scheme of its stores (Figure 6.7) the best order of every start is a
@@ -48,10 +46,7 @@ class Flat:
 
 
 def route_flat(draft: PartialPlan, target: int) -> None:
-    """Install the target's own best probe orders over base stores.
-
-    They are those that it would have if it were alone.
-    """
+    """Install the probe orders over base stores that are the target's best if alone."""
     graph = draft.graph
     state = graph.states[target]
     if state.size > EXHAUSTIVE_RELATIONS:
@@ -83,10 +78,7 @@ def route_flat(draft: PartialPlan, target: int) -> None:
 
 
 def _schemes(graph: StateGraph, site: int) -> list[int]:
-    """Single copies of each candidate partitioning.
-
-    All of them are there too where copies may coexist.
-    """
+    """Single copies of each candidate partitioning, and all where copies may coexist."""
     count = len(graph.sites[site].partitionings)
     if graph.sites[site].tasks == 1:
         return [1]
@@ -101,10 +93,7 @@ def _schemes(graph: StateGraph, site: int) -> list[int]:
 def _route_under(
     draft: PartialPlan, target: int, scheme: dict[int, int], limit: float
 ) -> tuple[float, dict[int, tuple[int, ...]]]:
-    """Cost and path per start of one query alone under fixed copies.
-
-    It stops above `limit`.
-    """
+    """Cost and path per start of one query under fixed copies; stops above `limit`."""
     graph = draft.graph
     cost = sum(
         weight
@@ -156,7 +145,7 @@ def unwind(graph: StateGraph, via: dict[int, int], target: int, first: int) -> t
 def algorithm_1(graph: StateGraph, target: int, start: int) -> tuple[int, ...]:
     """A probe order by Algorithm 1.
 
-    It takes the cheapest next send plus the send that must follow it.
+    Each step takes the cheapest next send plus the send that must follow it.
 
     In each step the pair (R_j, R_k) minimizes what is sent to R_j plus what is then sent to
     R_k, with N copies where the receiver's partitioning is not known to the sender (under the

@@ -62,9 +62,7 @@ def flat_plan(graph: StateGraph, price: float = 0.0) -> PartialPlan:
 
 
 def search(graph: StateGraph, deadline: float) -> PartialPlan:
-    """The best plan that local search finds from both first plans.
-
-    Within the limits if it can.
+    """The best plan of local search from both first plans, within limits if it can.
 
     `deadline` is on `perf_counter`'s clock. A storage budget is obeyed by a price on stored tuples,
     doubled until the plan fits; one copy of every base store is the least that any plan needs. A task
@@ -119,9 +117,7 @@ def _search_priced(graph: StateGraph, deadline: float, price: float) -> PartialP
 def guided_plan(
     graph: StateGraph, guide: list[float], mirs: Iterable[int], targets: Sequence[int]
 ) -> PartialPlan | None:
-    """A plan that follows a relaxation.
-
-    Its MIRs come first, then paths along discounted arcs.
+    """A plan that follows a relaxation: its MIRs first, then paths on discounted arcs.
 
     The result is None if one of the MIRs cannot be fed without another that is missing.
     """

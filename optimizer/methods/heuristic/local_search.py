@@ -1,6 +1,6 @@
 """Local search on a partial plan, while that lowers the cost.
 
-It re-routes starts, and adds and drops materialized results and partitionings.
+Re-routes starts, and adds and drops materialized results and partitionings.
 
 It stops at a local optimum, after a fixed amount of work, or at the time limit.
 """
@@ -28,7 +28,7 @@ HIGHEST_EXCESS_PRICE = 1e4
 def unburden(draft: PartialPlan, deadline: float, *, results: bool = True) -> None:
     """Route tuples around tasks beyond their capacity.
 
-    The price of what they get too much rises until no task does.
+    The price of a task's excess rises until no task has any.
 
     Args:
         results: False leaves the materialized results as they are: only ways and copies change.
@@ -87,10 +87,7 @@ def shake(draft: PartialPlan, deadline: float) -> None:
 
 
 class Moves:
-    """The neighbourhood of a partial plan.
-
-    Every method keeps only changes that lower the total.
-    """
+    """The neighbourhood of a partial plan; methods keep only what lowers the total."""
 
     def __init__(self, draft: PartialPlan, deadline: float) -> None:
         self.draft = draft
@@ -102,10 +99,7 @@ class Moves:
         """True while moves are tried whether or not they failed before."""
 
     def _worth_trying(self, move: str, site: int) -> bool:
-        """False if the same move failed and nothing near the store has changed.
-
-        ("don't look bits")
-        """
+        """Don't look bits: false if a move failed and nothing near has changed since."""
         draft = self.draft
         before = self._tried.get((move, site), -1)
         self._tried[move, site] = draft.changes
@@ -189,10 +183,7 @@ class Moves:
                 draft.rollback()
 
     def _do_without(self, mirs: Sequence[int]) -> bool:
-        """Take materialized results away and route every order around them.
-
-        False if one cannot be.
-        """
+        """Take results away and route every order around them; false if one cannot be."""
         draft = self.draft
         graph = draft.graph
         gone = set(mirs)
@@ -265,10 +256,7 @@ class Moves:
         return [key for key in self._users.get(site, ()) if not arcs.isdisjoint(paths.get(key, ()))]
 
     def _route_all(self, keys: Iterable[Key]) -> bool:
-        """Take the paths of all keys away, then re-route each.
-
-        Each gets the path that is cheapest at that moment.
-        """
+        """Take the paths of all keys away, then give each the cheapest at that moment."""
         draft = self.draft
         present = [key for key in keys if key in draft.paths]
         for key in present:

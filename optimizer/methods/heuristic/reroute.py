@@ -24,9 +24,7 @@ ROUNDS = 3
 def rerouted(
     problem: Problem, options: Options, solution: Solution, kept: Mapping[str, frozenset[str]]
 ) -> Solution | None:
-    """The solution after local search around fixed copies.
-
-    The result is None if there is nothing cheaper.
+    """The solution after local search around fixed copies; None if none is cheaper.
 
     Its cost is that of the problem, in which every relation has stores of its own.
 

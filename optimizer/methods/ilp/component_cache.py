@@ -93,9 +93,6 @@ def digest(graph: StateGraph, group: tuple[int, ...]) -> str:
 
 
 def _candidates(graph: StateGraph, group: tuple[int, ...]) -> list[object]:
-    """Partitioning candidates of base stores.
-
-    Queries outside the component add to them.
-    """
+    """Partitioning candidates of base stores, also from queries of other components."""
     members = {member for target in group for member in graph.states[target].members}
     return [graph.sites[graph.states_of_start(member)].partitionings for member in sorted(members)]

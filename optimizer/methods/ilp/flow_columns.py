@@ -69,10 +69,7 @@ class FlowColumns:
         return values
 
     def of_target(self, target: int) -> list[int]:
-        """The columns that say how a target is answered.
-
-        They are its flows, their arcs, and the stores they probe.
-        """
+        """A target's columns: its flows, their arcs, and the stores they probe."""
         graph = self.graph
         found: dict[int, None] = {}
         for start in graph.states[target].members:

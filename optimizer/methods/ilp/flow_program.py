@@ -298,10 +298,7 @@ class FlowProgram:
                 program.add_row(columns, [v / scale for v in values], -inf, 1.0)
 
     def _kept_column(self, key: tuple[int, Copy], parts: list[tuple[int, int]]) -> int:
-        """The column that says whether a copy is kept.
-
-        It does not matter which relations of its stream use it.
-        """
+        """The column of whether a copy is kept, whichever relations of its stream use it."""
         if len(parts) == 1:
             return self.columns.z[parts[0]]
         kept = self.program.add_column(0.0, integer=True, name=f"k{key[0]}.{key[1]}")
@@ -313,10 +310,7 @@ class FlowProgram:
     # -- without a solver ----------------------------------------------------------------
 
     def first_sends(self) -> float:
-        """A bound without a solver.
-
-        Each start sends its tuples at least once, and pays it.
-        """
+        """A bound without a solver: each start sends its tuples at least once."""
         graph = self.graph
         least: dict[int, float] = {}
         for target in self.targets:
@@ -327,10 +321,7 @@ class FlowProgram:
         return sum(least[start] for start in sorted(least))
 
     def fixed_storage(self) -> float:
-        """Objective of the base stores that the program leaves out.
-
-        Their copies are no decision.
-        """
+        """Objective of base stores left out of the program, whose copies are no decision."""
         sites = self.graph.sites
         return sum(min(sites[site].weights) for site in sorted(self._bases) if not self.has_choice(site))
 

@@ -43,7 +43,7 @@ ROUNDS_PER_SECOND = 8
 class Neighbourhoods:
     """A search over neighbourhoods that can be continued.
 
-    It keeps which queries were tried around which others.
+    Keeps which queries were tried around which others.
 
     Args:
         best: the plan to begin with.
@@ -62,9 +62,7 @@ class Neighbourhoods:
         self._gained = False
 
     def search(self, bound: float, *, rounds: int, deadline: float) -> PartialPlan:
-        """The best plan after some more neighbourhoods.
-
-        It is the one before if nothing is better.
+        """The best plan after some more neighbourhoods, or the one before.
 
         Args:
             bound: proven objective of the program (without fixed storage) at which to stop.
@@ -105,10 +103,7 @@ class Neighbourhoods:
         return self.best
 
     def _decide(self, current: npt.NDArray[np.double], held: npt.NDArray[np.int64], deadline: float) -> bool:
-        """Decide anew what is not held; true if that gave a better plan.
-
-        This is then the best.
-        """
+        """Decide anew what is not held; true if that gave a better plan, now the best."""
         values = self._resolver.solve(current, held, deadline - perf_counter())
         if values is None:
             return False
@@ -122,7 +117,7 @@ class Neighbourhoods:
     def _next_centre(self) -> int | None:
         """The next query to search around.
 
-        Each query is once in random order, then all again, in wider neighbourhoods if none gained.
+        Each comes once in random order, then all again, in wider neighbourhoods if none gained.
         """
         targets = self._flow.targets
         if not self._waiting:

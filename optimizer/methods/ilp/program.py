@@ -44,9 +44,7 @@ class Program:
         self.row_upper.append(upper)
 
     def next_objective(self, value: float) -> float:
-        """The least objective of an integer point that is not below `value`.
-
-        That is a proven bound.
+        """A proven bound: the least objective of an integer point not below `value`.
 
         If every cost is a multiple of some step, so is every integer point's objective, and
         a bound may be rounded up to the next multiple.
@@ -57,9 +55,7 @@ class Program:
         return max(value, step * ceil(value / step - 1e-6))
 
     def below(self, value: float) -> float | None:
-        """An upper limit on objectives of integer points better than `value`.
-
-        Their objective must be below it.
+        """An upper limit on objectives of integer points that are better than `value`.
 
         None unless every cost is a multiple of some step: then a point may be better by anything.
         """

@@ -137,10 +137,7 @@ def _proven(solution: Solution, bound: float, searched: float, parts: Sequence[S
 
 
 def fixed_storage(graph: StateGraph) -> float:
-    """Objective of base stores whose copies are no decision.
-
-    No component's program has it.
-    """
+    """Objective of base stores that no program has, as their copies are no decision."""
     program = FlowProgram(graph, ())
     return sum(
         min(graph.sites[site].weights) for site in sorted(graph.base_sites) if not program.has_choice(site)
@@ -325,10 +322,7 @@ def _merge(graph: StateGraph, parts: Sequence[SolvedComponent]) -> PartialPlan:
 
 
 def _within_budget(graph: StateGraph, parts: list[SolvedComponent], deadline: float) -> list[SolvedComponent]:
-    """The components' plans if they fit together.
-
-    Else one joint program with the budget.
-    """
+    """The components' plans if they fit the budget together, else a joint program's."""
     budget = graph.options.storage_budget
     least = sum(graph.sites[site].tuples for site in graph.base_sites)
     if budget is None:
@@ -359,10 +353,7 @@ def _within_budget(graph: StateGraph, parts: list[SolvedComponent], deadline: fl
 
 
 def _solve_capacity(graph: StateGraph, deadline: float) -> SolvedComponent:
-    """Solve one joint program in which loads can be limited.
-
-    Every arc goes to one copy in it.
-    """
+    """Solve a joint program that limits loads, as each arc goes to one copy in it."""
     options = graph.options
     capacity = options.task_capacity
     assert capacity is not None

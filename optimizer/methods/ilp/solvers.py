@@ -73,9 +73,7 @@ def solve_program(
 
 
 def relax(program: Program, time_limit_s: float) -> Relaxation:
-    """Solve the linear relaxation: a point to follow, and a bound.
-
-    The bound holds even when the solver was cut off.
+    """Solve the linear relaxation: a point to follow, and a bound even if cut off.
 
     Equal rates make many ties, on which the simplex method stalls: over 8 s against 2.8 s for
     an interior point method (100 five-way queries over 10 relations, paid). Without ties the
@@ -119,9 +117,9 @@ def _relaxation(highs: highspy.Highs, program: Program) -> Relaxation:
 
 
 def dual_bound(program: Program, duals: npt.NDArray[np.double]) -> tuple[float, npt.NDArray[np.double]]:
-    """A lower bound of the objective from any row duals, by weak duality.
+    """A lower bound from any row duals, by weak duality, and the reduced costs.
 
-    They may be optimal or not. Reduced costs come with it.
+    The duals need not be optimal.
 
     The rows are priced into the objective, and every variable is then as small or as large as
     its reduced cost asks. A dual whose side of the row is infinite counts as zero.
@@ -142,9 +140,7 @@ def dual_bound(program: Program, duals: npt.NDArray[np.double]) -> tuple[float, 
 def decided(
     program: Program, relaxed: Relaxation, below: float
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """The columns that are 0, and those that are 1, below an objective.
-
-    They are so in every integer point whose objective is below a value.
+    """The columns that are 0, and 1, in all integer points below an objective.
 
     Source: reduced cost fixing (Dantzig, Fulkerson and Johnson, Operations Research 2, 1954).
     """
@@ -158,9 +154,7 @@ def decided(
 
 
 class Resolver:
-    """Solves one program again and again with most of its columns held.
-
-    They are held at known values.
+    """Solves one program again and again, most columns held at known values.
 
     What is left is handed over as a program of its own: HiGHS would copy and presolve all
     columns, which takes several times longer than the search itself.

@@ -115,7 +115,7 @@ class SplitProgram:
     def _add_send(self, column: int, source: int, store: int, result: int) -> float:
         """What the starts of `source` pay to probe `store`.
 
-        Its broadcast gets a column if it may pay.
+        A broadcast gets a column if it may pay.
         """
         graph, program = self.graph, self.program
         arcs = [arc for _, arc in sorted(self._arcs[source, store, result].items())]

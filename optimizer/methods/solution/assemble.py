@@ -20,9 +20,7 @@ from optimizer.search.state_graph import StateGraph
 
 
 def tidy(draft: PartialPlan) -> None:
-    """Make every start's paths one tree and drop what is unused.
-
-    The cost never rises.
+    """Make every start's paths one tree and drop what is unused, at no higher cost.
 
     Two paths of one start may reach the same state in different ways. Only one of them is
     kept: the state's tuples are the same whichever way they came.
@@ -54,10 +52,7 @@ def tidy(draft: PartialPlan) -> None:
 
 
 def sending_cost(draft: PartialPlan, arc: int) -> float:
-    """What an arc costs under the installed copies.
-
-    It is sent once where the sender knows a copy's task, else N times.
-    """
+    """What an arc costs: a send if the sender knows an installed copy's task, else N."""
     graph = draft.graph
     known = graph.known[arc] & draft.copies.get(graph.store[arc], 0)
     return graph.cost[arc] if known else graph.broadcast_cost(arc)
@@ -89,10 +84,7 @@ def _needed(draft: PartialPlan) -> set[int]:
 
 
 def assemble(draft: PartialPlan, method: str, build_seconds: float, solve_seconds: float) -> Solution:
-    """The solution that a draft describes, costed afresh from the problem.
-
-    Nothing is proven of it.
-    """
+    """The solution of a draft, costed afresh from the problem, with nothing proven."""
     tidy(draft)
     if draft.graph.options.task_capacity is not None and not draft.assigned:
         draft.assign()
@@ -153,10 +145,7 @@ def _order_key(order: ProbeOrder) -> tuple[object, ...]:
 
 
 def check_limits(problem: Problem, options: Options, solution: Solution) -> Solution:
-    """The solution itself, or `Infeasible` if its method did not keep a limit.
-
-    Another method may.
-    """
+    """The solution, or `Infeasible` if its method (another may not) broke a limit."""
     stored = sum(store.tuples for store in solution.stores)
     least = sum({store.relations: store.tuples for store in solution.stores if store.is_base}.values())
     if options.storage_budget is not None and least > options.storage_budget * (1 + 1e-9):

@@ -91,7 +91,7 @@ def cost_of(
 def _evaluation(model: CostModel, start: str, walked: WalkedStep) -> float:
     """Cost per second of a step's expensive predicates.
 
-    It is counted once, as the tasks of a store share the pairs out.
+    Counted once, as the tasks of a store share the pairs out.
     """
     store = walked.step.store
     fresh = walked.target_predicates - walked.source_predicates - store.predicates
@@ -125,10 +125,7 @@ class Copy:
 
 
 def task_loads(model: CostModel, solution: Solution) -> dict[Copy, float]:
-    """Tuples per second that one task of each kept copy receives.
-
-    These are new ones, and probes.
-    """
+    """Tuples per second, new and probing, that one task of each kept copy receives."""
     copies = {store: Copy.of(model, store) for store in solution.stores}
     loads = {
         copy: model.inserted(store.relations, store.predicates) / store.tasks

@@ -289,9 +289,7 @@ class PartialPlan:
     def _spread_copies(
         self, index: int, weights: tuple[float, ...], routed: float, by_known: dict[int, float]
     ) -> tuple[float, int]:
-        """The cheapest copies of a store, overload priced, and their cost.
-
-        Overload is what its tasks get too much.
+        """The cheapest copies of a store and their cost, with tasks' excess load priced.
 
         The excess of sites that share a store is added to the last of them, once.
         """
@@ -318,10 +316,7 @@ class PartialPlan:
         return cost(chosen) if last else stored(chosen), chosen
 
     def _relieved(self, index: int, copies: int, cost: Callable[[int], float]) -> int:
-        """The cheapest copies of a store whose tasks get too much.
-
-        Beyond six candidates, the best found.
-        """
+        """The cheapest copies of a store with overload; the best found of more than six."""
         ones = [1 << number for number in range(len(self.graph.sites[index].partitionings))]
         if self.graph.options.single_copy:
             return min([copies, *ones], key=cost)
@@ -398,7 +393,7 @@ class PartialPlan:
     def _unknown_cost(self, arc: int, known: int, store: int) -> float:
         """Cost of a probe whose sender knows no copy's task.
 
-        It is broadcast to all tasks, or gets one more copy that the sender knows, whichever is cheaper.
+        Either a broadcast to all tasks, or one more copy that the sender knows, whichever is cheaper.
         """
         graph, cost = self.graph, self.guide[arc]
         whole, copy = graph.cost[arc], graph.copy_cost[arc]

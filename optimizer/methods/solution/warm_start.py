@@ -17,10 +17,7 @@ Names = tuple[frozenset[str], frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class NamedPath:
-    """How the tuples of one start reach a target, by names.
-
-    So numbers in a state graph do not matter.
-    """
+    """How a start's tuples reach a target, by names: numbers of states do not matter."""
 
     target: Names
     start: str
@@ -47,10 +44,7 @@ def _sorted_names(names: Names) -> tuple[list[str], list[str]]:
 def draft_from_paths(
     graph: StateGraph, group: tuple[int, ...], paths: tuple[NamedPath, ...]
 ) -> PartialPlan | None:
-    """Paths by name as a partial plan of this graph.
-
-    The result is None if they leave a target without an answer.
-    """
+    """Paths by name as a partial plan of this graph; None if a target has no answer."""
     by_key = {(path.target, path.start): path.stores for path in paths}
     draft = PartialPlan(graph, targets=group)
     pending = list(group)

@@ -16,10 +16,7 @@ _EXTENSIONS = 10_000
 
 
 def chain_trees(space: TreeSpace, left: float | None) -> Iterator[Tree]:
-    """The trees that Algorithm 2 goes through, the flat one first.
-
-    There is only that one if there is no chain.
-    """
+    """Algorithm 2's trees, the flat one first; without a chain it is the only one."""
     yield ()
     chain = chain_of(space)
     if chain is None:
@@ -48,8 +45,6 @@ def chain_trees(space: TreeSpace, left: float | None) -> Iterator[Tree]:
 
 def chain_of(space: TreeSpace) -> tuple[int, ...] | None:
     """The leaves in the order of a linear join graph inside the query's.
-
-    The query's join graph contains it.
 
     Of several, as in a cycle or a clique, it is the first by the relations' names, where the
     dissertation takes a random one. None if there is none, as for a star.

@@ -1,6 +1,4 @@
-"""Join trees over one query.
-
-Inner nodes are materialized, siblings probe each other.
+"""Join trees over a query: inner nodes materialized, siblings probing each other.
 
 A tree is the set of its inner nodes' relations, a laminar family inside the query. In the
 state graph a tree allows exactly the arcs that probe a sibling with what has been covered
@@ -42,10 +40,7 @@ class TreeSpace:
 
     @property
     def window_s(self) -> float:
-        """The longest window of the query.
-
-        An unbounded one lasts for the planning horizon.
-        """
+        """The query's longest window; an unbounded one lasts for the planning horizon."""
         graph = self.graph
         members = graph.states[self.target].members
         return max(graph.model.window_s(graph.relations[member].id) for member in members)
@@ -63,10 +58,7 @@ class TreeSpace:
         return tuple(sorted(n for n in inside if not any(n != other and not n & ~other for other in inside)))
 
     def draft(self, tree: Tree) -> PartialPlan | None:
-        """The cheapest plan with exactly this tree's operators.
-
-        The result is None if a node cannot be fed.
-        """
+        """The cheapest plan with exactly this tree's operators; None if one cannot be fed."""
         graph = self.graph
         draft = PartialPlan(graph, targets=(self.target,))
         sites = [self.site_of[node] for node in tree]
@@ -106,10 +98,7 @@ class TreeSpace:
         return allowed
 
     def probe_cost(self, tree: Tree, operator: int) -> float:
-        """PCost of one operator (equation 5.5).
-
-        It is what its children send each other, copies counted.
-        """
+        """PCost of one operator (equation 5.5): its children's sends, copies counted."""
         wanted = self.site_of.get(operator, self.target)
         draft = self.draft(tuple(sorted({*tree, operator} - {self.root}, key=node_key)))
         if draft is None:
@@ -156,9 +145,7 @@ def plan_trees(
     trees_of: Strategy,
     budget: float | None,
 ) -> PartialPlan:
-    """Give every query the cheapest of its proposed trees, then merge them.
-
-    A strategy proposes the trees.
+    """Give every query the cheapest tree that a strategy proposes, then merge them.
 
     `budget` limits the stored tuples of all queries; a query is offered what is left of it.
     """

@@ -9,10 +9,7 @@ from optimizer.search.problem import Options, Problem, Solution
 
 
 class LeftDeep:
-    """Per query, grow a materialized prefix by the smallest next join.
-
-    It starts from every relation.
-    """
+    """Grow a materialized prefix from each relation, always by the smallest next join."""
 
     name = "left-deep"
 
@@ -22,9 +19,7 @@ class LeftDeep:
 
 
 def left_deep_trees(space: TreeSpace, left: float | None) -> Iterator[Tree]:
-    """The flat tree, and every greedy left-deep prefix within the budget.
-
-    There is a greedy sequence for each first relation.
+    """The flat tree, and each relation's greedy left-deep prefixes within the budget.
 
     Figure 5.6 keeps only the longest prefix per first relation; offering the shorter ones as
     well costs little and never gives a worse plan.
@@ -35,9 +30,7 @@ def left_deep_trees(space: TreeSpace, left: float | None) -> Iterator[Tree]:
 
 
 def longest_left_deep_trees(space: TreeSpace, left: float | None) -> Iterator[Tree]:
-    """For each first relation the longest prefix that fits the budget.
-
-    Figure 5.6 chooses from these.
+    """For each first relation the longest prefix within the budget (figure 5.6).
 
     Without a budget all results of a left-deep plan of binary joins are materialized.
     """

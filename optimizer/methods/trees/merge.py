@@ -1,7 +1,4 @@
-"""Merge join trees iteratively within two bounds.
-
-Algorithm 3 of dissertation section 5.3.3.
-"""
+"""Merge join trees iteratively within two bounds (Algorithm 3, section 5.3.3)."""
 
 from __future__ import annotations
 
@@ -50,10 +47,7 @@ def proposed_bounds(space: TreeSpace) -> tuple[float, float]:
 
 
 def _parts(space: TreeSpace, tree: Tree, operator: int) -> Iterator[int]:
-    """Unions of an operator's children that can be materialized.
-
-    They contain two leaves.
-    """
+    """Unions of an operator's children that can be materialized and hold two leaves."""
     children = space.children(tree, operator)
     largest = len(children) - 1 if len(children) <= WIDE_OPERATOR else 3
     for size in range(2, largest + 1):

@@ -1,6 +1,4 @@
-"""Squall's join matrix as a partitioning of a store.
-
-Elseidy et al., PVLDB 7(6), 2014.
+"""Squall's join matrix as a partitioning (Elseidy et al., PVLDB 7(6), 2014).
 
 `shape` says what a task receives under a grid of columns and rows, or under several, `choice` when a store
 is laid out as such, `layout` writes it into a graph, `policy` decides when rows and columns change

@@ -26,9 +26,7 @@ _GAIN = 1e-9
 def lay_out(
     graph: PhysicalGraph, solution: Solution, statistics: StatisticsProvider, options: Options
 ) -> tuple[PhysicalGraph, Solution]:
-    """The graph with every store in its cheapest layout.
-
-    With it comes the solution at the cost of that.
+    """The graph with each store in its cheapest layout, and the solution at that cost.
 
     With N tasks, i tuples per second to store, p to probe with, p_k of them with a known key, t tuples
     held, and the skew s of `statistics.skew.hash_skew`, in probe tuples per second:
@@ -106,10 +104,7 @@ def _cheapest(
 def _cheapest_rows(
     store: GraphStore, does: StoreRates, skew: float, options: Options
 ) -> tuple[int, ...] | None:
-    """Rows of the cheapest grid or grids.
-
-    The result is None if the layout that the store has is as cheap.
-    """
+    """Rows of the cheapest grid or grids; None if the store's own layout is as cheap."""
     copy = options.probe_weight * does.stored + options.storage_weight * does.held
     probes = options.probe_weight * (does.routed + does.unrouted)
     best = best_arrangement(store.tasks, copy, probes)
@@ -141,10 +136,7 @@ def _any(tasks: int, chance: Random) -> Arrangement:
 
 
 def _can_be_grid(store: GraphStore) -> bool:
-    """True if a column's hash or chance places tuples.
-
-    Time slices have their own reasons.
-    """
+    """True if a column's hash or chance, not time slices, places tuples."""
     return rows_of(store) is not None or isinstance(store.partitioning, Column)
 
 

@@ -19,20 +19,14 @@ or less than what comes: the ratio of both is wrong by a factor of 9/7 then, and
 
 @dataclass(frozen=True, slots=True)
 class Cardinality:
-    """What a stream's store received, to keep and to probe with.
-
-    The cost of keeping tuples comes with them.
-    """
+    """What a stream's store received to keep or to probe with, and what keeping costs."""
 
     stored: float
     probing: float
 
 
 def grids_by_stream(graph: PhysicalGraph) -> dict[str, GraphStore]:
-    """Base stores whose tuples lie at random in several tasks, by stream.
-
-    They lie in one copy or more.
-    """
+    """Base stores whose copies' tuples lie at random in several tasks, by stream."""
     found = {
         store.inputs[0].stream: store
         for store in graph.stores

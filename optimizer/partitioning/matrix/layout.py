@@ -70,10 +70,7 @@ def with_groups(graph: PhysicalGraph, groups: Mapping[str, tuple[int, ...]]) -> 
 
 
 def rows_of(store: GraphStore) -> tuple[int, ...] | None:
-    """Rows of each grid of a store whose tuples lie at random.
-
-    In one copy or more; None if their content places them.
-    """
+    """Rows of each grid of a store with tuples at random; None if content places them."""
     at_random = store.partitioning is None or isinstance(store.partitioning, Grid | Grids)
     return tuple(grid.rows for grid in store.grids) if at_random else None
 

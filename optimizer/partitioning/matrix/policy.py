@@ -1,6 +1,4 @@
-"""Decide when a grid changes its shape.
-
-Algorithm 2, which is never far from the best shape.
+"""Decide when a grid changes shape, never far from the best one (Algorithm 2).
 
 Squall's controller looks again once one side has doubled since it last looked. What it then misses
 before the next look costs at most a quarter of the best shape's load (Theorem 4.1), and what arrived
@@ -16,9 +14,7 @@ from optimizer.partitioning.matrix.shape import Arrangement, Shape, best_arrange
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """The arrangement of a store's tasks, and when it was last chosen.
-
-    It was chosen for these cardinalities.
+    """The arrangement of a store's tasks, and the cardinalities it was chosen for.
 
     >>> controller = Controller.start(4, 100.0, 100.0)
     >>> [str(controller.observe(*seen).arrangement) for seen in ((150.0, 190.0), (100.0, 400.0))]
@@ -51,9 +47,7 @@ class Controller:
         return cls(best_arrangement(tasks, stored, probing), stored, probing, eagerness)
 
     def observe(self, stored: float, probing: float) -> Controller:
-        """What to do once the cardinalities are these.
-
-        `MigrationDecision` of Algorithm 2.
+        """What to do once the cardinalities are these: Algorithm 2's `MigrationDecision`.
 
         The paper's |dR| >= |R| or |dS| >= |S| is its first condition. State that only grows has no need
         of the second: one side must have doubled for the ratio of both to have. State that
@@ -90,9 +84,9 @@ class Controller:
 
 
 def moved(before: Shape, after: Shape, stored: float) -> float:
-    """Tuples that tasks send each other when a grid changes shape.
+    """Tuples that tasks exchange when a grid of `stored` tuples changes shape.
 
-    It has `stored` tuples, copies not counted.
+    Copies are not counted.
 
     With more rows every task keeps what it has and gets the rest of its wider column from tasks beside
     it. With fewer rows every task keeps a part of what it has, and nothing is sent (Lemma 4.4).

@@ -13,9 +13,7 @@ _GAIN = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """An (n, m) mapping: `columns` parts, kept once in each of `rows` rows.
-
-    The parts are of what is stored.
+    """An (n, m) mapping: stored tuples in `columns` parts, each once in `rows` rows.
 
     A probe asks all tasks of one row, that is `columns` of them. Raises `ValueError` below one.
     """
@@ -46,9 +44,7 @@ def shapes(tasks: int) -> tuple[Shape, ...]:
 
 
 def input_load(shape: Shape, stored: float, probing: float) -> float:
-    """The input-load factor of a task: tuples to keep and to compare.
-
-    Section 3.3.
+    """A task's input-load factor: tuples to keep and to compare (section 3.3).
 
     Args:
         stored: tuples that come to be stored, copies not counted.
@@ -64,9 +60,7 @@ def input_load(shape: Shape, stored: float, probing: float) -> float:
 
 
 def best_shape(tasks: int, stored: float, probing: float) -> Shape:
-    """The shape with the least input-load factor.
-
-    Of equal ones it is that with fewer copies.
+    """The shape of least input-load factor, and of equal ones with the fewest copies.
 
     >>> best_shape(64, stored=1.0, probing=64.0)
     Shape(columns=1, rows=64)
@@ -116,9 +110,7 @@ class Arrangement:
 
 
 def best_arrangement(tasks: int, stored: float, probing: float) -> Arrangement:
-    """The arrangement with the least load.
-
-    It is the best single grid, or powers of two, each in its best shape.
+    """The arrangement of least load: one grid, or powers of two, in their best shapes.
 
     For a power of two both are the same. Of equal ones the single grid is taken.
 

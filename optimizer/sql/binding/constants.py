@@ -31,19 +31,14 @@ def connection() -> duckdb.DuckDBPyConnection:
 
 @cache
 def _connection(process: int) -> duckdb.DuckDBPyConnection:
-    """One connection per process id.
-
-    A connection does not survive a fork (Celery's workers do).
-    """
+    """One connection per process id: none survives a fork, as Celery's workers do."""
     made = duckdb.connect(config={"threads": 1, "enable_external_access": False})
     made.execute("SET GLOBAL TimeZone = 'UTC'")
     return made
 
 
 def fold(expression: Call) -> Expression:
-    """The literal that a call of literals equals.
-
-    It is the call itself if no literal can say it.
+    """The literal that a call of literals equals; the call if no literal can say it.
 
     >>> fold(Call("add", (Literal(1, T.INT), Literal(2, T.INT)), T.INT)).value
     3

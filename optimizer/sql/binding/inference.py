@@ -1,6 +1,4 @@
-"""Infer a catalog from a query's own text.
-
-It is for queries that are written before their streams exist.
+"""Infer a catalog from a query's own text, before its streams exist.
 
 Every name in FROM that is no view is a stream; it has the columns that the text names,
 qualified by its alias (or unqualified, if it is the only entry of FROM). A column's type
@@ -54,9 +52,7 @@ Key = tuple[str, str]
 
 
 def inferred_catalog(text: SourceText, views: Collection[str]) -> Catalog:
-    """The streams that a text assumes.
-
-    It is empty if it is no query, whose errors `Reader` tells.
+    """The streams that a text assumes; none if it is no query (`Reader` tells why).
 
     Raises `InputError` for `*`, which says nothing without a catalog.
     """
@@ -138,10 +134,7 @@ class _Inference:
             self._kinds[root] = kind
 
     def _expect(self, nodes: list[exp.Expr], kind: ColumnType | None) -> None:
-        """Expect a type of the columns among the nodes.
-
-        The columns that their arithmetic reads have it too.
-        """
+        """Expect a type of the columns among the nodes, and in their arithmetic."""
         for item in nodes:
             node = item
             while isinstance(node, exp.Paren):

@@ -53,7 +53,6 @@ class Reader:
         self._predicates: list[Expression] = []
         self._links: list[frozenset[str]] = []
         """Aliases that an explicit CROSS JOIN, or a view, connects."""
-        self._crossed = False
         self.errors: list[InputError] = []
 
     def read(self, name: str) -> Query | None:
@@ -78,9 +77,7 @@ class Reader:
         return Query(name, tuple(self._inputs), tuple(self._predicates), tuple(outputs), unconnected)
 
     def read_condition(self) -> tuple[Expression, ...]:
-        """The conjuncts of a condition over the catalog's streams.
-
-        Each stream is there under its own name.
+        """A condition's conjuncts over the catalog's streams, under their own names.
 
         Raises the first `InputError`.
         """
@@ -135,7 +132,6 @@ class Reader:
         source = self._add_source(join.this)
         condition, using = join.args.get("on"), join.args.get("using")
         if words == "CROSS":
-            self._crossed = True
             if source is not None and previous is not None:
                 self._links.append(source.inputs | previous.inputs)
             if condition is not None or using:
@@ -156,10 +152,7 @@ class Reader:
         return source
 
     def _add_using(self, identifier: exp.Expr, source: Source, before: list[Source]) -> None:
-        """Read `USING (k)`: the columns k of both sides are equal and become one.
-
-        The sides are left and right.
-        """
+        """Read `USING (k)`: both sides' columns k are equal and become one."""
         name, quoted = identifier.name, bool(identifier.args.get("quoted"))
         left = [other for other in before if other.find(name, quoted) is not None]
         merged = self._scope.merged.get(name.casefold())

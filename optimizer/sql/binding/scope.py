@@ -88,7 +88,7 @@ class Scope:
     def _unknown(self, column: exp.Column, name: str, sources: list[Source], expected: str) -> InputError:
         """An error for an unknown column, with a suggestion.
 
-        It suggests the nearest column of the alias itself, else the same name of another alias.
+        Suggested is the alias' own nearest column, else the same name of another alias.
         """
         wanted = column.this.name
         best = nearest(wanted, [c for source in sources for c, _ in source.columns])

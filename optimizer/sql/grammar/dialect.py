@@ -23,10 +23,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class WindowText:
-    """A window as it is written.
-
-    It is still text, because units and numbers are checked later.
-    """
+    """A window as written, still text: units and numbers are checked later."""
 
     form: str
     """`call` for clicks('sliding', '10', 'minutes'), `range` for [RANGE 10 MINUTES]."""

@@ -36,9 +36,7 @@ class Parameter:
 
 
 def parameters_of(text: SourceText, first: Token | None) -> dict[str, Parameter]:
-    """The parameters that comment lines above the query declare.
-
-    They stand before the first token; they are here by their folded names.
+    """Parameters declared in comment lines above the query, by their folded names.
 
     Raises `InputError` for a value that is none, and for a second declaration.
     """

@@ -126,9 +126,9 @@ def written_tokens(text: SourceText) -> list[Token]:
 
 
 def comment_end(text: str, at: int) -> int | None:
-    """The offset behind the comment that opens at `at`.
+    """The offset behind the comment that opens at `at`; None if it never ends.
 
-    The result is None if it never ends. Comments nest.
+    Comments nest.
 
     >>> comment_end("/* a /* b */ */ SELECT", 0), comment_end("/* open", 0)
     (15, None)
@@ -267,9 +267,9 @@ def _syntax_error(
 
 
 def _misspelt_keyword(text: SourceText, span: tuple[int, int] | None) -> tuple[Token, str] | None:
-    """The word at an error if it is nearly a keyword.
+    """The word at an error, or just before it, if it is nearly a keyword.
 
-    It is just before the error, or in it: FORM was read as an alias.
+    FORM, say, was read as an alias.
     """
     tokens = _DIALECT.tokenize(text.text)
     limit = len(text.text) if span is None else span[1]

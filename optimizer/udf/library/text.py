@@ -27,9 +27,7 @@ def similarity(first: pa.Array, second: pa.Array) -> Doubles:
 
 
 def name_similarity(first: pa.Array, second: pa.Array) -> Doubles:
-    """The similarity of Jaro and Winkler, from 0 to 1.
-
-    It weighs the beginnings of texts more.
+    """The similarity of Jaro and Winkler, 0 to 1, which weighs texts' beginnings more.
 
     >>> name_similarity(pa.array(["Martha"]), pa.array(["Marhta"])).round(3).tolist()
     [0.961]

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from jobs.recovery.manifest import BatchFigures, Manifest, OutputFile
-from jobs.sinks.connector import Away, query_of
+from jobs.sinks.connector import query_of
 from jobs.sinks.publisher import Publisher
+from jobs.sources.connector import Away
 
 PATIENCE_S = 60.0
 

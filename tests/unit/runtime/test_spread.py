@@ -23,7 +23,15 @@ from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
 from optimizer.logical.window import UNBOUNDED, window_of
-from optimizer.physical.graph import GraphStore, Grid, PhysicalGraph, Slices, SourceRule, StoredInput
+from optimizer.physical.graph import (
+    GraphStore,
+    Grid,
+    PhysicalGraph,
+    ProbeRule,
+    Slices,
+    SourceRule,
+    StoredInput,
+)
 from optimizer.planner.plan import plan
 from optimizer.search.problem import Options
 from optimizer.sql import parse_query
@@ -108,7 +116,7 @@ def test_new_tuples_lie_as_planned_and_probes_ask_under_older_numbers_too() -> N
     (kept,) = (e.id for e in made.edges if e.target in layouts and e.id in index.store_edges)
     (probe,) = (
         e.id for e in made.edges
-        if e.target in layouts and index.start_of(e) == "r" and e.id in index.probe_edges
+        if e.target in layouts and index.start_of(e) == "r" and isinstance(index.receivers[e.id], ProbeRule)
     )  # fmt: skip
     keys = pl.Series(range(40), dtype=pl.Int64)
     two, five = hash_tasks(keys, 2).tolist(), hash_tasks(keys, 5).tolist()
@@ -216,7 +224,7 @@ class ResizedMachine(TopologyMachine):
         index = index_of(graph)
         for edge in graph.edges:
             rule = index.rules[edge.origin]
-            if isinstance(rule, SourceRule) and edge.id in index.probe_edges:
+            if isinstance(rule, SourceRule) and isinstance(index.receivers[edge.id], ProbeRule):
                 # What is sent counts once, however many tasks it asks.
                 rows = self.kept[rule.stream]
                 sent = rows.height if edge.key is None else rows[edge.key.name].drop_nulls().len()

@@ -98,14 +98,15 @@ def batches(bench: Bench, begin: Position | None = None, *, restart: bool = Fals
     return found
 
 
-class ConnectorKit:
+class ConnectorKit(ABC):
     """Offsets go only forward, nothing is lost or doubled by a restart, and documents say what is wrong."""
 
     connector: ClassVar[str]
 
+    @abstractmethod
     @pytest.fixture
     def bench(self, tmp_path: Path) -> Bench:
-        raise NotImplementedError
+        """The connector's own bench."""
 
     def test_an_empty_source_is_empty(self, bench: Bench) -> None:
         bench.send([])

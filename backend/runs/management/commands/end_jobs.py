@@ -1,7 +1,4 @@
-"""End every streaming job of this machine (`manage.py end_jobs`).
-
-The product does so as it shuts down.
-"""
+"""End every streaming job of this machine, at shutdown (`manage.py end_jobs`)."""
 
 from __future__ import annotations
 
@@ -12,9 +9,7 @@ from backend.topologies.models import ENDED, Run
 
 
 class Command(BaseCommand):
-    """End this machine's jobs without changing what is wanted.
-
-    The next start of the product launches them again.
+    """End this machine's jobs; the product's next start launches them again.
 
     Worker and beat must have stopped, or they would launch them at once.
     """

@@ -1,4 +1,6 @@
-/** Draws the physical graph: boxes where ELK put them, lines along its routes, strokes as tuples per second. */
+/**
+ * Draws the physical graph: boxes where ELK put them, lines along its routes, strokes as tuples per second.
+ */
 import { curveLinear, line, select, type ZoomBehavior, zoom, zoomIdentity } from "d3";
 import type { StreamColour } from "../../colour/streams";
 import { BOX_HEIGHT, BOX_WIDTH, type PlacedBoxes } from "../../plan/layout/physicalView";

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { Preview } from "../../api/documents";
-import { previewSql } from "../../api/endpoints";
+import { answered, client } from "../../api/request";
 import { count, instant, milliseconds } from "../../format/quantities";
 import { ProblemLine } from "../../ui/ProblemLine";
 import { RowsTable } from "../../ui/table/RowsTable";
@@ -18,7 +18,12 @@ const ROWS = 50;
 
 /** A draft's results over what Redis still holds, and what exactly that was. */
 export function PreviewPane({ asked, name, changed, onClose }: Props): JSX.Element {
-  const { value, problem } = useLoaded(() => previewSql(asked.sql, name, ROWS), null, asked);
+  const { value, problem } = useLoaded(
+    () =>
+      answered(client.POST("/api/sql/preview/", { body: { sql: asked.sql, name: name ?? "", limit: ROWS } })),
+    null,
+    asked,
+  );
   return (
     <section class="preview" aria-label="Preview">
       <div class="toolbar">

@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Explanation, Outlook, Problem, Validation } from "../../api/documents";
-import { explainSql, outlookSql, validateSql } from "../../api/endpoints";
-import { explainError, isAbort, Refusal } from "../../api/request";
+import { answered, client, explainError, isAbort, Refusal } from "../../api/request";
 
 /** After this pause in typing the text is checked. */
 const PAUSE_MS = 170;
@@ -42,7 +41,9 @@ export function useValidation(sql: string, name: string | null): Checked {
     running.current = control;
     setChecked((before) => ({ ...before, pending: true }));
     const check = async (): Promise<void> => {
-      const validation = await validateSql(sql, name, control.signal);
+      const validation = await answered(
+        client.POST("/api/sql/validate/", { body: { sql, name: name ?? "" }, signal: control.signal }),
+      );
       if (control.signal.aborted) return;
       if (!validation.ok) {
         setChecked((before) => ({
@@ -58,10 +59,14 @@ export function useValidation(sql: string, name: string | null): Checked {
         return;
       }
       setChecked((before) => ({ ...before, problems: [], validation }));
-      const explanation = await explainSql(sql, name, control.signal);
+      const explanation = await answered(
+        client.POST("/api/sql/explain/", { body: { sql, name: name ?? "" }, signal: control.signal }),
+      );
       if (control.signal.aborted) return;
       setChecked({ problems: [], validation, explanation, outlook: null, reason: null, pending: false });
-      const outlook = await outlookSql(sql, name, control.signal);
+      const outlook = await answered(
+        client.POST("/api/sql/outlook/", { body: { sql, name: name ?? "" }, signal: control.signal }),
+      );
       if (!control.signal.aborted) setChecked((before) => ({ ...before, outlook }));
     };
     const timer = setTimeout(() => {

@@ -1,10 +1,10 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { QueryDocument } from "../../api/documents";
-import { deleteQuery, listAccounts, readMe, transferQuery } from "../../api/endpoints";
-import { explainError } from "../../api/request";
+import { answered, at, client, done, explainError } from "../../api/request";
 import { ConfirmDialog } from "../../ui/dialog/ConfirmDialog";
 import { ProblemLine } from "../../ui/ProblemLine";
+import { TeamField } from "../../ui/TeamField";
 import { useLoaded } from "../../ui/useLoaded";
 
 interface Props {
@@ -14,15 +14,11 @@ interface Props {
 
 /** Who owns the query and which team changes it too; handing it over, and deleting it. */
 export function AccessForm({ query, onChanged }: Props): JSX.Element {
-  const accounts = useLoaded(listAccounts);
-  const me = useLoaded(readMe);
+  const accounts = useLoaded(() => answered(client.GET("/api/accounts/")));
   const [owner, setOwner] = useState(query.owner);
   const [team, setTeam] = useState(query.team ?? "");
   const [problem, setProblem] = useState<string | null>(null);
   const [asking, setAsking] = useState(false);
-  const teams = [
-    ...new Set([...(me.value?.teams ?? []), ...(query.team === null ? [] : [query.team])]),
-  ].sort();
   if (!query.can_edit) {
     return (
       <p class="muted">
@@ -41,7 +37,15 @@ export function AccessForm({ query, onChanged }: Props): JSX.Element {
       class="form"
       onSubmit={(event) => {
         event.preventDefault();
-        attempt(transferQuery(query.id, owner, team === "" ? null : team).then(onChanged), () => undefined);
+        attempt(
+          answered(
+            client.POST("/api/queries/{id}/transfer/", {
+              ...at({ id: query.id }),
+              body: { owner, team: team === "" ? null : team },
+            }),
+          ).then(onChanged),
+          () => undefined,
+        );
       }}
     >
       <ProblemLine text={problem} />
@@ -56,17 +60,7 @@ export function AccessForm({ query, onChanged }: Props): JSX.Element {
             ))}
           </select>
         </label>
-        <label class="field">
-          <span>Team that may also change it</span>
-          <select value={team} onChange={(event) => setTeam(event.currentTarget.value)}>
-            <option value="">none</option>
-            {teams.map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <TeamField label="Team that may also change it" team={team} onChange={setTeam} />
       </div>
       <div class="dialog-actions">
         <button
@@ -90,7 +84,9 @@ export function AccessForm({ query, onChanged }: Props): JSX.Element {
           onClose={() => setAsking(false)}
           onConfirm={() => {
             setAsking(false);
-            attempt(deleteQuery(query.id), () => window.location.assign("/queries/"));
+            attempt(done(client.DELETE("/api/queries/{id}/", at({ id: query.id }))), () =>
+              window.location.assign("/queries/"),
+            );
           }}
         >
           <p>

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { Check, QueryDocument } from "../../api/documents";
-import { queryChecks } from "../../api/endpoints";
+import { answered, at, client } from "../../api/request";
 import { count, instant, milliseconds } from "../../format/quantities";
 import { CorrectnessLight } from "../../ui/CorrectnessLight";
 import { checkedSpan, type LightState, lightOf, plural, verdictText } from "../../ui/correctness";
@@ -19,9 +19,16 @@ const STATES: Readonly<Record<Check["verdict"], LightState>> = {
   unchecked: "unknown",
 };
 
-/** Every comparison of the query's results with a batch join, newest first, and what the newest difference was. */
+/**
+ * Every comparison of the query's results with a batch join, newest first, and what the newest difference
+ * was.
+ */
 export function CheckList({ query }: { query: QueryDocument }): JSX.Element {
-  const { value, problem } = useLoaded(() => queryChecks(query.id, LIMIT), REFRESH_MS, query.id);
+  const { value, problem } = useLoaded(
+    () => answered(client.GET("/api/queries/{id}/checks/", at({ id: query.id }, { limit: LIMIT }))),
+    REFRESH_MS,
+    query.id,
+  );
   const now = useNow();
   const differing = value?.find((check) => check.verdict === "differs");
   return (

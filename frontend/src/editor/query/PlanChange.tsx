@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Explanation } from "../../api/documents";
-import { explainSql } from "../../api/endpoints";
+import { answered, client } from "../../api/request";
 import { count, rate } from "../../format/quantities";
 import { parseGraph } from "../../plan/physicalGraph";
 import { type Part, planDiff } from "../../plan/planDiff";
@@ -17,7 +17,11 @@ interface Props {
 /** What a version changed in the plan that the query would get by itself. */
 export function PlanChange({ name, before, after }: Props): JSX.Element {
   const { value, problem } = useLoaded(
-    async () => Promise.all([explainSql(before, name), explainSql(after, name)]),
+    async () =>
+      Promise.all([
+        answered(client.POST("/api/sql/explain/", { body: { sql: before, name: name ?? "" } })),
+        answered(client.POST("/api/sql/explain/", { body: { sql: after, name: name ?? "" } })),
+      ]),
     null,
     `${before}\n${after}`,
   );

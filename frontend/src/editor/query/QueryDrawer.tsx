@@ -1,8 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Impact, QueryDocument } from "../../api/documents";
-import { queryImpact, queryResults, resultsFile, undeployQuery } from "../../api/endpoints";
-import { explainError } from "../../api/request";
+import { answered, at, client, explainError } from "../../api/request";
 import { ConfirmDialog } from "../../ui/dialog/ConfirmDialog";
 import { ImpactFacts } from "../../ui/dialog/ImpactFacts";
 import { ProblemLine } from "../../ui/ProblemLine";
@@ -57,19 +56,24 @@ export function QueryDrawer({ query, onQuery, onReverted }: Props): JSX.Element 
 }
 
 function Results({ query }: { query: QueryDocument }): JSX.Element {
-  const { value, problem } = useLoaded(() => queryResults(query.id, LIMIT), REFRESH_MS, query.id);
+  const { value, problem } = useLoaded(
+    () => answered(client.GET("/api/queries/{id}/results/", at({ id: query.id }, { limit: LIMIT }))),
+    REFRESH_MS,
+    query.id,
+  );
   const [picked, setPicked] = useState<string | null>(null);
   if (query.topology === null)
     return <p class="empty">Not deployed. Deploy the query to see its newest results here.</p>;
+  const file = `/api/queries/${query.id}/results/download/`;
   return (
     <>
       <div class="toolbar">
         <span class="muted">Newest first</span>
         <span class="grow" />
-        <a class="button small" href={resultsFile(query.id, "csv")} download>
+        <a class="button small" href={`${file}?form=csv`} download>
           CSV
         </a>
-        <a class="button small" href={resultsFile(query.id, "json")} download>
+        <a class="button small" href={`${file}?form=json`} download>
           JSON lines
         </a>
       </div>
@@ -94,7 +98,7 @@ function Results({ query }: { query: QueryDocument }): JSX.Element {
 
 function Reach({ query }: { query: QueryDocument }): JSX.Element {
   const impact = useLoaded(
-    () => queryImpact(query.id),
+    () => answered(client.GET("/api/queries/{id}/impact/", at({ id: query.id }))),
     null,
     `${query.id} ${query.version} ${query.topology}`,
   );
@@ -127,7 +131,10 @@ function Reach({ query }: { query: QueryDocument }): JSX.Element {
           onClose={() => setAsking(null)}
           onConfirm={() => {
             setAsking(null);
-            undeployQuery(query.id).then(impact.reload, (error: unknown) => setProblem(explainError(error)));
+            answered(client.POST("/api/queries/{id}/undeploy/", at({ id: query.id }))).then(
+              impact.reload,
+              (error: unknown) => setProblem(explainError(error)),
+            );
           }}
         >
           <p>{query.topology} stops answering it; other queries go on.</p>

@@ -3,7 +3,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { explainError } from "../../api/request";
 import { ProblemLine } from "../../ui/ProblemLine";
 
-/** Two versions of a text in one: what went is struck, what came is marked. The merge view loads when it is first needed. */
+/**
+ * Two versions of a text in one: what went is struck, what came is marked. The merge view loads when it is
+ * first needed.
+ */
 export function SqlDiff({
   before,
   after,

@@ -1,8 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { QueryDocument } from "../../api/documents";
-import { listVersions, saveVersion } from "../../api/endpoints";
-import { explainError } from "../../api/request";
+import { answered, at, client, explainError } from "../../api/request";
 import { ago, instant } from "../../format/quantities";
 import { ProblemLine } from "../../ui/ProblemLine";
 import { useLoaded } from "../../ui/useLoaded";
@@ -18,7 +17,11 @@ interface Props {
 
 /** Every version, newest first: what it changed, and a way back that itself is a new version. */
 export function VersionList({ query, onReverted }: Props): JSX.Element {
-  const versions = useLoaded(() => listVersions(query.id), null, `${query.id} ${query.version}`);
+  const versions = useLoaded(
+    () => answered(client.GET("/api/queries/{id}/versions/", at({ id: query.id }))),
+    null,
+    `${query.id} ${query.version}`,
+  );
   const [open, setOpen] = useState<number | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const now = useNow();
@@ -31,7 +34,10 @@ export function VersionList({ query, onReverted }: Props): JSX.Element {
   const texts = new Map(versions.value.map((version) => [version.number, version.sql]));
   const revert = (sql: string): void => {
     setProblem(null);
-    saveVersion(query.id, sql).then(onReverted, (error: unknown) => setProblem(explainError(error)));
+    answered(client.POST("/api/queries/{id}/versions/", { ...at({ id: query.id }), body: { sql } })).then(
+      onReverted,
+      (error: unknown) => setProblem(explainError(error)),
+    );
   };
   return (
     <>

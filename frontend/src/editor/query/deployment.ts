@@ -1,6 +1,6 @@
 /** Deploying: ask for it, then watch the topology until the revision runs. */
 import type { DeployAnswer, TopologyDocument } from "../../api/documents";
-import { readTopology } from "../../api/endpoints";
+import { answered, at, client } from "../../api/request";
 
 export type Deployment =
   | { readonly kind: "asked" }
@@ -37,7 +37,10 @@ export async function watchDeployment(
   signal: AbortSignal,
 ): Promise<void> {
   for (;;) {
-    const deployment = deploymentOf(await readTopology(answer.topology), answer.revision);
+    const deployment = deploymentOf(
+      await answered(client.GET("/api/topologies/{name}/", at({ name: answer.topology }))),
+      answer.revision,
+    );
     if (signal.aborted) return;
     report(deployment);
     if (deployment.kind !== "waiting") return;

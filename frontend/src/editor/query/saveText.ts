@@ -1,5 +1,5 @@
 import type { QueryDocument } from "../../api/documents";
-import { createQuery, describeQuery, saveVersion } from "../../api/endpoints";
+import { answered, at, client } from "../../api/request";
 import { dropDraft } from "../text/draft";
 import { dropUndo } from "../text/undoHistory";
 import type { EditedText } from "../text/useEditedText";
@@ -11,14 +11,19 @@ export async function saveText(
   sql: string,
 ): Promise<QueryDocument> {
   if (query === null) {
-    const created = await createQuery({ name: name.trim(), sql, description, tags: [] });
+    const created = await answered(
+      client.POST("/api/queries/", { body: { name: name.trim(), sql, description, tags: [] } }),
+    );
     dropUndo(null);
     dropDraft(null);
     becomePageOf(created);
     return created;
   }
-  if (description !== query.description) await describeQuery(query.id, { description });
-  const saved = await saveVersion(query.id, sql);
+  if (description !== query.description)
+    await answered(client.PATCH("/api/queries/{id}/", { ...at({ id: query.id }), body: { description } }));
+  const saved = await answered(
+    client.POST("/api/queries/{id}/versions/", { ...at({ id: query.id }), body: { sql } }),
+  );
   dropDraft(query.id);
   return saved;
 }

@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { QueryDocument } from "../../api/documents";
-import { deployQuery } from "../../api/endpoints";
-import { explainError } from "../../api/request";
+import { answered, at, client, explainError } from "../../api/request";
 import { type Deployment, watchDeployment } from "./deployment";
 
 /** The newest deployment of a query, and a way to ask for one. */
@@ -14,7 +13,9 @@ export function useDeployment(): {
   useEffect(() => () => watching.current.abort(), []);
   const deploy = async (query: QueryDocument): Promise<void> => {
     setDeployment({ kind: "asked" });
-    const answer = await deployQuery(query.id).catch((error: unknown) => {
+    const answer = await answered(
+      client.POST("/api/queries/{id}/deploy/", { ...at({ id: query.id }), body: {} }),
+    ).catch((error: unknown) => {
       setDeployment((before) => (before?.kind === "asked" ? null : before));
       throw error;
     });

@@ -1,8 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { QueryDocument, SampleRows, StreamDocument } from "../../api/documents";
-import { sampleStream } from "../../api/endpoints";
-import { explainError } from "../../api/request";
+import { answered, at, client, explainError } from "../../api/request";
 import type { StreamColour } from "../../colour/streams";
 import { rate, span } from "../../format/quantities";
 import { RowsTable } from "../../ui/table/RowsTable";
@@ -87,9 +86,9 @@ function StreamSchema({
       return;
     }
     setSample("…");
-    sampleStream(stream.name, SAMPLE_ROWS).then(setSample, (error: unknown) =>
-      setSample(explainError(error)),
-    );
+    answered(
+      client.GET("/api/streams/{name}/sample/", at({ name: stream.name }, { limit: SAMPLE_ROWS })),
+    ).then(setSample, (error: unknown) => setSample(explainError(error)));
   };
   return (
     <details class="schema-item" open>

@@ -1,5 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the editor's snippets mark their fields like this
-/** What the editor offers at a place: streams, windows, columns of the aliases in scope, functions, clauses. */
+/**
+ * What the editor offers at a place: streams, windows, columns of the aliases in scope, functions, clauses.
+ */
 import { SQL_FUNCTIONS, type SqlFunction } from "./functions";
 import { clauseAt, type Source, sourcesOf } from "./scope";
 

@@ -97,7 +97,8 @@ export function createSqlEditor(element: HTMLElement, options: SqlEditorOptions)
     const before = context.state.sliceDoc(Math.max(0, context.pos - 1), context.pos);
     // Nothing is called like a number, and Enter behind one shall begin a line.
     if (!context.explicit && context.matchBefore(/(?<![\w.])[\d.]+$/) !== null) return null;
-    // By itself only while a name is being written; after a space only when asked (Ctrl-Space) or behind FROM and JOIN.
+    // By itself only while a name is being written; after a space only when asked (Ctrl-Space) or behind FROM
+    // and JOIN.
     const asked =
       context.explicit ||
       /[\w.[]/.test(before) ||

@@ -19,7 +19,9 @@ interface Options {
   readonly onLeave: (sql: string, past: unknown) => void;
 }
 
-/** An editor for SQL in an element. It lives as long as the page, and calls what the newest rendering offers. */
+/**
+ * An editor for SQL in an element. It lives as long as the page, and calls what the newest rendering offers.
+ */
 export function useSqlEditor(options: Options): {
   readonly host: RefObject<HTMLDivElement | null>;
   readonly editor: RefObject<SqlEditor | null>;

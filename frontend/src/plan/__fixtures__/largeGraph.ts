@@ -1,4 +1,6 @@
-/** A made-up plan of any size, for tests of what large plans cost to draw. Equal arguments give equal plans. */
+/**
+ * A made-up plan of any size, for tests of what large plans cost to draw. Equal arguments give equal plans.
+ */
 import { type BatchCompleted, batchCompleted } from "../../live/messages";
 import type { PhysicalGraph } from "../physicalGraph";
 
@@ -21,6 +23,7 @@ export function largeGraph(stores: number, queries: number): PhysicalGraph {
     rules: [],
     queries: [],
     estimates: [],
+    functions: [],
   };
   for (let i = 0; i < STREAMS; i += 1) {
     graph.streams.push({
@@ -32,6 +35,7 @@ export function largeGraph(stores: number, queries: number): PhysicalGraph {
       ],
       lateness_us: 0,
       late: "drop",
+      max_ahead_us: null,
     });
   }
   const sources = Array.from({ length: stores }, (_, i) => ({

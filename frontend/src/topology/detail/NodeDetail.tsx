@@ -1,12 +1,12 @@
 import type { JSX } from "preact";
 import type { ForestNode } from "../../plan/forest";
-import type { Store } from "../../plan/physicalGraph";
+import type { GraphStore } from "../../plan/physicalGraph";
 import { NodeFacts, type Observed } from "./NodeFacts";
 import { StoreFacts } from "./StoreFacts";
 
 interface Props extends Observed {
   readonly node: ForestNode | null;
-  readonly store: Store | null;
+  readonly store: GraphStore | null;
 }
 
 /** Beside the trees: everything about the step under the pointer, the focus or the selection. */

@@ -2,18 +2,18 @@ import type { JSX } from "preact";
 import { count, plural, windowLength } from "../../format/quantities";
 import type { BatchCompleted, EpochCompleted } from "../../live/messages";
 import { expressionText } from "../../plan/expressionText";
-import type { PhysicalGraph, Store } from "../../plan/physicalGraph";
+import type { GraphStore, PhysicalGraph } from "../../plan/physicalGraph";
 import { Row } from "./FactRow";
 
 interface Props {
-  readonly store: Store;
+  readonly store: GraphStore;
   readonly graph: PhysicalGraph;
   readonly batch: BatchCompleted | null;
   /** Of the newest epoch, or of the one that is looked at. */
   readonly statistics: EpochCompleted | null;
 }
 
-function placement({ partitioning, tasks }: Store): string {
+function placement({ partitioning, tasks }: GraphStore): string {
   if (partitioning === null) return "at random";
   if (partitioning.kind === "slices") return `by time in ${plural(partitioning.count, "slice")}`;
   if (partitioning.kind === "grid")

@@ -5,7 +5,10 @@ import type { BatchCompleted } from "../../live/messages";
 import { bottlenecks, type Worst } from "../../plan/bottlenecks";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
 
-/** Where to look first: the slowest level and the stores that stand out, each leading to its place in the trees. */
+/**
+ * Where to look first: the slowest level and the stores that stand out, each leading to its place in the
+ * trees.
+ */
 export function BottleneckLine({
   graph,
   batch,

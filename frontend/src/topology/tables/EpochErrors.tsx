@@ -13,7 +13,9 @@ interface Props {
   readonly graph: PhysicalGraph | null;
 }
 
-/** Every epoch that the page still knows, newest first: how far its plan's estimates were from what happened. */
+/**
+ * Every epoch that the page still knows, newest first: how far its plan's estimates were from what happened.
+ */
 export function EpochErrors({ epochs, graph }: Props): JSX.Element {
   if (epochs.length === 0)
     return (

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { readForecasts } from "../../api/endpoints";
+import { answered, client } from "../../api/request";
 import { between } from "../../editor/plan/outlook";
 import { count, instant } from "../../format/quantities";
 import { hitRateText } from "../../plan/hitRate";
@@ -18,9 +18,15 @@ const MEANING = {
   overtaken: "another plan took over before its windows were full",
 } as const;
 
-/** What the state of this topology's queries was forecast to be when they were deployed, and what it came to. */
+/**
+ * What the state of this topology's queries was forecast to be when they were deployed, and what it came to.
+ */
 export function ForecastTable({ name }: { name: string }): JSX.Element {
-  const { value, problem } = useLoaded(() => readForecasts(name, LIMIT), REFRESH_MS, name);
+  const { value, problem } = useLoaded(
+    () => answered(client.GET("/api/forecasts/", { params: { query: { topology: name, limit: LIMIT } } })),
+    REFRESH_MS,
+    name,
+  );
   if (value === null)
     return problem === null ? <p class="muted">Loading…</p> : <ProblemLine text={problem} />;
   return (

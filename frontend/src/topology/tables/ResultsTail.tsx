@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { queryResults } from "../../api/endpoints";
+import { answered, at, client } from "../../api/request";
 import { ResultPath } from "../../ui/ResultPath";
 import { RowsTable } from "../../ui/table/RowsTable";
 import { useLoaded } from "../../ui/useLoaded";
@@ -47,7 +47,11 @@ export function ResultsTail({
 
 function Tail({ id, name }: { id: number; name: string }): JSX.Element {
   const [picked, setPicked] = useState<string | null>(null);
-  const { value, problem } = useLoaded(() => queryResults(id, LIMIT), REFRESH_MS, id);
+  const { value, problem } = useLoaded(
+    () => answered(client.GET("/api/queries/{id}/results/", at({ id }, { limit: LIMIT }))),
+    REFRESH_MS,
+    id,
+  );
   if (value === null)
     return problem === null ? <p class="muted">Loading…</p> : <p class="problem-line">{problem}</p>;
   if (value.rows.length === 0)

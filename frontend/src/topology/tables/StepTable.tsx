@@ -46,6 +46,33 @@ function Rates({ compared, name }: { compared: Compared; name: string }): JSX.El
   );
 }
 
+/** The columns that `Rates` fills. */
+function comparing(key: string, label: string, of: (row: StepRow) => Compared): readonly Column<StepRow>[] {
+  return [
+    {
+      key: `${key}-estimated`,
+      label: `${label}: estimated`,
+      number: true,
+      title: "what the plan was chosen for, per second of event time",
+      value: (row) => of(row).estimated,
+    },
+    {
+      key: `${key}-actual`,
+      label: "actual",
+      number: true,
+      title: "over the newest epoch, per second of event time",
+      value: (row) => of(row).actual,
+    },
+    {
+      key: `${key}-off`,
+      label: "off by",
+      number: true,
+      title: "q-error: the larger over the smaller",
+      value: (row) => of(row).qError,
+    },
+  ];
+}
+
 const COLUMNS: readonly Column<StepRow>[] = [
   { key: "step", label: "Step", value: (row) => `${row.from} ${row.to}` },
   { key: "level", label: "Level", number: true, value: (row) => row.level },
@@ -71,51 +98,13 @@ const COLUMNS: readonly Column<StepRow>[] = [
     title: "in the newest batch, before copies",
     value: (row) => row.bytes,
   },
-  {
-    key: "sent-estimated",
-    label: "Sent: estimated",
-    number: true,
-    title: "what the plan was chosen for, per second of event time",
-    value: (row) => row.sent.estimated,
-  },
-  {
-    key: "sent-actual",
-    label: "actual",
-    number: true,
-    title: "over the newest epoch, per second of event time",
-    value: (row) => row.sent.actual,
-  },
-  {
-    key: "sent-off",
-    label: "off by",
-    number: true,
-    title: "q-error: the larger over the smaller",
-    value: (row) => row.sent.qError,
-  },
-  {
-    key: "found-estimated",
-    label: "Found: estimated",
-    number: true,
-    title: "what the plan was chosen for, per second of event time",
-    value: (row) => row.made.estimated,
-  },
-  {
-    key: "found-actual",
-    label: "actual",
-    number: true,
-    title: "over the newest epoch, per second of event time",
-    value: (row) => row.made.actual,
-  },
-  {
-    key: "found-off",
-    label: "off by",
-    number: true,
-    title: "q-error: the larger over the smaller",
-    value: (row) => row.made.qError,
-  },
+  ...comparing("sent", "Sent", (row) => row.sent),
+  ...comparing("found", "Found", (row) => row.made),
 ];
 
-/** One row per step of the probe orders: what it was sent in the newest batch, and estimates beside actuals. */
+/**
+ * One row per step of the probe orders: what it was sent in the newest batch, and estimates beside actuals.
+ */
 export function StepTable({ graph, live }: Props): JSX.Element {
   const batch = live.snapshot?.batch ?? null;
   const levels = batch?.level_seconds ?? [];

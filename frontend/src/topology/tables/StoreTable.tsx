@@ -8,7 +8,7 @@ import { bytes, count } from "../../format/quantities";
 import type { StorePoint } from "../../live/messages";
 import type { Live } from "../../live/useFeed";
 import { skewOf } from "../../plan/bottlenecks";
-import type { PhysicalGraph, Store } from "../../plan/physicalGraph";
+import type { GraphStore, PhysicalGraph } from "../../plan/physicalGraph";
 import { storeCompared } from "../../plan/steps";
 import { type Column, LongTable } from "../../ui/table/LongTable";
 import { QError } from "./StepTable";
@@ -44,10 +44,10 @@ const MEASURES: readonly {
 export function StoreTable({ graph, live, colour }: Props): JSX.Element {
   const batch = live.snapshot?.batch ?? null;
   const statistics = live.snapshot?.statistics ?? null;
-  const columns: readonly Column<Store>[] = [
+  const columns: readonly Column<GraphStore>[] = [
     { key: "store", label: "Store", value: (store) => store.label },
     ...MEASURES.map(
-      (measure): Column<Store> => ({
+      (measure): Column<GraphStore> => ({
         ...measure,
         number: true,
         value: (store) => batch?.stores[store.id]?.[measure.key] ?? null,
@@ -87,7 +87,7 @@ function StoreRow({
   live,
   colour,
 }: {
-  store: Store;
+  store: GraphStore;
   graph: PhysicalGraph;
   live: Live;
   colour: StreamColour;

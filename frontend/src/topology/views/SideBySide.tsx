@@ -22,7 +22,9 @@ interface Props {
   readonly colour: StreamColour;
 }
 
-/** The shared plan beside each query's own: the same queries, drawn to the same scale of tuples per second. */
+/**
+ * The shared plan beside each query's own: the same queries, drawn to the same scale of tuples per second.
+ */
 export function SideBySide({ plan, graph, individual, problem, colour }: Props): JSX.Element {
   const alone = useMemo(() => (individual === null ? null : parseGraph(individual.graph)), [individual]);
   const [query, setQuery] = useState<string | null>(null);

@@ -26,23 +26,26 @@ export function nodeText(
   }
   if (node.kind === "source") {
     const inEpoch = statistics?.accepted[node.stream ?? ""];
+    const title = (tuples: string, when: string): string =>
+      `Source ${node.label}: ${tuples} tuples accepted in ${when}; feeds ${node.queries.join(", ")}`;
     if (batch === null && statistics !== null) {
       return {
         detail: `${count(inEpoch)} in epoch`,
-        title: `Source ${node.label}: ${count(inEpoch)} tuples accepted in epoch ${statistics.epoch}; feeds ${node.queries.join(", ")}`,
+        title: title(count(inEpoch), `epoch ${statistics.epoch}`),
       };
     }
     const accepted = batch?.streams[node.stream ?? ""]?.accepted;
     return {
       detail: `${count(accepted)} in batch`,
-      title: `Source ${node.label}: ${count(accepted)} tuples accepted in the newest batch; feeds ${node.queries.join(", ")}`,
+      title: title(count(accepted), "the newest batch"),
     };
   }
   const edge = node.edge?.id ?? "";
   const { now, eventTime } = rates(edge);
   const action = node.kind === "probe" ? "Probe of" : "Feed of";
+  const rated = `${rate(now)} now, ${rate(eventTime)} of event time, estimated ${rate(estimate(edge))}`;
   return {
     detail: `${rate(eventTime)} · est ${rate(estimate(edge))}`,
-    title: `${action} ${node.label}: ${rate(now)} now, ${rate(eventTime)} of event time, estimated ${rate(estimate(edge))}; for ${node.queries.join(", ")}`,
+    title: `${action} ${node.label}: ${rated}; for ${node.queries.join(", ")}`,
   };
 }

@@ -3,7 +3,9 @@ import { useState } from "preact/hooks";
 import { chooseRows, type Value } from "./chosenRows";
 import { ScrollArea } from "./ScrollArea";
 
-/** Rows drawn at first, and more with every press of the button: a plan of 300 stores stays quick to follow. */
+/**
+ * Rows drawn at first, and more with every press of the button: a plan of 300 stores stays quick to follow.
+ */
 const STEP = 50;
 /** Fewer rows are read at a glance: they need no filter. */
 const FILTER_ABOVE = 12;
@@ -46,7 +48,8 @@ export function LongTable<Row>({
     columns.flatMap((column) => (column.value === undefined ? [] : [[column.key, column.value]])),
   );
   const chosen = chooseRows(rows, { sought, most, ...order }, values, text);
-  // Numbers are asked for from the largest on, names from the first on; the third press gives the plan's order back.
+  // Numbers are asked for from the largest on, names from the first on; the third press gives the plan's
+  // order back.
   const turn = ({ key, number, largestFirst }: Column<Row>): void =>
     setOrder((before) => {
       const first = largestFirst ?? number === true;
