@@ -74,6 +74,7 @@ def explained(given: argparse.Namespace) -> tuple[Explanation, PhysicalGraph]:
         options=settings.options(
             tree_bounds=None if given.tree_bounds is None else (given.tree_bounds[0], given.tree_bounds[1]),
             time_limit_s=given.time_limit,
+            task_tuples=given.task_tuples,
         ),
         retain=given.retain,
         tasks=given.parallelism,
@@ -127,6 +128,12 @@ def _add_planning(planning: argparse.ArgumentParser) -> None:
     add_settings(planning, PlannerSettings)
     planning.add_argument(
         "--time-limit", type=_positive, default=10.0, metavar="S", help="seconds for solving"
+    )
+    planning.add_argument(
+        "--task-tuples",
+        type=_positive,
+        metavar="T",
+        help="stored tuples that one task holds: every store gets as many tasks as it needs",
     )
     planning.add_argument(
         "--tree-bounds",

@@ -18,7 +18,8 @@ def add_settings(parser: argparse.ArgumentParser, kind: type[Settings]) -> None:
     >>> from optimizer.planner.settings import PlannerSettings
     >>> parser = argparse.ArgumentParser()
     >>> add_settings(parser, PlannerSettings)
-    >>> given_settings(parser.parse_args(["--no-mir", "--task-tuples", "5e4"]), PlannerSettings).task_tuples
+    >>> given = parser.parse_args(["--no-mir", "--task-capacity", "5e4"])
+    >>> given_settings(given, PlannerSettings).task_capacity
     50000.0
     """
     for name, field in schema(kind)["properties"].items():

@@ -44,16 +44,14 @@ class PlannerSettings(Settings):
         ),
     ] = "ilp"
     """How the search goes about it."""
-    storage_weight: Annotated[float, Field(title="Cost of one stored tuple", ge=0)] = 1.0
+    storage_weight: Annotated[float, Field(title="Cost of one stored tuple", ge=0, le=1e9)] = 1.0
     """Cost of one stored tuple, in probe tuples per second; less of it materializes more."""
-    latency_weight: Annotated[float, Field(title="Cost of one expected hop", ge=0)] = 0.0
+    latency_weight: Annotated[float, Field(title="Cost of one expected hop", ge=0, le=1e9)] = 0.0
     """Cost of one expected hop of a tuple between tasks; more of it makes probe trees flatter."""
     storage_budget: Annotated[PositiveNumber | None, Field(title="Stored tuples at most")] = None
     """Stored tuples at most, all copies counted."""
     task_capacity: Annotated[PositiveNumber | None, Field(title="Tuples per second and task at most")] = None
     """Tuples per second that one task takes at most."""
-    task_tuples: Annotated[PositiveNumber | None, Field(title="Stored tuples per task")] = None
-    """Stored tuples that one task holds: every store gets as many tasks as it needs."""
     mir: Annotated[
         bool,
         Field(
@@ -103,7 +101,6 @@ class PlannerSettings(Settings):
             latency_weight=self.latency_weight,
             storage_budget=self.storage_budget,
             task_capacity=self.task_capacity,
-            task_tuples=self.task_tuples,
             tree=self.tree,
             solver=self.solver,
             grids=self.grids,

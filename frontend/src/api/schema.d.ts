@@ -1993,12 +1993,6 @@ export interface components {
              */
             task_capacity: number | null;
             /**
-             * Stored tuples per task
-             * @description Stored tuples that one task holds: every store gets as many tasks as it needs.
-             * @default null
-             */
-            task_tuples: number | null;
-            /**
              * Strategy for trees
              * @description Which join trees the method `tree` tries.
              * @default cheapest

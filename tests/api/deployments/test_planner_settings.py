@@ -68,8 +68,8 @@ def test_settings_that_admit_no_plan_are_told_and_the_old_plan_stays(
     ("chosen", "told"),
     [
         ({"method": "gredy"}, "'gredy' instead of one of ilp"),
-        ({"storage_weight": -1}, "-1 instead of a number of at least 0"),
-        ({"task_tuples": 0}, "0 instead of a number above 0"),
+        ({"storage_weight": -1}, "-1 instead of a number from 0 to"),
+        ({"storage_budget": 0}, "0 instead of a number above 0"),
         ({"colour": "red"}, "setting colour instead of one of method"),
     ],
 )

@@ -130,7 +130,7 @@ def test_a_plan_is_drawn_as_nodes_and_edges(capsys: pytest.CaptureFixture[str]) 
         (["plan", "{clash}", "--method", "gredy"], "did you mean greedy?"),
         (["plan", "{clash}", "--solver", "gurobi"], "--solver"),
         (["plan", "{clash}", "--time-limit", "soon"], "expected a number"),
-        (["plan", "{clash}", "--storage-weight", "-1"], "expected a number of at least 0"),
+        (["plan", "{clash}", "--storage-weight", "-1"], "expected a number from 0 to"),
         (["plan", "{clash}", "--storage-weight", "nan"], "expected a finite number"),
         (["plan", "{clash}", "--storage-budget", "0"], "expected a number above 0"),
         (["plan", "{clash}", "--task-capacity", "much"], "expected a number"),
