@@ -466,9 +466,11 @@ LOGGING = {
         "console": {
             "class": "logging.StreamHandler",
             "formatter": "json" if MILLRACE_LOG_FORMAT == "json" else "line",
-        }
+        },
+        # A logger without any handler would write to the standard error after all.
+        "nowhere": {"class": "logging.NullHandler"},
     },
     # Anybody may send a header with a host of no name: it is refused, without twenty lines of log.
-    "loggers": {"django.security.DisallowedHost": {"handlers": [], "propagate": False}},
+    "loggers": {"django.security.DisallowedHost": {"handlers": ["nowhere"], "propagate": False}},
     "root": {"handlers": ["console"], "level": os.environ.get("MILLRACE_LOG_LEVEL", "INFO")},
 }
