@@ -1,6 +1,4 @@
-"""Quotas of accounts.
-
-So that one account cannot fill the registry or the machine for all.
+"""Quotas, so that one account cannot fill the registry or the machine for all.
 
 A limit is the account's own (`accounts.Quota`), else the most that one of its teams has, else the
 installation's (MILLRACE_QUOTA_...). Operators, who raise limits, have none. What counts for an account is

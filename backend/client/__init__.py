@@ -1,6 +1,4 @@
-"""The client library and the command line `millrace`.
-
-Such as `millrace deploy q.sql`, `status`, `tail`, ...
+"""The client library and the command line `millrace` (`millrace deploy q.sql`).
 
 Needs nothing but Python, so that it can be installed where no server runs:
 

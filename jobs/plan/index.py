@@ -181,6 +181,10 @@ def index_of(graph: PhysicalGraph) -> RuleIndex:
 
     Found by identity, because hashing a graph would cost more than a small batch. The index
     holds its graph, so an identity in the table cannot be taken over by another graph.
+
+    >>> graph = PhysicalGraph(streams=(), stores=(), edges=(), rules=(), queries=())
+    >>> index_of(graph) is index_of(graph)
+    True
     """
     index = _INDEXES.get(id(graph))
     if index is None:

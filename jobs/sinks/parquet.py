@@ -150,10 +150,7 @@ def result_schema(query: GraphQuery) -> pa.Schema:
 
 
 def write_schemas(output: Path, queries: Iterable[GraphQuery], dead_letters: pa.Schema) -> None:
-    """Write an empty file with the columns into every folder.
-
-    So each can be read at once.
-    """
+    """Write an empty file with the columns into every folder, so each can be read."""
     for query in queries:
         _write_schema(output / result_folder(query.name), result_schema(query))
     _write_schema(output / DEAD_LETTER_FOLDER, dead_letters)

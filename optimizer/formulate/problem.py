@@ -44,6 +44,17 @@ def to_problem(
     methods need in order to share. Rates are those behind the filters, selectivities the
     provider's expected values with `DefaultStatistics` for what it does not know.
 
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.sql import parse_query
+    >>> from optimizer.statistics import FixedStatistics
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("k", ColumnType.INT))
+    >>> catalog = Catalog((Stream("r", columns, "at"), Stream("s", columns, "at")))
+    >>> query = parse_query("SELECT r.k FROM r, s [RANGE 1 MINUTE] WHERE r.k = s.k", "q", catalog)
+    >>> problem = to_problem([query], catalog, FixedStatistics({"r": 10.0, "s": 10.0})).problem
+    >>> [relation.id for relation in problem.relations], problem.predicates[0].selectivity
+    (['r@all', 's@1m'], 0.01)
+
     Args:
         queries: with distinct names, in any order.
         catalog: knows every stream that the queries read.

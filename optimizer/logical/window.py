@@ -58,7 +58,11 @@ class Window(Scalar):
 
     @abstractmethod
     def covers(self, other: Window) -> bool:
-        """True if every tuple inside the other window is inside this one."""
+        """True if every tuple inside the other window is inside this one.
+
+        >>> UNBOUNDED.covers(Sliding(5)), Sliding(5).covers(UNBOUNDED)
+        (True, False)
+        """
 
     @property
     def is_bounded(self) -> bool:
@@ -83,13 +87,21 @@ class Window(Scalar):
         return self.behind(stream)
 
     def union(self, other: Window) -> Window:
-        """A window that covers both: what a store keeps for two readers."""
+        """A window that covers both: what a store keeps for two readers.
+
+        >>> Sliding(60_000_000).union(Sliding(600_000_000)).text
+        '10m'
+        """
         if self.covers(other):
             return self
         return other if other.covers(self) else UNBOUNDED
 
     def intersection(self, other: Window) -> Window:
-        """The window inside both, where one of them covers the other."""
+        """The window inside both, where one of them covers the other.
+
+        >>> Sliding(60_000_000).intersection(UNBOUNDED).text
+        '1m'
+        """
         if self.covers(other):
             return other
         assert other.covers(self), f"no window is what {self.text} and {other.text} have in common"

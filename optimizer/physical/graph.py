@@ -373,7 +373,12 @@ class PhysicalGraph:
 
     @staticmethod
     def from_json(text: str | bytes, source: str = "plan.json") -> PhysicalGraph:
-        """Read a graph back. Raises `InputError` that names the path of the first fault."""
+        """Read a graph back. Raises `InputError` that names the path of the first fault.
+
+        >>> graph = PhysicalGraph(streams=(), stores=(), edges=(), rules=(), queries=())
+        >>> PhysicalGraph.from_json(graph.to_json()) == graph
+        True
+        """
         try:
             return _adapter().validate_json(text)
         except ValidationError as error:

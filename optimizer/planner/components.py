@@ -43,7 +43,15 @@ class QueryComponent:
 
 
 def connected(queries: Sequence[Query]) -> tuple[tuple[Query, ...], ...]:
-    """Queries in groups without common streams, groups and queries sorted by name."""
+    """Queries in groups without common streams, groups and queries sorted by name.
+
+    >>> from optimizer.sql import parse_query
+    >>> read = {"a": ("r", "s"), "b": ("s", "t"), "c": ("u", "v")}
+    >>> queries = [parse_query(f"SELECT {x}.k FROM {x}, {y} WHERE {x}.k = {y}.k", q, None)
+    ...            for q, (x, y) in read.items()]
+    >>> [[query.name for query in group] for group in connected(queries)]
+    [['a', 'b'], ['c']]
+    """
     by_name = {query.name: query for query in sorted(queries, key=lambda q: q.name)}
     readers: dict[str, list[str]] = {}
     for name, query in by_name.items():

@@ -93,6 +93,9 @@ def artificial_links(size: int, predicates: tuple[int, ...]) -> tuple[int, ...]:
     candidates. Otherwise a predicate over three or more relations is preceded by cross
     steps among its relations, and what no predicate joins is an explicit CROSS JOIN
     (section 7.1: artificial true-join predicates).
+
+    >>> artificial_links(3, (0b011, 0b110)), artificial_links(3, (0b111,)), artificial_links(2, ())
+    ((), (3, 5, 6), (3,))
     """
     everything = (1 << size) - 1
     binary = [p for p in predicates if p.bit_count() == 2]

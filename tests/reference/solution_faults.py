@@ -142,10 +142,7 @@ def _store_faults(
 
 
 def _knows(model: CostModel, walked: WalkedStep) -> bool:
-    """True if an equality chain leads from the sender to the attribute.
-
-    It is a chain of the target's predicates.
-    """
+    """True if an equality chain of the target leads from sender to attribute."""
     wanted = walked.step.store.partitioning
     if wanted is None:
         return False

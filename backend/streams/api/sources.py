@@ -17,10 +17,7 @@ from optimizer.logical.source import (
 
 
 class SourceField(SettingsField):
-    """The settings of one connector.
-
-    Null if another one, or none, brings the stream's tuples.
-    """
+    """The settings of one connector, null unless it brings the stream's tuples."""
 
     def __init__(self, connector: str) -> None:
         super().__init__(settings_of(connector), allow_null=True, default=None)

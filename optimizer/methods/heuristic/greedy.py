@@ -119,7 +119,7 @@ def guided_plan(
 ) -> PartialPlan | None:
     """A plan that follows a relaxation: its MIRs first, then paths on discounted arcs.
 
-    The result is None if one of the MIRs cannot be fed without another that is missing.
+    None if one of the MIRs cannot be fed without another that is missing.
     """
     draft = PartialPlan(graph, guide=guide, targets=targets)
     draft.choose_copies()

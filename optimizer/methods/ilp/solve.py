@@ -384,11 +384,9 @@ def _solve_capacity(graph: StateGraph, deadline: float) -> SolvedComponent:
 
 
 def _smallest_capacity(graph: StateGraph, time_limit_s: float) -> tuple[float | None, bool]:
-    """The load of the busiest task under the most even plan found.
+    """The busiest task's load in the most even plan found, and if none is more even.
 
-    With it comes whether none is more even.
-
-    The result is None if the time limit came first.
+    None if the time limit came first.
     """
     flow = FlowProgram(graph, graph.required, budget=graph.options.storage_budget, capacity=inf)
     answer = solve_program(flow.program, graph.options.solver, time_limit_s, seed=graph.options.seed)

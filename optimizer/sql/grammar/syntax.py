@@ -208,10 +208,7 @@ def _check_shape(text: SourceText, tokens: list[Token]) -> None:
 
 
 def check_nesting(text: SourceText, tokens: list[Token]) -> None:
-    """Check that brackets come in pairs and not too deep.
-
-    So the parser's recursion has an end.
-    """
+    """Check that brackets come in pairs, and not too deep for the parser's recursion."""
     opened: list[Token] = []
     for token in tokens:
         kind = token.token_type
