@@ -26,6 +26,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Annotated
+
+from pydantic import Field
 
 from optimizer.algebra.expression import Column
 from optimizer.algebra.render import quote_if_needed, to_sql
@@ -42,7 +45,7 @@ class Retention:
     """How long tuples of an input are needed, and what says so."""
 
     alias: str
-    window: Window
+    window: Annotated[Window, Field(alias="window_us")]
     because: tuple[str, ...]
     """Predicates and windows that it is the sum of; empty if nothing bounds it."""
 
@@ -56,6 +59,15 @@ def retentions(query: Query, catalog: Catalog) -> tuple[Retention, ...]:
     return _retentions(query, times)
 
 
+def derived_retentions(query: Query, catalog: Catalog) -> tuple[Retention, ...]:
+    """The retentions that predicates make shorter than the windows.
+
+    Raises `KeyError` if the catalog lacks one of the query's streams.
+    """
+    found = zip(query.inputs, retentions(query, catalog), strict=True)
+    return tuple(one for item, one in found if one.window != item.window)
+
+
 def with_retentions(query: Query, catalog: Catalog) -> Query:
     """The query with retentions in place of its windows.
 
@@ -63,10 +75,10 @@ def with_retentions(query: Query, catalog: Catalog) -> Query:
 
     Raises `KeyError` if the catalog lacks one of the query's streams.
     """
-    needed = retentions(query, catalog)
-    if all(item.window == one.window for item, one in zip(query.inputs, needed, strict=True)):
+    shorter = {one.alias: one.window for one in derived_retentions(query, catalog)}
+    if not shorter:
         return query
-    inputs = tuple(replace(item, window=one.window) for item, one in zip(query.inputs, needed, strict=True))
+    inputs = tuple(replace(item, window=shorter.get(item.alias, item.window)) for item in query.inputs)
     return replace(query, inputs=inputs)
 
 
