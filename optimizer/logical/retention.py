@@ -30,9 +30,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from optimizer.algebra.expression import Column
+from optimizer.algebra.expression import Column, Expression, Literal
 from optimizer.algebra.render import quote_if_needed, to_sql
 from optimizer.algebra.types import ColumnType
+from optimizer.algebra.typing import call
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.event_time_conditions import time_constraints
 from optimizer.logical.query import Input, Query
@@ -55,8 +56,7 @@ def retentions(query: Query, catalog: Catalog) -> tuple[Retention, ...]:
 
     Raises `KeyError` if the catalog lacks one of the query's streams.
     """
-    times = tuple(Column(i.alias, catalog[i.stream].event_time, ColumnType.TIMESTAMP) for i in query.inputs)
-    return _retentions(query, times)
+    return _retentions(query, _event_times(query, catalog))
 
 
 def derived_retentions(query: Query, catalog: Catalog) -> tuple[Retention, ...]:
@@ -82,16 +82,58 @@ def with_retentions(query: Query, catalog: Catalog) -> Query:
     return replace(query, inputs=inputs)
 
 
+def bounding_conditions(query: Query, catalog: Catalog, alias: str, length_us: int) -> tuple[Expression, ...]:
+    """Conditions that would bound the retention of an input, one where one is enough.
+
+    Each says that another input is at most so much newer. There are none if the query's own conditions
+    exclude each other.
+
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("k", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at") for name in ("a", "b"))
+    >>> query = parse_query("SELECT a.k FROM a, b WHERE a.k = b.k", "q", catalog)
+    >>> [to_sql(condition) for condition in bounding_conditions(query, catalog, "a", 3_600_000_000)]
+    ["b.at <= a.at + INTERVAL '1' HOUR"]
+    """
+    times = _event_times(query, catalog)
+    bounds = _bounds(query, times)
+    if bounds is None:
+        return ()
+    own = next(time for time in times if time.input == alias)
+    latest = call("add", own, Literal(length_us, ColumnType.INTERVAL))
+    missing = {time for time in times if bounds.most_us(own, time) is None}
+    found = []
+    while missing:
+        reached = {
+            time: {other for other in missing if bounds.most_us(time, other) is not None} for time in missing
+        }
+        best = max((time for time in times if time in missing), key=lambda time: len(reached[time]))
+        found.append(call("le", best, latest))
+        missing -= reached[best]
+    return tuple(found)
+
+
+def _event_times(query: Query, catalog: Catalog) -> tuple[Column, ...]:
+    return tuple(Column(i.alias, catalog[i.stream].event_time, ColumnType.TIMESTAMP) for i in query.inputs)
+
+
 @lru_cache(maxsize=4096)
 def _retentions(query: Query, times: tuple[Column, ...]) -> tuple[Retention, ...]:
     # Planning asks for the same queries again and again.
-    said = tuple(time_constraints(query.predicates))
-    bounds = close((*said, *_windows(query, times))) if said and len(times) > 1 else None
+    said = len(times) > 1 and any(time_constraints(query.predicates))
+    bounds = _bounds(query, times) if said else None
     # Nothing is narrowed by conditions that exclude each other: infinite times may fulfil them yet.
     return tuple(
         _stated(item) if bounds is None else _derived(item, time, times, bounds)
         for item, time in zip(query.inputs, times, strict=True)
     )
+
+
+@lru_cache(maxsize=256)
+def _bounds(query: Query, times: tuple[Column, ...]) -> TimeBounds | None:
+    """What conditions and windows say together; None if they exclude each other."""
+    return close((*time_constraints(query.predicates), *_windows(query, times)))
 
 
 def _windows(query: Query, times: tuple[Column, ...]) -> list[Constraint]:
