@@ -3,9 +3,9 @@
 That is their stated windows, or less where predicates say so. These bound differences of event times
 (`optimizer.logical.event_time_conditions`), a window W_i says `t_j - t_i <= W_i` of every other input j, and
 the closure of both gives every pair its bound. The *retention* of an input is the largest of its bounds to
-another one. In every result T - t_i is at most that, so the query with its retentions in place of its windows
-means the same: plans are made from it, and nothing behind them knows of the difference. Queries keep what was
-written, for people and for the oracle.
+another one, rounded up to a millisecond. In every result T - t_i is at most that, so the query with its
+retentions in place of its windows means the same: plans are made from it, and nothing behind them knows of
+the difference. Queries keep what was written, for people and for the oracle.
 
 >>> from optimizer.algebra.types import ColumnType
 >>> from optimizer.logical.stream import Stream
@@ -39,6 +39,9 @@ from optimizer.logical.event_time_conditions import time_constraints
 from optimizer.logical.query import Input, Query
 from optimizer.logical.time_bounds import Constraint, TimeBounds, close
 from optimizer.logical.window import UNBOUNDED, Sliding, Window
+
+_ROUNDED_US = 1_000
+"""Retentions are multiples of it, rounded up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +162,11 @@ def _derived(item: Input, time: Column, times: tuple[Column, ...], bounds: TimeB
         if farthest == time or most > reach:
             # The first one even if it is never newer: it is why nothing is kept.
             reach, farthest = max(0, most), newer
-    if item.window.reach_us == reach:
+    # `<` is a microsecond less than `<=`: queries that differ in no more are to share what they keep.
+    kept = Sliding(-(-reach // _ROUNDED_US) * _ROUNDED_US)
+    if kept.covers(item.window):
         return _stated(item)
-    path = bounds.path(time, farthest)
-    return Retention(item.alias, Sliding(reach), tuple(dict.fromkeys(map(_said_by, path))))
+    return Retention(item.alias, kept, tuple(dict.fromkeys(map(_said_by, bounds.path(time, farthest)))))
 
 
 def _said_by(constraint: Constraint) -> str:

@@ -50,7 +50,7 @@ def test_it_says_what_conditions_on_event_times_keep(
     assert answer["hints"] == []
     assert answer["retentions"] == [
         {"alias": "d", "kept_ms": 0.0, "because": ["d.at >= w.at"]},
-        {"alias": "w", "kept_ms": 1_799_999.999, "because": ["d.at < w.at + INTERVAL '30' MINUTE"]},
+        {"alias": "w", "kept_ms": 1_800_000.0, "because": ["d.at < w.at + INTERVAL '30' MINUTE"]},
     ]
 
 
