@@ -67,6 +67,8 @@ def derived_retentions(query: Query, catalog: Catalog) -> tuple[Retention, ...]:
 
     Raises `KeyError` if the catalog lacks one of the query's streams.
     """
+    if not any(time_constraints(query.predicates)):
+        return ()  # Planning asks for the same queries again and again, and most compare no times.
     found = zip(query.inputs, retentions(query, catalog), strict=True)
     return tuple(one for item, one in found if one.window != item.window)
 
@@ -123,7 +125,6 @@ def _event_times(query: Query, catalog: Catalog) -> tuple[Column, ...]:
 
 @lru_cache(maxsize=4096)
 def _retentions(query: Query, times: tuple[Column, ...]) -> tuple[Retention, ...]:
-    # Planning asks for the same queries again and again.
     said = len(times) > 1 and any(time_constraints(query.predicates))
     bounds = _bounds(query, times) if said else None
     # Nothing is narrowed by conditions that exclude each other: infinite times may fulfil them yet.
