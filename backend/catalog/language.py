@@ -77,6 +77,8 @@ class Draft:
     errors: tuple[InputError, ...]
     reads: tuple[QueryVersion, ...]
     catalog: Catalog
+    hints: tuple[InputError, ...]
+    """What it leaves open."""
 
 
 def read_draft(caller: Caller, text: str, name: str) -> Draft:
@@ -87,4 +89,4 @@ def read_draft(caller: Caller, text: str, name: str) -> Draft:
     catalog = load_catalog()
     found = pool.reading().run(caller, read_text, text, name, catalog, texts_for(text, without=name))
     reads = QueryVersion.objects.in_bulk(found.reads)
-    return Draft(found.query, found.errors, tuple(reads[key] for key in found.reads), catalog)
+    return Draft(found.query, found.errors, tuple(reads[key] for key in found.reads), catalog, found.hints)

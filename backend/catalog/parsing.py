@@ -10,7 +10,7 @@ from optimizer.algebra.errors import InputError, Place
 from optimizer.conversion import ConvertedQuery, convert, document
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
-from optimizer.sql import check, format_query, parse_query
+from optimizer.sql import check, format_query, hints, parse_query
 
 MAX_CHARACTERS = 100_000
 
@@ -46,6 +46,8 @@ class Meaning:
     errors: tuple[InputError, ...]
     reads: tuple[int, ...]
     """The keys of the versions that it reads as views."""
+    hints: tuple[InputError, ...] = ()
+    """What it leaves open; nothing is refused for it."""
 
 
 @lru_cache(maxsize=1024)
@@ -121,7 +123,8 @@ def read_text(text: str, name: str, catalog: Catalog, texts: Texts) -> Meaning:
     except InputError as first:
         found = check(text, catalog, views)
         return Meaning(None, tuple(found) or (first,), ())
-    return Meaning(query, (), tuple(views.used[view] for view in sorted(views.used)))
+    used = tuple(views.used[view] for view in sorted(views.used))
+    return Meaning(query, (), used, tuple(hints(text, catalog, views)))
 
 
 def formatted(text: str) -> str:

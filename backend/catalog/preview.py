@@ -19,6 +19,7 @@ from backend.streams.values import shown
 from optimizer.algebra.render import quote
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
+from optimizer.logical.retention import with_retentions
 from optimizer.sql import null_where_it_errs, to_duckdb
 from optimizer.udf.registry import FunctionRegistry
 
@@ -92,7 +93,7 @@ def preview(query: Query, catalog: Catalog, limit: int, bounds: Bounds) -> Previ
             Source(name, one.table.num_rows, one.unreadable, one.whole, one.oldest, one.newest)
             for name, one in found.items()
         ),
-        complete_from=_complete_from(query, found),
+        complete_from=_complete_from(with_retentions(query, catalog), found),
         seconds=time.monotonic() - began,
     )
 
@@ -117,7 +118,7 @@ def _run(
 
 
 def _complete_from(query: Query, found: dict[str, Retained]) -> datetime | None:
-    """A result with newest time T needs every tuple of input i from T - window on."""
+    """A result with newest time T needs every tuple of input i from T - retention on."""
     reached: list[datetime] = []
     for source in query.inputs:
         one = found[source.stream]

@@ -20,6 +20,7 @@ from backend.streams.retained import arrived
 from optimizer.algebra.render import quote
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
+from optimizer.logical.retention import with_retentions
 from optimizer.logical.stream import Stream
 from optimizer.logical.window import union
 from optimizer.sql import null_where_it_errs, to_duckdb
@@ -71,10 +72,11 @@ def reference(query: Query, catalog: Catalog, ledger: Ledger, span: Span) -> Ref
         nothing = {batch: Expected(Counter(), Counter()) for batch in span.numbers}
         return Reference(nothing, sum(taken.read for taken in own.values()), None, None)
     least = int(times.min())
+    needed = with_retentions(query, catalog)
     read = 0
     tables: dict[str, pa.Table] = {}
     for name, taken in own.items():
-        stretch = stretch_before(ledger, span, name, _oldest(query, name, least))
+        stretch = stretch_before(ledger, span, name, _oldest(needed, name, least))
         before = _take(catalog[name], stretch, (_EARLIER,) * len(stretch.parts))
         tables[name] = pa.concat_tables([before.table, taken.table])
         read += before.read + taken.read

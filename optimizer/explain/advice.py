@@ -8,6 +8,7 @@ from math import inf
 
 from optimizer.explain.marginal import MarginalCost, marginal_cost
 from optimizer.logical.query import Input, Query
+from optimizer.logical.retention import with_retentions
 from optimizer.logical.window import Window
 from optimizer.planner.plan import Plan
 
@@ -68,14 +69,19 @@ def advise(plan: Plan, query: Query) -> tuple[Advice, ...]:
         query: in the plan's catalog, not necessarily in the plan.
     """
     before = marginal_cost(plan, query)
+    needed = with_retentions(query, plan.catalog).inputs
     cost = before.probe + before.storage
     found: dict[tuple[WindowChange, ...], Advice] = {}
     priced = 0
     for other, changes in _candidates(plan, query):
+        changed = _changed(query, changes)
         if changes in found or priced >= _MOST_PRICED:
             continue
+        if with_retentions(changed, plan.catalog).inputs == needed:
+            # Conditions on event times keep its tuples no longer, whatever the windows.
+            continue
         priced += 1
-        after = marginal_cost(plan, _changed(query, changes))
+        after = marginal_cost(plan, changed)
         saved = cost - after.probe - after.storage
         if changes[0].is_longer:
             pays = saved >= -1e-9 * cost and after.reused_steps > 0

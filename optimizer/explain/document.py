@@ -15,6 +15,7 @@ from optimizer.explain.forecast import Robustness, StateForecast, forecast, robu
 from optimizer.explain.limits import Limit, limits
 from optimizer.explain.stores import OtherPartitioning, WithoutResult, other_partitionings, without_results
 from optimizer.logical.canonical_inputs import sort_key
+from optimizer.logical.retention import Retention, derived_retentions
 from optimizer.logical.window import Window
 from optimizer.physical.graph import (
     Edge,
@@ -118,6 +119,8 @@ class ExplainedQuery:
     shares_steps: int
     """Steps of its trees that other queries need too."""
     steps: int
+    kept: tuple[Retention, ...]
+    """Aliases whose tuples are kept for less than their windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +303,7 @@ class _Writer:
 
     def _queries(self) -> tuple[ExplainedQuery, ...]:
         explained = []
+        asked = {query.name: query for query in self.plan.queries}
         for alone in self.plan.alone:
             query = next(q for q in self.plan.graph.queries if q.name == alone.query)
             steps = [self.needed_by(rule) for rule in self.probes.values()]
@@ -312,6 +316,7 @@ class _Writer:
                     alone_proven=alone.proven,
                     shares_steps=sum(len(users) > 1 for users in mine),
                     steps=len(mine),
+                    kept=derived_retentions(asked[alone.query], self.plan.catalog),
                 )
             )
         return tuple(explained)

@@ -65,6 +65,8 @@ def _lines(explanation: Explanation, timings: bool) -> Iterator[str]:
             f"  {query.name}: {inputs}; alone {_number(query.alone_cost)}{proven}; "
             f"shares {query.shares_steps} of {query.steps} steps"
         )
+        for one in query.kept:
+            yield f"    {one.alias} is kept {one.window.text}: {' and '.join(one.because)}"
     if explanation.functions:
         yield ""
         yield "functions"

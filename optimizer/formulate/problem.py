@@ -14,6 +14,7 @@ from optimizer.formulate.model import Conjunction, Occurrence, QueryTerms, Retai
 from optimizer.logical.canonical_inputs import canonical_names, sort_key
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
+from optimizer.logical.retention import with_retentions
 from optimizer.physical.equalities import hashes_agree
 from optimizer.physical.graph import WindowBound
 from optimizer.search.cost_model import tasks_for
@@ -39,7 +40,8 @@ def to_problem(
 ) -> Translation:
     """The combinatorial problem of answering all queries together.
 
-    Aliases become canonical inputs; an input with its filter and window is a relation; equal
+    Aliases become canonical inputs; an input with its filter and its retention (its window, or less
+    where predicates say so: `optimizer.logical.retention`) is a relation; equal
     relations and predicates of different queries get equal ids, and this is all that the
     methods need in order to share. Rates are those behind the filters, selectivities the
     provider's expected values with `DefaultStatistics` for what it does not know.
@@ -75,8 +77,11 @@ def to_problem(
     if len({query.name for query in ordered}) != len(ordered):
         raise ValueError("query names repeat")
     known = LayeredStatistics((statistics, DefaultStatistics()))
-    names = canonical_names(ordered)
-    terms = tuple(_terms(query, n, subsumption or {}) for query, n in zip(ordered, names, strict=True))
+    kept = [with_retentions(query, catalog) for query in ordered]
+    terms = tuple(
+        _terms(query, occurrences_of(one, names), names, subsumption or {})
+        for query, one, names in zip(ordered, kept, canonical_names(kept), strict=True)
+    )
     streams = tuple(catalog[name] for name in sorted({i.stream for query in ordered for i in query.inputs}))
     parallelism = {stream.name: stream.parallelism or tasks for stream in streams}
     joins = tuple(term for term in terms if len(term.variants) > 1)
@@ -128,8 +133,9 @@ def occurrences_of(query: Query, names: Mapping[str, str]) -> dict[str, Occurren
     return found
 
 
-def _terms(query: Query, names: Mapping[str, str], subsumption: Subsumption) -> QueryTerms:
-    own = occurrences_of(query, names)
+def _terms(
+    query: Query, own: Mapping[str, Occurrence], names: Mapping[str, str], subsumption: Subsumption
+) -> QueryTerms:
     variants = tuple(
         sorted(
             (Variant(alias, own[alias], _served(own[alias], subsumption, len(own))) for alias in own),

@@ -317,6 +317,7 @@ class QueryInput:
     """The canonical input that stands for the alias."""
     stream: str
     window: Annotated[Window, Field(alias="window_us")]
+    """The stated one, or less where predicates bound what is needed (`optimizer.logical.retention`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.sql.binding.inference import inferred_catalog
 from optimizer.sql.binding.queries import Reader
+from optimizer.sql.binding.unbounded import unbounded
 from optimizer.sql.duckdb import null_where_it_errs, to_duckdb
 from optimizer.sql.format import format_query
 from optimizer.sql.grammar.places import SourceText
@@ -64,6 +65,26 @@ def check(text: str, catalog: Catalog, views: Mapping[str, Query] = _NO_VIEWS) -
     reader = Reader(SourceText(text, "query"), catalog, views)
     reader.read("query")
     return reader.errors
+
+
+def hints(text: str, catalog: Catalog, views: Mapping[str, Query] = _NO_VIEWS) -> list[InputError]:
+    """What a text that has a meaning leaves open; empty for one that has none.
+
+    Each hint is told as an error is, and nothing is refused for it.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.stream import Stream
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at") for name in ("r", "s"))
+    >>> print(hints("SELECT r.a FROM r, s WHERE r.a = s.a AND r.at <= s.at", catalog)[0])
+    ... # doctest: +NORMALIZE_WHITESPACE
+    query:1:17: found r without a window: its tuples are kept for ever, expected s.at <= r.at
+    + INTERVAL '1' HOUR, a window, or [RANGE UNBOUNDED] if that is meant; did you mean r [RANGE 1 HOUR]?
+    """
+    source = SourceText(text, "query")
+    reader = Reader(source, catalog, views)
+    query = reader.read("query")
+    return [] if query is None else list(unbounded(source, query, reader.sources, catalog))
 
 
 def parse_predicate(text: str, catalog: Catalog, source: str | None = None) -> Expression:
@@ -120,6 +141,7 @@ __all__ = [
     "check",
     "check_condition",
     "format_query",
+    "hints",
     "identifier",
     "null_where_it_errs",
     "parse_predicate",

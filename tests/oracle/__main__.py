@@ -34,6 +34,7 @@ def main() -> int:
     parser.add_argument("--kill", action="store_true", help="kill -9 twice on the way and continue")
     parser.add_argument("--evolve", action="store_true", help="queries come and go on the way")
     parser.add_argument("--functions", action="store_true", help="queries call user functions")
+    parser.add_argument("--timed", action="store_true", help="event times are compared, beside windows")
     parser.add_argument(
         "--grids", action="store_true", help="all stores are join matrices, and others at every epoch"
     )
@@ -56,7 +57,8 @@ def main() -> int:
             run = Run(a.method, a.batch_rows, tasks, options)
             try:
                 sizes = (a.streams, a.queries, a.tuples)
-                done = run_case(seed, folder, run, *sizes, a.kill, a.evolve, a.functions, a.slices)
+                kinds = (a.kill, a.evolve, a.functions, a.slices, a.timed)
+                done = run_case(seed, folder, run, *sizes, *kinds)
             except (AssertionError, ReplayFailed) as failure:
                 sys.stderr.write(f"seed {seed}: {failure}\n")
                 return 1

@@ -26,6 +26,7 @@ def run_case(
     evolve: bool = False,
     functions: bool = False,
     slices: bool = False,
+    timed: bool = False,
 ) -> str:
     """Replays the workload of a seed and compares every query with DuckDB.
 
@@ -36,6 +37,7 @@ def run_case(
         kill: kill the process with SIGKILL at two random batches, and continue each time.
         evolve: queries come and go on a random schedule.
         functions: queries call user functions.
+        timed: queries have conditions on event times, mostly in the place of windows.
         slices: base stores are cut into slices of event time, as far as they are bounded.
     Returns:
         A line that says what was compared.
@@ -43,7 +45,7 @@ def run_case(
         AssertionError: a query's multiset of results differs, or the replay failed.
     """
     chance = random.Random(f"run {seed}")
-    workload = generate(seed, streams, queries, tuples, functions)
+    workload = generate(seed, streams, queries, tuples, functions, timed)
     workload.write(folder / "workload", folder / "data")
     rows = sum(s.tuples.num_rows for s in workload.streams)
     drawn = Run(

@@ -5,7 +5,8 @@ lateness, some beyond it, some without an event time, and at times no tuple at a
 values from the ends of types and other odd ones, as small workloads do. The queries
 have equalities, inequalities, bands, arithmetic, LIKE, predicates over three and more aliases,
 filters, self-joins, unbounded and zero windows, in all the ways in which SQL writes them; and where
-they are asked for, user functions in predicates, filters and outputs.
+they are asked for, user functions in predicates, filters and outputs, or conditions on event times in the
+place of windows.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import duckdb
 import pyarrow as pa
@@ -56,7 +58,12 @@ _COLUMNS = (
 
 
 def generate(
-    seed: int, streams: int = 3, queries: int = 3, tuples: int = 240, functions: bool = False
+    seed: int,
+    streams: int = 3,
+    queries: int = 3,
+    tuples: int = 240,
+    functions: bool = False,
+    timed: bool = False,
 ) -> GeneratedWorkload:
     """A random workload.
 
@@ -65,6 +72,7 @@ def generate(
         streams, queries: how many.
         tuples: about how many each stream has; a tenth of the streams has none.
         functions: every query calls user functions.
+        timed: what bounds the tuples that queries need is mostly conditions on event times.
     """
     chance = random.Random(seed)
     # A chance of its own; and user functions take long for huge texts.
@@ -81,7 +89,7 @@ def generate(
         if functions:
             register(connection, read_functions(called.FILE))
         drawn = [
-            _bounded_query(chance, f"q{number}", made, span_s, connection, functions)
+            _bounded_query(chance, f"q{number}", made, span_s, connection, functions, timed)
             for number in range(queries)
         ]
     return GeneratedWorkload(seed, tuple(made), tuple(drawn), called.FILE if functions else None)
@@ -180,10 +188,11 @@ def _bounded_query(
     span_s: int,
     connection: duckdb.DuckDBPyConnection,
     functions: bool,
+    timed: bool,
 ) -> GeneratedQuery:
     """A query whose result is small enough to compare; empty results are drawn again a few times."""
     for attempt in range(60):
-        query = _query(chance, name, streams, span_s, functions)
+        query = _query(chance, name, streams, span_s, functions, timed)
         limited = f"SELECT count(*) FROM ({query.reference()} LIMIT {MOST_RESULTS + 1})"
         row = connection.execute(limited).fetchone()
         assert row is not None
@@ -193,15 +202,24 @@ def _bounded_query(
 
 
 def _query(
-    chance: random.Random, name: str, streams: Sequence[GeneratedStream], span_s: int, functions: bool
+    chance: random.Random,
+    name: str,
+    streams: Sequence[GeneratedStream],
+    span_s: int,
+    functions: bool,
+    timed: bool,
 ) -> GeneratedQuery:
-    size = chance.choices((1, 2, 3, 4), (1, 5, 6, 2))[0]
+    size = chance.choices((1, 2, 3, 4), (0 if timed else 1, 5, 6, 2))[0]
     inputs = tuple(
-        GeneratedInput(alias, chance.choice(streams).name, _window(chance, span_s, size))
+        GeneratedInput(
+            alias,
+            chance.choice(streams).name,
+            None if timed and chance.random() < 0.75 else _window(chance, span_s, size),
+        )
         for alias in ("a", "b", "c", "d")[:size]
     )
     aliases = [i.alias for i in inputs]
-    joins = _joins(chance, aliases)
+    joins = [*_joins(chance, aliases), *(_in_time(chance, aliases, span_s) if timed else ())]
     filters = [_filter(chance, alias) for alias in aliases if chance.random() < (1.0 if size == 1 else 0.4)]
     calls = _calls(chance, aliases) if functions else []
     predicates = [*joins, *filters, *calls]
@@ -221,6 +239,34 @@ def _window(chance: random.Random, span_s: int, size: int) -> timedelta | None:
     if drawn < 0.15:
         return timedelta(0)
     return timedelta(seconds=chance.choice((1, 5, 10, 30, span_s // 4, span_s // 2)))
+
+
+def _in_time(chance: random.Random, aliases: Sequence[str], span_s: int) -> list[str]:
+    """Conditions on event times: a chain through all aliases, and perhaps more."""
+    chain = chance.sample(list(aliases), len(aliases))
+    pairs = [*pairwise(chain), *(chance.sample(chain, 2) for _ in range(chance.choice((0, 0, 1, 2))))]
+    return [_between_moments(chance, f"{new}.{TIME}", f"{old}.{TIME}", span_s) for new, old in pairs]
+
+
+def _between_moments(chance: random.Random, new: str, old: str, span_s: int) -> str:
+    one, other = (
+        f"INTERVAL '{chance.choice((0, 1, 5, 10, 30, span_s // 4, span_s // 2))}' SECOND" for _ in range(2)
+    )
+    less = chance.choice(("<", "<="))
+    return chance.choice(
+        (
+            f"{new} BETWEEN {old} - {one} AND {old} + {other}",
+            f"{new} BETWEEN {old} + {one} AND {old} + {one} + {other}",
+            f"{new} >= {old} AND {new} {less} {old} + {one}",
+            f"{old} - {one} {less} {new} AND {old} + {one} > {new}",
+            f"{new} {less} {old} + {one} AND {new} + {other} {less} {old}",
+            f"{new} - {old} {less} {one} AND {old} - {new} <= {other}",
+            f"{new} {less} {old}",
+            f"{new} = {old} + {one}" if chance.random() < 0.3 else f"{new} = {old}",
+            f"DATE_TRUNC('minute', {new}) = DATE_TRUNC('minute', {old})",
+            f"DATE_TRUNC('minute', {old}) {less} DATE_TRUNC('minute', {new} + {one})",
+        )
+    )
 
 
 def _joins(chance: random.Random, aliases: Sequence[str]) -> list[str]:

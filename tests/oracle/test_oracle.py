@@ -31,6 +31,18 @@ def test_answers_equal_duckdb(seed: int, run: Run, queries: int, streams: int, t
     run_case(seed, tmp_path / "case", run, streams, queries)
 
 
+@pytest.mark.parametrize(
+    ("seed", "run"),
+    [
+        (60, Run("ilp", batch_rows=100)),
+        (61, Run("greedy", batch_rows=37)),
+        (62, Run(batch_rows=90, options=("--another-plan-every-epoch", "--epoch-batches", "2"))),
+    ],
+)
+def test_conditions_on_event_times_free_state_and_lose_nothing(seed: int, run: Run, tmp_path: Path) -> None:
+    run_case(seed, tmp_path / "case", run, queries=5, timed=True)
+
+
 def test_many_queries_share_one_topology(tmp_path: Path) -> None:
     run_case(20, tmp_path / "case", Run(batch_rows=400), streams=5, queries=12)
 

@@ -6,6 +6,10 @@ import re
 import subprocess
 from pathlib import Path
 
+from optimizer.logical.retention import retentions
+from optimizer.sql import parse_query
+from optimizer.workload import load_workload
+
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)\s#]+)(?:#[^)\s]*)?\)")
 NAMED = re.compile(r"(?<![\w/.:-])docs/[\w./-]*\w")
@@ -31,6 +35,16 @@ def test_every_relative_link_of_a_document_leads_to_a_file() -> None:
     ]
     assert texts
     assert not lost
+
+
+def test_the_guide_keeps_tuples_as_long_as_it_says() -> None:
+    section = (ROOT / "docs/guide/sql.md").read_text().partition("### Windows that follow from conditions")[2]
+    example, told = re.findall(r"```(?:sql)?\n(.*?)```", section, re.DOTALL)[:2]
+    catalog = load_workload(ROOT / "backend/demo").catalog
+    kept = retentions(parse_query(example, "example", catalog), catalog)
+    assert told.splitlines() == [
+        f"{one.alias} is kept {one.window.text}: {' and '.join(one.because)}" for one in kept
+    ]
 
 
 def test_every_document_that_a_file_names_exists() -> None:

@@ -74,8 +74,18 @@ class SqlSerializer(Document):
     sql = SqlField()
 
 
+class RetentionSerializer(Document):
+    """An input whose tuples conditions on event times keep for less than its window."""
+
+    alias = serializers.CharField()
+    kept_ms = serializers.FloatField()
+    because = serializers.ListField(child=serializers.CharField(), help_text="conditions and windows")
+
+
 class ValidationSerializer(Document):
     ok = serializers.BooleanField()
     errors = ProblemSerializer(many=True)  # type: ignore[assignment]  # a field, which DRF takes out of the class
+    hints = ProblemSerializer(many=True, help_text="what the text leaves open; nothing is refused for it")
+    retentions = RetentionSerializer(many=True)
     inputs = QueryInputSerializer(many=True)
     outputs = NamedColumnSerializer(many=True)

@@ -26,6 +26,7 @@ from backend.errors import InputErrors, problem
 from backend.http.documents import checked
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
+from optimizer.logical.retention import derived_retentions
 
 BAD = OpenApiResponse(ProblemsSerializer, "The text has no meaning.")
 
@@ -55,6 +56,11 @@ class SqlValidate(APIView):
         document = {
             "ok": draft.query is not None,
             "errors": [problem(error) for error in draft.errors],
+            "hints": [problem(hint) for hint in draft.hints],
+            "retentions": [
+                {"alias": one.alias, "kept_ms": one.window.milliseconds, "because": one.because}
+                for one in (derived_retentions(draft.query, draft.catalog) if draft.query else ())
+            ],
             "inputs": [
                 {
                     "alias": source.alias,

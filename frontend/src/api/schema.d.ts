@@ -2232,6 +2232,14 @@ export interface components {
          * @enum {string}
          */
         ResourceEnum: "topologies" | "streams" | "queries" | "versions" | "alerts" | "tokens";
+        /** @description An input whose tuples conditions on event times keep for less than its window. */
+        Retention: {
+            alias: string;
+            /** @description conditions and windows */
+            because: string[];
+            /** Format: double */
+            kept_ms: number;
+        };
         /**
          * @description * `viewer` - viewer
          *     * `author` - author
@@ -2626,9 +2634,12 @@ export interface components {
         };
         Validation: {
             errors: components["schemas"]["Problem"][];
+            /** @description what the text leaves open; nothing is refused for it */
+            hints: components["schemas"]["Problem"][];
             inputs: components["schemas"]["QueryInput"][];
             ok: boolean;
             outputs: components["schemas"]["NamedColumn"][];
+            retentions: components["schemas"]["Retention"][];
         };
         /**
          * @description * `equal` - equal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
@@ -75,6 +75,11 @@ class Reader:
             return None
         unconnected = len(self._join_components()) > 1
         return Query(name, tuple(self._inputs), tuple(self._predicates), tuple(outputs), unconnected)
+
+    @property
+    def sources(self) -> Sequence[Source]:
+        """The entries of FROM that were read."""
+        return self._scope.sources
 
     def read_condition(self) -> tuple[Expression, ...]:
         """A condition's conjuncts over the catalog's streams, under their own names.

@@ -32,12 +32,43 @@ def test_a_good_text_says_what_it_reads_and_returns(
     assert answer.json() == {
         "ok": True,
         "errors": [],
+        "hints": [],
+        "retentions": [],
         "inputs": [
             {"alias": "d", "stream": "departures", "window_ms": 3_600_000.0},
             {"alias": "w", "stream": "weather", "window_ms": 5_400_000.0},
         ],
         "outputs": [{"name": "flight", "type": "string"}],
     }
+
+
+def test_it_says_what_conditions_on_event_times_keep(
+    as_teammate: Client, post: Post, streams: dict[str, Stream]
+) -> None:
+    sql = GOOD + " AND w.at <= d.at AND d.at < w.at + INTERVAL 30 MINUTES"
+    answer = post(as_teammate, "/api/sql/validate/", {"sql": sql}).json()
+    assert answer["hints"] == []
+    assert answer["retentions"] == [
+        {"alias": "d", "kept_ms": 0.0, "because": ["d.at >= w.at"]},
+        {"alias": "w", "kept_ms": 1_800_000.0, "because": ["d.at < w.at + INTERVAL '30' MINUTE"]},
+    ]
+
+
+def test_what_is_kept_for_ever_is_a_hint_with_what_bounds_it(
+    as_teammate: Client, post: Post, streams: dict[str, Stream]
+) -> None:
+    sql = "SELECT d.flight FROM departures AS d, weather [RANGE UNBOUNDED] AS w\nWHERE d.origin = w.origin"
+    answer = post(as_teammate, "/api/sql/validate/", {"sql": sql}).json()
+    assert answer["ok"] is True
+    window, condition = answer["hints"]
+    assert (window["line"], window["column"], window["end_column"]) == (1, 22, 32)
+    assert window["suggestion"] == "departures [RANGE 1 HOUR]"
+    assert (condition["line"], condition["column"], condition["end_column"]) == (2, 20, 26)
+    assert condition["suggestion"] == "origin\n  AND w.at <= d.at + INTERVAL '1' HOUR"
+    mended = sql.removesuffix("origin") + condition["suggestion"]
+    answer = post(as_teammate, "/api/sql/validate/", {"sql": mended}).json()
+    assert answer["hints"] == []
+    assert [(one["alias"], one["kept_ms"]) for one in answer["retentions"]] == [("d", 3_600_000.0)]
 
 
 def test_an_error_is_underlined_where_it_is(as_owner: Client, post: Post, streams: dict[str, Stream]) -> None:

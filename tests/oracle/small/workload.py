@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import pairwise
 
 import pyarrow as pa
 
@@ -37,6 +38,18 @@ SCHEMA = pa.schema([(name, ARROW[kind]) for name, kind in DECLARED])
 DAY_US = 86_400 * SECOND_US
 WIDE_US = (2**62, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1, 2**64, 999_999_999 * DAY_US)
 """Windows near what 64 bits hold, and the longest that SQL may say."""
+_STEPS = tuple(
+    f"INTERVAL {length}"
+    for length in (
+        "0 SECONDS",
+        "1 SECOND",
+        "2 SECONDS",
+        "1500 MILLISECONDS",
+        "5 SECONDS",
+        "'-1' SECOND",
+        "2 DAYS",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +149,22 @@ def table_of(rows: Sequence[Arrival]) -> pa.Table:
 
 
 def generate(seed: int, plain: bool = False) -> SmallWorkload:
-    """The workload of a seed; with `plain`, of few functions and event times inside of years that people
-    write."""
+    """The workload of a seed.
+
+    With `plain`, it is of few functions, of event times inside of years that people write, and of windows
+    alone; else a third of the workloads has queries whose conditions say how long tuples are needed.
+    """
     chance = dice(f"small {seed}", plain)
+    timed = None if plain or (own := dice(f"timed {seed}", plain)).random() < 0.65 else own
     streams = tuple(f"s{n}" for n in range(chance.choice((1, 2, 2, 3, 3, 4))))
     pools, times = _values(chance, plain)
     lateness_us = None if chance.random() < 0.7 else chance.choice((0, 2 * SECOND_US, 10 * SECOND_US))
+    if timed is not None and timed.random() < 0.5:
+        lateness_us = timed.choice((0, 2 * SECOND_US))
     arrivals = _arrivals(chance, streams, pools, times, lateness_us)
     queries = tuple(_query(chance, f"q{n}", streams) for n in range(chance.choice((1, 1, 2, 3))))
+    if timed is not None:
+        queries = tuple(_in_time(timed, query) for query in queries)
     return SmallWorkload(streams, lateness_us, arrivals, queries)
 
 
@@ -234,6 +255,46 @@ def _query(chance: Dice, name: str, streams: Sequence[str]) -> SmallQuery:
         else:
             outputs.append(term(chance, kind, aliases, chance.choice((1, 2))))
     return SmallQuery(name, inputs, tuple(p for p in predicates if p.aliases()), tuple(outputs))
+
+
+def _in_time(chance: Dice, query: SmallQuery) -> SmallQuery:
+    """The query with conditions on event times, mostly in the place of its windows."""
+    if len(query.inputs) == 1:
+        return query
+    inputs = tuple(i if chance.random() < 0.25 else replace(i, window_us=None) for i in query.inputs)
+    aliases = [i.alias for i in inputs]
+    chance.shuffle(aliases)
+    chain = [_moments(chance, *pair) for pair in pairwise(aliases)]
+    more = [_moments(chance, *chance.sample(aliases, 2)) for _ in range(chance.choice((0, 1, 1, 2)))]
+    others = tuple(p for p in query.predicates if chance.random() < 0.6)
+    return replace(query, inputs=inputs, predicates=(*others, *chain, *more))
+
+
+def _moments(chance: Dice, new: str, old: str) -> Term:
+    """A condition on the event times of two inputs, or one that leads there by way of another column."""
+    value, other = (column(alias, "ts", T.TIMESTAMP) for alias in (new, old))
+    if chance.random() < 0.1:
+        value = column(chance.choice((new, old)), "m", T.TIMESTAMP)
+    low, high, step = (Term(T.INTERVAL, text, text) for text in chance.choices(_STEPS, k=3))
+    operator = chance.choice(("<", "<=", "=", ">", ">="))
+    drawn = chance.random()
+    if drawn < 0.35:
+        return between(value, shifted(other, "-", low), shifted(other, "+", high))
+    if drawn < 0.6:
+        return compared(operator, value, shifted(other, chance.choice("+-"), step))
+    if drawn < 0.7:
+        return compared(operator, shifted(value, chance.choice("+-"), step), shifted(other, "+", low))
+    if drawn < 0.8:
+        return compared(operator, value, other)
+    if drawn < 0.9:
+        difference = Term(T.INTERVAL, "({0} - {1})", "TRY({0} - {1})", (value, other))
+        return compared(chance.choice(("<", "<=")), difference, step)
+    unit = chance.choice(("second", "minute", "day"))
+    text = f"DATE_TRUNC('{unit}', {{0}})"
+    truncated = (
+        Term(T.TIMESTAMP, text, f"TRY({text})", (side,)) for side in (value, shifted(other, "+", step))
+    )
+    return compared(operator, *truncated)
 
 
 def _window(chance: Dice) -> int | None:

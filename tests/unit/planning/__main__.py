@@ -25,12 +25,12 @@ from optimizer.search.problem import Options
 from optimizer.sql import parse_query
 from optimizer.statistics.fixed import FixedStatistics
 from tests.reference.interpret import interpret
-from tests.unit.planning.workloads import CATALOG, STREAMS, WINDOWS, Case, busiest, table
+from tests.unit.planning.workloads import CATALOG, STREAMS, TIMES, WINDOWS, Case, busiest, table
 
 _JOINS = (
     *("{a}.i = {b}.i", "{a}.i = {b}.i", "{a}.i = {b}.j", "{a}.s = {b}.s", "{a}.x = {b}.j"),
     *("{a}.i + {b}.i = 2", "{a}.i = {b}.i AND {a}.j = {b}.j", "{a}.i = {b}.i OR {a}.j = {b}.j"),
-    *("{a}.i < {b}.i", "{a}.at <= {b}.at", "{a}.i <> {b}.j", "abs({a}.x - {b}.x) < 1", "{a}.s LIKE {b}.s"),
+    *("{a}.i < {b}.i", "{a}.i <> {b}.j", "abs({a}.x - {b}.x) < 1", "{a}.s LIKE {b}.s", *TIMES),
 )
 _N_ARY = ("{a}.i + {b}.i >= {c}.j", "{a}.i + {b}.i = {c}.i", "({a}.i = 1 OR {b}.i = 1 OR {c}.i = 1)")
 _FILTERS = (

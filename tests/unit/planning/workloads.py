@@ -40,7 +40,16 @@ STREAMS = ("p", "q", "r", "t")
 CATALOG = Catalog(tuple(Stream(name, COLUMNS, "at", tuples_per_second=10.0) for name in STREAMS))
 START = datetime(2013, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 EQUALITIES = (("i", "i"), ("i", "j"), ("j", "j"), ("s", "s"), ("i", "x"), ("x", "x"), ("j", "x"))
-THETAS = ("{a}.i < {b}.i", "{a}.at <= {b}.at", "abs({a}.x - {b}.x) < 1", "{a}.s LIKE {b}.s", "{a}.i <> {b}.j")
+TIMES = (
+    *("{a}.at < {b}.at", "{a}.at <= {b}.at", "{a}.at = {b}.at", "{b}.at >= {a}.at + INTERVAL 1 SECOND"),
+    "{b}.at BETWEEN {a}.at - INTERVAL 1 SECOND AND {a}.at + INTERVAL 2 SECONDS",
+    "{a}.at < {b}.at + INTERVAL 1500 MILLISECONDS AND {b}.at - {a}.at < INTERVAL 2 SECONDS",
+    "DATE_TRUNC('second', {a}.at) = DATE_TRUNC('second', {b}.at)",
+    "DATE_TRUNC('second', {a}.at) < DATE_TRUNC('second', {b}.at + INTERVAL 1 SECOND)",
+    "CAST({a}.at AS DATE) = DATE_TRUNC('day', {b}.at) AND {b}.at - INTERVAL 2 SECONDS <= {a}.at",
+)
+"""Conditions on event times that bound how long tuples are needed."""
+THETAS = ("{a}.i < {b}.i", *TIMES, "abs({a}.x - {b}.x) < 1", "{a}.s LIKE {b}.s", "{a}.i <> {b}.j")
 FILTERS = ("{a}.i > 1", "{a}.s = 'a'", "{a}.x IS NOT NULL", "{a}.i > 1 OR {a}.j = 0", "{a}.j <= 1")
 WINDOWS = ("", " [RANGE 2 SECONDS]", " [RANGE 5 SECONDS]", " [RANGE 0 SECONDS]", " [RANGE 1500 MILLISECONDS]")
 

@@ -13,6 +13,7 @@ from optimizer.sql import (
     check,
     check_condition,
     format_query,
+    hints,
     parse_predicate,
     parse_query,
     streams_read,
@@ -88,6 +89,7 @@ def test_only_input_errors(text: str) -> None:
     assert to_duckdb(query, CATALOG)
     assert parse_query(format_query(text), "query", CATALOG, VIEWS) == query
     assert format_query(format_query(text)) == format_query(text)
+    assert all(hint.suggestion for hint in hints(text, CATALOG, VIEWS))
 
 
 @settings(max_examples=100, deadline=None)

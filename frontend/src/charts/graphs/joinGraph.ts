@@ -84,9 +84,7 @@ export function createJoinGraph(element: HTMLElement): Chart<JoinGraphData> {
         .attr("transform", (node) => `translate(${node.x},${node.y})`);
       drawn
         .select("title")
-        .text((node) =>
-          [`${node.stream}, window ${windowLength(node.windowMs)}`, ...node.filters].join("\n"),
-        );
+        .text((node) => [`${node.stream}, kept: ${windowLength(node.windowMs)}`, ...node.filters].join("\n"));
       drawn
         .select("rect")
         .attr("width", (node) => pillWidth(node.alias))

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { Problem, Validation } from "../../api/documents";
-import { windowLength } from "../../format/quantities";
+import { readsText } from "./reads";
 
 interface Props {
   readonly problems: readonly Problem[];
@@ -47,13 +47,56 @@ export function ProblemList({ problems, validation, empty, pending, onGo, onFix 
         {pending ? "Checking…" : ""}
       </p>
     );
+  const streams = validation.hints.filter((hint) => hint.code !== ADD);
   return (
-    <p class="hint" aria-live="polite">
-      <span class="good">✓ valid</span> · reads{" "}
-      {validation.inputs
-        .map((input) => `${input.stream} as ${input.alias} (${windowLength(input.window_ms)})`)
-        .join(", ")}{" "}
-      · gives {validation.outputs.map((output) => output.name).join(", ")}
-    </p>
+    <>
+      <p class="hint" aria-live="polite">
+        <span class="good">✓ valid</span> · reads {readsText(validation)} · gives{" "}
+        {validation.outputs.map((output) => output.name).join(", ")}
+      </p>
+      {streams.length > 0 && (
+        <ul class="problems advised" aria-label="Hints">
+          {streams.map((hint) => (
+            <Hint
+              key={`${hint.line} ${hint.column}`}
+              hint={hint}
+              added={validation.hints.find((one) => one.code === ADD && one.found === hint.found)}
+              onGo={onGo}
+              onFix={onFix}
+            />
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+/** The code of a hint that adds a condition at the text's end. */
+const ADD = "add-condition";
+
+interface HintProps extends Pick<Props, "onGo" | "onFix"> {
+  readonly hint: Problem;
+  /** The same hint, with a condition instead of a window. */
+  readonly added: Problem | undefined;
+}
+
+/** A stream whose tuples are kept for ever, and what would bound that. */
+function Hint({ hint, added, onGo, onFix }: HintProps): JSX.Element {
+  return (
+    <li>
+      <button type="button" class="link place" onClick={() => onGo(hint)}>
+        {hint.line}:{hint.column}
+      </button>{" "}
+      {hint.found}{" "}
+      {added !== undefined && (
+        <button type="button" class="button small" onClick={() => onFix(added)}>
+          Add {added.expected}
+        </button>
+      )}{" "}
+      <button type="button" class="button small" onClick={() => onFix(hint)}>
+        Replace with {hint.suggestion}
+      </button>{" "}
+      <span class="hint">[RANGE UNBOUNDED] says that it is meant.</span>
+    </li>
   );
 }
