@@ -220,3 +220,7 @@ class Windowed(DuckDB):
     """DuckDB's dialect with `WindowedParser`."""
 
     Parser = WindowedParser
+
+    def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
+        """A path behind `->>`, which DuckDB reads."""
+        return path
