@@ -73,7 +73,7 @@ def arity(function: Function) -> str:
     if function.most is None:
         return f"at least {function.least} argument{'s' if function.least > 1 else ''}"
     if function.most == function.least:
-        return f"{function.least} argument{'s' if function.least > 1 else ''}"
+        return f"{function.least} argument{'' if function.least == 1 else 's'}"
     return f"{function.least} to {function.most} arguments"
 
 

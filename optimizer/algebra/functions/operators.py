@@ -18,8 +18,8 @@ FUNCTIONS = (
     operator("in", "IN", 2, None, "comparison"),
     operator("case", "CASE", 2, None, "case"),
     declared(
-        "IF(condition boolean, value any, otherwise any) -> value",
-        "One value where a condition is true, and another one where it is false or NULL.",
+        "IF(condition boolean, value any, otherwise? any) -> value",
+        "One value where a condition is true, and another one, or NULL, where it is not.",
         "IF(3 > 2, 'yes', 'no')",
         rule="written",
     ),

@@ -29,7 +29,10 @@ class Calls:
         """A typed call; a type error is reported under the operand that is wrong."""
         self._check_arity(node, FUNCTIONS[name], len(arguments))
         try:
-            return self._fold(node, call(name, *arguments))
+            made = call(name, *arguments)
+            if columns_of(made):
+                self._check_constants(made, operands)
+            return self._fold(node, made)
         except TypeMismatch as error:
             operand = operands[error.position] if error.position < len(operands) else node
             place = operand if span_of(operand) else node
@@ -43,6 +46,19 @@ class Calls:
             written = f"{found} argument{'' if found == 1 else 's'} of {function.sql}"
             expected = f"{arity(function)}: {function.signature}" if function.help else arity(function)
             raise self._error(node, "wrong-arguments", written, expected)
+
+    def _check_constants(self, made: Expression, operands: list[exp.Expr]) -> None:
+        """Refuse a pattern, a format or a path that DuckDB cannot read."""
+        if not isinstance(made, Call):
+            return
+        try:
+            check_constants(made)
+        except ConstantError as error:
+            function = FUNCTIONS[made.function]
+            place = min(function.constants(len(operands)))
+            expected = f"{function.kind(place).words} in {function.sql} ({error})"
+            operand = operands[place]
+            raise self._error(operand, "bad-constant", self._words(operand), expected) from None
 
     def _user_call(
         self,
@@ -87,12 +103,9 @@ class Calls:
 
     def _fold(self, node: exp.Expr, expression: Expression) -> Expression:
         """The value of a call of constants; other expressions unchanged."""
-        if not isinstance(expression, Call):
+        if not isinstance(expression, Call) or columns_of(expression):
             return expression
         try:
-            if columns_of(expression):
-                check_constants(expression)
-                return expression
             return fold(expression)
         except ConstantError as error:
             raise self._error(

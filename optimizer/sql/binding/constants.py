@@ -97,4 +97,4 @@ def check_constants(call: Call) -> None:
         # Two rows, because one would be a constant, for which nothing is read.
         connection().cursor().execute(f'SELECT {sql} FROM (VALUES ({nulls}), ({nulls})) AS "@"({names})')
     except duckdb.Error as error:
-        raise ConstantError(str(error).splitlines()[0]) from None
+        raise ConstantError(str(error).splitlines()[0].partition(": ")[2]) from None

@@ -7,7 +7,7 @@ export interface SqlFunction {
 }
 
 export const SQL_FUNCTIONS: readonly SqlFunction[] = [
-  {"sql": "IF", "signature": "IF(condition, value, otherwise)", "help": "One value where a condition is true, and another one where it is false or NULL."},
+  {"sql": "IF", "signature": "IF(condition, value, otherwise?)", "help": "One value where a condition is true, and another one, or NULL, where it is not."},
   {"sql": "COALESCE", "signature": "COALESCE(value, ...)", "help": "The first value that is not NULL."},
   {"sql": "NULLIF", "signature": "NULLIF(value, other)", "help": "The value; NULL where it equals the other one."},
   {"sql": "LEAST", "signature": "LEAST(value, other, ...)", "help": "The least of the values that are not NULL."},
