@@ -376,8 +376,9 @@ class Translator(Calls):
             return self._error(node, "unknown-function", found, function.signature)
         own = ", ".join(function.signature for function in self._functions)
         expected = "a known function" + (f", or one of those allowed here: {own}" if own else "")
-        names = (*SUGGESTED, *(function.name for function in self._functions))
-        suggestion = RENAMED.get(name) or nearest(name, names, cutoff=0.7)
+        known = ([function.name for function in self._functions], SUGGESTED)
+        near = (nearest(name, names, cutoff=0.7) for names in known)
+        suggestion = RENAMED.get(name) or next(filter(None, near), None)
         return self._error(node, "unknown-function", found, expected, suggestion)
 
     def _as_text(self, operand: exp.Expr) -> Expression:
