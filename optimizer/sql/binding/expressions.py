@@ -356,7 +356,7 @@ class Translator(Calls):
                 return self._part(node, unit, unit.name, operands[1])
             case "date_add":
                 return self._call(node, "add", [self.expression(operand) for operand in operands], operands)
-            case _:
+            case "concat":
                 # Unlike ||, CONCAT reads NULL as empty text.
                 texts = [self._as_text(operand) for operand in operands]
                 empty = Literal("", T.STRING)
@@ -367,6 +367,9 @@ class Translator(Calls):
                     for text in texts
                 ]
                 return parts[0] if len(parts) == 1 else self._call(node, "concat", parts, operands)
+            case _:
+                # A name in quotes of what the grammar reads, such as "extract".
+                raise self._unknown(node, function.sql)
 
     def _unknown(self, node: exp.Expr, written: str) -> InputError:
         name, found = written.lower(), f"function {written}"
