@@ -297,6 +297,8 @@ class Translator(Calls):
         return self._call(node, "substring", [self.expression(o) for o in operands], operands)
 
     def _trim(self, node: exp.Expr) -> Expression:
+        if node.args.get("collation"):
+            raise self._error(node, "unsupported", "TRIM with a collation", "TRIM(text, characters)")
         name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(node.args.get("position") or "", "trim")
         operands = [part for part in (node.this, node.expression) if part is not None]
         return self._call(node, name, [self.expression(operand) for operand in operands], operands)
