@@ -5,6 +5,8 @@
     frontend/src/api/schema.d.ts     its TypeScript types
     frontend/src/live/messages.ts    parsers and types of live messages, from jobs.protocol and that document
     frontend/src/plan/physicalGraph.ts    parsers and types of physical graphs, from their schema
+    frontend/src/editor/sql/functions.ts   what completion offers, from the declarations of functions
+    docs/guide/functions.md          its list, from the same
     ARCHITECTURE.md                  its tables of rooms, from tests.layers and the rooms' docstrings
 
 They are committed, so that a change of a contract shows in a diff; `make check` fails when they are
@@ -21,6 +23,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.functions import completion, with_functions
 from tests.parsers import graph_parsers, live_parsers
 from tests.rooms import with_rooms
 
@@ -30,6 +33,8 @@ OPENAPI = Path("frontend/src/api/openapi.json")
 TYPES = Path("frontend/src/api/schema.d.ts")
 MESSAGES = Path("frontend/src/live/messages.ts")
 GRAPH = Path("frontend/src/plan/physicalGraph.ts")
+COMPLETION = Path("frontend/src/editor/sql/functions.ts")
+GUIDE = Path("docs/guide/functions.md")
 ARCHITECTURE = Path("ARCHITECTURE.md")
 
 
@@ -54,6 +59,8 @@ def generate(folder: Path) -> dict[Path, str]:
         TYPES: types.read_text(),
         MESSAGES: live_parsers(json.loads(openapi)),
         GRAPH: graph_parsers(json.loads(plan)),
+        COMPLETION: completion(),
+        GUIDE: with_functions((_ROOT / GUIDE).read_text()),
         ARCHITECTURE: architecture,
     }
 

@@ -18,22 +18,28 @@ from jobs.expressions.functions import arithmetic, logic, text
 from jobs.expressions.functions import timestamps as moments
 from jobs.expressions.functions import udf as user
 from jobs.expressions.functions.casts import cast
+from jobs.expressions.functions.reference import by_duckdb
 from jobs.expressions.guarded import GUARD, guarded
 from jobs.expressions.height import spread
 from jobs.expressions.repeated import Implementation, computed_once
 from jobs.plan.tuples import column_name
 from optimizer.algebra.expression import Call, Column, Expression, Literal, columns_of
+from optimizer.algebra.functions import FUNCTIONS
 from optimizer.algebra.types import ColumnType
 from optimizer.algebra.udf_names import user_name
 
 IMPLEMENTATIONS: Mapping[str, Implementation] = {
+    **{name: by_duckdb for name, function in FUNCTIONS.items() if function.rule == "signature"},
     **logic.IMPLEMENTATIONS,
     **arithmetic.IMPLEMENTATIONS,
     **text.IMPLEMENTATIONS,
     **moments.IMPLEMENTATIONS,
     "cast": cast,
 }
-"""By name in `optimizer.algebra.functions.FUNCTIONS`; a test holds the two sets together."""
+"""By name in `optimizer.algebra.functions.FUNCTIONS`; a test holds the two sets together.
+
+DuckDB computes what has a signature and nothing faster.
+"""
 
 
 @lru_cache(maxsize=4096)

@@ -14,9 +14,9 @@ T = ColumnType
 _LEVEL = {"or": 1, "and": 2, "not": 3, "concat": 5, "add": 6, "subtract": 6, "multiply": 7, "divide": 7}
 _LEVEL |= dict.fromkeys(("integer_divide", "modulo"), 7)
 _LEVEL |= dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "in", "like", "ilike", "is_null"), 4)
-_LEVEL |= {"negate": 8}
+_LEVEL |= dict.fromkeys(("bit_and", "bit_or", "shift_left", "shift_right"), 5)
+_LEVEL |= {"negate": 8, "bit_not": 8}
 _ATOM = 9
-_DUCKDB_NAMES = {"day_of_week": "DAYOFWEEK"}
 _DUCKDB_TYPES = {
     T.INT: "INTEGER",
     T.BIGINT: "BIGINT",
@@ -49,6 +49,24 @@ def to_duckdb_sql(expression: Expression, around: Callable[[Call, str], str] | N
     '"d"."delay" > 60'
     """
     return _Writer(exact=True, around=around).write(expression)[0]
+
+
+def over_columns(call: Call) -> tuple[str, tuple[int, ...]]:
+    """The call as DuckDB must read it, of columns c0, c1, ... of a relation "@".
+
+    Constants stay where the function asks for them. Returned with it are the arguments that became columns.
+
+    >>> call = Call("left", (Column("d", "origin", T.STRING), Literal(2, T.INT)), T.STRING)
+    >>> over_columns(call)
+    ('LEFT("@"."c0", "@"."c1")', (0, 1))
+    """
+    fixed = FUNCTIONS[call.function].constants(len(call.arguments))
+    read = tuple(n for n in range(len(call.arguments)) if n not in fixed)
+    arguments = tuple(
+        argument if n in fixed else Column("@", f"c{read.index(n)}", argument.type)
+        for n, argument in enumerate(call.arguments)
+    )
+    return to_duckdb_sql(Call(call.function, arguments, call.type)), read
 
 
 def duckdb_type(kind: ColumnType) -> str:
@@ -164,8 +182,8 @@ class _Writer:
                 return f"NOT {self._at(arguments[0], level + 1)}"
             case "is_null" | "in" | "like" | "ilike":
                 return self._negatable(call, "")
-            case "negate":
-                return f"-{self._at(arguments[0], _ATOM)}"
+            case "negate" | "bit_not":
+                return f"{sql}{self._at(arguments[0], _ATOM)}"
             case "cast":
                 return self._cast(self.write(arguments[0])[0], arguments[0].type, call.type)
             case "round" if self._exact and len(arguments) == 2 and arguments[1].type is T.BIGINT:
@@ -179,8 +197,10 @@ class _Writer:
         if name in _LEVEL:
             left = self._at(arguments[0], level + (1 if level == _LEVEL["eq"] else 0))
             return f"{left} {sql} {self._at(arguments[1], level + 1)}"
-        function = _DUCKDB_NAMES.get(name, sql) if self._exact else sql
-        return f"{function}({', '.join(self.write(a)[0] for a in arguments)})"
+        written = [self.write(argument)[0] for argument in arguments]
+        listed = ", ".join(written)
+        template = FUNCTIONS[name].duckdb if self._exact else ""
+        return template.format(*written, args=listed) if template else f"{sql}({listed})"
 
     def _cast(self, operand: str, source: ColumnType, target: ColumnType) -> str:
         if not self._exact:

@@ -14,14 +14,14 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime
 
 from optimizer.algebra.expression import Call, Expression, Literal
-from optimizer.algebra.functions import FUNCTIONS, Function
+from optimizer.algebra.functions import FUNCTIONS, Function, Kind
 from optimizer.algebra.normalize import ordered_call
+from optimizer.algebra.render import to_sql
 from optimizer.algebra.types import NUMBERS, ColumnType
 
 T = ColumnType
 _INTEGERS = frozenset({T.INT, T.BIGINT})
 _MOMENTS = frozenset({T.TIMESTAMP, T.DATE})
-TRUNCATIONS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond")
 
 
 class TypeMismatch(ValueError):
@@ -73,7 +73,7 @@ def arity(function: Function) -> str:
     if function.most is None:
         return f"at least {function.least} argument{'s' if function.least > 1 else ''}"
     if function.most == function.least:
-        return f"{function.least} argument{'s' if function.least > 1 else ''}"
+        return f"{function.least} argument{'' if function.least == 1 else 's'}"
     return f"{function.least} to {function.most} arguments"
 
 
@@ -265,84 +265,46 @@ def _days(name: str, arguments: Sequence[Expression]) -> Expression | None:
     return None
 
 
-def _double(function: Function, arguments: Sequence[Expression]) -> Typed:
-    return _numbers(arguments), T.DOUBLE
+def _signature(function: Function, arguments: Sequence[Expression]) -> Typed:
+    """Arguments as the parameters of the function want them."""
+    typed = []
+    for position, argument in enumerate(arguments):
+        try:
+            typed.append(_of_kind(function.kind(position), argument))
+        except TypeMismatch as error:
+            raise TypeMismatch(position, error.found, error.expected) from None
+    return typed, function.result([argument.type for argument in typed])
 
 
-def _same_numeric(function: Function, arguments: Sequence[Expression]) -> Typed:
-    typed = _numbers(arguments[:1])
-    return [*typed, *_positions(arguments[1:], 1)], typed[0].type
+def _of_kind(kind: Kind, argument: Expression) -> Expression:
+    if kind.constant:
+        return _constant(kind, argument)
+    if is_null(argument):
+        return Literal(None, kind.becomes or kind.types[0])
+    if kind.types[0] is T.TIMESTAMP and _is_text(argument):
+        argument = cast(argument, T.TIMESTAMP)
+    if argument.type not in kind.types:
+        raise TypeMismatch(0, str(argument.type), kind.words)
+    return cast(argument, kind.becomes) if kind.becomes else argument
 
 
-def _positions(arguments: Sequence[Expression], offset: int) -> list[Expression]:
-    try:
-        return _each(arguments, _INTEGERS, "an integer")
-    except TypeMismatch as error:
-        raise TypeMismatch(error.position + offset, error.found, error.expected) from None
-
-
-def _integer(function: Function, arguments: Sequence[Expression]) -> Typed:
-    typed = _each(arguments, _INTEGERS, "an integer")
-    return typed, max((a.type for a in typed), key=NUMBERS.index)
-
-
-def _text(function: Function, arguments: Sequence[Expression]) -> Typed:
-    if function.name == "concat":
-        # SQL writes numbers into text here; the conversion is made visible.
-        parts = []
-        for position, argument in enumerate(arguments):
-            if argument.type in (T.INTERVAL, T.BINARY) and not is_null(argument):
-                raise TypeMismatch(position, str(argument.type), "string")
-            parts.append(cast(argument, T.STRING))
-        return parts, T.STRING
-    if function.name == "substring":
-        strings = _each(arguments[:1], frozenset({T.STRING}), "string")
-        return [*strings, *_positions(arguments[1:], 1)], T.STRING
-    return _each(arguments, frozenset({T.STRING}), "string"), T.STRING
-
-
-def _text_boolean(function: Function, arguments: Sequence[Expression]) -> Typed:
-    return _each(arguments, frozenset({T.STRING}), "string"), T.BOOLEAN
-
-
-def _text_length(function: Function, arguments: Sequence[Expression]) -> Typed:
-    return _each(arguments, frozenset({T.STRING}), "string"), T.BIGINT
+def _constant(kind: Kind, argument: Expression) -> Literal:
+    if not isinstance(argument, Literal):
+        raise TypeMismatch(0, "an expression", kind.words)
+    value = argument.value
+    if kind.choices:
+        if str(value).lower() not in kind.choices:
+            raise TypeMismatch(0, repr(value), kind.words)
+        return Literal(str(value).lower(), T.STRING)
+    if argument.type not in kind.types or value is None:
+        raise TypeMismatch(0, "NULL" if value is None else str(argument.type), kind.words)
+    if kind.range and not kind.range[0] <= int(value) <= kind.range[1]:
+        raise TypeMismatch(0, to_sql(argument), kind.words)
+    return argument
 
 
 def _any_boolean(function: Function, arguments: Sequence[Expression]) -> Typed:
     return arguments, T.BOOLEAN
-
-
-def _moment_argument(arguments: Sequence[Expression], position: int, words: str) -> Expression:
-    argument = arguments[position]
-    if _is_text(argument) or is_null(argument) or argument.type in _MOMENTS:
-        try:
-            return cast(argument, T.TIMESTAMP)
-        except TypeMismatch as error:
-            raise TypeMismatch(position, error.found, error.expected) from None
-    raise TypeMismatch(position, str(argument.type), words)
-
-
-def _part(function: Function, arguments: Sequence[Expression]) -> Typed:
-    if arguments[0].type is T.DATE and not is_null(arguments[0]):
-        # Not by way of its midnight: timestamps end long before dates do.
-        return arguments, T.BIGINT
-    return [_moment_argument(arguments, 0, "a timestamp")], T.BIGINT
-
-
-def _epoch(function: Function, arguments: Sequence[Expression]) -> Typed:
-    if arguments[0].type is T.INTERVAL or (arguments[0].type is T.DATE and not is_null(arguments[0])):
-        return arguments, T.DOUBLE
-    return [_moment_argument(arguments, 0, "a timestamp or an interval")], T.DOUBLE
-
-
-def _truncate(function: Function, arguments: Sequence[Expression]) -> Typed:
-    unit = arguments[0]
-    if not isinstance(unit, Literal) or str(unit.value).lower() not in TRUNCATIONS:
-        found = repr(unit.value) if isinstance(unit, Literal) else "an expression"
-        raise TypeMismatch(0, found, f"one of {', '.join(TRUNCATIONS)}")
-    literal = Literal(str(unit.value).lower(), T.STRING)
-    return [literal, _moment_argument(arguments, 1, "a timestamp")], T.TIMESTAMP
 
 
 def _cast(function: Function, arguments: Sequence[Expression]) -> Typed:
@@ -350,22 +312,14 @@ def _cast(function: Function, arguments: Sequence[Expression]) -> Typed:
 
 
 _TYPED = {
+    "signature": _signature,
     "boolean": _boolean,
     "comparison": _comparison,
     "arithmetic": _arithmetic,
-    "double": _double,
-    "same_numeric": _same_numeric,
-    "integer": _integer,
-    "text": _text,
-    "text_boolean": _text_boolean,
-    "text_length": _text_length,
     "any_boolean": _any_boolean,
     "first": _first,
     "case": _case,
     "cast": _cast,
-    "part": _part,
-    "epoch": _epoch,
-    "truncate": _truncate,
 }
 
 

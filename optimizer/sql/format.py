@@ -30,6 +30,8 @@ _SPACED = {
     TokenType.GTE,
     TokenType.DPIPE,
 }
+_SHIFTS = {TokenType.LT, TokenType.GT}
+"""Two of one are << or >>."""
 
 
 def format_query(text: str) -> str:
@@ -109,9 +111,11 @@ class _Layout:
                 return "\n" + _INDENT
         if kind is TokenType.COMMA or kind in _CLOSING or before in _OPENING:
             return ""
+        touching = previous.end + 1 == token.start
+        if touching and kind is before and kind in _SHIFTS:
+            return ""
         if before is TokenType.COMMA or kind in _SPACED or before in _SPACED:
             return " "
-        touching = previous.end + 1 == token.start
         return "" if touching else " "
 
     def _written(self, previous: Token | None, token: Token) -> str:

@@ -14,6 +14,10 @@ const INFIX: Readonly<Record<string, [string, number]>> = {
   like: ["LIKE", 4],
   ilike: ["ILIKE", 4],
   concat: ["||", 5],
+  bit_and: ["&", 5],
+  bit_or: ["|", 5],
+  shift_left: ["<<", 5],
+  shift_right: [">>", 5],
   add: ["+", 6],
   subtract: ["-", 6],
   multiply: ["*", 7],
@@ -63,6 +67,8 @@ function write(node: Expression, outer: number, name: (input: string) => string)
       return `NOT ${write(first, 3, name)}`;
     case "negate":
       return `-${write(first, 8, name)}`;
+    case "bit_not":
+      return `~${write(first, 8, name)}`;
     case "is_null":
       return `${write(first, 4, name)} IS NULL`;
     case "in":

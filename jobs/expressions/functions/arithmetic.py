@@ -184,7 +184,8 @@ def _round(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     value = arguments[0]
     if len(arguments) == 1:
         return _half_away(value) if call.type is ColumnType.DOUBLE else value
-    digits = arguments[1].cast(pl.Int64)
+    # DuckDB takes digits of 32 bits only.
+    digits = arguments[1].cast(pl.Int32, strict=False).cast(pl.Int64)
     if call.type is ColumnType.DOUBLE:
         scale = by_rows(pl.Expr.pow, pl.lit(10.0), digits.abs().cast(pl.Float64))
         fine = by_vectors(np.divide, _half_away(value * scale), scale)

@@ -17,6 +17,8 @@ import polars as pl
 import pyarrow as pa
 
 from jobs.expressions.dtypes import DTYPES, FIRST_MOMENT, PAST_FOREVER
+from optimizer.algebra.expression import Call
+from optimizer.algebra.render import over_columns
 from optimizer.algebra.types import ColumnType
 
 Kernel = Callable[[pl.Series], pl.Series]
@@ -27,6 +29,15 @@ def referred(sql: str, arguments: Sequence[pl.Expr], result: ColumnType) -> pl.E
     return pl.map_batches(
         list(arguments), partial(answers, sql, result), return_dtype=DTYPES[result], is_elementwise=True
     )
+
+
+def by_duckdb(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    """The call as DuckDB computes it.
+
+    Constants stand in its SQL where the function asks for them, so that it reads a pattern once.
+    """
+    sql, read = over_columns(call)
+    return referred(f"TRY({sql})", [arguments[n] for n in read] or [pl.lit(0)], call.type)
 
 
 def guarded(
@@ -103,7 +114,7 @@ def _prepared(
     """
     empty = {f"c{number}": _readable(pl.Series([], dtype=dtype)) for number, dtype in enumerate(dtypes)}
     reading, cursor = _Reading(pa.table(empty)), _database(process).cursor()
-    return reading, cursor.from_arrow(reading).project(f"{sql} AS y").to_arrow_table
+    return reading, cursor.from_arrow(reading).set_alias("@").project(f"{sql} AS y").to_arrow_table
 
 
 # DuckDB complains of what is left at the end.

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.expressions.functions.patterns import matcher
-from jobs.expressions.functions.reference import answers, guarded
+from jobs.expressions.functions.reference import answers, by_duckdb, guarded
 from jobs.expressions.repeated import Implementation
 from optimizer.algebra.expression import Call, Expression, Literal
 from optimizer.algebra.types import ColumnType
@@ -101,6 +101,10 @@ def _of_known_letters(texts: pl.Series) -> bool:
 _lower = _mapped("lower", pc.utf8_lower)
 
 
+def _trim(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    return arguments[0].str.strip_chars(_SPACES) if len(arguments) == 1 else by_duckdb(call, arguments)
+
+
 def _substring(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     """SQL's substring from `start`: 1 is the first, negative ones count from the end.
 
@@ -125,7 +129,7 @@ IMPLEMENTATIONS = {
     "contains": lambda call, arguments: arguments[0].str.contains(arguments[1], literal=True),
     "lower": _lower,
     "upper": _mapped("upper", pc.utf8_upper),
-    "trim": lambda call, arguments: arguments[0].str.strip_chars(_SPACES),
+    "trim": _trim,
     "substring": _substring,
     "concat": lambda call, arguments: pl.concat_str(arguments, ignore_nulls=False),
     "length": lambda call, arguments: arguments[0].str.len_chars().cast(pl.Int64),

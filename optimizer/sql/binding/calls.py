@@ -6,9 +6,9 @@ from sqlglot import exp
 
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.expression import Call, Expression, columns_of
-from optimizer.algebra.functions import FUNCTIONS
+from optimizer.algebra.functions import FUNCTIONS, Function
 from optimizer.algebra.typing import TypeMismatch, arity, call
-from optimizer.sql.binding.constants import ConstantError, fold
+from optimizer.sql.binding.constants import ConstantError, check_constants, fold
 from optimizer.sql.grammar.places import SourceText, span_of
 from optimizer.udf.registry import UserFunction
 from optimizer.udf.typing import user_call
@@ -27,12 +27,12 @@ class Calls:
         self, node: exp.Expr, name: str, arguments: list[Expression], operands: list[exp.Expr]
     ) -> Expression:
         """A typed call; a type error is reported under the operand that is wrong."""
-        function = FUNCTIONS[name]
-        if len(arguments) < function.least or (function.most is not None and len(arguments) > function.most):
-            found = f"{len(arguments)} argument{'' if len(arguments) == 1 else 's'} of {function.sql}"
-            raise self._error(node, "wrong-arguments", found, arity(function))
+        self._check_arity(node, FUNCTIONS[name], len(arguments))
         try:
-            return self._fold(node, call(name, *arguments))
+            made = call(name, *arguments)
+            if columns_of(made):
+                self._check_constants(made, operands)
+            return self._fold(node, made)
         except TypeMismatch as error:
             operand = operands[error.position] if error.position < len(operands) else node
             place = operand if span_of(operand) else node
@@ -40,6 +40,25 @@ class Calls:
             found = error.found if words == error.found else f"{error.found} ({words})"
             expected = self._beside(error, name, arguments, operands)
             raise self._error(place, "type-mismatch", found, expected) from None
+
+    def _check_arity(self, node: exp.Expr, function: Function, found: int) -> None:
+        if found < function.least or (function.most is not None and found > function.most):
+            written = f"{found} argument{'' if found == 1 else 's'} of {function.sql}"
+            expected = f"{arity(function)}: {function.signature}" if function.help else arity(function)
+            raise self._error(node, "wrong-arguments", written, expected)
+
+    def _check_constants(self, made: Expression, operands: list[exp.Expr]) -> None:
+        """Refuse a pattern, a format or a path that DuckDB cannot read."""
+        if not isinstance(made, Call):
+            return
+        try:
+            check_constants(made)
+        except ConstantError as error:
+            function = FUNCTIONS[made.function]
+            place = min(function.constants(len(operands)))
+            expected = f"{function.kind(place).words} in {function.sql} ({error})"
+            operand = operands[place]
+            raise self._error(operand, "bad-constant", self._words(operand), expected) from None
 
     def _user_call(
         self,

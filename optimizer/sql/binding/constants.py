@@ -10,7 +10,8 @@ from functools import cache
 import duckdb
 
 from optimizer.algebra.expression import Call, Expression, Literal
-from optimizer.algebra.render import to_duckdb_sql
+from optimizer.algebra.functions import FUNCTIONS
+from optimizer.algebra.render import duckdb_type, over_columns, to_duckdb_sql
 from optimizer.algebra.types import ColumnType
 
 T = ColumnType
@@ -79,3 +80,21 @@ def fold(expression: Call) -> Expression:
         case T.STRING, _:
             return Literal(str(value), T.STRING)
     return expression
+
+
+def check_constants(call: Call) -> None:
+    """Have DuckDB read the constants of a call of columns, such as a pattern.
+
+    Raises `ConstantError` for one that it cannot read.
+    """
+    function = FUNCTIONS.get(call.function)
+    if function is None or not function.constants(len(call.arguments)):
+        return
+    sql, read = over_columns(call)
+    names = ", ".join(f"c{number}" for number in range(len(read)))
+    nulls = ", ".join(f"CAST(NULL AS {duckdb_type(call.arguments[n].type)})" for n in read)
+    try:
+        # Two rows, because one would be a constant, for which nothing is read.
+        connection().cursor().execute(f'SELECT {sql} FROM (VALUES ({nulls}), ({nulls})) AS "@"({names})')
+    except duckdb.Error as error:
+        raise ConstantError(str(error).splitlines()[0].partition(": ")[2]) from None

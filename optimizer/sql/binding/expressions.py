@@ -9,13 +9,24 @@ from sqlglot import exp
 
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.expression import Expression, Literal
+from optimizer.algebra.functions import FUNCTIONS
 from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.normalize import negation
 from optimizer.algebra.types import ColumnType
 from optimizer.algebra.typing import TypeMismatch, call, cast, is_null
 from optimizer.logical.durations import UNIT_NAMES, duration_us, parse_duration_us, unit_us
 from optimizer.sql.binding.calls import Calls
-from optimizer.sql.binding.names import AGGREGATES, CALLS, PARTS, RANKINGS, SUGGESTED, VOLATILE
+from optimizer.sql.binding.names import (
+    AGGREGATES,
+    CALLS,
+    ELSEWHERE,
+    PARTS,
+    RANKINGS,
+    RENAMED,
+    SUGGESTED,
+    VOLATILE,
+    WRITTEN,
+)
 from optimizer.sql.binding.scope import Scope
 from optimizer.sql.grammar.nodes import BINARY, READ, TYPES, UNSUPPORTED
 from optimizer.sql.grammar.places import span_of
@@ -163,6 +174,9 @@ class Translator(Calls):
                 return Literal(-(2**31), T.INT)
         return self._call(node, "negate", [self.expression(node.this)], [node.this])
 
+    def _bit_not(self, node: exp.Expr) -> Expression:
+        return self._call(node, "bit_not", [self.expression(node.this)], [node.this])
+
     def _is(self, node: exp.Expr) -> Expression:
         right = node.expression
         if isinstance(right, exp.Null):
@@ -283,9 +297,11 @@ class Translator(Calls):
         return self._call(node, "substring", [self.expression(o) for o in operands], operands)
 
     def _trim(self, node: exp.Expr) -> Expression:
-        if node.expression or node.args.get("position") or node.args.get("collation"):
-            raise self._error(node, "unsupported", "TRIM with characters or a side", "TRIM(text)")
-        return self._call(node, "trim", [self.expression(node.this)], [node.this])
+        if node.args.get("collation"):
+            raise self._error(node, "unsupported", "TRIM with a collation", "TRIM(text, characters)")
+        name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(node.args.get("position") or "", "trim")
+        operands = [part for part in (node.this, node.expression) if part is not None]
+        return self._call(node, name, [self.expression(operand) for operand in operands], operands)
 
     def _concat_literals(self, node: exp.Expr) -> Expression:
         """Adjacent string literals are one string."""
@@ -309,40 +325,66 @@ class Translator(Calls):
                 f"window function {written}",
                 "an expression over one combination of tuples",
             )
-        if name == "concat" and operands:
-            # Unlike ||, CONCAT reads NULL as empty text.
-            empty = Literal("", T.STRING)
-            parts = []
-            for operand in operands:
-                text = self._as_text(operand)
-                parts.append(
-                    text
-                    if isinstance(text, Literal) and text.value is not None
-                    else call("coalesce", text, empty)
-                )
-            return parts[0] if len(parts) == 1 else self._call(node, "concat", parts, operands)
-        if name == "if" and len(operands) in (2, 3):
-            arguments = [self.predicate(operands[0]), *(self.expression(o) for o in operands[1:])]
-            return self._call(node, "case", arguments, operands)
-        if name in ("date_part", "datepart") and len(operands) == 2:
-            unit = operands[0]
-            if not isinstance(unit, exp.Literal) or not unit.is_string:
-                raise self._error(
-                    unit, "type-mismatch", self._words(unit), "a part in quotes, such as 'hour'"
-                )
-            return self._part(node, unit, unit.name, operands[1])
         allowed = self._functions.find(name)
         if allowed is not None:
             return self._user_call(node, allowed, [self.expression(o) for o in operands], operands)
+        if name in WRITTEN:
+            return self._written(node, name, operands)
+        if name == "position" and len(operands) == 1 and isinstance(operands[0], exp.In):
+            # POSITION(part IN text)
+            operands = [operands[0].args["field"], operands[0].this]
+            return self._call(node, "strpos", [self.expression(operand) for operand in operands], operands)
         known = CALLS.get(name)
         if known is None:
-            own = ", ".join(function.signature for function in self._functions)
-            expected = "a known function" + (f", or one of those allowed here: {own}" if own else "")
-            names = (*SUGGESTED, *(function.name for function in self._functions))
-            raise self._error(node, "unknown-function", f"function {written}", expected, nearest(name, names))
+            raise self._unknown(node, written)
         if name == "ifnull" and len(operands) != 2:
             raise self._error(node, "wrong-arguments", f"{len(operands)} arguments of IFNULL", "2 arguments")
         return self._call(node, known, [self.expression(operand) for operand in operands], operands)
+
+    def _written(self, node: exp.Expr, name: str, operands: list[exp.Expr]) -> Expression:
+        """A call that stands for others."""
+        function = WRITTEN[name]
+        self._check_arity(node, function, len(operands))
+        match function.name:
+            case "if":
+                arguments = [self.predicate(operands[0]), *(self.expression(o) for o in operands[1:])]
+                return self._call(node, "case", arguments, operands)
+            case "date_part":
+                unit = operands[0]
+                if not isinstance(unit, exp.Literal) or not unit.is_string:
+                    raise self._error(
+                        unit, "type-mismatch", self._words(unit), "a part in quotes, such as 'hour'"
+                    )
+                return self._part(node, unit, unit.name, operands[1])
+            case "date_add":
+                return self._call(node, "add", [self.expression(operand) for operand in operands], operands)
+            case "concat":
+                # Unlike ||, CONCAT reads NULL as empty text.
+                texts = [self._as_text(operand) for operand in operands]
+                empty = Literal("", T.STRING)
+                parts = [
+                    text
+                    if isinstance(text, Literal) and text.value is not None
+                    else call("coalesce", text, empty)
+                    for text in texts
+                ]
+                return parts[0] if len(parts) == 1 else self._call(node, "concat", parts, operands)
+            case _:
+                # A name in quotes of what the grammar reads, such as "extract".
+                raise self._unknown(node, function.sql)
+
+    def _unknown(self, node: exp.Expr, written: str) -> InputError:
+        name, found = written.lower(), f"function {written}"
+        if name in ELSEWHERE:
+            other = ELSEWHERE[name]
+            function = WRITTEN[other] if other in WRITTEN else FUNCTIONS[other]
+            return self._error(node, "unknown-function", found, function.signature)
+        own = ", ".join(function.signature for function in self._functions)
+        expected = "a known function" + (f", or one of those allowed here: {own}" if own else "")
+        known = ([function.name for function in self._functions], SUGGESTED)
+        near = (nearest(name, names, cutoff=0.7) for names in known)
+        suggestion = RENAMED.get(name) or next(filter(None, near), None)
+        return self._error(node, "unknown-function", found, expected, suggestion)
 
     def _as_text(self, operand: exp.Expr) -> Expression:
         translated = self.expression(operand)
@@ -359,6 +401,7 @@ class Translator(Calls):
         exp.Paren: _paren,
         exp.Not: _not,
         exp.Neg: _negate,
+        exp.BitwiseNot: _bit_not,
         exp.Is: _is,
         exp.Between: _between,
         exp.In: _in,

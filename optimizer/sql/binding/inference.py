@@ -20,12 +20,12 @@ from collections.abc import Collection
 from sqlglot import exp
 
 from optimizer.algebra.errors import InputError
-from optimizer.algebra.functions import FUNCTIONS
+from optimizer.algebra.functions import FUNCTIONS, KINDS, Function
 from optimizer.algebra.identifiers import matches
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
-from optimizer.sql.binding.names import CALLS, PARTS
+from optimizer.sql.binding.names import CALLS, WRITTEN
 from optimizer.sql.grammar.places import SourceText, span_of
 from optimizer.sql.grammar.syntax import read_select
 
@@ -34,18 +34,8 @@ EVENT_TIME = "event_time"
 """The event-time column of an inferred stream, unless a text names one of its own so."""
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Neg)
-_STRENGTH = (T.BIGINT, T.DOUBLE, T.STRING, T.BOOLEAN, T.TIMESTAMP)
-_RULES: dict[str, ColumnType] = {
-    "text": T.STRING,
-    "text_boolean": T.STRING,
-    "text_length": T.STRING,
-    "part": T.TIMESTAMP,
-    "truncate": T.TIMESTAMP,
-    "epoch": T.TIMESTAMP,
-    "double": T.DOUBLE,
-    "same_numeric": T.DOUBLE,
-    "boolean": T.BOOLEAN,
-}
+_STRENGTH = (T.BIGINT, T.INT, T.DOUBLE, T.STRING, T.BOOLEAN, T.TIMESTAMP, T.BINARY)
+_OF_TEXTS = (exp.Like, exp.ILike, exp.DPipe, exp.RegexpLike, exp.SimilarTo, exp.JSONExtractScalar)
 
 Key = tuple[str, str]
 """Folded alias and folded column name."""
@@ -154,7 +144,7 @@ class _Inference:
             self._compared([node.this, *node.expressions])
         elif isinstance(node, exp.Join) and node.args.get("using"):
             self._using(node)
-        elif isinstance(node, exp.Like | exp.ILike | exp.DPipe):
+        elif isinstance(node, _OF_TEXTS):
             self._expect([node.this, node.expression], T.STRING)
         elif isinstance(node, exp.Substring | exp.Trim):
             self._expect([node.this], T.STRING)
@@ -202,20 +192,22 @@ class _Inference:
     def _function(self, node: exp.Anonymous) -> None:
         name = str(node.this).lower()
         operands = node.expressions
-        if name in ("date_part", "datepart") and len(operands) == 2:
-            self._expect(operands[1:], T.TIMESTAMP)
-        elif name == "concat":
-            self._expect(operands, T.STRING)
-        elif name in CALLS or name in PARTS:
-            function = FUNCTIONS[CALLS.get(name, "epoch")]
-            if function.name == "substring":
-                operands = operands[:1]
-            if function.rule == "truncate":
-                operands = operands[1:]
-            if function.rule == "first":
-                self._compared(operands)
-            else:
-                self._expect(operands, _RULES.get(function.rule))
+        function = WRITTEN.get(name) or FUNCTIONS.get(CALLS.get(name, ""))
+        if function is None:
+            return
+        if function.rule == "first":
+            self._compared(operands)
+        elif function.parameters:
+            for place, operand in enumerate(operands):
+                self._expect([operand], _taken(function, place))
+
+
+def _taken(function: Function, place: int) -> ColumnType | None:
+    """The type that the use of a column as an argument suggests."""
+    kind = function.kind(place)
+    if kind.constant or not kind.types:
+        return None
+    return T.DOUBLE if kind is KINDS["number"] else kind.types[0]
 
 
 def _constant(node: exp.Expr) -> ColumnType | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optimizer.algebra.functions import FUNCTIONS
+from optimizer.algebra.functions import FUNCTIONS, GROUPS
 
 _KEYWORDS = frozenset({"AND", "OR", "NOT", "IN", "LIKE", "ILIKE", "CASE", "CAST"})
 CALLS: dict[str, str] = {
@@ -11,32 +11,85 @@ CALLS: dict[str, str] = {
     for name in (function.sql.lower(), *function.aliases)
     if name.isidentifier() and name.upper() not in _KEYWORDS
 }
-"""DuckDB's name to ours; `concat`, `if` and `date_part` are handled by their own rules."""
+"""DuckDB's name to ours."""
 
+_PLURALS = (
+    "year",
+    "month",
+    "day",
+    "hour",
+    "minute",
+    "second",
+    "quarter",
+    "week",
+    "millisecond",
+    "microsecond",
+)
+_PARTS = (*_PLURALS, "dayofyear", "isodow", "isoyear", "yearweek", "decade", "century", "millennium", "era")
 PARTS: dict[str, str] = {
-    "year": "year",
-    "years": "year",
-    "month": "month",
-    "months": "month",
+    **{part: part for part in _PARTS},
+    **{f"{part}s": part for part in (*_PLURALS, "decade")},
     "mon": "month",
-    "day": "day",
-    "days": "day",
     "dayofmonth": "day",
-    "hour": "hour",
-    "hours": "hour",
-    "minute": "minute",
-    "minutes": "minute",
-    "second": "second",
-    "seconds": "second",
     "dow": "day_of_week",
     "dayofweek": "day_of_week",
     "weekday": "day_of_week",
+    "doy": "dayofyear",
+    "weekofyear": "week",
+    "centuries": "century",
+    "millennia": "millennium",
+    "julian": "julian",
     "epoch": "epoch",
 }
 """What EXTRACT and DATE_PART may take out of a timestamp."""
 
-SPECIAL = ("concat", "if", "date_part", "datepart", "extract", "cast")
-SUGGESTED = tuple(sorted({*CALLS, *SPECIAL}))
+WRITTEN = {
+    name: function
+    for group in GROUPS.values()
+    for function in group
+    if function.rule == "written"
+    for name in (function.sql.lower(), *function.aliases)
+}
+"""Calls of which binding makes other ones."""
+SUGGESTED = tuple(sorted({*CALLS, *WRITTEN, "cast"}))
+
+RENAMED: dict[str, str] = {
+    "btrim": "trim",
+    "char": "chr",
+    "endswith": "ends_with",
+    "iff": "if",
+    "iif": "if",
+    "nvl": "coalesce",
+    "regexp_like": "regexp_matches",
+    "rlike": "regexp_matches",
+    "startswith": "starts_with",
+    "truncate": "trunc",
+}
+"""Functions of other dialects that differ from ours by their name alone."""
+
+ELSEWHERE: dict[str, str] = {
+    "bitxor": "xor",
+    "charindex": "strpos",
+    "convert": "cast",
+    "date_bin": "time_bucket",
+    "date_format": "strftime",
+    "dateadd": "date_add",
+    "from_unixtime": "to_timestamp",
+    "get_json_object": "json_extract_string",
+    "isnull": "coalesce",
+    "json_value": "json_extract_string",
+    "locate": "strpos",
+    "position": "strpos",
+    "regexp_substr": "regexp_extract",
+    "sha2": "sha256",
+    "str_to_date": "strptime",
+    "substring_index": "split_part",
+    "timestampdiff": "date_diff",
+    "to_char": "strftime",
+    "to_date": "strptime",
+    "unix_timestamp": "epoch",
+}
+"""Functions of other dialects whose arguments stand otherwise in ours."""
 
 VOLATILE = frozenset(
     [

@@ -66,6 +66,12 @@ class WindowedParser(DuckDBParser):
         TokenType.TRUE: lambda self, token: self.expression(exp.Boolean(this=True)).update_positions(token),
         TokenType.FALSE: lambda self, token: self.expression(exp.Boolean(this=False)).update_positions(token),
     }
+    # REGEXP and RLIKE are other dialects'; ~ is parsed apart.
+    RANGE_PARSERS: ClassVar = {
+        token: parse
+        for token, parse in DuckDBParser.RANGE_PARSERS.items()
+        if token not in (TokenType.RLIKE, TokenType.IRLIKE)
+    }
     NO_PAREN_FUNCTION_PARSERS: ClassVar = {"CASE": DuckDBParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
 
     def condition(self, tokens: list[Token], text: str) -> exp.Expr | None:
@@ -220,3 +226,7 @@ class Windowed(DuckDB):
     """DuckDB's dialect with `WindowedParser`."""
 
     Parser = WindowedParser
+
+    def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
+        """A path behind `->>`, which DuckDB reads."""
+        return path

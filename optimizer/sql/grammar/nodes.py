@@ -26,6 +26,13 @@ BINARY: dict[type[exp.Expr], str] = {
     exp.ILike: "ilike",
     exp.DPipe: "concat",
     exp.StartsWith: "starts_with",
+    exp.RegexpLike: "regexp_matches",
+    exp.SimilarTo: "regexp_full_match",
+    exp.JSONExtractScalar: "json_extract_string",
+    exp.BitwiseAnd: "bit_and",
+    exp.BitwiseOr: "bit_or",
+    exp.BitwiseLeftShift: "shift_left",
+    exp.BitwiseRightShift: "shift_right",
 }
 TYPES: dict[exp.DType, ColumnType] = {
     exp.DType.BIGINT: T.BIGINT,
@@ -88,4 +95,5 @@ UNSUPPORTED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Alias, "an alias", "an expression without AS"),
     (exp.Star, "*", "a column"),
     (exp.Lambda, "a lambda", "an expression"),
+    (exp.JSONExtract, "->, which gives JSON", "->>, which gives text"),
 )

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from random import Random
 
 from optimizer.algebra.expression import Call, Column, Expression, Literal, columns_of
+from optimizer.algebra.functions.declaration import TRUNCATIONS
 from optimizer.algebra.normalize import negation
 from optimizer.algebra.types import ColumnType
-from optimizer.algebra.typing import TRUNCATIONS, TypeMismatch, call, cast
+from optimizer.algebra.typing import TypeMismatch, call, cast
+from tests.oracle.expressions.declared import declared_call, giving
 from tests.oracle.expressions.values import COLUMNS, literal, value
 
 T = ColumnType
@@ -192,57 +194,41 @@ def _interval(kind: ColumnType, depth: int, random: Random) -> Expression:
             return call("multiply", first, call("modulo", _below(T.INT, depth, random), Literal(1000, T.INT)))
 
 
+def _declared(kind: ColumnType, depth: int, random: Random) -> Expression:
+    """A call of any function that is known by its signature."""
+    function = random.choice(_GIVING[kind])
+    return declared_call(function, kind, random, lambda wanted, drawing: _below(wanted, depth, drawing))
+
+
+_GIVING = {kind: giving(kind) for kind in ColumnType}
 _CHOICES: list[Maker] = [_alike("coalesce", "least", "greatest", "nullif"), _case]
-_TWO_TEXTS = (T.STRING, T.STRING)
 _MOMENTS = (T.TIMESTAMP, T.DATE)
 _MAKERS: dict[ColumnType, list[Maker]] = {
     T.BOOLEAN: [
         *[_comparison] * 6,
         *(_of(name, T.BOOLEAN, T.BOOLEAN) for name in ("and", "or")),
         *(_negation, _is_null, _pattern, _pattern, _cast, *_CHOICES),
-        *(_of(name, *_TWO_TEXTS) for name in ("starts_with", "ends_with", "contains")),
+        *[_declared] * 6,
     ],
-    T.INT: [
-        *[_arithmetic] * 3,
-        *(
-            _of("integer_divide", T.INT, T.INT),
-            _of("negate", T.INT),
-            _of("abs", T.INT),
-            _round,
-            _cast,
-            *_CHOICES,
-        ),
-    ],
+    T.INT: [*[_arithmetic] * 3, _of("negate", T.INT), _round, _cast, *_CHOICES, *[_declared] * 5],
     T.BIGINT: [
         *[_arithmetic] * 3,
-        *(_of("integer_divide", (T.INT, T.BIGINT), T.BIGINT), _of("negate", T.BIGINT), _of("abs", T.BIGINT)),
-        *(_round, _cast, *_CHOICES, _of("length", T.STRING), _between),
-        *(
-            _of(name, _MOMENTS)
-            for name in ("year", "month", "day", "hour", "minute", "second", "day_of_week")
-        ),
+        *(_of("negate", T.BIGINT), _round, _cast, *_CHOICES, _between),
+        *[_declared] * 8,
     ],
     T.DOUBLE: [
         *[_arithmetic] * 4,
         *[_of("divide", NUMBERS, NUMBERS)] * 3,
-        *(_of("negate", T.DOUBLE), _of("abs", T.DOUBLE), _round, _round, _cast, *_CHOICES),
-        *(_of(name, NUMBERS) for name in ("floor", "ceil", "sqrt", "exp", "ln", "sin", "cos")),
-        *(_of("power", NUMBERS, NUMBERS), _epoch),
+        *(_of("negate", T.DOUBLE), _round, _round, _cast, *_CHOICES, _epoch),
+        *[_declared] * 8,
     ],
-    T.STRING: [
-        *(_of(name, T.STRING) for name in ("lower", "upper", "trim")),
-        *(_substring, _concat, _cast, _cast, *_CHOICES),
-    ],
+    T.STRING: [_substring, _concat, _cast, _cast, *_CHOICES, *[_declared] * 8],
     T.TIMESTAMP: [
-        *(
-            _of("add", _MOMENTS, T.INTERVAL),
-            _of("subtract", _MOMENTS, T.INTERVAL),
-            _truncation,
-            _cast,
-            *_CHOICES,
-        ),
+        _of("add", _MOMENTS, T.INTERVAL),
+        _of("subtract", _MOMENTS, T.INTERVAL),
+        *(_truncation, _cast, *_CHOICES, *[_declared] * 4),
     ],
-    T.DATE: [_cast, _cast, *_CHOICES, _days],
+    T.DATE: [_cast, _cast, *_CHOICES, _days, *[_declared] * 3],
     T.INTERVAL: [_interval],
-    T.BINARY: [_cast, *_CHOICES],
+    T.BINARY: [_cast, *_CHOICES, *[_declared] * 2],
 }

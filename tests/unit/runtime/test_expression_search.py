@@ -15,8 +15,9 @@ from jobs.expressions import IMPLEMENTATIONS, compile_expression
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.expression import Call, Column, Expression, Literal
 from optimizer.algebra.functions import FUNCTIONS
+from optimizer.algebra.functions.declaration import TRUNCATIONS
 from optimizer.algebra.types import ColumnType
-from optimizer.algebra.typing import TRUNCATIONS, call, cast
+from optimizer.algebra.typing import call, cast
 from optimizer.sql import parse_query
 from tests.oracle.expressions.check import CATALOG, Search
 from tests.oracle.expressions.compare import DuckDB, compared, differing, polars_values

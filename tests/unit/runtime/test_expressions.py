@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 
 from jobs.expressions import IMPLEMENTATIONS, compile_expression
 from jobs.expressions.dtypes import DTYPES
-from optimizer.algebra.expression import Column, Expression, Literal
-from optimizer.algebra.functions import FUNCTIONS
+from optimizer.algebra.expression import Call, Column, Expression, Literal
+from optimizer.algebra.functions import FUNCTIONS, KINDS
+from optimizer.algebra.functions.declaration import TRUNCATIONS
+from optimizer.algebra.render import over_columns
 from optimizer.algebra.types import ColumnType
-from optimizer.algebra.typing import TRUNCATIONS, call, cast
+from optimizer.algebra.typing import call, cast
 
 T = ColumnType
 SQL_TYPES = {
@@ -30,6 +32,7 @@ SQL_TYPES = {
     T.TIMESTAMP: "TIMESTAMP",
     T.DATE: "DATE",
     T.INTERVAL: "INTERVAL",
+    T.BINARY: "BLOB",
 }
 INTS = st.one_of(st.integers(-12, 12), st.sampled_from([-(2**31), 2**31 - 1, 46341, -99995]))
 BIGINTS = st.one_of(
@@ -73,6 +76,7 @@ VALUES: dict[ColumnType, st.SearchStrategy[object]] = {
     T.TIMESTAMP: MOMENTS,
     T.DATE: st.dates(date(1900, 1, 1), date(2100, 1, 1)),
     T.INTERVAL: st.timedeltas(timedelta(days=-400), timedelta(days=400)),
+    T.BINARY: st.binary(max_size=4),
 }
 NUMBERS = (T.INT, T.BIGINT, T.DOUBLE)
 PATTERNS = ("%", "", "a%", "%b", "%a%", "a_%", "_", "é%", "A%b", "%.%", "a\\%", "%\n%")
@@ -97,6 +101,33 @@ def plain(name: str, *types: ColumnType, sql: str) -> Case:
 
 def infix(name: str, operator: str, *types: ColumnType) -> Case:
     return plain(name, *types, sql=f"c0 {operator} c1")
+
+
+CONSTANTS: dict[str, Literal] = {
+    "pattern": Literal("a(b)?", T.STRING),
+    "options": Literal("i", T.STRING),
+    "format": Literal("%Y-%m-%d", T.STRING),
+    "path": Literal("$.a", T.STRING),
+    "unit": Literal("day", T.STRING),
+    "group": Literal(1, T.INT),
+    "count": Literal(3, T.INT),
+    "width": Literal(300_000_000, T.INTERVAL),
+}
+
+
+def declared(name: str, arguments: int) -> Case:
+    """A function by its signature, of columns of the last type that each parameter takes."""
+    function = FUNCTIONS[name]
+    kinds = [function.parameters[min(n, len(function.parameters) - 1)].kind for n in range(arguments)]
+    types = tuple(KINDS[kind].types[-1] for kind in kinds if kind not in CONSTANTS)
+
+    def build(columns: Sequence[Expression]) -> Expression:
+        given = iter(columns)
+        return call(name, *(CONSTANTS.get(kind) or next(given) for kind in kinds))
+
+    made = build([Column("x", f"c{n}", kind) for n, kind in enumerate(types)])
+    assert isinstance(made, Call)
+    return Case(name, types, over_columns(made)[0].replace('"@".', ""), build)
 
 
 def cases() -> list[Case]:
@@ -154,6 +185,7 @@ def cases() -> list[Case]:
         *(plain(n, T.DOUBLE, sql=f"{n}(c0)") for n in ("sqrt", "exp", "ln", "sin", "cos")),
         plain("power", T.DOUBLE, T.DOUBLE, sql="power(c0, c1)"),
         plain("power", T.INT, T.INT, sql="power(c0, c1)"),
+        Case("pi", (T.DOUBLE,), "pi() + c0", lambda c: call("add", call("pi"), c[0])),
         *(
             infix(n, o, a, b)
             for n, o in (("eq", "="), ("ne", "<>"), ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="))
@@ -233,7 +265,15 @@ def cases() -> list[Case]:
         for a, b in pairs
         if a is not b
     ]
-    return listed
+    named = {case.name for case in listed}
+    return listed + [
+        declared(function.name, arguments)
+        for function in FUNCTIONS.values()
+        if function.name not in named
+        for arguments in sorted(
+            {function.least, function.least + 2 if function.most is None else function.most}
+        )
+    ]
 
 
 def quoted(text: str) -> str:

@@ -167,6 +167,75 @@ delay * 0.1
 .5 + delay
 TRUE
 'it''s'
+seats & number
+seats | 4
+seats | number & 3
+1 << (seats & 7) | 1
+number >> 1
+~seats
+-seats & 3
+seats & 1 = 0
+1 + seats | 4
+(seats & 7) << 1 || 'x'
+xor(seats, number)
+flight ~ '^UA[0-9]'
+flight !~ 'A'
+flight ~ 'A' = cancelled
+flight SIMILAR TO 'UA.*'
+flight NOT SIMILAR TO 'UA'
+NOT flight ~ 'A'
+regexp_matches(flight, 'ua', 'i')
+regexp_replace(flight, '[A-Z]', '#', 'g')
+regexp_extract(flight, '([A-Z]+)([0-9]+)', 2)
+'[' || seats || ']' ->> '$[0]'
+'{"a": ' || seats || '}' ->> '$.a' = '1'
+('[' || seats || ']') ->> '$[0]'
+json_extract_string('{"a": ' || seats || '}', '$.a')
+json_type('[' || seats || ']', '$[0]')
+trim(flight, 'U ')
+trim(BOTH 'U' FROM flight)
+trim(LEADING FROM flight)
+trim(TRAILING '1' FROM flight)
+position('A' IN flight)
+strpos(flight, 'A')
+left(flight, 2)
+right(flight, -1)
+lpad(flight, 8, '.')
+repeat(flight, 2)
+replace(flight, 'A', '')
+split_part(flight, 'A', 2)
+concat_ws('-', flight, seats, delay, day, cancelled)
+levenshtein(flight, origin)
+md5(flight)
+round_even(seats, 0)
+trunc(delay)
+trunc(seats, -1)
+log(2, abs(delay) + 1)
+log(abs(delay) + 1)
+pi() * seats
+atan2(delay, seats)
+gcd(seats, number)
+isnan(delay)
+quarter("at")
+week(day)
+EXTRACT(isodow FROM day)
+EXTRACT(doy FROM "at")
+date_part('milliseconds', "at")
+date_diff('hour', day, "at")
+datediff('DAY', day, "at")
+date_sub('hour', "at", "at" + INTERVAL 90 MINUTES)
+date_add("at", INTERVAL 90 MINUTES)
+time_bucket(INTERVAL 5 MINUTES, "at")
+time_bucket(INTERVAL 7 DAYS, day)
+last_day("at")
+dayname(day)
+strftime("at", '%d.%m.%Y %H:%M')
+strptime(strftime("at", '%d.%m.%Y'), '%d.%m.%Y')
+make_date(2013, 1, seats + 10)
+make_timestamp(2013, 1, 2, 3, 4, abs(delay) / 3)
+make_timestamp_ms(seats * 1000)
+epoch_ms("at")
+encode(flight)
 """.strip().split("\n")  # fmt: skip
 
 

@@ -124,4 +124,17 @@ UNUSABLE: dict[str, str] = {
     "at time zone": "SELECT at AT TIME ZONE 'UTC' FROM departures",
     "collate": "SELECT flight COLLATE nocase FROM departures",
     "column aliases": "SELECT d.x FROM departures AS d(x)",
+    # Functions
+    "function of another dialect": "SELECT nvl(d.flight, 'x') FROM departures d",
+    "function of another dialect with other arguments": "SELECT charindex('U', d.flight) FROM departures d",
+    "too few arguments": "SELECT datediff(d.day, d.at) FROM departures d",
+    "pattern that is none": "SELECT d.at FROM departures d WHERE d.flight ~ '(UA'",
+    "pattern of a column": "SELECT regexp_matches(d.flight, d.origin) FROM departures d",
+    "format that is none": "SELECT strftime(d.at, '%Q') FROM departures d",
+    "path that is none": "SELECT d.flight ->> '$.a[' FROM departures d",
+    "json value": "SELECT d.flight -> '$.a' FROM departures d",
+    "count of a column": "SELECT lpad(d.flight, d.seats, '0') FROM departures d",
+    "width of nothing": "SELECT time_bucket(INTERVAL 0 SECONDS, d.at) FROM departures d",
+    "bits of text": "SELECT d.flight & 1 FROM departures d",
+    "operator of another dialect": "SELECT d.at FROM departures d WHERE d.flight REGEXP 'UA'",
 }

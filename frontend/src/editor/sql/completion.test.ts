@@ -112,6 +112,16 @@ describe("offersAt", () => {
     }
   });
 
+  it("says how a function is called and what it does", () => {
+    const text = "SELECT 1 FROM weather w WHERE ";
+    const offer = offersAt(text, text.length, schema).offers.find((found) => found.label === "SPLIT_PART");
+    expect(offer).toMatchObject({
+      template: "SPLIT_PART(${})",
+      detail: "SPLIT_PART(text, separator, index)",
+      help: "One of the parts between separators; 1 is the first, -1 the last.",
+    });
+  });
+
   it("offers nothing inside a string", () => {
     expect(labels("SELECT 1 FROM weather w WHERE w.a = 'we|")).toEqual([]);
   });

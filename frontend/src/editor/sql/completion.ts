@@ -17,6 +17,8 @@ export interface Offer {
   /** What is inserted; the label if absent. `${}` marks places to fill in. */
   readonly template?: string;
   readonly detail?: string;
+  /** One line beside the list. */
+  readonly help?: string;
   /** Higher comes first. */
   readonly boost?: number;
 }
@@ -169,6 +171,7 @@ function offersFor(
           kind: "function",
           template: `${entry.sql}(\${})`,
           detail: entry.signature,
+          ...(entry.help === undefined ? {} : { help: entry.help }),
           boost: -1,
         }),
       );

@@ -78,6 +78,7 @@ function completionOf(offer: Offer): Completion {
     label: offer.label,
     type: KINDS[offer.kind],
     ...(offer.detail === undefined ? {} : { detail: offer.detail }),
+    ...(offer.help === undefined ? {} : { info: offer.help }),
     ...(offer.boost === undefined ? {} : { boost: offer.boost }),
     ...(offer.template === undefined ? {} : { apply: snippet(offer.template) }),
   };

@@ -1,0 +1,134 @@
+"""Timestamps and dates, in UTC."""
+
+from __future__ import annotations
+
+from optimizer.algebra.functions.declaration import Function, declared
+
+_PARTS = (
+    ("YEAR", "The year", ()),
+    ("QUARTER", "The quarter, from 1 to 4", ()),
+    ("MONTH", "The month, from 1 to 12", ()),
+    ("WEEK", "The week of ISO 8601, from 1 to 53", ("weekofyear",)),
+    ("DAY", "The day of the month, from 1", ("dayofmonth",)),
+    ("DAYOFYEAR", "The day of the year, from 1", ()),
+    ("HOUR", "The hour, from 0 to 23", ()),
+    ("MINUTE", "The minute, from 0 to 59", ()),
+    ("SECOND", "The second, from 0 to 59", ()),
+    ("MILLISECOND", "The milliseconds of the minute", ()),
+    ("MICROSECOND", "The microseconds of the minute", ()),
+    ("ISODOW", "The day of the week, from 1 for Monday to 7 for Sunday", ()),
+    ("ISOYEAR", "The year of the week of ISO 8601", ()),
+    ("YEARWEEK", "The year and the week of ISO 8601 as one number, such as 201305", ()),
+    ("DECADE", "The year divided by ten", ()),
+    ("CENTURY", "The century", ()),
+    ("MILLENNIUM", "The millennium", ()),
+    ("ERA", "1, or 0 before Christ", ()),
+)
+
+
+def _part(sql: str, help: str, aliases: tuple[str, ...], name: str = "") -> Function:
+    example = f"{sql}(TIMESTAMP '2013-01-31 14:30:05.25')"
+    return declared(f"{sql}(at moment) -> bigint", f"{help}.", example, name=name, aliases=aliases)
+
+
+FUNCTIONS = (
+    *(_part(*part) for part in _PARTS),
+    _part("DAYOFWEEK", "The day of the week, from 0 for Sunday to 6", ("weekday",), "day_of_week"),
+    declared("JULIAN(at moment) -> double", "The Julian day.", "JULIAN(DATE '2013-01-31')"),
+    declared(
+        "EPOCH(at time) -> double",
+        "Seconds since 1970, or of an interval.",
+        "EPOCH(TIMESTAMP '2013-01-31 14:30:05.25')",
+    ),
+    *(
+        declared(
+            f"EPOCH_{unit}(at moment) -> bigint", f"{words} since 1970.", f"EPOCH_{unit}(DATE '2013-01-31')"
+        )
+        for unit, words in (("MS", "Milliseconds"), ("US", "Microseconds"), ("NS", "Nanoseconds"))
+    ),
+    declared("DAYNAME(at moment) -> string", "The day of the week in English.", "DAYNAME(DATE '2013-01-31')"),
+    declared("MONTHNAME(at moment) -> string", "The month in English.", "MONTHNAME(DATE '2013-01-31')"),
+    declared("LAST_DAY(at moment) -> date", "The last day of the month.", "LAST_DAY(DATE '2013-02-03')"),
+    declared(
+        "DATE_PART(part unit, at moment) -> bigint",
+        "A part of a timestamp, as EXTRACT(part FROM at) gives it.",
+        "DATE_PART('hour', TIMESTAMP '2013-01-31 14:30:05')",
+        rule="written",
+        aliases=("datepart",),
+    ),
+    declared(
+        "EXTRACT(part unit) -> bigint",
+        "A part of a timestamp.",
+        "EXTRACT(hour FROM TIMESTAMP '2013-01-31 14:30:05')",
+        rule="written",
+        shown="EXTRACT(part FROM at)",
+    ),
+    declared(
+        "DATE_TRUNC(part truncation, at timestamp) -> timestamp",
+        "The beginning of the year, hour, ... that a timestamp is in.",
+        "DATE_TRUNC('hour', TIMESTAMP '2013-01-31 14:30:05')",
+        aliases=("datetrunc",),
+    ),
+    declared(
+        "TIME_BUCKET(width width, at moment) -> at",
+        "The beginning of the stretch of some width, counted from Monday, 3 January 2000.",
+        "TIME_BUCKET(INTERVAL 5 MINUTES, TIMESTAMP '2013-01-31 14:33:05')",
+    ),
+    declared(
+        "DATE_DIFF(part unit, start moment, end moment) -> bigint",
+        "How many boundaries of days, hours, ... lie between two timestamps.",
+        "DATE_DIFF('hour', TIMESTAMP '2013-01-31 14:59:00', TIMESTAMP '2013-01-31 15:01:00')",
+        aliases=("datediff",),
+    ),
+    declared(
+        "DATE_SUB(part unit, start moment, end moment) -> bigint",
+        "How many whole days, hours, ... lie between two timestamps.",
+        "DATE_SUB('hour', TIMESTAMP '2013-01-31 14:59:00', TIMESTAMP '2013-01-31 15:01:00')",
+        aliases=("datesub",),
+    ),
+    declared(
+        "DATE_ADD(at moment, interval width) -> timestamp",
+        "A timestamp an interval later, as at + interval.",
+        "DATE_ADD(TIMESTAMP '2013-01-31 14:30:00', INTERVAL 90 MINUTES)",
+        rule="written",
+    ),
+    declared(
+        "MAKE_DATE(year integer, month integer, day integer) -> date",
+        "The date of a year, a month and a day.",
+        "MAKE_DATE(2013, 1, 31)",
+    ),
+    declared(
+        "MAKE_TIMESTAMP(year integer, month integer, day integer, hour integer, minute integer, "
+        "second number) -> timestamp",
+        "The timestamp of its parts.",
+        "MAKE_TIMESTAMP(2013, 1, 31, 14, 30, 5.25)",
+    ),
+    declared(
+        "MAKE_TIMESTAMP_MS(milliseconds integer) -> timestamp",
+        "The timestamp of milliseconds since 1970.",
+        "MAKE_TIMESTAMP_MS(1359642605250)",
+    ),
+    declared(
+        "TO_TIMESTAMP(seconds number) -> timestamp",
+        "The timestamp of seconds since 1970.",
+        "TO_TIMESTAMP(1359642605.25)",
+        duckdb="CAST(to_timestamp({0}) AS TIMESTAMP)",
+    ),
+    declared(
+        "STRFTIME(at moment, format format) -> string",
+        "A timestamp as text.",
+        "STRFTIME(TIMESTAMP '2013-01-31 14:30:05', '%d.%m.%Y %H:%M')",
+    ),
+    declared(
+        "STRPTIME(text string, format format) -> timestamp",
+        "The timestamp that a text says.",
+        "STRPTIME('31.01.2013 14:30', '%d.%m.%Y %H:%M')",
+        duckdb="CAST(strptime({0}, {1}) AS TIMESTAMP)",
+    ),
+    declared(
+        "TRY_STRPTIME(text string, format format) -> timestamp",
+        "As STRPTIME; NULL also for a constant that says none.",
+        "TRY_STRPTIME('31 January', '%d.%m.%Y')",
+        duckdb="CAST(try_strptime({0}, {1}) AS TIMESTAMP)",
+    ),
+)
