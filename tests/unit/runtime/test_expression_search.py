@@ -137,6 +137,13 @@ def test_what_searches_found_stays_mended(text: str, values: dict[str, list[Valu
     assert compared(read(text), rows(**values)) == []
 
 
+def test_what_is_made_of_a_comparison_with_null_has_a_value_per_row() -> None:
+    no_moment, yes = Literal(None, T.TIMESTAMP), Literal(True, T.BOOLEAN)
+    for name in ("in", "eq", "ge"):
+        unknown = Call(name, (no_moment, Column("x", "timestamp0", T.TIMESTAMP)), T.BOOLEAN)
+        assert compared(Call("ge", (yes, unknown), T.BOOLEAN), rows(timestamp0=[1, 2])) == []
+
+
 @pytest.mark.parametrize("text", ["bigint0 BETWEEN bigint1 AND double0", "bigint0 IN (bigint1, double0)"])
 def test_a_double_makes_doubles_of_all_that_are_compared_at_once(text: str) -> None:
     frame = rows(bigint0=[2**53], bigint1=[2**53 + 1], double0=[1e300])
