@@ -167,9 +167,10 @@ def _arrivals(
 ) -> tuple[Arrival, ...]:
     arrivals: list[tuple[int, Arrival]] = []
     most = chance.choice((4, 8, 8, 12, 20))
+    missing = chance.choice((0.02, 0.08, 0.08, 0.3))
     for stream in streams:
         for number in range(0 if chance.random() < 0.05 else chance.randint(1, most)):
-            row = _row(chance, pools, times, number)
+            row = _row(chance, pools, times, number, missing)
             time = row["ts"]
             due = (time if isinstance(time, int) else START_US) + chance.choice((0, 0, 1, 2, 30)) * SECOND_US
             arrivals.append((due, Arrival(stream, tuple(row.items()))))
@@ -193,7 +194,7 @@ def _times(chance: Dice, plain: bool) -> list[int]:
     return [end + s * SECOND_US for s in range(20)]
 
 
-def _row(chance: Dice, pools: Pools, times: list[int], number: int) -> Row:
+def _row(chance: Dice, pools: Pools, times: list[int], number: int, missing: float) -> Row:
     row: Row = {}
     for name, kind in DECLARED:
         if name == "ts":
@@ -201,7 +202,7 @@ def _row(chance: Dice, pools: Pools, times: list[int], number: int) -> Row:
         elif name == "id":
             row[name] = number
         else:
-            row[name] = None if chance.random() < 0.08 else chance.choice(pools[kind])
+            row[name] = None if chance.random() < missing else chance.choice(pools[kind])
     return row
 
 
@@ -250,16 +251,16 @@ def _window(chance: Dice) -> int | None:
 def _join(chance: Dice, new: str, old: str) -> Term:
     """A condition over two inputs."""
     drawn = chance.random()
-    if drawn < 0.4:
+    if drawn < 0.35:
         kind = chance.choice(VALUES)
         return compared("=", *(column(alias, chance.choice(COLUMNS[kind]), kind) for alias in (new, old)))
-    if drawn < 0.65:
+    if drawn < 0.55:
         first, second = _comparable(chance)
         depths = chance.choice(((1, 0), (2, 0), (1, 1), (0, 0)))
         return compared(
             "=", reading(chance, first, (new,), depths[0]), reading(chance, second, (old,), depths[1])
         )
-    if drawn < 0.8:
+    if drawn < 0.72:
         return _band(chance, new, old)
     if drawn < 0.92:
         first, second = _comparable(chance)
