@@ -40,6 +40,13 @@ class Reference:
                 "FROM arrived"
             )
 
+    def has_results(self, query: SmallQuery) -> bool:
+        """False also for what DuckDB refuses."""
+        try:
+            return bool(_connection().execute(f"{query.reference()} LIMIT 1").fetchall())
+        except duckdb.Error:
+            return False
+
     def answer(self, query: SmallQuery) -> pl.DataFrame:
         text = query.reference()
         if text not in self._answers:
