@@ -248,6 +248,21 @@ def test_days_are_counted_to_the_ends_of_dates_which_timestamps_do_not_reach(tex
     assert compared(read(text), frame) == []
 
 
+@pytest.mark.parametrize(
+    ("column", "values", "added"),
+    [
+        *(("date0", DAYS, Literal(days, T.INT)) for days in INTS),
+        *(("timestamp0", MOMENTS, Literal(us, T.INTERVAL)) for us in (0, 1, -1, 86_400_000_000)),
+    ],
+)
+def test_a_plan_may_add_from_either_side(column: str, values: list[Value], added: Literal) -> None:
+    moment = Column("x", column, dict(COLUMNS)[column])
+    frame = rows(**{column: [*values, None]})
+
+    for arguments in ((moment, added), (added, moment)):
+        assert compared(Call("add", arguments, moment.type), frame) == []
+
+
 @pytest.mark.parametrize("ticks", [-(2**63), -(2**63) + 2, -9_223_372_022_400_000_001])
 def test_times_before_the_first_have_no_parts_and_raise_nothing(ticks: int) -> None:
     frame = rows(timestamp0=[ticks])
