@@ -122,6 +122,7 @@ FOUND: list[tuple[str, dict[str, list[Value]]]] = [
         "substring(string0, bigint0)",
         {"string0": ["abc"] * 4, "bigint0": [2**32 - 1, 2**32, -(2**32) - 1, 2**63 - 1]},
     ),
+    ("substring(string0, bigint0)", {"string0": ["abé"] * 9, "bigint0": [n - 2**32 for n in range(-1, 8)]}),
     ("substring(string0, 1, bigint0)", {"string0": ["abc"] * 3, "bigint0": [2**32, -(2**32) - 1, 2]}),
     # Two values that are the same for all rows.
     ("DATE '2012-02-29' > coalesce(DATE '2012-02-29', date0)", {"date0": [1, 2, 3]}),
