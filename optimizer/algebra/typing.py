@@ -36,12 +36,20 @@ class TypeMismatch(ValueError):
 
 
 def is_null(expression: Expression) -> bool:
-    """True for the literal NULL, which takes the type that its context asks for.
+    """True for the literal NULL.
 
     >>> is_null(Literal(None, ColumnType.INT)), is_null(Literal(0, ColumnType.INT))
     (True, False)
     """
     return isinstance(expression, Literal) and expression.value is None
+
+
+def _untyped(expression: Expression) -> bool:
+    """True for a NULL that takes the type that its context asks for.
+
+    It is read as a boolean; any other type was given to it by a cast, and counts.
+    """
+    return is_null(expression) and expression.type is T.BOOLEAN
 
 
 def call(name: str, *arguments: Expression) -> Expression:
@@ -62,6 +70,9 @@ def call(name: str, *arguments: Expression) -> Expression:
     by_days = _days(name, arguments)
     if by_days is not None:
         return by_days
+    if name == "nullif" and [a.type for a in arguments] == [T.DATE, T.TIMESTAMP]:
+        # Compared as a timestamp, it stays a date.
+        return call("case", call("eq", *arguments), Literal(None, T.DATE), arguments[0])
     typed, result = _TYPED[function.rule](function, arguments)
     if function.rule == "comparison" and any(is_null(a) for a in (typed[:1] if name == "in" else typed)):
         return Literal(None, T.BOOLEAN)
@@ -113,11 +124,12 @@ Typed = tuple[Sequence[Expression], ColumnType]
 
 def _each(arguments: Sequence[Expression], allowed: frozenset[ColumnType], words: str) -> list[Expression]:
     typed: list[Expression] = []
+    beside = next((a.type for a in arguments if a.type in allowed), min(allowed))
     for position, argument in enumerate(arguments):
-        if is_null(argument):
-            typed.append(Literal(None, min(allowed)))
-        elif argument.type in allowed:
+        if argument.type in allowed:
             typed.append(argument)
+        elif is_null(argument):
+            typed.append(Literal(None, beside))
         else:
             raise TypeMismatch(position, str(argument.type), words)
     return typed
@@ -136,11 +148,11 @@ def _common(arguments: Sequence[Expression]) -> Typed:
 
     Of numbers' types the widest is returned.
     """
-    types = [a.type for a in arguments if not is_null(a)]
+    types = [a.type for a in arguments if not _untyped(a)]
     if not types:
         return [Literal(None, arguments[0].type) for _ in arguments], arguments[0].type
     # Literal strings adapt to the moments beside them; anything else asks for the others' type.
-    firm = [a.type for a in arguments if not is_null(a) and not _is_text(a)]
+    firm = [a.type for a in arguments if not _untyped(a) and not _is_text(a)]
     target = firm[0] if firm and firm[0] in _MOMENTS else types[0]
     if set(firm) == _MOMENTS:
         target = T.TIMESTAMP
@@ -148,7 +160,7 @@ def _common(arguments: Sequence[Expression]) -> Typed:
         target = max((t for t in types if t.is_numeric), key=NUMBERS.index)
     typed: list[Expression] = []
     for position, argument in enumerate(arguments):
-        if is_null(argument):
+        if _untyped(argument):
             typed.append(Literal(None, target))
         elif target in _MOMENTS and (argument.type in _MOMENTS or _is_text(argument)):
             try:
@@ -203,7 +215,7 @@ def _case(function: Function, arguments: Sequence[Expression]) -> Typed:
 
 
 def _arithmetic(function: Function, arguments: Sequence[Expression]) -> Typed:
-    types = [None if is_null(a) else a.type for a in arguments]
+    types = [None if _untyped(a) else a.type for a in arguments]
     if any(t in _MOMENTS or t is T.INTERVAL for t in types):
         return _moments(function.name, arguments, types)
     typed = _numbers(arguments)
@@ -253,9 +265,13 @@ def _days(name: str, arguments: Sequence[Expression]) -> Expression | None:
 
     Not by way of timestamps, which end millions of years before dates do.
     """
-    if name not in ("add", "subtract") or any(is_null(argument) for argument in arguments):
+    if name not in ("add", "subtract"):
         return None
     left, right = arguments
+    if left.type is T.DATE and _untyped(right):
+        right = Literal(None, T.INT)
+    if right.type is T.DATE and _untyped(left):
+        left = Literal(None, T.INT if name == "add" else T.DATE)
     if name == "subtract" and left.type is T.DATE and right.type is T.DATE:
         return Call(name, (left, right), T.BIGINT)
     if name == "add" and left.type in _INTEGERS and right.type is T.DATE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from operator import add, mul, sub
 
@@ -25,12 +26,16 @@ from optimizer.algebra.types import ColumnType
 Operator = Callable[[pl.Expr, pl.Expr], pl.Expr]
 _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
 _BIGINT_MIN = -(2**63)
+_MOMENTS = frozenset({ColumnType.TIMESTAMP, ColumnType.DATE})
 _MODERATE = 2**62
 """Sums below it are neither infinite nor before the first moment."""
 
 
 def _arithmetic(operator: Operator) -> Callable[[Call, Sequence[pl.Expr]], pl.Expr]:
     def implement(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+        if call.type in _MOMENTS and call.arguments[0].type not in _MOMENTS:
+            # A plan may have first what is added to a moment.
+            call, arguments = replace(call, arguments=call.arguments[::-1]), arguments[::-1]
         if call.type is ColumnType.TIMESTAMP or call.type is ColumnType.INTERVAL:
             return _moments(operator, call, arguments)
         if call.type is ColumnType.DATE:

@@ -113,7 +113,8 @@ def _substring(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     value, start = arguments[0], arguments[1].cast(pl.Int64)
     size = value.str.len_chars().cast(pl.Int64)
     first = pl.when(start < 0).then(size + start).otherwise(start - 1)
-    end = size if len(arguments) == 2 else first + arguments[2].cast(pl.Int64)
+    # Without a length it is the greatest one, which does not reach the end from everywhere.
+    end = first + (2**32 - 1 if len(arguments) == 2 else arguments[2].cast(pl.Int64))
     low, high = pl.min_horizontal(first, end), pl.max_horizontal(first, end)
     low, high = (bound.clip(0, None) for bound in (low, high))
     cut = value.str.slice(low, high - low)

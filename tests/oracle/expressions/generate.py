@@ -40,10 +40,13 @@ def expression(kind: ColumnType, depth: int, random: Random) -> Expression:
             made = random.choice(_MAKERS[kind])(kind, depth - 1, random)
         except (TypeMismatch, ValueError):
             continue
-        # DuckDB negates the least constant as one of the next type, also where ROUND stands around it.
-        constant = isinstance(made, Call) and made.function == "negate" and not columns_of(made)
-        if made.type is kind and not constant:
+        if made.type is kind and not negates_constant(made):
             return made
+
+
+def negates_constant(e: Expression) -> bool:
+    """DuckDB negates the least constant as one of the next type, also where ROUND stands around it."""
+    return isinstance(e, Call) and e.function == "negate" and not columns_of(e)
 
 
 def _leaf(kind: ColumnType, random: Random) -> Expression:

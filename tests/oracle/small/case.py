@@ -13,10 +13,11 @@ from optimizer.algebra.errors import InputError
 from optimizer.algebra.types import ColumnType
 from optimizer.physical.graph import PhysicalGraph
 from tests.oracle.small.execution import Answered, Setup, answer, draw_setups, parsed, planned
+from tests.oracle.small.generate import dealt_again, generate
 from tests.oracle.small.grammar import dice, reading
 from tests.oracle.small.judging import Bag, Reference, bag, difference
 from tests.oracle.small.partitioned import parted, partitions
-from tests.oracle.small.workload import SmallWorkload, dealt_again, generate
+from tests.oracle.small.workload import SmallWorkload
 
 REFUSED = frozenset({"bad-constant", "never-true", "unconnected"})
 """What a query may be refused for: constants without a value, and conditions that come to be constants."""

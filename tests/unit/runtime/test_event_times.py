@@ -34,12 +34,12 @@ from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
 from tests.oracle.small.case import Case, Compared, judge
 from tests.oracle.small.execution import Setup
+from tests.oracle.small.generate import WIDE_US
 from tests.oracle.small.grammar import Term, between, column, compared, shifted
 from tests.oracle.small.values import FIRST_US as FIRST_DAY_US
 from tests.oracle.small.values import LAST_US as LAST_DAY_US
 from tests.oracle.small.workload import (
     DECLARED,
-    WIDE_US,
     Arrival,
     SmallInput,
     SmallQuery,

@@ -123,6 +123,7 @@ FOUND: list[tuple[str, dict[str, list[Value]]]] = [
         "substring(string0, bigint0)",
         {"string0": ["abc"] * 4, "bigint0": [2**32 - 1, 2**32, -(2**32) - 1, 2**63 - 1]},
     ),
+    ("substring(string0, bigint0)", {"string0": ["abé"] * 9, "bigint0": [n - 2**32 for n in range(-1, 8)]}),
     ("substring(string0, 1, bigint0)", {"string0": ["abc"] * 3, "bigint0": [2**32, -(2**32) - 1, 2]}),
     # Two values that are the same for all rows.
     ("DATE '2012-02-29' > coalesce(DATE '2012-02-29', date0)", {"date0": [1, 2, 3]}),
@@ -136,6 +137,13 @@ FOUND: list[tuple[str, dict[str, list[Value]]]] = [
 @pytest.mark.parametrize(("text", "values"), FOUND, ids=[text for text, _ in FOUND])
 def test_what_searches_found_stays_mended(text: str, values: dict[str, list[Value]]) -> None:
     assert compared(read(text), rows(**values)) == []
+
+
+def test_what_is_made_of_a_comparison_with_null_has_a_value_per_row() -> None:
+    no_moment, yes = Literal(None, T.TIMESTAMP), Literal(True, T.BOOLEAN)
+    for name in ("in", "eq", "ge"):
+        unknown = Call(name, (no_moment, Column("x", "timestamp0", T.TIMESTAMP)), T.BOOLEAN)
+        assert compared(Call("ge", (yes, unknown), T.BOOLEAN), rows(timestamp0=[1, 2])) == []
 
 
 @pytest.mark.parametrize("text", ["bigint0 BETWEEN bigint1 AND double0", "bigint0 IN (bigint1, double0)"])
@@ -240,6 +248,21 @@ def test_days_are_counted_to_the_ends_of_dates_which_timestamps_do_not_reach(tex
     )
 
     assert compared(read(text), frame) == []
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "added"),
+    [
+        *(("date0", DAYS, Literal(days, T.INT)) for days in INTS),
+        *(("timestamp0", MOMENTS, Literal(us, T.INTERVAL)) for us in (0, 1, -1, 86_400_000_000)),
+    ],
+)
+def test_a_plan_may_add_from_either_side(column: str, values: list[Value], added: Literal) -> None:
+    moment = Column("x", column, dict(COLUMNS)[column])
+    frame = rows(**{column: [*values, None]})
+
+    for arguments in ((moment, added), (added, moment)):
+        assert compared(Call("add", arguments, moment.type), frame) == []
 
 
 @pytest.mark.parametrize("ticks", [-(2**63), -(2**63) + 2, -9_223_372_022_400_000_001])
