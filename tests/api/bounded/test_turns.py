@@ -182,3 +182,20 @@ def test_who_has_gone_counts_no_longer_though_it_still_waits(monkeypatch: pytest
     until(newer.inside.is_set)
     newer.leave()
     assert isinstance(waiting.is_refused(), Gone)
+
+
+def test_a_place_is_contested_by_accounts_that_have_used_less() -> None:
+    places, order = turns(places=1, per_account=5), []
+    greedy = [Holder(places, 1, order) for _ in range(3)]
+    until(lambda: places.in_use == (1, 2))
+    # An account does not contest what it holds itself.
+    assert not places.is_contested(Caller(1), 1.0)
+    other = Holder(places, 2, order)
+    until(lambda: places.in_use == (1, 3))
+    assert places.is_contested(Caller(1), 1.0)
+    # Nor does one that has used as much.
+    assert not places.is_contested(Caller(3), 0.0)
+    other.caller.gone.set()
+    assert not places.is_contested(Caller(1), 1.0)
+    for one in (*greedy, other):
+        one.leave()
