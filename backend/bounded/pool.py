@@ -114,7 +114,7 @@ class Pool:
         kept = False
         try:
             worker.begin(function, arguments, seconds)
-            self._await(worker, caller, contested_s)
+            self._await(worker, caller, seconds, contested_s)
             answer: T = worker.answer()
             kept = True
             return answer
@@ -141,14 +141,15 @@ class Pool:
                 _found_hard(caller)
             self._give_back(worker, kept)
 
-    def _await(self, worker: Worker, caller: Caller, contested_s: float) -> None:
+    def _await(self, worker: Worker, caller: Caller, seconds: float, contested_s: float) -> None:
         began = time.monotonic()
         left: float | None = None
         while not worker.has_answered(_LOOK_S):
             now = time.monotonic()
-            if now - began > self.limits.wall_seconds:
+            used = worker.used_s
+            if used > seconds or now - began > self.limits.wall_seconds:
                 raise OutOfTime
-            if worker.used_s > contested_s and self.turns.is_contested(caller, now - began):
+            if used > contested_s and self.turns.is_contested(caller, now - began):
                 raise Contested
             if worker.grown > self.limits.memory:
                 raise OutOfMemory
