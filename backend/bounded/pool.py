@@ -259,7 +259,9 @@ def plan(caller: Caller, function: Callable[P, T], *arguments: P.args, **_: P.kw
 
 
 def plan_join(caller: Caller, joined: int, function: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
-    """The same of a query over so many inputs; many are not tried in the quick pool first.
+    """Plan a query over so many inputs.
+
+    Many are not tried in the quick pool first.
 
     Raises what `Pool.run` raises.
     """

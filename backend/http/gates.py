@@ -1,7 +1,8 @@
-"""Gates before the threads of requests: strangers, and live pages that open, go through a few at a time.
+"""Gates before the threads of requests.
 
-Every request has a thread while it is answered, and all threads share one interpreter: of fifty that compute
-everybody else's request would be one more. Whoever waits here waits in the event loop, in order of arrival.
+Strangers, and live pages that open, go through a few at a time. Every request has a thread while it is
+answered, and all threads share one interpreter: beside fifty that compute, everybody else's request would
+be one more. Who waits here waits in the event loop, in order of arrival.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ _MOST_KNOWN = 20_000
 
 
 class KnownCredentials:
-    """Credentials that signed somebody in when they came last.
+    """Credentials that signed an account in when they came last.
 
-    They open no door: they only say who need not wait with strangers.
+    They open no door: they only say which requests need not wait with strangers'.
     """
 
     def __init__(self, most: int = _MOST_KNOWN) -> None:
@@ -51,7 +52,10 @@ class KnownCredentials:
 
 @sync_and_async_middleware
 def Gates(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """Let strangers and opening pages through one after the other; a test client asks alone."""
+    """Let strangers and opening pages through a few at a time.
+
+    A test client asks alone.
+    """
     if not iscoroutinefunction(get_response):
         return get_response
     strangers, opening = asyncio.Semaphore(STRANGERS), asyncio.Semaphore(OPENING)
@@ -103,7 +107,9 @@ def _opens_events(request: HttpRequest) -> bool:
 
 
 def _is_signed_in(request: HttpRequest) -> bool | None:
-    """Whether an account was found for the request; None if nobody looked for one.
+    """Whether an account was found for the request.
+
+    The result is None if none was looked for.
 
     Django looks when its `user` is first asked for; REST framework puts whom it found in its place.
     """
