@@ -24,8 +24,8 @@ STRANGERS = 2
 """Requests at once of those who are not known to be signed in."""
 OPENING = 2
 """Streams of events that begin at once: after a restart all pages come back."""
-HELD_S = 1.0
-"""What takes longer does not compute, it waits; nobody waits for it."""
+HELD_S = 0.1
+"""What takes longer waits for something, as an explanation does; strangers do not wait for it."""
 _MOST_KNOWN = 20_000
 
 
