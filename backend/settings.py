@@ -236,6 +236,8 @@ MIDDLEWARE = [
     "backend.observation.requests.RequestMetrics",
     # Before a body is read.
     "backend.accounts.throttles.SignIn",
+    # Before a request has a thread.
+    "backend.http.gates.Gates",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",

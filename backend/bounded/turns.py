@@ -86,6 +86,19 @@ class Turns:
         with self._changed:
             return self._held.total(), len(self._waiting)
 
+    def is_contested(self, caller: Caller, seconds: float) -> bool:
+        """Whether another account waits that has used less lately.
+
+        `seconds` are what the caller has held its present place for.
+        """
+        with self._changed:
+            now = time.monotonic()
+            used = self._usage(caller.account, now) + seconds
+            others = (one for one in self._waiting if one.account != caller.account)
+            return any(
+                not one.caller.gone.is_set() and self._usage(one.account, now) < used for one in others
+            )
+
     def _enter(self, caller: Caller) -> None:
         deadline = time.monotonic() + self._patience_s
         with self._changed:

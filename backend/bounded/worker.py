@@ -164,8 +164,10 @@ def _serve(mine: connection.Connection, memory: int, niceness: int) -> None:
         except EOFError:
             return
         used = resource.getrusage(resource.RUSAGE_SELF)
-        # The kernel ends a process above its soft limit with SIGXCPU; whole seconds are all it knows.
-        soft = ceil(used.ru_utime + used.ru_stime + seconds)
+        # The kernel ends a process above its soft limit with SIGXCPU. It counts the ticks of its clock that
+        # found the process working, on a busy machine half as many again as it worked: whoever waits for the
+        # answer asks for exact times, and this is for when nobody does.
+        soft = ceil(used.ru_utime + used.ru_stime + 2 * seconds)
         resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
         try:
             answer = ("answered", function(*arguments))

@@ -25,7 +25,9 @@ def outlook(caller: Caller, query: Query, sql: str, catalog: Catalog, topology: 
     compared = compared_with(query, topology)
     measured = {} if compared is None else _measured(compared[0])
     others = None if compared is None else compared[1]
-    return pool.plan(caller, drafting.outlook, query, sql, registered(catalog), others, measured)
+    return pool.plan_join(
+        caller, len(query.inputs), drafting.outlook, query, sql, registered(catalog), others, measured
+    )
 
 
 def _measured(topology: Topology) -> dict[str, float]:

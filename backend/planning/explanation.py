@@ -24,7 +24,9 @@ def explain(
     """
     compared = compared_with(query, topology)
     others = None if compared is None else compared[1]
-    return pool.plan(caller, drafting.explain, query, sql, registered(catalog), others)
+    return pool.plan_join(
+        caller, len(query.inputs), drafting.explain, query, sql, registered(catalog), others
+    )
 
 
 def registered(catalog: Catalog) -> Registered:

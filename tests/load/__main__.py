@@ -1,19 +1,18 @@
 """`python -m tests.load --minutes 1`: ten accounts explain cliques; what do the others notice?
 
     python -m tests.load --minutes 1
-    python -m tests.load --minutes 2 --listeners 200
+    python -m tests.load --minutes 2 --listeners 200 --strangers 50
 
-The product runs as it is deployed: web, Redis, a Celery worker, beat. Ends with a line per endpoint, and
-with 1 if one in twenty of everybody else's requests takes half a second, or of ingestion a second, or
-if anything goes on after those who asked have gone.
+The product runs as it is deployed: web, Redis, a Celery worker, beat, and with listeners a topology's job.
+Ends with a line per endpoint, and with 1 if one in twenty of everybody else's requests takes half a second,
+or of ingestion a second, or if anything goes on after those who asked have gone. The processors that each
+part used say what the measurement is worth: what is not the product's took them from it.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import importlib
-import importlib.util
 import json
 import sys
 import tempfile
@@ -21,6 +20,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,9 @@ from tests.load.cliques import (
     make_streams,
     work,
 )
+from tests.load.listeners import listen
+from tests.load.processors import Processors, processor_s
+from tests.load.strangers import wander
 from tests.soak.product import Product
 
 MOST_S = 0.5
@@ -44,9 +47,22 @@ MOST_S = 0.5
 MOST_INGEST_S = 1.0
 PEOPLE = 40
 """Accounts that share the pages that listen."""
+ALONE_S = 10.0
+OPENING_S = 5.0
+"""In which all pages open at once, while one account works."""
+RUNNING_S = 180.0
+"""Until the topology's job runs."""
 QUIET_S = 5.0
 QUIET_CPU_S = 2.0
 """Processor time in `QUIET_S` after everybody has gone: what web, worker, beat and Redis need anyway."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    seconds: float
+    attackers: int
+    listeners: int
+    strangers: int
 
 
 def main() -> int:
@@ -56,47 +72,56 @@ def main() -> int:
     parser.add_argument(
         "--listeners", type=int, default=0, help="pages that listen to a topology's events (0)"
     )
+    parser.add_argument("--strangers", type=int, default=0, help="that ask without an account (0)")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="millrace-load-") as folder:
         product = Product(Path(folder))
         try:
             product.start()
-            return _measured(product, 60.0 * given.minutes, given.attackers, given.listeners)
+            load = Load(60.0 * given.minutes, given.attackers, given.listeners, given.strangers)
+            return _measured(product, load)
         finally:
             product.end()
 
 
-def _measured(product: Product, seconds: float, attackers: int, listeners: int) -> int:
-    names = ["usual", "sender", *(f"hard{n}" for n in range(attackers))]
-    people = [f"person{n}" for n in range(min(PEOPLE, listeners))]
+def _measured(product: Product, load: Load) -> int:
+    names = ["usual", "sender", *(f"hard{n}" for n in range(load.attackers))]
+    people = [f"person{n}" for n in range(min(PEOPLE, load.listeners))]
     usual, sender, *others = product.run("-m", "tests.load.accounts", *names, *people).split()
-    hard, watching = others[:attackers], others[attackers:]
+    hard, watching = others[: load.attackers], others[load.attackers :]
     make_streams(product.url, sender)
-    stop = threading.Event()
-    asked = {kind: Asked() for kind in ("attack", "usual", "ingest", "alone")}
+    asked = {kind: Asked() for kind in ("alone", "opening", "usual", "ingest", "strangers", "attack")}
     _say(f"{_web(product)} before")
-    _together([(work, (product.url, usual, stop, asked["alone"]))], stop, min(10.0, seconds / 3))
-    heard = _listening(product, usual, watching, listeners, seconds)
+    stop = threading.Event()
+    _together([(work, (product.url, usual, stop, asked["alone"]))], stop, ALONE_S)
+    heard = None
+    if load.listeners:
+        _deploy(product, usual)
+        heard = _listening(product, watching, load.listeners, OPENING_S + load.seconds)
+        stop = threading.Event()
+        _together([(work, (product.url, usual, stop, asked["opening"]))], stop, OPENING_S)
     stop = threading.Event()
     tasks: list[tuple[Any, tuple[Any, ...]]] = [
         (work, (product.url, usual, stop, asked["usual"])),
         (ingest, (product.url, sender, stop, asked["ingest"])),
     ]
+    tasks += [(wander, (product.url, n, stop, asked["strangers"])) for n in range(load.strangers)]
     tasks += [
         (attack, (product.url, token, 100 * n + m, stop, asked["attack"]))
         for n, token in enumerate(hard)
         for m in range(AT_ONCE)
     ]
-    _together(tasks, stop, seconds)
-    _say(f"{_web(product)} at the end of the load")
-    before = _processor_s(product)
+    used = Processors(product)
+    _together(tasks, stop, load.seconds)
+    _say(f"{_web(product)} at the end of the load; processors used meanwhile: {used}")
+    before = sum(processor_s(product).values())
     time.sleep(QUIET_S)
-    after = _processor_s(product) - before
-    for kind in ("alone", "usual", "ingest", "attack"):
-        _say(f"\n{kind}: {len(asked[kind].answers)} requests, {_statuses(asked[kind])}")
-        for path in sorted({one.asked for one in asked[kind].answers}):
-            _say(f"  {path:<34} {_line(asked[kind].seconds(path))}")
-        _say(f"  {'all':<34} {_line(asked[kind].seconds())}")
+    after = sum(processor_s(product).values()) - before
+    for kind, one in asked.items():
+        _say(f"\n{kind}: {len(one.answers)} requests, {_statuses(one)}")
+        for path in sorted({each.asked for each in one.answers}):
+            _say(f"  {path:<34} {_line(one.seconds(path))}")
+        _say(f"  {'all':<34} {_line(one.seconds())}")
     if heard is not None:
         heard.join()
     faults = list(_faults(asked, after))
@@ -107,7 +132,7 @@ def _measured(product: Product, seconds: float, attackers: int, listeners: int) 
 
 def _faults(asked: dict[str, Asked], after: float) -> list[str]:
     found = []
-    for kind, most in (("usual", MOST_S), ("ingest", MOST_INGEST_S)):
+    for kind, most in (("opening", MOST_S), ("usual", MOST_S), ("ingest", MOST_INGEST_S)):
         p95 = _at(asked[kind].seconds(), 0.95)
         if p95 > most:
             found.append(f"FAILED {kind}: p95 is {p95:.2f} s, expected at most {most:g} s")
@@ -132,20 +157,26 @@ def _together(tasks: Sequence[tuple[Any, tuple[Any, ...]]], stop: threading.Even
         thread.join()
 
 
-def _listening(
-    product: Product, token: str, watching: Sequence[str], count: int, seconds: float
-) -> threading.Thread | None:
-    """Pages of many accounts that listen to a topology of another one, from a thread of their own."""
-    if not count:
-        return None
-    if importlib.util.find_spec("tests.load.listeners") is None:
-        raise RuntimeError("tests/load/listeners.py is not there, expected it for --listeners")
-    listen = importlib.import_module("tests.load.listeners").listen
+def _deploy(product: Product, token: str) -> None:
+    """A topology that runs: what a job takes to start is not what its pages cost."""
     client = Client(product.url, token)
     _, body = client.ask("POST", "/api/queries/", {"name": "usual", "sql": USUAL})
     query = json.loads(body)["id"]
     client.ask("POST", f"/api/queries/{query}/deploy/", {"topology": "load"})
     client.close()
+    give_up_at = time.monotonic() + RUNNING_S
+    while True:
+        _, body = client.ask("GET", "/api/topologies/load/snapshot/")
+        client.close()
+        if json.loads(body)["state"] == "running":
+            return
+        if time.monotonic() > give_up_at:
+            raise RuntimeError(f"the topology does not run: {body.decode()}")
+        time.sleep(1.0)
+
+
+def _listening(product: Product, watching: Sequence[str], count: int, seconds: float) -> threading.Thread:
+    """Pages of many accounts that listen to a topology of another one, from a thread of their own."""
     headers = [{"Authorization": f"Bearer {watching[n % len(watching)]}"} for n in range(count)]
 
     def hear() -> None:
@@ -154,17 +185,6 @@ def _listening(
     thread = threading.Thread(target=hear)
     thread.start()
     return thread
-
-
-def _processor_s(product: Product) -> float:
-    found = 0.0
-    for _, process in product.processes():
-        try:
-            used = process.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        found += used.user + used.system
-    return found
 
 
 def _web(product: Product) -> str:

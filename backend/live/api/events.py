@@ -7,7 +7,6 @@ event loop without thread, database or Redis connection of its own (`backend.liv
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import aclosing
 
@@ -33,9 +32,6 @@ from backend.redis import connection
 from backend.topologies.models import Topology
 from jobs.protocol import entry_order
 
-_ADMISSIONS = threading.BoundedSemaphore(8)
-"""Pages that all come back at once, after a restart, wait here before they take connections."""
-
 
 class _JSONToAll(BaseContentNegotiation):
     """A refusal is JSON, although the client asked for events."""
@@ -57,12 +53,11 @@ class Events(APIView):
     content_negotiation_class = _JSONToAll
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        with _ADMISSIONS:
-            try:
-                return super().dispatch(request, *args, **kwargs)
-            finally:
-                # The request lasts as long as its stream, which needs no database.
-                close_old_connections()
+        try:
+            return super().dispatch(request, *args, **kwargs)
+        finally:
+            # The request lasts as long as its stream, which needs no database.
+            close_old_connections()
 
     def check_permissions(self, request: Request) -> None:
         """Strangers are refused, but not as often as they like."""

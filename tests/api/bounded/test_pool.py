@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -184,3 +185,27 @@ def test_workers_end_with_the_process_that_they_work_for(tmp_path: Path, how: si
         parent.send_signal(how)
         parent.wait(20)
     until(lambda: all(is_gone(process.pid) for process in below))
+
+
+def test_plans_of_many_streams_are_made_in_the_slow_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    quick, slow = (Pool(Turns(1, 4, 8, 30.0), Limits(4.0, 60.0, MEMORY, 5)) for _ in range(2))
+    monkeypatch.setattr(pools, "_hard_at", {})
+    monkeypatch.setattr(pools, "quick", lambda: quick)
+    monkeypatch.setattr(pools, "slow", lambda: slow)
+    try:
+        assert pools.plan_join(Caller(1), pools.MANY_JOINED - 1, tasks.own_pid) in quick.pids
+        assert pools.plan_join(Caller(1), pools.MANY_JOINED, tasks.own_pid) in slow.pids
+        assert pools.plan(Caller(1), tasks.own_pid) in quick.pids
+    finally:
+        quick.close()
+        slow.close()
+
+
+def test_an_account_alone_does_not_contest_its_own_work() -> None:
+    pool, caller = Pool(Turns(1, 4, 8, 30.0), Limits(4.0, 60.0, MEMORY, 5)), Caller(1)
+    try:
+        with ThreadPoolExecutor(2) as people:
+            asked = [people.submit(pool.attempt, caller, 4.0, 0.05, tasks.work, (0.4,)) for _ in range(2)]
+            assert len({one.result() for one in asked}) == 1
+    finally:
+        pool.close()

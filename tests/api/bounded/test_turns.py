@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable
@@ -98,28 +99,30 @@ def test_who_used_least_is_next_and_then_who_came_first() -> None:
 def test_ten_that_ask_all_the_time_do_not_keep_one_waiting() -> None:
     """The innocent's turn comes after what is being worked at, not after everybody's."""
     places = turns(places=2, per_account=4, waiting=64)
-    stop = threading.Event()
+    stop, served = threading.Event(), itertools.count()
 
     def ask(account: int) -> None:
         while not stop.is_set():
             with places.place(Caller(account)):
+                next(served)
                 time.sleep(0.05)
 
     threads = [threading.Thread(target=ask, args=(n % 10,)) for n in range(30)]
     for thread in threads:
         thread.start()
     until(lambda: places.in_use[1] > 20)
-    time.sleep(1.0)
-    waits = []
+    # Everybody has had turns by then.
+    until(lambda: next(served) > 60)
+    before_me = []
     for _ in range(10):
-        began = time.monotonic()
+        began = next(served)
         with places.place(Caller(99)):
-            waits.append(time.monotonic() - began)
+            before_me.append(next(served) - began - 1)
         time.sleep(0.05)
     stop.set()
     for thread in threads:
         thread.join(20)
-    assert sorted(waits)[len(waits) // 2] < 0.3, waits
+    assert sorted(before_me)[len(before_me) // 2] <= 4, before_me
     assert places.in_use == (0, 0)
 
 
@@ -182,3 +185,20 @@ def test_who_has_gone_counts_no_longer_though_it_still_waits(monkeypatch: pytest
     until(newer.inside.is_set)
     newer.leave()
     assert isinstance(waiting.is_refused(), Gone)
+
+
+def test_a_place_is_contested_by_accounts_that_have_used_less() -> None:
+    places, order = turns(places=1, per_account=5), []
+    greedy = [Holder(places, 1, order) for _ in range(3)]
+    until(lambda: places.in_use == (1, 2))
+    # An account does not contest what it holds itself.
+    assert not places.is_contested(Caller(1), 1.0)
+    other = Holder(places, 2, order)
+    until(lambda: places.in_use == (1, 3))
+    assert places.is_contested(Caller(1), 1.0)
+    # Nor does one that has used as much.
+    assert not places.is_contested(Caller(3), 0.0)
+    other.caller.gone.set()
+    assert not places.is_contested(Caller(1), 1.0)
+    for one in (*greedy, other):
+        one.leave()
