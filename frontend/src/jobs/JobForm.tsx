@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 import type { TopologyJob } from "../api/documents";
 import { answered, at, client } from "../api/request";
+import { typedOf } from "../ui/settings/described";
 import { SettingsForm } from "../ui/settings/SettingsForm";
-import { typedOf } from "../ui/settings/settingsForm";
 
 const PATH = "/api/topologies/{name}/job/";
 

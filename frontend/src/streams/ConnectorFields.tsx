@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { Connector } from "../api/documents";
+import { typedOf } from "../ui/settings/described";
 import { SettingsFields } from "../ui/settings/SettingsFields";
-import { typedOf } from "../ui/settings/settingsForm";
 import { columnsOf, type StreamFields } from "./streamForm";
 
 interface Props {

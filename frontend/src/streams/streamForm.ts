@@ -1,6 +1,6 @@
 /** What stands in the form of a stream, and what of it is sent. Pure. */
 import type { Connector, StreamDocument, StreamWrite } from "../api/documents";
-import { documentOfSettings, faultsOfSettings, type Typed, typedOf } from "../ui/settings/settingsForm";
+import { documentOfSettings, faultsOfSettings, type Typed, typedOf } from "../ui/settings/described";
 
 export type ColumnType = StreamWrite["columns"][number]["type"];
 export const COLUMN_TYPES: readonly ColumnType[] = [

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { type Described, matters, type Setting, settingsOf, type Typed } from "./settingsForm";
+import { type Described, matters, type Setting, settingsOf, type Typed } from "./described";
 
 interface Props {
   readonly described: Described;

@@ -3,8 +3,8 @@ import { useState } from "preact/hooks";
 import { ProblemLine } from "../ProblemLine";
 import { useLoaded } from "../useLoaded";
 import { useRequest } from "../useRequest";
+import { type Described, documentOfSettings, faultsOfSettings, type Typed, typedOf } from "./described";
 import { SettingsFields } from "./SettingsFields";
-import { type Described, documentOfSettings, faultsOfSettings, type Typed, typedOf } from "./settingsForm";
 
 /** Settings as the API has them, with what may be chosen. */
 export interface SettingsDocument {
