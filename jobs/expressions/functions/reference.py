@@ -66,10 +66,16 @@ def answers(sql: str, result: ColumnType, columns: Sequence[pl.Series]) -> pl.Se
             for number, column in enumerate(columns)
         }
     )
-    reading, ask = _prepared(os.getpid(), get_ident(), sql, tuple(column.dtype for column in columns))
-    reading.table = table
-    found = ask()
-    reading.table = None
+    try:
+        reading, ask = _prepared(os.getpid(), get_ident(), sql, tuple(column.dtype for column in columns))
+        reading.table = table
+        found = ask()
+        reading.table = None
+    except duckdb.Error:
+        # A fatal one leaves the whole database unusable: the next call has another.
+        _prepared.cache_clear()
+        _database.cache_clear()
+        raise
     answer = pl.Series(columns[0].name, pl.from_arrow(found.column(0)))
     if result is ColumnType.TIMESTAMP:
         answer = answer.dt.replace_time_zone("UTC")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from jobs.expressions import IMPLEMENTATIONS, compile_expression
 from jobs.expressions.dtypes import DTYPES
+from jobs.expressions.functions import reference
 from optimizer.algebra.expression import Call, Column, Expression, Literal
 from optimizer.algebra.functions import FUNCTIONS, KINDS
 from optimizer.algebra.functions.declaration import TRUNCATIONS
@@ -332,3 +334,13 @@ def same(found: object, expected: object) -> bool:
         # DuckDB's FLOOR and CEIL of an integer are doubles.
         return float(found) == expected
     return found == expected
+
+
+def test_an_error_of_duckdb_leaves_no_database_that_cannot_be_used() -> None:
+    column = pl.Series(["0x10"])
+    assert reference.answers("TRY_CAST(c0 AS BIGINT)", T.BIGINT, [column]).to_list() == [16]
+    reference._database(os.getpid()).close()
+    reference._prepared.cache_clear()
+    with pytest.raises(duckdb.Error):
+        reference.answers("TRY_CAST(c0 AS BIGINT)", T.BIGINT, [column])
+    assert reference.answers("TRY_CAST(c0 AS BIGINT)", T.BIGINT, [column]).to_list() == [16]
