@@ -22,7 +22,7 @@ from jobs.partitioning.router import send
 from jobs.plan.index import RuleIndex, index_of
 from jobs.plan.tuples import ARRIVAL, EVERY_TASK, LATE, Message
 from jobs.recovery.checkpoint import Checkpoint
-from jobs.storage.partition import CompactionPolicy, PartitionState, state_root
+from jobs.storage.partition import PartitionState, state_root
 from jobs.storage.run import RunRef
 from jobs.worker.level import work
 from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule, StoreRule
@@ -30,7 +30,6 @@ from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule, Store
 _TUPLES_AT_ONCE = 400_000
 _NUMBERS = 900_000_000_000
 """Batch numbers under which rebuilt runs are filed, far from those of real batches."""
-_NO_COMPACTION = CompactionPolicy(fan=1 << 30)
 
 
 def rebuild(
@@ -57,7 +56,7 @@ def rebuild(
         messages = _start(checkpoint, index, stored, low, high, layouts, limit is not None)
         number = _NUMBERS + batch * 1000 + step
         states = [
-            PartitionState(checkpoint.state, partition, number, runs, _NO_COMPACTION, limit=limit)
+            PartitionState(checkpoint.state, partition, number, runs, limit=limit, merges=False)
             for partition in range(tasks)
         ]
         for level in range(1, feeding.depth + 1):

@@ -14,6 +14,7 @@ import polars as pl
 from jobs.join import probe
 from jobs.storage import run_index as blocks
 from jobs.storage.partition import CompactionPolicy
+from optimizer.formulate.model import Retain
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.partitioning.slicing import slice_all
@@ -107,16 +108,23 @@ def parsed(queries: Sequence[SmallQuery], catalog: Catalog) -> Sequence[Query]:
     return [parse_query(query.text(), query.name, catalog) for query in queries]
 
 
-def planned(workload: SmallWorkload, setup: Setup) -> PhysicalGraph:
+def planned(workload: SmallWorkload, setup: Setup, retain: Retain = "needed") -> PhysicalGraph:
     """The plan of a workload's queries."""
     catalog = workload.catalog
     queries = parsed(workload.queries, catalog)
-    made = plan(queries, catalog, method=setup.method, options=Options(grids=setup.grids), tasks=setup.tasks)
+    options = Options(grids=setup.grids)
+    made = plan(queries, catalog, method=setup.method, options=options, retain=retain, tasks=setup.tasks)
     return slice_all(made.graph, Slices(setup.slices)) if setup.slices else made.graph
 
 
-def answer(workload: SmallWorkload, graph: PhysicalGraph, setup: Setup, folder: Path) -> Answered:
-    """Feed the workload's tuples to a plan of its queries.
+def answer(
+    workload: SmallWorkload,
+    graph: PhysicalGraph,
+    setup: Setup,
+    folder: Path,
+    others: Sequence[PhysicalGraph] = (),
+) -> Answered:
+    """Feed the workload's tuples to a plan of its queries, or to `others` in turn from the second batch on.
 
     Which tuples are accepted is worked out here from the meaning of lateness alone: a tuple is late iff it is
     strictly older than the newest of its stream's earlier batches less the allowed lateness.
@@ -151,6 +159,8 @@ def answer(workload: SmallWorkload, graph: PhysicalGraph, setup: Setup, folder: 
                 ends = {name: begins[name] + len(own) for name, own in rows.items()}
                 tables = {name: reader(name, begins[name], ends[name]) for name in used}
                 begins = ends
+            if others and number:
+                topology.change(others[number % len(others)])
             if number == setup.uncommitted:
                 topology.die_in(tables)
             topology.feed(tables)

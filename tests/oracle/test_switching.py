@@ -1,0 +1,38 @@
+"""Small workloads whose plan is another one in every batch: the same results, under a memory limit too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobs.storage.partition import state_root
+from tests.oracle.small.case import case_of, compare, usable
+from tests.oracle.small.execution import answer, planned
+from tests.oracle.small.judging import Reference
+
+# With 700032 and 700325 a store's runs were merged while results were rebuilt from them.
+SEEDS = (*range(700_020, 700_040), 700_325)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_results_are_the_same_under_a_plan_that_changes_with_every_batch(seed: int, tmp_path: Path) -> None:
+    case = case_of(seed)
+    if not usable(case):
+        pytest.skip("a query of this seed is refused")
+    reference = Reference()
+    for number, drawn in enumerate(case.setups):
+        # Stores keep what any plan may read, as those of a topology do.
+        setup = replace(drawn, uncommitted=None, files=None)
+        plans = [
+            planned(case.workload, replace(setup, method=method), "everything")
+            for method in dict.fromkeys((setup.method, "flat", "greedy"))
+        ]
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        try:
+            answered = answer(case.workload, plans[0], setup, folder, plans)
+        finally:
+            state_root.cache_clear()
+        assert compare(case.workload, answered, reference) is None
