@@ -296,7 +296,9 @@ def _of_kind(kind: Kind, argument: Expression) -> Expression:
     if kind.constant:
         return _constant(kind, argument)
     if is_null(argument):
-        return Literal(None, kind.becomes or kind.types[0])
+        # One that was cast keeps its type where the parameter takes it.
+        own = argument.type if argument.type in kind.types else kind.types[0]
+        return Literal(None, kind.becomes or own)
     if kind.types[0] is T.TIMESTAMP and _is_text(argument):
         argument = cast(argument, T.TIMESTAMP)
     if argument.type not in kind.types:
