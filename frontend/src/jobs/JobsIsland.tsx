@@ -120,6 +120,11 @@ function TopologyJobs({ topology, topologies, operator, onDone }: Props): JSX.El
             : ` It restarts at ${instant(topology.restart_at)} UTC.`}
         </p>
       )}
+      {topology.error === null && topology.deployment.error !== null && (
+        <p class="problem-line" role="alert">
+          ✕ The last change has no plan, what ran before goes on: {topology.deployment.error}
+        </p>
+      )}
       {topology.waiting !== null && (
         <p class="notice" role="status">
           {topology.waiting}
