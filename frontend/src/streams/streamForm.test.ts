@@ -165,6 +165,6 @@ describe("the form of a stream", () => {
     expect(documentOf({ ...fields, settings: { ...settings, format: "xml" } })).toMatchObject({
       tail: { schema: "<x/>" },
     });
-    expect(faultsOf(fields)).toEqual(["Path is missing.", "Most lines is a number, not many."]);
+    expect(faultsOf(fields)).toEqual(["Path is missing.", "Most lines is a whole number, not many."]);
   });
 });

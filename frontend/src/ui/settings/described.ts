@@ -5,6 +5,9 @@ const KIND = z.object({
   type: z.string(),
   enum: z.array(z.string()).default([]),
   maxLength: z.number().optional(),
+  minimum: z.number().optional(),
+  exclusiveMinimum: z.number().optional(),
+  maximum: z.number().optional(),
 });
 const FIELD = KIND.partial({ type: true }).extend({
   title: z.string(),
@@ -40,10 +43,18 @@ export interface Setting {
   /** How many lines the field has; null for a single one. */
   readonly lines: number | null;
   readonly maxLength: number | undefined;
+  /** The least and the largest number; `above` is one that is too small already. */
+  readonly bounds: Bounds;
   /** By other setting, the value with which this one matters. */
   readonly when: Readonly<Record<string, string>>;
   /** What stands in the field at first. */
   readonly initial: string;
+}
+
+interface Bounds {
+  readonly least: number | undefined;
+  readonly above: number | undefined;
+  readonly most: number | undefined;
 }
 
 /** What stands in the fields, by the setting's name. */
@@ -67,6 +78,7 @@ export function settingsOf(described: Described): Setting[] {
       columnTypes: field["x-columns"] ?? null,
       lines: field["x-lines"] ?? null,
       maxLength: kind.maxLength,
+      bounds: { least: kind.minimum, above: kind.exclusiveMinimum, most: kind.maximum },
       when: field["x-when"],
       initial: text(field.default),
     };
@@ -96,16 +108,38 @@ export function documentOfSettings(described: Described, typed: Typed): Record<s
   );
 }
 
-/** What is missing or no number, one line each; the server checks the rest. */
+/** What is missing or no number that may be, one line each; the server checks the rest. */
 export function faultsOfSettings(described: Described, typed: Typed): string[] {
   return settingsOf(described)
     .filter((setting) => matters(setting, typed))
-    .flatMap(({ label, name, type, required }) => {
+    .flatMap((setting) => {
+      const { label, name, type, required } = setting;
       const value = (typed[name] ?? "").trim();
       if (value === "") return required ? [`${label} is missing.`] : [];
-      const number = type === "integer" || type === "number";
-      return number && !Number.isFinite(Number(value)) ? [`${label} is a number, not ${value}.`] : [];
+      const wanted = type === "integer" || type === "number";
+      return wanted && !mayBe(setting, Number(value))
+        ? [`${label} is ${numberOf(setting)}, not ${value}.`]
+        : [];
     });
+}
+
+function mayBe({ type, bounds: { least, above, most } }: Setting, value: number): boolean {
+  return (
+    (type === "integer" ? Number.isInteger(value) : Number.isFinite(value)) &&
+    (least === undefined || value >= least) &&
+    (above === undefined || value > above) &&
+    (most === undefined || value <= most)
+  );
+}
+
+/** What may be typed, for people: "a whole number from 1 to 9". */
+function numberOf({ type, bounds: { least, above, most } }: Setting): string {
+  return [
+    type === "integer" ? "a whole number" : "a number",
+    ...(least === undefined ? [] : [most === undefined ? `of at least ${least}` : `from ${least}`]),
+    ...(above === undefined ? [] : [`above ${above}`]),
+    ...(most === undefined ? [] : [least === undefined ? `up to ${most}` : `to ${most}`]),
+  ].join(" ");
 }
 
 function settingValue({ type, nullable }: Setting, value: string): unknown {
