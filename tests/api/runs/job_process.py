@@ -34,7 +34,18 @@ from jobs.protocol import (
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    for name in ("topology", "run", "redis", "checkpoint", "plan", "trigger-ms", "most-combinations"):
+    for name in (
+        "topology",
+        "run",
+        "redis",
+        "checkpoint",
+        "plan",
+        "trigger-ms",
+        "batch-rows",
+        "idle-timeout",
+        "epoch-batches",
+        "most-combinations",
+    ):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--memory-limit", type=int)
     options = parser.parse_args()
