@@ -168,7 +168,7 @@ def test_it_ends_with_a_clear_message_when_a_part_cannot_be_started_again(tmp_pa
         assert product.process.wait(PATIENCE_S) == 1
     product.stop()
     said = "".join(product.lines)
-    assert "web cannot be started: it ended with code 1, 4 times in a row; the end of " in said
+    assert "web cannot be started: it ended with code 3, 4 times in a row; the end of " in said, said
     assert "address already in use" in said
     assert product.left() == []
 
