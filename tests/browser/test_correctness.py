@@ -133,7 +133,8 @@ def test_a_change_of_the_plan_is_a_motion_that_ends_at_the_new_plan(page: Page) 
         )
         expect(still).to_have_count(1)
         moving, before, after = drawing.evaluate("() => [told.moving, told.before, told.places()]")
-        assert moving[0] is True, "it does not begin to move"
+        # First may come the end of a motion to the plan before.
+        assert True in moving, "it does not begin to move"
         assert moving[-1] is False, "it does not arrive"
         both = before.keys() & after.keys()
         assert both, "nothing stays"
