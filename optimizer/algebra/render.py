@@ -8,6 +8,7 @@ from math import isfinite
 from optimizer.algebra.expression import Call, Column, Expression, Literal
 from optimizer.algebra.functions import FUNCTIONS
 from optimizer.algebra.types import ColumnType
+from optimizer.algebra.typing import with_bare_nulls
 from optimizer.algebra.udf_names import user_name
 
 T = ColumnType
@@ -123,8 +124,10 @@ class _Writer:
     def _literal(self, literal: Literal) -> tuple[str, int]:
         value = literal.value
         match literal.type, value:
+            case (T.BOOLEAN | T.INTERVAL), None if not self._exact:
+                return "NULL", _ATOM
             case kind, None:
-                return (f"CAST(NULL AS {_DUCKDB_TYPES[kind]})" if self._exact else "NULL"), _ATOM
+                return self._typed("NULL", kind), _ATOM
             case T.INTERVAL, _:
                 return self._interval(int(value)), _ATOM
             case T.TIMESTAMP, _:
@@ -141,11 +144,14 @@ class _Writer:
                 return self._double(float(value))
             case _:
                 level = _ATOM if int(value) >= 0 else _LEVEL["negate"]
-                # DuckDB reads whole numbers as integers where they fit, and -(-2147483648) as a bigint.
+                # Whole numbers are read as integers where they fit, and by DuckDB -(-2147483648) as a bigint.
                 wide = literal.type is T.BIGINT and -(2**31) <= int(value) < 2**31
-                if self._exact and (wide or int(value) in (-(2**31), -(2**63))):
-                    return f"CAST({value} AS {_DUCKDB_TYPES[literal.type]})", _ATOM
+                if wide or (self._exact and int(value) in (-(2**31), -(2**63))):
+                    return self._typed(str(value), literal.type), _ATOM
                 return str(value), level
+
+    def _typed(self, text: str, kind: ColumnType) -> str:
+        return f"CAST({text} AS {_DUCKDB_TYPES[kind] if self._exact else str(kind).upper()})"
 
     def _double(self, number: float) -> tuple[str, int]:
         text = repr(number)
@@ -166,6 +172,7 @@ class _Writer:
         return text if own >= level else f"({text})"
 
     def _call(self, call: Call) -> str:
+        call = call if self._exact else with_bare_nulls(call)
         name, arguments = call.function, call.arguments
         own = user_name(name)
         if own is not None:
@@ -204,11 +211,11 @@ class _Writer:
 
     def _cast(self, operand: str, source: ColumnType, target: ColumnType) -> str:
         if not self._exact:
-            return f"CAST({operand} AS {str(target).upper()})"
+            return self._typed(operand, target)
         if source is T.STRING and target is T.TIMESTAMP:
             # DuckDB would pass over the offset in a text.
             return f"CAST(CAST({operand} AS TIMESTAMPTZ) AS TIMESTAMP)"
-        text = f"CAST({operand} AS {_DUCKDB_TYPES[target]})"
+        text = self._typed(operand, target)
         # The sign of NaN is the processor's choice.
         return f"replace({text}, '-nan', 'nan')" if source is T.DOUBLE and target is T.STRING else text
 

@@ -16,7 +16,6 @@ from datetime import UTC, date, datetime
 from optimizer.algebra.expression import Call, Expression, Literal
 from optimizer.algebra.functions import FUNCTIONS, Function, Kind
 from optimizer.algebra.normalize import ordered_call
-from optimizer.algebra.render import to_sql
 from optimizer.algebra.types import NUMBERS, ColumnType
 
 T = ColumnType
@@ -77,6 +76,24 @@ def call(name: str, *arguments: Expression) -> Expression:
     if function.rule == "comparison" and any(is_null(a) for a in (typed[:1] if name == "in" else typed)):
         return Literal(None, T.BOOLEAN)
     return ordered_call(name, tuple(typed), result)
+
+
+def with_bare_nulls(typed: Call) -> Call:
+    """The call with its NULLs as a person writes them, where what stands beside them gives them their types.
+
+    >>> from optimizer.algebra.expression import Column
+    >>> a = Column("r", "a", ColumnType.INT)
+    >>> [str(with_bare_nulls(call("add", a, Literal(None, kind))).arguments[1].type) for kind in (T.INT, T.BIGINT)]
+    ['boolean', 'bigint']
+    """
+    if typed.function not in FUNCTIONS or not any(map(is_null, typed.arguments)):
+        return typed
+    bare = tuple(Literal(None, T.BOOLEAN) if is_null(a) else a for a in typed.arguments)
+    try:
+        same = call(typed.function, *bare) == typed
+    except TypeMismatch:
+        return typed
+    return Call(typed.function, bare, typed.type) if same else typed
 
 
 def arity(function: Function) -> str:
@@ -317,7 +334,7 @@ def _constant(kind: Kind, argument: Expression) -> Literal:
     if argument.type not in kind.types or value is None:
         raise TypeMismatch(0, "NULL" if value is None else str(argument.type), kind.words)
     if kind.range and not kind.range[0] <= int(value) <= kind.range[1]:
-        raise TypeMismatch(0, to_sql(argument), kind.words)
+        raise TypeMismatch(0, f"{value} us" if argument.type is T.INTERVAL else str(value), kind.words)
     return argument
 
 

@@ -203,7 +203,9 @@ class Translator(Calls):
         compared = [self.expression(part) for part in (node.this, low, high)]
         if any(part.type is T.DOUBLE for part in compared):
             # All three compare in one type; a bigint and a double alone would not change the other bound.
-            compared = [cast(part, T.DOUBLE) if part.type is T.BIGINT else part for part in compared]
+            compared = [
+                self._fold(node, cast(part, T.DOUBLE)) if part.type is T.BIGINT else part for part in compared
+            ]
         value, least, most = compared
         lower = self._call(node, "ge", [value, least], [node.this, low])
         upper = self._call(node, "le", [value, most], [node.this, high])
