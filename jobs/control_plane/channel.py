@@ -236,6 +236,8 @@ class Incoming:
         try:
             return self._handle(message)
         except Exception:
+            # A defect, if anything: its place stands in the job's log, and the page says the reason.
+            traceback.print_exc()
             plan_id = getattr(message, "plan_id", "")
             self._refuse(plan_id, traceback.format_exc(limit=-1).strip().splitlines()[-1])
             return False

@@ -13,14 +13,13 @@ from tests.oracle.small.execution import answer, planned
 from tests.oracle.small.judging import Reference
 
 # With 700032 and 700325 a store's runs were merged while results were rebuilt from them.
-SEEDS = (*range(700_020, 700_040), 700_325)
+SEEDS = (*range(700_020, 700_034), *range(700_035, 700_040), 700_325)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_results_are_the_same_under_a_plan_that_changes_with_every_batch(seed: int, tmp_path: Path) -> None:
     case = case_of(seed)
-    if not usable(case):
-        pytest.skip("a query of this seed is refused")
+    assert usable(case), "a query of this seed is refused: choose another one"
     reference = Reference()
     for number, drawn in enumerate(case.setups):
         # Stores keep what any plan may read, as those of a topology do.
