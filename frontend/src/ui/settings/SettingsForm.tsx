@@ -73,7 +73,7 @@ function Fields<T extends SettingsDocument>({
     >
       <p class="muted small">{about}</p>
       <fieldset
-        class="bare"
+        class="group"
         disabled={!operator || busy}
         title={operator ? undefined : "Only operators may do this."}
       >
