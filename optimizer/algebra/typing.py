@@ -83,7 +83,8 @@ def with_bare_nulls(typed: Call) -> Call:
 
     >>> from optimizer.algebra.expression import Column
     >>> a = Column("r", "a", ColumnType.INT)
-    >>> [str(with_bare_nulls(call("add", a, Literal(None, kind))).arguments[1].type) for kind in (T.INT, T.BIGINT)]
+    >>> nulls = (call("add", a, Literal(None, kind)) for kind in (ColumnType.INT, ColumnType.BIGINT))
+    >>> [str(with_bare_nulls(one).arguments[1].type) for one in nulls]
     ['boolean', 'bigint']
     """
     if typed.function not in FUNCTIONS or not any(map(is_null, typed.arguments)):
