@@ -124,7 +124,7 @@ class _Writer:
     def _literal(self, literal: Literal) -> tuple[str, int]:
         value = literal.value
         match literal.type, value:
-            case (T.BOOLEAN | T.INTERVAL), None if not self._exact:
+            case ((T.BOOLEAN | T.INTERVAL), None) if not self._exact:
                 return "NULL", _ATOM
             case kind, None:
                 return self._typed("NULL", kind), _ATOM

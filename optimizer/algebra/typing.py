@@ -79,7 +79,9 @@ def call(name: str, *arguments: Expression) -> Expression:
 
 
 def with_bare_nulls(typed: Call) -> Call:
-    """The call with its NULLs as a person writes them, where what stands beside them gives them their types.
+    """The call with its NULLs as a person writes them: without the types of casts.
+
+    Only where what stands beside them gives them the same types.
 
     >>> from optimizer.algebra.expression import Column
     >>> a = Column("r", "a", ColumnType.INT)
