@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
+from optimizer.algebra.expression import Literal
 from optimizer.algebra.functions import GROUPS, Function
 from optimizer.algebra.render import to_sql
 from optimizer.algebra.types import ColumnType
@@ -51,7 +52,11 @@ def example_value(function: Function) -> str:
     "'JFK'"
     """
     query = parse_query(f"SELECT {function.example} AS y FROM s", "q", _CATALOG)
-    return to_sql(query.outputs[0].expression)
+    value = query.outputs[0].expression
+    if isinstance(value, Literal) and (value.value is None or value.type is ColumnType.BIGINT):
+        # A reader need not know which integers are bigints, or which type NULL has.
+        return "NULL" if value.value is None else str(value.value)
+    return to_sql(value)
 
 
 def _listed(group: Sequence[Function]) -> Iterator[Function]:
