@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import type { Connector } from "../api/documents";
 import { typedOf } from "../ui/settings/described";
 import { SettingsFields } from "../ui/settings/SettingsFields";
-import { columnsOf, type StreamFields } from "./streamForm";
+import { columnsOf, type StreamFields } from "./streamFields";
 
 interface Props {
   readonly connectors: readonly Connector[];

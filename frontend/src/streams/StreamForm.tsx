@@ -15,7 +15,7 @@ import {
   fieldsOf,
   type StreamFields,
   timestamps,
-} from "./streamForm";
+} from "./streamFields";
 
 interface Props {
   /** The stream to change; null registers a new one. */

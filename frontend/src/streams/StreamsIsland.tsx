@@ -16,7 +16,7 @@ import { DeadLetterList } from "./DeadLetterList";
 import { entryRate, useEntryRates } from "./entryRates";
 import { StreamForm } from "./StreamForm";
 import { StreamReaders } from "./StreamReaders";
-import { writersOf } from "./streamForm";
+import { writersOf } from "./streamFields";
 
 const REFRESH_MS = 3000;
 const SAMPLE_ROWS = 20;

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { instant } from "../../format/quantities";
-import type { Entry } from "./textHistory";
+import type { Entry } from "./entries";
 
 interface Props {
   readonly entries: readonly Entry[];

@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import type { QueryDocument } from "../../api/documents";
 import { dropDraft, keepDraft, readDraft } from "./draft";
+import { remember } from "./entries";
 import { type Shared, sharedIn } from "./share";
-import { remember } from "./textHistory";
 
 /** A query as it stands on the page: the saved one, this browser's draft of it, or the text of a link. */
 export interface EditedText {

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { type Entry, readHistory, remember } from "./textHistory";
+import { type Entry, readHistory, remember } from "./entries";
 
 export interface ShownHistory {
   /** Null while it is closed. */

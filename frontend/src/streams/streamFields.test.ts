@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Connector, StreamDocument } from "../api/documents";
-import * as form from "./streamForm";
-import { EMPTY, type StreamFields, timestamps, writersOf } from "./streamForm";
+import * as form from "./streamFields";
+import { EMPTY, type StreamFields, timestamps, writersOf } from "./streamFields";
 
 const stream: StreamDocument = {
   name: "weather",
