@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from backend.catalog.parsing import VersionText, parse_texts
 from backend.forecasts.intervals import kept_beyond, widened
-from optimizer.adaptation import Known
+from optimizer.adaptation import LearntStatistics
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.expression import Expression
 from optimizer.algebra.types import ColumnType
@@ -37,7 +37,7 @@ from optimizer.statistics.defaults import default_selectivity
 from optimizer.statistics.interval import Interval
 from optimizer.statistics.selectivity import SelectivityEstimate
 
-KNOWN: TypeAdapter[Known] = TypeAdapter(Known)
+KNOWN: TypeAdapter[LearntStatistics] = TypeAdapter(LearntStatistics)
 DRAFT_METHOD = "greedy"
 """Answers at once: an explanation is read while somebody types."""
 DRAFT_SECONDS = 1.0
@@ -81,7 +81,7 @@ def registered_statistics(catalog: Catalog, estimates: tuple[tuple[str, float], 
     return statistics_of_workload(catalog, known)
 
 
-def read_known(document: str) -> Known | None:
+def read_known(document: str) -> LearntStatistics | None:
     """Statistics as `Topology.known` and `Plan.known` keep them, or None."""
     return KNOWN.validate_json(document) if document else None
 

@@ -17,7 +17,7 @@ from backend.planning.drafting import read_known, registered_statistics
 from backend.streams.queries import load_catalog, selectivities
 from backend.topologies.models import Plan as PlanRecord
 from backend.topologies.models import Topology, TopologyQuery
-from optimizer.adaptation import Known, tasks_by_stream, with_tasks
+from optimizer.adaptation import LearntStatistics, tasks_by_stream, with_tasks
 from optimizer.algebra.errors import Infeasible, InputError
 from optimizer.explain import explain as explain_plan
 from optimizer.explain import to_text
@@ -108,7 +108,7 @@ def running_plan(record: PlanRecord) -> Running | None:
 def plan_deployed(
     topology: Topology,
     deployed: Sequence[TopologyQuery],
-    known: Known | None,
+    known: LearntStatistics | None,
     running: Running | None = None,
     tasks: Mapping[str, int] | None = None,
 ) -> Plan:

@@ -45,7 +45,7 @@ class Topology(models.Model):
     failed_revision = models.PositiveIntegerField(default=0)
     deployment_error = models.TextField(blank=True, default="")
     known = models.TextField(blank=True, default="")
-    """What the running job has taught about its streams: `optimizer.adaptation.Known`, as JSON."""
+    """What the running job has taught about its streams: `optimizer.adaptation.LearntStatistics`, as JSON."""
     evaluated_epoch = models.CharField(max_length=64, blank=True, default="")
     """The last epoch, `RUN:NUMBER`, from which that was learnt."""
 

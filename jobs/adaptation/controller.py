@@ -25,7 +25,7 @@ from jobs.recovery.epochs import EpochCounts, sum_counts
 from jobs.recovery.manifest import Manifest
 from jobs.sources.planner import PlannedBatch
 from optimizer.adaptation import (
-    Known,
+    LearntStatistics,
     learn,
     loads,
     most_moved,
@@ -115,19 +115,18 @@ class Controller:
         `graph`, if it is given, is the plan to begin with.
         """
         queries = self._queries(0)
-        known = learn(queries, self._declared)
+        learnt = learn(queries, self._declared)
         planned = None
         if graph is None:
-            planned = self._plan(0, known, self._policy.options)
+            planned = self._plan(0, learnt, self._policy.options)
             graph = planned.graph
         made = self._with_streams(graph)
         change = self._checkpoint.record_change(made, None, "start")
         if self._policy.changes:
             names = tuple(q.name for q in queries)
+            document = _document(planned)
             self.decisions.record(
-                Decision(
-                    0, "start", None, names, change.plan, None, "start", None, known, None, _document(planned)
-                )
+                Decision(0, "start", None, names, change.plan, None, "start", None, learnt, None, document)
             )
         return made
 
@@ -221,15 +220,15 @@ class Controller:
         epoch = batch // self._policy.epoch_batches - 2 if self._policy.adaptive else -1
         running = self._in_shape(adopted.plan, lines, epoch)
         counts = epoch_counts(lines, epoch) if epoch >= 0 else None
-        known = learn(
+        learnt = learn(
             queries,
             self._declared,
             self._observed(lines, epoch, counts),
             SampleStatistics(self._samples.read(epoch)) if epoch >= 0 else None,
-            last.known,
+            last.learnt,
         )
         names = tuple(q.name for q in queries)
-        moved = most_moved(adopted.known, known)
+        moved = most_moved(adopted.learnt, learnt)
         tasks = tasks_by_stream(running)
         weighed = None
         kind: Kind = "statistics"
@@ -239,7 +238,7 @@ class Controller:
             kind, cause = "schedule", _difference(adopted.queries, names)
             made = self._another(batch, queries, running) if self._policy.forced else None
             if made is None:
-                planned = self._plan(batch, known, self._policy.options, tasks, self._running(adopted))
+                planned = self._plan(batch, learnt, self._policy.options, tasks, self._running(adopted))
         elif self._policy.forced and batch % self._policy.epoch_batches == 0:
             made = self._another(batch, queries, running)
             kind, cause = "forced", "another plan on purpose" if made else "no other plan was found"
@@ -248,14 +247,14 @@ class Controller:
         elif resized := resize(tasks, self._loads(lines, epoch, counts), self._fixed, self._policy.tasks):
             kind, cause, moved = "load", "; ".join(map(str, resized)), None
             tasks |= {one.stream: one.after for one in resized}
-            planned = self._plan(batch, known, self._again, tasks, self._running(adopted))
+            planned = self._plan(batch, learnt, self._again, tasks, self._running(adopted))
         else:
-            planned = self._plan(batch, known, self._again, tasks, self._running(adopted))
+            planned = self._plan(batch, learnt, self._again, tasks, self._running(adopted))
             made = keep_groups(self._with_streams(planned.graph), running)
             if same_plan(made, running):
                 planned, made, cause = None, None, "the running plan is still the best"
             else:
-                weighed = weigh(running, made, known, self._policy.options, counts.seconds, elapsed_s(lines))
+                weighed = weigh(running, made, learnt, self._policy.options, counts.seconds, elapsed_s(lines))
                 cause = str(moved) if moved is not None else "statistics became more exact"
                 if not weighed.worthwhile:
                     planned, made, cause = None, None, "another plan would not repay the switch"
@@ -265,7 +264,7 @@ class Controller:
         self.decisions.record(
             Decision(
                 batch, kind, epoch if epoch >= 0 else None, names, plan_id, adopted.plan, cause, moved,
-                known, weighed, _document(planned),
+                learnt, weighed, _document(planned),
             )
         )  # fmt: skip
         self._samples.drop_before(epoch)
@@ -320,7 +319,7 @@ class Controller:
     def _plan(
         self,
         batch: int,
-        known: Known,
+        learnt: LearntStatistics,
         options: Options,
         tasks: Mapping[str, int] | None = None,
         running: Running | None = None,
@@ -334,21 +333,21 @@ class Controller:
         return plan(
             queries,
             with_tasks(self._workload.catalog, tasks or {}),
-            known,
+            learnt,
             self._policy.method,
             options,
             # A plan that changes must find what it needs, so whole tuples are stored.
             "everything" if self._policy.changes else "needed",
             tasks=self._policy.tasks,
-            batch_s=self._batch_s(queries, known),
+            batch_s=self._batch_s(queries, learnt),
             running=running,
             texts={name: sql for name, sql in self._workload.sql if name in names},
         )
 
-    def _batch_s(self, queries: Sequence[Query], known: Known) -> float:
+    def _batch_s(self, queries: Sequence[Query], learnt: LearntStatistics) -> float:
         """Seconds of event time that a full batch spans, by the rates that are known."""
         streams = sorted({item.stream for query in queries for item in query.inputs})
-        rates = [rate.expected for stream in streams if (rate := known.rate(stream)) is not None]
+        rates = [rate.expected for stream in streams if (rate := learnt.rate(stream)) is not None]
         return self._policy.batch_rows / sum(rates) if sum(rates) > 0 else 0.0
 
     def _another(self, batch: int, queries: Sequence[Query], running: PhysicalGraph) -> PhysicalGraph | None:

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from pydantic import TypeAdapter
 
 from jobs.recovery.manifest import write_durably
-from optimizer.adaptation import Known, Moved, Weighed
+from optimizer.adaptation import LearntStatistics, Moved, Weighed
 
 Kind: TypeAlias = Literal["start", "statistics", "load", "schedule", "forced"]
 
@@ -38,8 +38,8 @@ class Decision:
     """For people."""
     moved: Moved | None
     """The statistic that changed most since the running plan was chosen."""
-    known: Known
-    """Everything that was known."""
+    learnt: LearntStatistics
+    """All that the decision was made on."""
     weighed: Weighed | None
     """The two plans compared; None if there was only one to choose from."""
     running: str = ""

@@ -152,7 +152,7 @@ def _saving(
             # Grids would have had the same shapes under either plan.
             ran = graph_of(own[-1].plan)
             observed = observed_statistics(ran, counts)
-            known = LayeredStatistics((observed, decision.known, DefaultStatistics()))
+            known = LayeredStatistics((observed, decision.learnt, DefaultStatistics()))
             otherwise = estimate(keep_groups(graph_of(decision.before), ran), known, elapsed_s(lines))
             return number, otherwise.probe - sent(ran, counts.edges) / counts.seconds
     return None, None
@@ -169,7 +169,7 @@ def _decision(decision: Decision) -> Document:
         "patience_seconds": None if weighed is None else weighed.patience_s,
         "statistics": [
             {"name": s.name, "value": s.value, "low": s.low, "high": s.high, "source": s.source}
-            for s in decision.known.statistics
+            for s in decision.learnt.statistics
         ],
     }
 

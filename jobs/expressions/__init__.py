@@ -20,7 +20,7 @@ from jobs.expressions.functions import udf as user
 from jobs.expressions.functions.casts import cast
 from jobs.expressions.functions.reference import by_duckdb
 from jobs.expressions.guarded import GUARD, guarded
-from jobs.expressions.height import spread
+from jobs.expressions.height import broadcast
 from jobs.expressions.repeated import Implementation, computed_once
 from jobs.plan.tuples import column_name
 from optimizer.algebra.expression import Call, Column, Expression, Literal, columns_of
@@ -57,7 +57,7 @@ def compile_expression(expression: Expression) -> pl.Expr:
     Raises `KeyError` for a function outside `optimizer.algebra.functions`, `functions.udf.NotAllowed` for a
     user function that this process may not call.
     """
-    return spread(expression, _compiled(expression))
+    return broadcast(expression, _compiled(expression))
 
 
 def _compiled(expression: Expression) -> pl.Expr:

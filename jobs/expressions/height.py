@@ -23,7 +23,7 @@ _CHECKED = frozenset({"add", "subtract", "multiply", "negate"})
 _COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "in"})
 
 
-def spread(expression: Expression, compiled: pl.Expr) -> pl.Expr:
+def broadcast(expression: Expression, compiled: pl.Expr) -> pl.Expr:
     """The compiled expression with the height of the columns that it reads."""
     column = min(map(column_name, columns_of(expression)), default=None)
     if column is None or not may_be_short(expression):
@@ -32,7 +32,7 @@ def spread(expression: Expression, compiled: pl.Expr) -> pl.Expr:
         known = pl.col(column).is_null()
         return compiled | (known & ~known)
     return pl.map_batches(
-        [compiled, pl.col(column)], _spread, return_dtype=DTYPES[expression.type], is_elementwise=True
+        [compiled, pl.col(column)], _repeated, return_dtype=DTYPES[expression.type], is_elementwise=True
     )
 
 
@@ -63,6 +63,6 @@ def _is_null(expression: Expression) -> bool:
     return isinstance(expression, Literal) and expression.value is None
 
 
-def _spread(columns: Sequence[pl.Series]) -> pl.Series:
+def _repeated(columns: Sequence[pl.Series]) -> pl.Series:
     found, beside = columns
     return found if len(found) == len(beside) else found.new_from_index(0, len(beside))

@@ -14,11 +14,11 @@ from optimizer.physical.graph import GraphStore
 
 def stay(old: Predecessor, wanted: GraphStore) -> Migrated | None:
     """Leave tuples where they lie, and ask for them there."""
-    spread = taken_over(old.store, old.spread, wanted, old.runs)
-    if spread is None:
+    rescaling = taken_over(old.store, old.rescaling, wanted, old.runs)
+    if rescaling is None:
         return None
     runs = tuple(replace(run, store=wanted.id) for run in old.runs)
-    return Migrated(runs, sum(run.rows for run in runs), layout=spread)
+    return Migrated(runs, sum(run.rows for run in runs), layout=rescaling)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def reshape(old: Predecessor, wanted: GraphStore) -> Migrated | None:
 
     Tuples under older numbers of tasks are in no shape.
     """
-    if old.limit is not None or old.spread.older or not can_migrate(old.store, wanted):
+    if old.limit is not None or old.rescaling.older or not can_migrate(old.store, wanted):
         return None
     return migrate(old.root, old.runs, old.store, wanted, old.times, old.batch)
 

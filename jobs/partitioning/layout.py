@@ -15,12 +15,12 @@ from jobs.partitioning.at_random import AtRandom
 from jobs.partitioning.by_key import ByKey
 from jobs.partitioning.in_grids import InGrids
 from jobs.partitioning.in_slices import InSlices
-from jobs.partitioning.rescaling import Spread, spread_of
+from jobs.partitioning.rescaling import Rescaling, rescaling_of
 from jobs.partitioning.slices import Layout, first_layout
 from jobs.partitioning.strategy import Partitioning
 from optimizer.physical.graph import GraphStore, Grid, Grids, Slices
 
-StoreLayout: TypeAlias = Layout | Spread
+StoreLayout: TypeAlias = Layout | Rescaling
 Layouts: TypeAlias = Mapping[str, StoreLayout]
 """By the store's id. A store that is not in it has the slices, or the tasks, of its plan."""
 NO_LAYOUTS: Layouts = {}
@@ -28,7 +28,7 @@ NO_LAYOUTS: Layouts = {}
 
 def partitioning_of(store: GraphStore, layout: StoreLayout | None) -> Partitioning:
     """How a store's tuples lie under a layout; None for that of its plan."""
-    counts = spread_of(layout).counts(store)
+    counts = rescaling_of(layout).counts(store)
     match store.partitioning:
         case Grid() | Grids():
             return InGrids(store.grids)
@@ -40,6 +40,6 @@ def partitioning_of(store: GraphStore, layout: StoreLayout | None) -> Partitioni
             return ByKey(counts)
 
 
-def spread_stores(layouts: Layouts) -> frozenset[str]:
+def rescaled_stores(layouts: Layouts) -> frozenset[str]:
     """The stores whose tuples lie under several numbers of tasks."""
-    return frozenset(store for store, layout in layouts.items() if isinstance(layout, Spread))
+    return frozenset(store for store, layout in layouts.items() if isinstance(layout, Rescaling))

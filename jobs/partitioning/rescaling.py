@@ -42,7 +42,7 @@ class Older:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class Rescaling:
     """The numbers of tasks under which a store's tuples lie, besides its own."""
 
     older: tuple[Older, ...] = ()
@@ -52,24 +52,26 @@ class Spread:
         """All numbers of tasks under which to ask, the store's own first."""
         return (store.tasks, *(older.tasks for older in self.older))
 
-    def continued(self, store: GraphStore, held: Held) -> Spread | None:
+    def continued(self, store: GraphStore, held: Held) -> Rescaling | None:
         """The numbers of the next batch without those that have had their time, or None."""
         living = self.living([run for run in held.runs if run.store == store.id])
         return living if living.older else None
 
-    def living(self, runs: Sequence[RunRef]) -> Spread:
+    def living(self, runs: Sequence[RunRef]) -> Rescaling:
         """The numbers of tasks under which runs of the store still hold tuples.
 
-        >>> Spread((Older(4, until_arrival=100),)).living([])
-        Spread(older=())
+        >>> Rescaling((Older(4, until_arrival=100),)).living([])
+        Rescaling(older=())
         """
         oldest = min((run.min_arrival for run in runs), default=None)
         if oldest is None:
-            return Spread()
-        return Spread(tuple(older for older in self.older if oldest < older.until_arrival))
+            return Rescaling()
+        return Rescaling(tuple(older for older in self.older if oldest < older.until_arrival))
 
 
-def taken_over(held: GraphStore, spread: Spread, wanted: GraphStore, runs: Sequence[RunRef]) -> Spread | None:
+def taken_over(
+    held: GraphStore, rescaling: Rescaling, wanted: GraphStore, runs: Sequence[RunRef]
+) -> Rescaling | None:
     """How a new store can have an old one's tuples where they lie; None if it cannot.
 
     They can stay if both place tuples by the same column, or both at random, or if all of them are in one
@@ -77,25 +79,25 @@ def taken_over(held: GraphStore, spread: Spread, wanted: GraphStore, runs: Seque
 
     Args:
         held: a base store, of no use any longer, with all that `wanted` needs.
-        spread: the older numbers of tasks of `held`.
+        rescaling: the older numbers of tasks of `held`.
         wanted: the store that follows it.
         runs: of `held`.
     """
     by_key_or_chance = all(isinstance(s.partitioning, Column | None) for s in (held, wanted))
     if not by_key_or_chance or not wanted.retention[0].is_bounded:
         return None
-    before = spread.living(runs).older
+    before = rescaling.living(runs).older
     if held.partitioning != wanted.partitioning and (before or held.tasks > 1):
         return None
     older = [o for o in before if o.tasks not in (held.tasks, wanted.tasks)]
     if runs and held.tasks != wanted.tasks:
         older.append(Older(held.tasks, max(run.max_arrival for run in runs) + 1))
-    return Spread(tuple(older)) if len(older) <= MOST_OLDER else None
+    return Rescaling(tuple(older)) if len(older) <= MOST_OLDER else None
 
 
-def spread_of(layout: object) -> Spread:
+def rescaling_of(layout: object) -> Rescaling:
     """The older numbers of tasks under which a store's tuples lie."""
-    return layout if isinstance(layout, Spread) else Spread()
+    return layout if isinstance(layout, Rescaling) else Rescaling()
 
 
 def asked_tasks(keys: pl.Series, counts: Sequence[int]) -> tuple[npt.NDArray[np.int64], Tasks]:

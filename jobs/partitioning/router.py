@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import polars as pl
 
-from jobs.partitioning.layout import NO_LAYOUTS, Layouts, partitioning_of, spread_stores
+from jobs.partitioning.layout import NO_LAYOUTS, Layouts, partitioning_of, rescaled_stores
 from jobs.partitioning.slices import Numbers
 from jobs.partitioning.strategy import Arriving, Partitioning, Parts, Reach
 from jobs.plan.event_time import all_earlier, all_later
@@ -43,7 +43,7 @@ def send(
     """
     messages: list[Message] = []
     routes: dict[_Route, list[Edge]] = {}
-    staying = index.staying_under(spread_stores(layouts))
+    staying = index.staying_under(rescaled_stores(layouts))
     for edge_id in edge_ids:
         edge = index.edges[edge_id]
         partitioning = partitioning_under(index, edge.target, layouts)

@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol, TypeAlias
 
 import polars as pl
 
-from jobs.partitioning.rescaling import Spread
+from jobs.partitioning.rescaling import Rescaling
 from jobs.partitioning.slices import Layout, Numbers
 from jobs.storage.memory_budget import Limit
 from jobs.storage.run import RunRef, StateRoot
@@ -41,7 +41,7 @@ class Predecessor:
     """A store of the plan before, whose tuples go to a new one and to no other."""
 
     store: GraphStore
-    spread: Spread
+    rescaling: Rescaling
     runs: Sequence[RunRef]
     root: StateRoot
     limit: Limit | None
@@ -63,7 +63,7 @@ class Migrated:
     """Copied into another task."""
     discarded: int = 0
     """Left where nobody needs them any longer."""
-    layout: Spread | None = None
+    layout: Rescaling | None = None
     """None for that with which its partitioning begins."""
 
 

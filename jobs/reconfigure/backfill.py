@@ -17,7 +17,7 @@ import polars as pl
 from jobs.expressions.predicate_order import passing
 from jobs.join.index_columns import limit_of
 from jobs.partitioning.layout import Layouts
-from jobs.partitioning.rescaling import in_first_copy, spread_of
+from jobs.partitioning.rescaling import in_first_copy, rescaling_of
 from jobs.partitioning.router import send
 from jobs.plan.index import RuleIndex, index_of
 from jobs.plan.tuples import ARRIVAL, EVERY_TASK, LATE, Message
@@ -49,7 +49,7 @@ def rebuild(
     feeding = feeding_part(graph, frozenset(wanted))
     index = index_of(feeding)
     runs: dict[str, tuple[RunRef, ...]] = {store: tuple(held) for store, held in stored.items()}
-    tasks = max(max(spread_of(layouts.get(store.id)).counts(store)) for store in graph.stores)
+    tasks = max(max(rescaling_of(layouts.get(store.id)).counts(store)) for store in graph.stores)
     limit = limit_of(index_of(graph), share_bytes)
     made: dict[str, list[RunRef]] = {store: [] for store in wanted}
     for step, (low, high) in enumerate(_steps(graph, stored)):

@@ -21,7 +21,7 @@ import polars as pl
 
 from jobs.join.index_columns import limit_of
 from jobs.partitioning.layout import Layouts, StoreLayout, partitioning_of
-from jobs.partitioning.rescaling import in_first_copy, spread_of
+from jobs.partitioning.rescaling import in_first_copy, rescaling_of
 from jobs.partitioning.strategy import Arriving, Migrated, Predecessor
 from jobs.plan.columns import store_filters, stored_columns
 from jobs.plan.event_time import oldest_inside
@@ -92,9 +92,9 @@ def switch(
         else:
             held = next(s for s in old.stores if s.id == source)
             free = source not in using and set(before.stores[source].columns) == set(columns[store.id])
-            root, spread = state_root(checkpoint.state), spread_of(before.stores[source].layout)
+            root, rescaling = state_root(checkpoint.state), rescaling_of(before.stores[source].layout)
             stored, times = runs.get(source, ()), _times(new, store)
-            old_one = Predecessor(held, spread, stored, root, limit, times, batch)
+            old_one = Predecessor(held, rescaling, stored, root, limit, times, batch)
             ways = (way(old_one, store) for way in partitioning.migrate_from if free)
             filled = next((migrated for migrated in ways if migrated is not None), None)
             if filled is None:

@@ -21,7 +21,7 @@ from jobs.failures.task_failure import leaving_trail, telling
 from jobs.join.index_columns import limit_of
 from jobs.metrics.reports import Answers, Arrived, Tail, TaskReport
 from jobs.metrics.tally import Tally
-from jobs.partitioning.layout import StoreLayout, spread_stores
+from jobs.partitioning.layout import StoreLayout, rescaled_stores
 from jobs.plan.columns import needed_columns
 from jobs.plan.index import index_of
 from jobs.plan.stage_fusion import Stages
@@ -85,7 +85,7 @@ class BatchContext:
 
     def stages(self, graph: PhysicalGraph) -> Stages:
         """The stages of the batch, whose plan is `graph`."""
-        return index_of(graph).stages_under(spread_stores(dict(self.layouts)))
+        return index_of(graph).stages_under(rescaled_stores(dict(self.layouts)))
 
 
 @lru_cache(maxsize=4)

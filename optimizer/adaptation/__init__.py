@@ -1,21 +1,21 @@
 """When and why a running plan gives way to another one (dissertation section 7.2).
 
-`known` says what is known about streams and predicates at a moment, `weighing` whether another
+`learnt` says what statistics have been learnt by a moment, `weighing` whether another
 plan repays the switch, `parallelism` how many tasks the load asks for, `variation` makes other
 valid plans on purpose, for tests.
 """
 
 from __future__ import annotations
 
-from optimizer.adaptation.known import Known, Learnt, learn
+from optimizer.adaptation.learnt import Learnt, LearntStatistics, learn
 from optimizer.adaptation.moved import Moved, most_moved
 from optimizer.adaptation.parallelism import Resized, loads, resize, tasks_by_stream, with_tasks
 from optimizer.adaptation.variation import variation
 from optimizer.adaptation.weighing import Weighed, weigh
 
 __all__ = [
-    "Known",
     "Learnt",
+    "LearntStatistics",
     "Moved",
     "Resized",
     "Weighed",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log
 
-from optimizer.adaptation.known import Known, by_name
+from optimizer.adaptation.learnt import LearntStatistics, by_name
 
 _LEAST = 1e-12
 """Below it two values count as equally small: a logarithm needs something."""
@@ -25,7 +25,7 @@ class Moved:
         return f"{what} went from {self.before:.3g} to {self.after:.3g}"
 
 
-def most_moved(before: Known, after: Known) -> Moved | None:
+def most_moved(before: LearntStatistics, after: LearntStatistics) -> Moved | None:
     """The statistic whose value changed by the largest factor; None if none changed.
 
     Compares what both moments know. Ties go to the name.

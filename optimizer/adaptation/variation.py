@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from optimizer.adaptation.known import Known, learn
+from optimizer.adaptation.learnt import LearntStatistics, learn
 from optimizer.adaptation.weighing import same_plan
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
@@ -77,11 +77,11 @@ def _sliced(graph: PhysicalGraph, chance: random.Random) -> PhysicalGraph:
     return slice_all(graph, slices) if chance.random() < 0.4 else graph
 
 
-def _made_up(known: Known, chance: random.Random) -> Known:
+def _made_up(known: LearntStatistics, chance: random.Random) -> LearntStatistics:
     statistics = []
     for one in known.statistics:
         value = (
             10 ** chance.uniform(0, 4) if one.stream is not None else min(1.0, 10 ** chance.uniform(-5, 0.3))
         )
         statistics.append(replace(one, value=value, low=value, high=value))
-    return Known(tuple(statistics))
+    return LearntStatistics(tuple(statistics))

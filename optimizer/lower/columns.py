@@ -113,7 +113,7 @@ class Columns:
 
     def _find_key(self, node: Node, name: str, column: str) -> Column | None:
         target = self.column(dict(node.renames)[name], column)
-        equal = equality_class(target, node.known)
+        equal = equality_class(target, node.joined_on)
         candidates = sorted(
             (c for c in equal if c.input in node.bound),
             key=lambda c: (c.type != target.type, c.input, c.name),

@@ -132,7 +132,7 @@ def _step(
             windows=ordered,
             fresh=checks,
             filters=filters,
-            known=frozenset(forest.expressions[p] for p in now),
+            joined_on=frozenset(forest.expressions[p] for p in now),
             relations=reached,
             predicates=now,
         )

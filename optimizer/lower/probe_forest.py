@@ -59,7 +59,7 @@ class Node:
     """Join predicates to check here."""
     filters: frozenset[Expression]
     """Filters of the stored side's relation."""
-    known: frozenset[Expression]
+    joined_on: frozenset[Expression]
     """All join predicates that hold for what leaves this node."""
     relations: frozenset[str]
     """Problem ids, of the first order, for estimates."""
@@ -164,7 +164,7 @@ class Forest:
                 windows=((occurrence.input, occurrence.window),),
                 fresh=frozenset(),
                 filters=frozenset(),
-                known=frozenset(),
+                joined_on=frozenset(),
                 relations=frozenset({occurrence.id}),
                 predicates=frozenset(),
             )

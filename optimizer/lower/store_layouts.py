@@ -152,7 +152,7 @@ def _choose_copies_of(
             if cost(wider) >= cost(copies):
                 break
             copies = wider
-    for node, column in zip(nodes, choice.spread(copies)[0], strict=True):
+    for node, column in zip(nodes, choice.assign(copies)[0], strict=True):
         assert node.store is not None
         assert node.store.stream is not None
         chosen = None if column is None else (node.store.stream, column)
@@ -174,7 +174,7 @@ class StreamCopies:
         store = nodes[0].store
         assert store is not None
         self.tasks = store.tasks
-        self._known = [known_columns(forest, node) for node in nodes]
+        self._routable = [known_columns(forest, node) for node in nodes]
         self._sent = [forest.arriving_rate(node) for node in nodes]
         self._tuples, self._inserted = forest.stored(store), forest.inserted(store)
         self._options = options
@@ -182,14 +182,14 @@ class StreamCopies:
     @property
     def candidates(self) -> list[str]:
         """Columns that the sender of some probe knows, sorted."""
-        return sorted({column for columns in self._known for column in columns})
+        return sorted({column for columns in self._routable for column in columns})
 
     def price(self, copies: tuple[str, ...]) -> Price:
         """What it costs to keep copies partitioned by the given columns.
 
         Equal costs are ordered by fewer copies, then by those that most probes can use, whatever N.
         """
-        routed = [not columns.isdisjoint(copies) for columns in self._known]
+        routed = [not columns.isdisjoint(copies) for columns in self._routable]
         probes = sum(rate * (1 if r else self.tasks) for rate, r in zip(self._sent, routed, strict=True))
         options = self._options
         stored = options.storage_weight * self._tuples * max(1, len(copies))
@@ -198,10 +198,10 @@ class StreamCopies:
         over = 0.0
         if options.task_capacity is not None:
             limit = options.task_capacity * (1 + 1e-9)
-            over = sum(max(0.0, load - limit) for load in self.spread(copies)[1])
+            over = sum(max(0.0, load - limit) for load in self.assign(copies)[1])
         return over, total, len(copies), unrouted, copies
 
-    def spread(self, copies: tuple[str, ...]) -> tuple[tuple[str | None, ...], tuple[float, ...]]:
+    def assign(self, copies: tuple[str, ...]) -> tuple[tuple[str | None, ...], tuple[float, ...]]:
         """The copy that each probe goes to, and what a task of each receives per second.
 
         Without a capacity a probe goes to the first copy that it can be routed to. With one the
@@ -213,7 +213,7 @@ class StreamCopies:
         limited = self._options.task_capacity is not None
         numbers = range(len(self._sent))
         for number in sorted(numbers, key=lambda n: -self._sent[n]) if limited else numbers:
-            usable = tuple(column for column in kept if column in self._known[number])
+            usable = tuple(column for column in kept if column in self._routable[number])
             ways = usable or kept
             column = min(ways, key=lambda way: loads[way]) if limited else ways[0]
             loads[column] += self._sent[number] / (self.tasks if usable else 1)
@@ -225,12 +225,12 @@ def known_columns(forest: Forest, node: Node) -> frozenset[str]:
     """Columns of the stored input that the sender knows by the step's equalities."""
     (stored, name) = node.renames[0]
     stream = forest.translation.stream(stream_of(stored))
-    read = {c for p in node.known for c in columns_of(p) if c.input == name}
+    read = {c for p in node.joined_on for c in columns_of(p) if c.input == name}
     return frozenset(
         column.name
         for column in read
         if stream.column_type(column.name) is not None
-        and any(c.input in node.bound for c in equality_class(column, node.known))
+        and any(c.input in node.bound for c in equality_class(column, node.joined_on))
     )
 
 

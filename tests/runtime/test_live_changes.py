@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.partitioning.rescaling import Spread
+from jobs.partitioning.rescaling import Rescaling
 from jobs.protocol import AnyEvent, BatchCompleted, Deploy, Stop
 from jobs.recovery.manifest import CommitLog
 from tests.runtime.live import BEGIN, PATIENCE_S, Live, RedisServer, write_live_workload
@@ -184,8 +184,8 @@ def test_numbers_of_tasks_change_and_no_tuple_moves(live: Live, tmp_path: Path) 
         last = log.last()
         assert last is not None
         assert last.figures.moved == 0
-        layouts = [state.layout or Spread() for state in last.stores.values()]
-        return {tuple(o.tasks for o in layout.older) for layout in layouts if isinstance(layout, Spread)}
+        layouts = [state.layout or Rescaling() for state in last.stores.values()]
+        return {tuple(o.tasks for o in layout.older) for layout in layouts if isinstance(layout, Rescaling)}
 
     options = ("--parallelism", "4")
     live.start("run-1", "plan-1", live.graph_with("flat", {}, *queries, tasks=1), options=options)

@@ -13,11 +13,11 @@ from math import inf
 
 from optimizer.methods.solution.store_copies import (
     EXHAUSTIVE_PARTITIONINGS,
-    Spread,
+    CopyAssignment,
+    assign_copies,
     best_copies,
     copies_cost,
     copy_of,
-    spread,
 )
 from optimizer.search.join_graph import bits
 from optimizer.search.state_graph import StateGraph
@@ -259,24 +259,24 @@ class PartialPlan:
         """The active sites that share their store with a site."""
         return tuple(other for other in self.graph.sharing(site) if other in self.copies)
 
-    def spread(self, site: int) -> Spread:
-        """All arcs into the store of an active site, spread over its copies."""
-        return self._spread(site, self.copies[site])
+    def assignment(self, site: int) -> CopyAssignment:
+        """All arcs into the store of an active site, assigned to its copies."""
+        return self._assignment(site, self.copies[site])
 
-    def _spread(self, site: int, copies: int) -> Spread:
+    def _assignment(self, site: int, copies: int) -> CopyAssignment:
         installed = {other: self.copies[other] for other in self._sharing(site)} | {site: copies}
         arcs = {other: sorted(self.arcs_into[other]) for other in installed}
-        return spread(self.graph, arcs, installed)
+        return assign_copies(self.graph, arcs, installed)
 
-    def spreads(self) -> Iterator[Spread]:
-        """The `spread` of every store in use, once for all sites that share one."""
+    def assignments(self) -> Iterator[CopyAssignment]:
+        """The assignment of every store in use, once for all sites that share one."""
         for site in sorted(self.copies):
             if site == self._sharing(site)[0]:
-                yield self.spread(site)
+                yield self.assignment(site)
 
     def assign(self) -> None:
-        """Fix the copy that each arc goes to as `spread` would have it."""
-        self.assigned = {arc: copy for found in self.spreads() for arc, copy in found.assigned.items()}
+        """Fix the copy that each arc goes to as its assignment would have it."""
+        self.assigned = {arc: copy for found in self.assignments() for arc, copy in found.assigned.items()}
 
     def excess(self) -> float:
         """Tuples per second that tasks get above their capacity; 0 if the plan keeps it."""
@@ -284,7 +284,7 @@ class PartialPlan:
         if capacity is None:
             return 0.0
         limit = capacity * (1 + 1e-9)
-        return sum(found.excess(limit) for found in self.spreads())
+        return sum(found.excess(limit) for found in self.assignments())
 
     def _spread_copies(
         self, index: int, weights: tuple[float, ...], routed: float, by_known: dict[int, float]
@@ -304,7 +304,7 @@ class PartialPlan:
             return copies_cost(weights, routed, sums, site.tasks - 1, copies)
 
         def cost(copies: int) -> float:
-            return stored(copies) + price * self._spread(index, copies).excess(capacity)
+            return stored(copies) + price * self._assignment(index, copies).excess(capacity)
 
         chosen = self.pinned.get(index)
         if chosen is None:
@@ -334,7 +334,7 @@ class PartialPlan:
         capacity, tasks = graph.options.task_capacity, graph.sites[store].tasks
         assert capacity is not None
         assert self._excess_price is not None
-        loads = self.spread(store).loads
+        loads = self.assignment(store).loads
         installed = bits(self.copies[store])
         known = [p for p in installed if graph.known[arc] >> p & 1]
         more = graph.rate[arc] / (tasks if routed else 1)

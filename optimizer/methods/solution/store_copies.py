@@ -106,7 +106,7 @@ def copy_of(graph: StateGraph, site: int, partitioning: int) -> Copy:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class CopyAssignment:
     """Arcs spread over a store's copies so that no task gets more than it must."""
 
     assigned: Mapping[int, int]
@@ -122,7 +122,9 @@ class Spread:
         return over
 
 
-def spread(graph: StateGraph, arcs: Mapping[int, Sequence[int]], copies: Mapping[int, int]) -> Spread:
+def assign_copies(
+    graph: StateGraph, arcs: Mapping[int, Sequence[int]], copies: Mapping[int, int]
+) -> CopyAssignment:
     """Give every arc, the largest first, the copy whose tasks do least by then.
 
     A copy that the sender knows takes a part of an arc's tuples per task, any other all of them.
@@ -145,7 +147,7 @@ def spread(graph: StateGraph, arcs: Mapping[int, Sequence[int]], copies: Mapping
         chosen, copy = min(known or installed[site], key=lambda one: (loads[one[1]], one[0]))
         loads[copy] += graph.rate[arc] / (graph.sites[site].tasks if known else 1)
         assigned[arc] = chosen
-    return Spread(assigned, loads)
+    return CopyAssignment(assigned, loads)
 
 
 def free_copies(graph: StateGraph) -> bool:

@@ -27,7 +27,7 @@ from jobs.protocol import (
     samples_key,
     statistics_key,
 )
-from optimizer.adaptation import Known, learn, tasks_by_stream
+from optimizer.adaptation import LearntStatistics, learn, tasks_by_stream
 from optimizer.estimate import estimate
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.statistics import FixedStatistics
@@ -49,7 +49,7 @@ def topology(query: Query, owner: User) -> Topology:
     return topology
 
 
-def truth(topology: Topology, shares: dict[str, float]) -> Known:
+def truth(topology: Topology, shares: dict[str, float]) -> LearntStatistics:
     """Statistics of streams with 10 tuples/s each, and selectivities by SQL."""
     queries = revisions.parse_deployed(revisions.deployed_queries(topology), revisions.load_catalog())
     base = learn(queries, FixedStatistics(dict.fromkeys(("departures", "arrivals", "weather"), 10.0)))
@@ -59,7 +59,9 @@ def truth(topology: Topology, shares: dict[str, float]) -> Known:
     return learn(queries, FixedStatistics(), known, None, base)
 
 
-def report(bus: redis.Redis, topology: Topology, known: Known, epoch: int, **changed: object) -> None:
+def report(
+    bus: redis.Redis, topology: Topology, known: LearntStatistics, epoch: int, **changed: object
+) -> None:
     """What a job publishes when the streams are like that."""
     assert topology.plan is not None
     assert topology.current_run is not None

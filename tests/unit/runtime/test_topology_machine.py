@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 import jobs.worker.task
-from jobs.partitioning.layout import Layouts, spread_stores
+from jobs.partitioning.layout import Layouts, rescaled_stores
 from jobs.partitioning.slices import Layout
 from jobs.recovery.manifest import Manifest
 from jobs.storage.partition import CompactionPolicy, PartitionState, state_root
@@ -212,7 +212,7 @@ class TopologyMachine(RuleBasedStateMachine):
             event("slices of event time")
         if any(len(layout.segments) > 1 for layout in slices):
             event("slices whose boundaries moved")
-        if spread_stores(layouts):
+        if rescaled_stores(layouts):
             event("tuples under older numbers of tasks")
         if any(not store.is_base for store in graph.stores):
             event("an intermediate result")

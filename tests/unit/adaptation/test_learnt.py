@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pytest
 from pydantic import TypeAdapter
 
-from optimizer.adaptation import Known, learn, most_moved
+from optimizer.adaptation import LearntStatistics, learn, most_moved
 from optimizer.algebra.expression import Expression
 from optimizer.sql import parse_query
 from optimizer.statistics import FixedStatistics, Interval
@@ -33,7 +33,7 @@ class Said:
         return self.interval if blank_ordinals(predicate) == blank_ordinals(self.about) else None
 
 
-def source(known: Known, predicate: Expression) -> tuple[str, float]:
+def source(known: LearntStatistics, predicate: Expression) -> tuple[str, float]:
     found = known.find(predicate)
     assert found is not None
     return found.source, found.value
@@ -80,7 +80,7 @@ def test_a_sample_beats_a_default() -> None:
 
 def test_what_is_known_survives_a_document() -> None:
     known = learn([QUERY], clash.STATISTICS, FixedStatistics({"s": 3.5}, {S_T: 0.25}))
-    adapter = TypeAdapter(Known)
+    adapter = TypeAdapter(LearntStatistics)
     read = adapter.validate_json(adapter.dump_json(known))
     assert read == known
     assert read.selectivity(S_T) == known.selectivity(S_T)
@@ -98,7 +98,7 @@ def test_self_joins_ask_once_for_each_predicate() -> None:
 
 def test_the_largest_factor_has_moved_most() -> None:
     before = learn([QUERY], clash.STATISTICS)
-    after = Known(
+    after = LearntStatistics(
         tuple(
             replace(s, value=s.value * 3, low=0.0, high=1.0) if s.predicate == before.statistics[-1].predicate
             else replace(s, value=s.value * 2, low=0.0, high=1e9)

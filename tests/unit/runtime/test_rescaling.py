@@ -10,8 +10,8 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from jobs.partitioning.layout import spread_stores
-from jobs.partitioning.rescaling import MOST_OLDER, Older, Spread, asked_tasks, taken_over
+from jobs.partitioning.layout import rescaled_stores
+from jobs.partitioning.rescaling import MOST_OLDER, Older, Rescaling, asked_tasks, taken_over
 from jobs.partitioning.router import send
 from jobs.plan.index import index_of
 from jobs.plan.tuples import ARRIVAL, column_name
@@ -104,14 +104,14 @@ def store_of(made: PhysicalGraph, stream: str) -> GraphStore:
     return found
 
 
-def targets(made: PhysicalGraph, edge: str, layouts: dict[str, Spread], task: int | None) -> list[int]:
+def targets(made: PhysicalGraph, edge: str, layouts: dict[str, Rescaling], task: int | None) -> list[int]:
     messages = send(index_of(made), [edge], rows_on(made, edge), task, layouts)
     return sorted(task for message in messages for task in [message.partition] * message.body.height)
 
 
 def test_new_tuples_lie_as_planned_and_probes_ask_under_older_numbers_too() -> None:
     made = graph("r.k = s.k AND s.k = t.k", tasks=2)
-    layouts = {store_of(made, "s").id: Spread((Older(5, 1),))}
+    layouts = {store_of(made, "s").id: Rescaling((Older(5, 1),))}
     index = index_of(made)
     (kept,) = (e.id for e in made.edges if e.target in layouts and e.id in index.store_edges)
     (probe,) = (
@@ -131,7 +131,7 @@ def test_what_all_tasks_get_goes_to_as_many_as_there_ever_were() -> None:
     made = graph("r.k = s.k AND s.k < t.k", tasks=2)
     probed = store_of(made, "s")
     (edge,) = (e.id for e in made.edges if e.target == probed.id and e.kind == "all")
-    asked = targets(made, edge, {probed.id: Spread((Older(5, 1), Older(3, 2)))}, None)
+    asked = targets(made, edge, {probed.id: Rescaling((Older(5, 1), Older(3, 2)))}, None)
     assert Counter(asked) == dict.fromkeys(range(5), 40)
 
 
@@ -144,9 +144,9 @@ def test_nothing_stays_in_its_task_while_either_store_lies_under_several_numbers
     assert origin.kind == "probe"
     assert set(targets(made, edge.id, {}, 1)) == {1}
     for moving in (origin.store, edge.target):
-        found = set(targets(made, edge.id, {moving: Spread((Older(5, 1),))}, 1))
+        found = set(targets(made, edge.id, {moving: Rescaling((Older(5, 1),))}, 1))
         assert found == (set(range(5)) if moving == edge.target else {0, 1})
-    elsewhere = {store_of(made, "r").id: Spread((Older(5, 1),))}
+    elsewhere = {store_of(made, "r").id: Rescaling((Older(5, 1),))}
     assert set(targets(made, edge.id, elsewhere, 1)) == {1}
 
 
@@ -179,19 +179,19 @@ def test_what_can_stay(
     expected: tuple[tuple[int, int], ...] | None,
 ) -> None:
     assert MOST_OLDER == 2
-    found = taken_over(held, Spread(tuple(Older(*o) for o in older)), wanted, [run(10, 19), run(20, 30)])
-    assert found == (None if expected is None else Spread(tuple(Older(*o) for o in expected)))
+    found = taken_over(held, Rescaling(tuple(Older(*o) for o in older)), wanted, [run(10, 19), run(20, 30)])
+    assert found == (None if expected is None else Rescaling(tuple(Older(*o) for o in expected)))
 
 
 def test_an_empty_store_has_no_older_number() -> None:
-    assert taken_over(store(4), Spread((Older(1, 9),)), store(2), []) == Spread()
+    assert taken_over(store(4), Rescaling((Older(1, 9),)), store(2), []) == Rescaling()
 
 
 def test_a_number_is_forgotten_with_its_last_tuple() -> None:
-    spread = Spread((Older(4, 20), Older(1, 30)))
-    assert spread.living([run(19, 50), run(40, 60)]) == spread
-    assert spread.living([run(20, 50), run(40, 60)]) == Spread((Older(1, 30),))
-    assert spread.living([run(30, 50)]) == Spread()
+    rescaling = Rescaling((Older(4, 20), Older(1, 30)))
+    assert rescaling.living([run(19, 50), run(40, 60)]) == rescaling
+    assert rescaling.living([run(20, 50), run(40, 60)]) == Rescaling((Older(1, 30),))
+    assert rescaling.living([run(30, 50)]) == Rescaling()
 
 
 # A whole topology
@@ -229,7 +229,7 @@ class ResizedMachine(TopologyMachine):
                 rows = self.kept[rule.stream]
                 sent = rows.height if edge.key is None else rows[edge.key.name].drop_nulls().len()
                 assert rule.filter is not None or last.figures.counts.edges[edge.id] == sent
-                if sent and edge.target in spread_stores(layouts_under(last)):
+                if sent and edge.target in rescaled_stores(layouts_under(last)):
                     event("a probe under several numbers of tasks")
 
 

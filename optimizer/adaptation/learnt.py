@@ -60,7 +60,7 @@ class TopShare:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class LearntStatistics:
     """A `StatisticsProvider` of exactly what a set of queries needs.
 
     Anything else is unknown.
@@ -80,11 +80,11 @@ class Known:
         object.__setattr__(self, "_shares", shares)
 
     @property
-    def measured(self) -> Known:
+    def measured(self) -> LearntStatistics:
         """Only what was seen in the data, nothing that a person declared."""
         seen = ("observed", "remembered", "sampled")
         shares = tuple(share for share in self.top_shares if share.source in seen)
-        return Known(tuple(s for s in self.statistics if s.source in seen), shares)
+        return LearntStatistics(tuple(s for s in self.statistics if s.source in seen), shares)
 
     def top_share(self, stream: str, column: str) -> float | None:
         found = (s.value for s in self.top_shares if (s.stream, s.column) == (stream, column))
@@ -115,8 +115,8 @@ def learn(
     declared: StatisticsProvider,
     observed: StatisticsProvider | None = None,
     sample: StatisticsProvider | None = None,
-    earlier: Known | None = None,
-) -> Known:
+    earlier: LearntStatistics | None = None,
+) -> LearntStatistics:
     """The statistics that planning `queries` needs, each from its best source.
 
     Section 7.2.1.
@@ -134,7 +134,7 @@ def learn(
     shares = [_share(p, declared, observed, sample, earlier) for p in predicates]
     compared = sorted({(stream_of(c.input), c.name) for p in predicates for c in columns_of(p)})
     tops = [_top_share(*column, declared, sample, earlier) for column in compared]
-    return Known((*rates, *shares), tuple(top for top in tops if top is not None))
+    return LearntStatistics((*rates, *shares), tuple(top for top in tops if top is not None))
 
 
 def _top_share(
@@ -142,7 +142,7 @@ def _top_share(
     column: str,
     declared: StatisticsProvider,
     sample: StatisticsProvider | None,
-    earlier: Known | None,
+    earlier: LearntStatistics | None,
 ) -> TopShare | None:
     counted = top_share(sample, stream, column) if sample is not None else None
     if counted is not None:
@@ -168,7 +168,10 @@ def _predicates(queries: Sequence[Query]) -> list[Expression]:
 
 
 def _rate(
-    stream: str, declared: StatisticsProvider, observed: StatisticsProvider | None, earlier: Known | None
+    stream: str,
+    declared: StatisticsProvider,
+    observed: StatisticsProvider | None,
+    earlier: LearntStatistics | None,
 ) -> Learnt:
     seen = observed.rate(stream) if observed is not None else None
     if seen is not None:
@@ -188,7 +191,7 @@ def _share(
     declared: StatisticsProvider,
     observed: StatisticsProvider | None,
     sample: StatisticsProvider | None,
-    earlier: Known | None,
+    earlier: LearntStatistics | None,
 ) -> Learnt:
     name = to_sql(blank_ordinals(predicate))
     seen = observed.selectivity(predicate) if observed is not None else None
