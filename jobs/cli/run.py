@@ -25,6 +25,7 @@ from urllib.parse import quote
 import redis
 
 from jobs.cli.last_words import one_line, tell
+from jobs.cli.process import become_leader, write_job_file
 from jobs.control_plane.channel import Incoming, Outgoing, connect
 from jobs.control_plane.epoch_reporter import EpochLog
 from jobs.control_plane.events import batch_completed
@@ -46,12 +47,11 @@ from jobs.protocol import (
 from jobs.reconfigure.admission import check_usable
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity, read_identity
 from jobs.recovery.lock import hold
-from jobs.recovery.manifest import write_durably
 from jobs.sinks.connector import open_sink
 from jobs.sinks.publisher import Publisher
 from jobs.sinks.redis_tail import MOST_ENTRIES, ResultTail
 from jobs.sources.connector import Away, Servers
-from jobs.sources.generator import generated
+from jobs.sources.generator import continued, generated
 from jobs.sources.live import Arrived, LiveOffsets, LiveSource
 from jobs.sources.planner import PlannedBatch
 from jobs.sources.spark_source import read_source, write_source
@@ -70,7 +70,7 @@ def run(given: argparse.Namespace) -> int:
 
     Raises `InputError` for options that cannot be used.
     """
-    _become_leader()
+    become_leader()
     try:
         redis.Redis.from_url(given.redis)
     except ValueError as error:
@@ -119,7 +119,7 @@ class _Job:
     def run(self) -> int:
         signal.signal(signal.SIGTERM, self._on_signal)
         signal.signal(signal.SIGINT, self._on_signal)
-        self._write_job_file()
+        write_job_file(self._checkpoint.root, self._given.run, self._given.topology)
         self._outgoing.start()
         try:
             self._checkpoint.remove_unfinished()
@@ -234,24 +234,11 @@ class _Job:
         return Publisher(sink, root, folder, passing=out is None, most=given.most_unpublished)
 
     def _write_source(self) -> None:
-        """Write the source of a made-up stream.
-
-        One that the checkpoint knows goes on with its numbers and its first moment.
-        """
+        """Write the source of the streams' tuples into the checkpoint."""
         now_us = int(_now().timestamp() * 1_000_000)
         asked = [generated(text, now_us) for text in self._given.generate]
         before = read_source(self._checkpoint.root)
-        known = {g.stream: g for g in before.generated} if isinstance(before, LiveSource) else {}
-        for made in asked:
-            have = known.get(made.stream)
-            if have is not None and have.tuples_per_second != made.tuples_per_second:
-                raise InputError(
-                    "changed-option",
-                    Place("command line", path="--generate"),
-                    f"{made.stream}={made.tuples_per_second:g}",
-                    f"{made.stream}={have.tuples_per_second:g}, as this checkpoint began",
-                )
-        made_up = tuple(known.get(made.stream, made) for made in asked)
+        made_up = continued(asked, before.generated if isinstance(before, LiveSource) else ())
         write_source(self._checkpoint.root, LiveSource(self._given.batch_rows, made_up))
         self._offsets = LiveOffsets(Servers(self._given.redis), made_up)
 
@@ -392,26 +379,6 @@ class _Job:
         final = isinstance(error, OutOfMemory)
         self._outgoing.send(JobFailed(run=self._given.run, at=_now(), error=text, detail=detail, final=final))
         self._outgoing.close(_FAREWELL_S)
-
-    def _write_job_file(self) -> None:
-        """Write the file that finds this process when its launcher has forgotten it."""
-        document = {
-            "pid": os.getpid(),
-            "host": socket.gethostname(),
-            "run": self._given.run,
-            "topology": self._given.topology,
-            "started_at": _now().isoformat(),
-        }
-        write_durably(self._checkpoint.root / "job.json", json.dumps(document).encode())
-
-
-def _become_leader() -> None:
-    """Outlive the launcher: a session of its own, unless a person sits at a terminal."""
-    if not sys.stdin.isatty() and os.getsid(0) != os.getpid():
-        with suppress(PermissionError):
-            os.setsid()
-    if not sys.stdin.isatty():
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 def _read_plan(path: Path) -> PhysicalGraph:

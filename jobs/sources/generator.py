@@ -48,6 +48,27 @@ def generated(text: str, now_us: int) -> Generated:
     return Generated(stream, per_second, now_us)
 
 
+def continued(asked: Sequence[Generated], before: Sequence[Generated]) -> tuple[Generated, ...]:
+    """The made-up streams of a run; one that `before` has keeps its first moment.
+
+    Raises `InputError` if its rate was another.
+
+    >>> continued([generated("clicks=2.5", 9)], [generated("clicks=2.5", 4)])[0].start_us
+    4
+    """
+    known = {made.stream: made for made in before}
+    for made in asked:
+        have = known.get(made.stream, made)
+        if have.tuples_per_second != made.tuples_per_second:
+            raise InputError(
+                "changed-option",
+                Place("command line", path="--generate"),
+                f"{made.stream}={made.tuples_per_second:g}",
+                f"{made.stream}={have.tuples_per_second:g}, as this checkpoint began",
+            )
+    return tuple(known.get(made.stream, made) for made in asked)
+
+
 @dataclass(frozen=True, slots=True)
 class GeneratedRange(Numbered):
     """Tuples `first` to `first + rows` (exclusive) of a synthetic stream."""
