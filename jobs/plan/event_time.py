@@ -5,8 +5,8 @@ more than 64 bits hold, and an event time may be near either end. Whatever moves
 retention or a lateness does so here. A moment beyond an end becomes that end, which changes no comparison
 with an event time: `t - w <= s` means the same if t - w, where it is before all times, is the first of them.
 
->>> earlier(0, 5), earlier(FIRST_US + 1, 5) == FIRST_US, later(LAST_US - 1, 10**20) == LAST_US
-(-5, True, True)
+>>> earlier(0, 5), earlier(FIRST_US + 1, 5) == FIRST_US
+(-5, True)
 """
 
 from __future__ import annotations
@@ -34,15 +34,6 @@ def earlier(time_us: int, by_us: int) -> int:
     (750000, True)
     """
     return max(FIRST_US, time_us - by_us)
-
-
-def later(time_us: int, by_us: int) -> int:
-    """The moment `by_us` after another one; `by_us` is not negative.
-
-    >>> later(1_000_000, 250_000), later(2**63 - 1, 1) == 2**63 - 1
-    (1250000, True)
-    """
-    return min(LAST_US, time_us + by_us)
 
 
 def all_earlier(times_us: Moments, by_us: int) -> Moments:

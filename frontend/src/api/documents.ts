@@ -16,7 +16,6 @@ export type PlanDocument = Schemas["Plan"];
 export type TopologyTasks = Schemas["Tasks"];
 export type TopologyJob = Schemas["Job"];
 export type TopologyPlanner = Schemas["Planner"];
-export type Pin = Schemas["Pin"];
 export type RunDocument = Schemas["Run"];
 export type DeployAnswer = Schemas["Deployed"];
 export type Me = Schemas["Me"];

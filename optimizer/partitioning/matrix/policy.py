@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optimizer.partitioning.matrix.shape import Arrangement, Shape, best_arrangement
+from optimizer.partitioning.matrix.shape import Arrangement, best_arrangement
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +81,3 @@ class Controller:
             if state.arrangement.rows == used.rows:
                 return state
         return Controller(used, 0.0, 0.0, self.eagerness)
-
-
-def moved(before: Shape, after: Shape, stored: float) -> float:
-    """Tuples that tasks exchange when a grid of `stored` tuples changes shape.
-
-    Copies are not counted.
-
-    With more rows every task keeps what it has and gets the rest of its wider column from tasks beside
-    it. With fewer rows every task keeps a part of what it has, and nothing is sent (Lemma 4.4).
-
-    >>> moved(Shape(8, 2), Shape(4, 4), 80.0), moved(Shape(4, 4), Shape(8, 2), 80.0)
-    (160.0, 0.0)
-    """
-    return stored * max(0, after.rows - before.rows)

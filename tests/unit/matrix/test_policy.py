@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optimizer.partitioning.matrix.groups import EAGERNESS
-from optimizer.partitioning.matrix.policy import Controller, moved
+from optimizer.partitioning.matrix.policy import Controller
 from optimizer.partitioning.matrix.shape import (
     Arrangement,
     Shape,
@@ -22,6 +22,20 @@ from optimizer.physical.task_grid import decompose, task_grids
 
 BOUND = 1.25 * (1 + 1e-9)
 POWERS = st.integers(0, 7).map(lambda exponent: 2**exponent)
+
+
+def moved(before: Shape, after: Shape, stored: float) -> float:
+    """Tuples that tasks exchange when a grid of `stored` tuples changes shape.
+
+    Copies are not counted.
+
+    With more rows every task keeps what it has and gets the rest of its wider column from tasks beside
+    it. With fewer rows every task keeps a part of what it has, and nothing is sent (Lemma 4.4).
+
+    >>> moved(Shape(8, 2), Shape(4, 4), 80.0), moved(Shape(4, 4), Shape(8, 2), 80.0)
+    (160.0, 0.0)
+    """
+    return stored * max(0, after.rows - before.rows)
 
 
 def shape_of(controller: Controller) -> Shape:

@@ -22,7 +22,6 @@ from jobs.plan.event_time import (
     earlier,
     earlier_than,
     elapsed,
-    later,
     later_than,
     moment,
 )
@@ -69,7 +68,7 @@ def test_moved_moments_stop_at_the_ends(times: list[int], by_us: int) -> None:
     array, frame = np.array(times, dtype=np.int64), pl.DataFrame({"t": times}, schema={"t": pl.Int64})
     sooner, after = ([clipped(t + sign * by_us) for t in times] for sign in (-1, 1))
     assert all_earlier(array, by_us).tolist() == [earlier(t, by_us) for t in times] == sooner
-    assert all_later(array, by_us).tolist() == [later(t, by_us) for t in times] == after
+    assert all_later(array, by_us).tolist() == after
     moved = frame.select(
         earlier_than(pl.col("t"), by_us).alias("e"), later_than(pl.col("t"), by_us).alias("l")
     )
