@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,10 @@ GRAPH = Path("frontend/src/plan/physicalGraph.ts")
 COMPLETION = Path("frontend/src/editor/sql/functions.ts")
 GUIDE = Path("docs/guide/functions.md")
 ARCHITECTURE = Path("ARCHITECTURE.md")
+_OF_PATHS = re.compile(r"^ {8}parameters: \{\n(?: {12}\w+\?: never;\n)+ {8}\};\n", re.MULTILINE)
+_ABSENT = re.compile(
+    r"^ +(?:(?!query|path)\w+\?: never;|headers: \{\n +\[name: string\]: unknown;\n +\};)\n", re.MULTILINE
+)
 
 
 class Failed(Exception):
@@ -56,13 +61,20 @@ def generate(folder: Path) -> dict[Path, str]:
     return {
         PLAN: _sorted(plan),
         OPENAPI: _sorted(openapi),
-        TYPES: types.read_text(),
+        TYPES: _without_absent(types.read_text()),
         MESSAGES: live_parsers(json.loads(openapi)),
         GRAPH: graph_parsers(json.loads(plan)),
         COMPLETION: completion(),
         GUIDE: with_functions((_ROOT / GUIDE).read_text()),
         ARCHITECTURE: architecture,
     }
+
+
+def _without_absent(types: str) -> str:
+    """Types without what openapi-fetch never looks at: absent methods, a path's own parameters, headers."""
+    paths, rest = types.split("export type webhooks", maxsplit=1)
+    paths = _OF_PATHS.sub("", paths)
+    return _ABSENT.sub("", f"{paths}export type webhooks{rest}")
 
 
 def _sorted(text: str) -> str:
