@@ -65,7 +65,10 @@ export function CatalogIsland({ me }: IslandProps): JSX.Element {
           class="search"
           value={text}
           aria-label="Search queries"
-          placeholder="Search: words, stream:weather, owner:me, team:ops, tag:wind, status:running, is:favourite   ( / )"
+          placeholder={
+            "Search: words, stream:weather, owner:me, team:ops, tag:wind, " +
+            "status:running, is:favourite   ( / )"
+          }
           onInput={(event) => search(event.currentTarget.value)}
         />
         <span class="muted" role="status">

@@ -27,3 +27,8 @@ export function writeText<Element extends BaseType, Datum>(
     })
     .text(value);
 }
+
+/** How tall a drawing stands, as CSS: from `least` up, within what a screen can show. */
+export function heightOnScreen(height: number, least: number): string {
+  return `${Math.round(Math.max(least, Math.min(height, window.innerHeight * 0.72)))}px`;
+}

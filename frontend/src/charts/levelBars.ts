@@ -47,7 +47,8 @@ export function levelName(level: number | null): string {
 /** The further from the source, the stronger; what belongs to no level is grey. */
 export function levelColour(level: number | null, depth: number): string {
   if (level === null) return "var(--line-strong)";
-  return `color-mix(in srgb, var(--accent) ${Math.round(35 + (65 * level) / Math.max(1, depth))}%, var(--raised))`;
+  const share = Math.round(35 + (65 * level) / Math.max(1, depth));
+  return `color-mix(in srgb, var(--accent) ${share}%, var(--raised))`;
 }
 
 /** `batch 41: 210 ms: ingestion 50 ms, level 1 100 ms, the rest 60 ms`. */

@@ -79,7 +79,8 @@ export function MemoryForm({ topology, operator, onDone }: Props): JSX.Element {
       <p class="muted" role="status">
         {kept && "Kept. "}
         {waiting !== null &&
-          `The running process has ${limitText(waiting.limit)}; after its next start it has ${limitText(topology.memory_limit_bytes)}.`}
+          `The running process has ${limitText(waiting.limit)}; ` +
+            `after its next start it has ${limitText(topology.memory_limit_bytes)}.`}
       </p>
     </form>
   );

@@ -16,7 +16,11 @@ export function PlannerForm({ topology, operator, onDone }: Props): JSX.Element 
   return (
     <SettingsForm
       label={`Planner of ${topology}`}
-      about="How the queries are planned together. The topology is re-planned and switches between two batches, without stopping; results stay the same. If settings admit no plan, the topology says why and the present plan goes on."
+      about={
+        "How the queries are planned together. The topology is re-planned and switches between two " +
+        "batches, without stopping; results stay the same. If settings admit no plan, the " +
+        "topology says why and the present plan goes on."
+      }
       submit="Plan anew"
       kept="Requested. The plan changes as soon as another one is found."
       operator={operator}

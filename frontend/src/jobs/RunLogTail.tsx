@@ -37,7 +37,7 @@ export function RunLogTail({ id }: { id: string }): JSX.Element {
       {/* biome-ignore lint/a11y/useSemanticElements: its line breaks are the log's, so it is a <pre> */}
       <pre
         ref={box}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll what has the focus (axe: scrollable-region-focusable)
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: axe's scrollable-region-focusable
         tabIndex={0}
         role="region"
         aria-label="Log"

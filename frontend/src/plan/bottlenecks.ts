@@ -29,7 +29,7 @@ export interface Bottlenecks {
 const LEAST_PROBES = 10;
 
 /**
- * The slowest level, and the store that is largest, most probed, matched most often per probe, and least even.
+ * The slowest level; the store that is largest, most probed, matched most often per probe, and least even.
  *
  * Null where nothing is known or nothing stands out: no batch yet, no bytes, no probes, one task each.
  */

@@ -183,7 +183,8 @@ describe("an exported picture", () => {
   it("stands alone: no classes, no zoom, its own size", () => {
     const host = document.createElement("div");
     host.innerHTML =
-      '<svg class="forest"><g transform="translate(5,5) scale(2)"><rect class="box" style="fill: red" tabindex="0"></rect></g></svg>';
+      '<svg class="forest"><g transform="translate(5,5) scale(2)">' +
+      '<rect class="box" style="fill: red" tabindex="0"></rect></g></svg>';
     document.body.replaceChildren(host);
     const svg = host.querySelector("svg");
     if (svg === null) throw new Error("no drawing");

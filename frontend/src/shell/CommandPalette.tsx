@@ -26,7 +26,8 @@ async function storesOf(topology: string): Promise<Entry[]> {
       href: `/topologies/${encodeURIComponent(topology)}/#${encodeURIComponent(store.id)}`,
     }));
   } catch (error) {
-    if (error instanceof Refusal && error.status === 404) return []; // A topology without a plan has no stores.
+    // A topology without a plan has no stores.
+    if (error instanceof Refusal && error.status === 404) return [];
     throw error;
   }
 }

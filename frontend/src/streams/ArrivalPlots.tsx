@@ -47,7 +47,9 @@ function OfTopology({ arrivals, colour }: { arrivals: Arrivals; colour: string }
       series: latenessSeries(arrivals.points, colour),
       format: span,
       ticks: spanTicks,
-      title: `Event time of the stream behind the newest tuple of ${arrivals.topology}, and behind its own watermark`,
+      title:
+        `Event time of the stream behind the newest tuple of ${arrivals.topology}, ` +
+        "and behind its own watermark",
     }),
     [times, colour],
   );

@@ -176,7 +176,10 @@ function Fields({
         </label>
         <label
           class="field"
-          title="A tuple whose event time is further ahead of its arrival goes to the dead letters: accepting it would make every later tuple late."
+          title={
+            "A tuple whose event time is further ahead of its arrival goes to the dead letters: " +
+            "accepting it would make every later tuple late."
+          }
         >
           <span>Event time ahead of arrival, at most hours</span>
           <input

@@ -77,7 +77,8 @@ export function fieldsOf(stream: StreamDocument, connectors: readonly Connector[
 /** Who may change the stream and write tuples to it, for those who may not. */
 export function writersOf(stream: StreamDocument): string {
   const team = stream.team === null || stream.team === undefined ? "" : `, the team ${stream.team}`;
-  return `Only ${stream.owner}${team} and operators may change ${stream.name}, write tuples to it and send its dead letters again.`;
+  const allowed = `change ${stream.name}, write tuples to it and send its dead letters again`;
+  return `Only ${stream.owner}${team} and operators may ${allowed}.`;
 }
 
 /** The columns that can be the event time. */

@@ -35,8 +35,8 @@ export function ResultPath({ query, result, onClose }: Props): JSX.Element {
 }
 
 function Path({ path }: { path: Provenance }): JSX.Element {
-  const node = (rule: string): string =>
-    `/topologies/${encodeURIComponent(path.topology)}/?plan=${encodeURIComponent(path.plan_id)}#${encodeURIComponent(rule)}`;
+  const plan = `/topologies/${encodeURIComponent(path.topology)}/?plan=${encodeURIComponent(path.plan_id)}`;
+  const node = (rule: string): string => `${plan}#${encodeURIComponent(rule)}`;
   return (
     <>
       <ol class="path">

@@ -95,10 +95,10 @@ export function createJoinGraph(element: HTMLElement): Chart<JoinGraphData> {
         .select("text.stream")
         // Outwards, away from the lines to the other half of the picture.
         .attr("y", (node) => (node.y < placed.height / 2 - 8 ? -22 : 29))
-        .text(
-          (node) =>
-            `${node.stream} · ${windowLength(node.windowMs)}${node.filters.length > 0 ? ` · σ${node.filters.length}` : ""}`,
-        );
+        .text(({ stream, windowMs, filters }) => {
+          const filtered = filters.length > 0 ? ` · σ${filters.length}` : "";
+          return `${stream} · ${windowLength(windowMs)}${filtered}`;
+        });
     },
     dispose() {
       svg.remove();

@@ -4,7 +4,7 @@
 import { curveLinear, line, select, type ZoomBehavior, zoom, zoomIdentity } from "d3";
 import type { StreamColour } from "../../colour/streams";
 import { BOX_HEIGHT, BOX_WIDTH, type PlacedBoxes } from "../../plan/layout/physicalView";
-import { type Chart, writeText } from "../chart";
+import { type Chart, heightOnScreen, writeText } from "../chart";
 import { strokeWidth } from "./probeForest";
 
 export interface PhysicalGraphData {
@@ -52,7 +52,7 @@ export function createPhysicalGraph(element: HTMLElement): Chart<PhysicalGraphDa
 
   const fit = (width: number, height: number): void => {
     const wide = Math.min(FIT_LIMIT, (element.clientWidth || width) / (width + 2 * MARGIN));
-    element.style.height = `${Math.round(Math.max(200, Math.min((height + 2 * MARGIN) * wide, window.innerHeight * 0.72)))}px`;
+    element.style.height = heightOnScreen((height + 2 * MARGIN) * wide, 200);
     const room = { width: element.clientWidth || width, height: element.clientHeight || height };
     const scale = Math.min(FIT_LIMIT, room.width / (width + 2 * MARGIN), room.height / (height + 2 * MARGIN));
     svg.call(

@@ -6,7 +6,7 @@ import {
   type PlacedLink,
   type PlacedNode,
 } from "../../plan/layout/forestLayout";
-import { type Chart, motionMs } from "../chart";
+import { type Chart, heightOnScreen, motionMs } from "../chart";
 import type { ProbeForestData } from "./forestData";
 import { appendParts, foldsTree, lookOf, neighbourOf, writeParts } from "./forestNodes";
 import { createMinimap } from "./minimap";
@@ -97,7 +97,7 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
     const { width, height } = latest.placed;
     // As tall as the trees, within what a screen can show; what does not fit at a readable size is panned.
     const wide = Math.max(least, Math.min(FIT_LIMIT, (element.clientWidth || width) / width));
-    element.style.height = `${Math.round(Math.max(LEAST_HEIGHT, Math.min(height * wide, window.innerHeight * 0.72)))}px`;
+    element.style.height = heightOnScreen(height * wide, LEAST_HEIGHT);
     measure();
     const [across, down] = [room.width || width, room.height || height];
     const scale = Math.min(FIT_LIMIT, across / width, down / height);
@@ -185,11 +185,9 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
       .selectAll<SVGPathElement, PlacedLink>("path")
       .data(placed.links, (link) => link.target.key)
       .join((enter) => enter.append("path").attr("d", linkPath))
-      .attr(
-        "class",
-        (link) =>
-          `link ${link.target.node.edge?.kind ?? "emit"}${data.flow(link) === null ? " unknown" : ""}${out(link.target.key) ? " dimmed" : ""}`,
-      );
+      .attr("class", (link) => `link ${link.target.node.edge?.kind ?? "emit"}`)
+      .classed("unknown", (link) => data.flow(link) === null)
+      .classed("dimmed", (link) => out(link.target.key));
     const still = motionMs() === 0;
     if (still) lines.attr("stroke-width", (link) => strokeWidth(data.flow(link)));
     else

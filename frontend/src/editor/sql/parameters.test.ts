@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { parametersOf, placeOfDeclaration, undeclared } from "./parameters";
 
 const TEXT =
-  "-- Windy.\n-- :wind = 20\n--:place='JFK'\n\nSELECT w.at FROM weather AS w WHERE w.wind > :wind AND w.airport = :place -- :no = 1\n";
+  "-- Windy.\n-- :wind = 20\n--:place='JFK'\n\n" +
+  "SELECT w.at FROM weather AS w WHERE w.wind > :wind AND w.airport = :place -- :no = 1\n";
 
 describe("parameters", () => {
   it("are the declarations above the query, with the places of their values", () => {
@@ -25,7 +26,8 @@ describe("parameters", () => {
     expect(undeclared(TEXT)).toEqual([]);
     expect(
       undeclared(
-        "-- :a = 1\nSELECT x FROM s WHERE x > :A AND x < :b AND x <> :B AND y = ':c' AND z::int > 1 /* :d */ -- :e",
+        "-- :a = 1\n" +
+          "SELECT x FROM s WHERE x > :A AND x < :b AND x <> :B AND y = ':c' AND z::int > 1 /* :d */ -- :e",
       ),
     ).toEqual(["b"]);
   });

@@ -143,7 +143,9 @@ export function createSqlEditor(element: HTMLElement, options: SqlEditorOptions)
       syntaxHighlighting(colours),
       lintGutter(),
       placeholder(
-        "SELECT d.flight, w.wind_speed\nFROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w\nWHERE d.origin = w.origin",
+        "SELECT d.flight, w.wind_speed\n" +
+          "FROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w\n" +
+          "WHERE d.origin = w.origin",
       ),
       EditorView.lineWrapping,
       EditorView.contentAttributes.of({ "aria-label": "SQL", spellcheck: "false", tabindex: "0" }),

@@ -11,7 +11,8 @@ const PREFIX = "#draft=";
 export function shareLink(origin: string, path: string, text: Shared): string {
   const bytes = new TextEncoder().encode(JSON.stringify(text));
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
-  return `${origin}${path}${PREFIX}${btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")}`;
+  const carried = btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  return `${origin}${path}${PREFIX}${carried}`;
 }
 
 /** The text that an address carries; null if it carries none, or one that was cut. */

@@ -19,7 +19,7 @@ export interface Shading {
 
 /**
  * @param shade `stream` shades nothing; `cost` is the optimizer's estimate of a step; `load` the tuples per
- *   second sent there now; `skew` how unevenly the probed store is spread; `query` how many queries share a step
+ *   second sent there now; `skew` how unevenly the probed store is spread; `query` how many share a step
  */
 export function shadingOf(
   shade: Shade,

@@ -21,6 +21,6 @@ export function DiffSummary({ diff, against }: { diff: PlanDiff; against: string
 /** Their names, which scroll where they are many. */
 function Parts({ parts }: { parts: PlanDiff["added"] }): JSX.Element {
   const names = parts.map((part) => (part.kind === "step" ? part.label : `${part.kind} ${part.label}`));
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll what has the focus (axe: scrollable-region-focusable)
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: axe's scrollable-region-focusable
   return <dd tabIndex={0}>{names.join(", ") || "–"}</dd>;
 }

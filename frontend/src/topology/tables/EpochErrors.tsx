@@ -13,6 +13,13 @@ interface Props {
   readonly graph: PhysicalGraph | null;
 }
 
+type Worst = NonNullable<EpochPoint["q_error"]>;
+
+function worstText(graph: PhysicalGraph | null, { worst, estimated, actual }: Worst): string {
+  const element = graph === null ? worst : elementLabel(graph, worst);
+  return `${element}: ${rate(estimated)} estimated, ${rate(actual)} actual`;
+}
+
 /**
  * Every epoch that the page still knows, newest first: how far its plan's estimates were from what happened.
  */
@@ -69,9 +76,7 @@ export function EpochErrors({ epochs, graph }: Props): JSX.Element {
                 <QError value={point.q_error?.max ?? null} />
               </td>
               <td>
-                {point.q_error === null
-                  ? "event time did not advance"
-                  : `${graph === null ? point.q_error.worst : elementLabel(graph, point.q_error.worst)}: ${rate(point.q_error.estimated)} estimated, ${rate(point.q_error.actual)} actual`}
+                {point.q_error === null ? "event time did not advance" : worstText(graph, point.q_error)}
               </td>
             </tr>
           ))}

@@ -97,7 +97,10 @@ export function QueryTable({ graph, queries, batch, colour }: Props): JSX.Elemen
               {(metrics?.failed_calls ?? 0) > 0 && (
                 <div
                   class="muted small"
-                  title="Rows of the newest batch for which a function or an expression raised. They count as NULL, so results may be missing; the dead letters show some."
+                  title={
+                    "Rows of the newest batch for which a function or an expression raised. They count as " +
+                    "NULL, so results may be missing; the dead letters show some."
+                  }
                 >
                   {count(metrics?.failed_calls)} failed calls
                 </div>

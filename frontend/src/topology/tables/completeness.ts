@@ -10,8 +10,9 @@ export interface Completeness {
 const NEVER: Completeness = {
   text: "never: older tuples are missing",
   advice:
-    "An input has no window, and its store began after the stream's first tuples, so results with those are missing permanently. " +
-    "Give every input a window, or restart the topology from what the sources still hold: docs/guide/operations.md, Lost checkpoint.",
+    "An input has no window, and its store began after the stream's first tuples, so results with those " +
+    "are missing permanently. Give every input a window, or restart the topology from what the sources " +
+    "still hold: docs/guide/operations.md, Lost checkpoint.",
 };
 
 /**
@@ -28,6 +29,7 @@ export function completeness(
   return {
     text: "its window is filling",
     advice:
-      "Tuples from before the query came are missing from its stores; results are complete once a whole window has passed.",
+      "Tuples from before the query came are missing from its stores; " +
+      "results are complete once a whole window has passed.",
   };
 }

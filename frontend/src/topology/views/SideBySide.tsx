@@ -116,9 +116,10 @@ function PlanPicture({ title, size, graph, colour, query, onQuery }: PictureProp
       colour,
       text: ({ node }) => {
         const sent = node.edge === null ? null : rate(estimate(node.edge.id));
+        const served = node.kind === "query" ? node.label : node.queries.join(", ");
         return {
           detail: sent === null ? "" : `est ${sent}`,
-          title: `${node.label}${sent === null ? "" : `: ${sent} estimated`}; for ${node.kind === "query" ? node.label : node.queries.join(", ")}`,
+          title: `${node.label}${sent === null ? "" : `: ${sent} estimated`}; for ${served}`,
         };
       },
       flow: ({ target }) => estimate(target.node.edge?.id),

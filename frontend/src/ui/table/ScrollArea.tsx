@@ -11,7 +11,7 @@ export function ScrollArea({
   readonly children: ComponentChildren;
 }): JSX.Element {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll what has the focus (axe: scrollable-region-focusable)
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: axe's scrollable-region-focusable
     <section class={className} tabIndex={0} aria-label={label}>
       {children}
     </section>

@@ -25,7 +25,8 @@ function compare(a: Value, b: Value): number {
 }
 
 /**
- * @example chooseRows([1, 3, 2], { sought: "", by: "n", falling: true, most: 2 }, { n: (row) => row }, String) has the rows 3, 2 of 3 found
+ * @example chooseRows([1, 3, 2], { sought: "", by: "n", falling: true, most: 2 }, { n: (row) => row },
+ *   String) has the rows 3, 2 of 3 found
  * @param columns a row's value by the column's key; unknown ones (null) come last, whatever the direction
  */
 export function chooseRows<Row>(
