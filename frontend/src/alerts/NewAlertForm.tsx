@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { answered, client, explainProblems } from "../api/request";
+import { SelectField, TextField } from "../ui/fields";
 import { TeamField } from "../ui/TeamField";
 import { useLoaded } from "../ui/useLoaded";
 import { type AlertFields, documentOf, EMPTY } from "./alertForm";
@@ -39,28 +40,20 @@ export function NewAlertForm({
         </p>
       ))}
       <div class="form-row">
-        <label class="field">
-          <span>Name</span>
-          <input
-            type="text"
-            required
-            maxLength={100}
-            value={fields.name}
-            placeholder="night shift"
-            onInput={(event) => set({ name: event.currentTarget.value })}
-          />
-        </label>
-        <label class="field">
-          <span>Of</span>
-          <select value={fields.topology} onChange={(event) => set({ topology: event.currentTarget.value })}>
-            <option value="">every topology</option>
-            {topologies.value?.map((one) => (
-              <option key={one.name} value={one.name}>
-                {one.name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <TextField
+          label="Name"
+          required
+          maxLength={100}
+          value={fields.name}
+          placeholder="night shift"
+          onValue={(name) => set({ name })}
+        />
+        <SelectField
+          label="Of"
+          value={fields.topology}
+          options={[["", "every topology"], ...(topologies.value ?? []).map(({ name }) => name)]}
+          onValue={(topology) => set({ topology })}
+        />
         <TeamField
           label="Team that may also see and change it"
           team={fields.team}
@@ -77,51 +70,36 @@ export function NewAlertForm({
           />{" "}
           its job fails
         </label>
-        <label class="field">
-          <span>a watermark falls behind the newest tuple by more than this many seconds of event time</span>
-          <input
-            type="text"
-            inputMode="numeric"
-            value={fields.lag}
-            placeholder="not told"
-            onInput={(event) => set({ lag: event.currentTarget.value })}
-          />
-        </label>
-        <label class="field">
-          <span>tuples wait and no batch has been committed for this many seconds</span>
-          <input
-            type="text"
-            inputMode="numeric"
-            value={fields.stuck}
-            placeholder="not told"
-            onInput={(event) => set({ stuck: event.currentTarget.value })}
-          />
-        </label>
+        <TextField
+          label="a watermark falls behind the newest tuple by more than this many seconds of event time"
+          inputMode="numeric"
+          value={fields.lag}
+          placeholder="not told"
+          onValue={(lag) => set({ lag })}
+        />
+        <TextField
+          label="tuples wait and no batch has been committed for this many seconds"
+          inputMode="numeric"
+          value={fields.stuck}
+          placeholder="not told"
+          onValue={(stuck) => set({ stuck })}
+        />
       </fieldset>
       <div class="form-row">
-        <label class="field">
-          <span>By</span>
-          <select
-            value={fields.channel}
-            onChange={(event) =>
-              set({ channel: event.currentTarget.value === "email" ? "email" : "webhook" })
-            }
-          >
-            <option value="webhook">webhook</option>
-            <option value="email">e-mail</option>
-          </select>
-        </label>
-        <label class="field">
-          <span>To</span>
-          <input
-            type="text"
-            required
-            maxLength={500}
-            value={fields.target}
-            placeholder={fields.channel === "email" ? "ann@example.org" : "https://example.org/hook"}
-            onInput={(event) => set({ target: event.currentTarget.value })}
-          />
-        </label>
+        <SelectField
+          label="By"
+          value={fields.channel}
+          options={["webhook", ["email", "e-mail"]]}
+          onValue={(channel) => set({ channel: channel === "email" ? "email" : "webhook" })}
+        />
+        <TextField
+          label="To"
+          required
+          maxLength={500}
+          value={fields.target}
+          placeholder={fields.channel === "email" ? "ann@example.org" : "https://example.org/hook"}
+          onValue={(target) => set({ target })}
+        />
       </div>
       <div class="dialog-actions">
         <button type="button" class="button" onClick={onCancel}>

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import type { Connector } from "../api/documents";
+import { SelectField } from "../ui/fields";
 import { typedOf } from "../ui/settings/described";
 import { SettingsFields } from "../ui/settings/SettingsFields";
 import { columnsOf, type StreamFields } from "./streamFields";
@@ -22,17 +23,15 @@ export function ConnectorFields({ connectors, fields, set, fixed }: Props): JSX.
   return (
     <fieldset disabled={fixed}>
       <legend>Where the tuples come from</legend>
-      <label class="field">
-        <span>Tuples come from</span>
-        <select value={fields.connector} onChange={(event) => choose(event.currentTarget.value)}>
-          <option value="">producers, who send them here</option>
-          {connectors.map(({ name, title }) => (
-            <option key={name} value={name}>
-              {title}
-            </option>
-          ))}
-        </select>
-      </label>
+      <SelectField
+        label="Tuples come from"
+        value={fields.connector}
+        options={[
+          ["", "producers, who send them here"],
+          ...connectors.map(({ name, title }) => [name, title] as const),
+        ]}
+        onValue={choose}
+      />
       {chosen !== undefined && chosen.missing !== null && (
         <p class="problem-line">This needs {chosen.missing}.</p>
       )}

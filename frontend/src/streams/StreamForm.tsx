@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Connector, StreamChange, StreamDocument } from "../api/documents";
 import { answered, at, client, explainProblems } from "../api/request";
+import { SelectField, TextField } from "../ui/fields";
 import { ProblemLine } from "../ui/ProblemLine";
 import { TeamField } from "../ui/TeamField";
 import { useLoaded } from "../ui/useLoaded";
@@ -80,28 +81,22 @@ function Fields({
         <ProblemLine key={problem} text={problem} />
       ))}
       {stream === null && (
-        <label class="field">
-          <span>Name</span>
-          <input
-            type="text"
-            class="mono"
-            value={fields.name}
-            maxLength={63}
-            placeholder="gates"
-            autocomplete="off"
-            onInput={(event) => set({ name: event.currentTarget.value })}
-          />
-        </label>
-      )}
-      <label class="field">
-        <span>About</span>
-        <input
-          type="text"
-          value={fields.description}
-          placeholder="What one tuple describes"
-          onInput={(event) => set({ description: event.currentTarget.value })}
+        <TextField
+          label="Name"
+          class="mono"
+          value={fields.name}
+          maxLength={63}
+          placeholder="gates"
+          autocomplete="off"
+          onValue={(name) => set({ name })}
         />
-      </label>
+      )}
+      <TextField
+        label="About"
+        value={fields.description}
+        placeholder="What one tuple describes"
+        onValue={(description) => set({ description })}
+      />
       <fieldset disabled={fixed}>
         <legend>Columns{fixed ? " (fixed: queries read the stream)" : ""}</legend>
         {fields.columns.map((column, place) => (
@@ -147,83 +142,62 @@ function Fields({
         >
           Add a column
         </button>
-        <label class="field">
-          <span>Event time</span>
-          <select
-            value={fields.eventTime}
-            onChange={(event) => set({ eventTime: event.currentTarget.value })}
-          >
-            {!timestamps(fields).includes(fields.eventTime) && (
-              <option value={fields.eventTime}>choose a timestamp column</option>
-            )}
-            {timestamps(fields).map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SelectField
+          label="Event time"
+          value={fields.eventTime}
+          options={
+            timestamps(fields).includes(fields.eventTime)
+              ? timestamps(fields)
+              : [[fields.eventTime, "choose a timestamp column"], ...timestamps(fields)]
+          }
+          onValue={(eventTime) => set({ eventTime })}
+        />
       </fieldset>
       <div class="form-row">
-        <label class="field">
-          <span>Allowed lateness, seconds</span>
-          <input
-            type="text"
-            inputMode="decimal"
-            value={fields.lateness}
-            onInput={(event) => set({ lateness: event.currentTarget.value })}
-          />
-        </label>
-        <label
-          class="field"
-          title={
+        <TextField
+          label="Allowed lateness, seconds"
+          inputMode="decimal"
+          value={fields.lateness}
+          onValue={(lateness) => set({ lateness })}
+        />
+        <TextField
+          label="Event time ahead of arrival, at most hours"
+          help={
             "A tuple whose event time is further ahead of its arrival goes to the dead letters: " +
             "accepting it would make every later tuple late."
           }
-        >
-          <span>Event time ahead of arrival, at most hours</span>
-          <input
-            type="text"
-            inputMode="decimal"
-            value={fields.maxAhead}
-            onInput={(event) => set({ maxAhead: event.currentTarget.value })}
-          />
-        </label>
-        <label class="field">
-          <span>Later tuples</span>
-          <select
-            value={fields.late}
-            onChange={(event) => set({ late: event.currentTarget.value === "join" ? "join" : "drop" })}
-          >
-            <option value="drop">go to the dead letters</option>
-            <option value="join">are joined and marked</option>
-          </select>
-        </label>
-        <label class="field">
-          <span>Tuples per second, if known</span>
-          <input
-            type="text"
-            inputMode="decimal"
-            value={fields.rate}
-            placeholder="unknown"
-            onInput={(event) => set({ rate: event.currentTarget.value })}
-          />
-        </label>
+          inputMode="decimal"
+          value={fields.maxAhead}
+          onValue={(maxAhead) => set({ maxAhead })}
+        />
+        <SelectField
+          label="Later tuples"
+          value={fields.late}
+          options={[
+            ["drop", "go to the dead letters"],
+            ["join", "are joined and marked"],
+          ]}
+          onValue={(late) => set({ late: late === "join" ? "join" : "drop" })}
+        />
+        <TextField
+          label="Tuples per second, if known"
+          inputMode="decimal"
+          value={fields.rate}
+          placeholder="unknown"
+          onValue={(rate) => set({ rate })}
+        />
         <TeamField
           label="Team that may also change it"
           team={fields.team}
           onChange={(team) => set({ team })}
         />
-        <label class="field">
-          <span>Tasks of its stores</span>
-          <input
-            type="text"
-            inputMode="numeric"
-            value={fields.tasks}
-            placeholder="auto"
-            onInput={(event) => set({ tasks: event.currentTarget.value })}
-          />
-        </label>
+        <TextField
+          label="Tasks of its stores"
+          inputMode="numeric"
+          value={fields.tasks}
+          placeholder="auto"
+          onValue={(tasks) => set({ tasks })}
+        />
       </div>
       <ConnectorFields connectors={connectors} fields={fields} set={set} fixed={fixed} />
       <div class="dialog-actions">

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { NewToken } from "../api/documents";
 import { answered, at, client, done, explainError } from "../api/request";
 import { ago, instant } from "../format/quantities";
+import { SelectField, TextField } from "../ui/fields";
 import { ProblemLine } from "../ui/ProblemLine";
 import { QuotaLine } from "../ui/QuotaLine";
 import { TableHead } from "../ui/table/TableHead";
@@ -46,30 +47,25 @@ export function TokensIsland(): JSX.Element {
         }}
       >
         <div class="form-row">
-          <label class="field">
-            <span>Name</span>
-            <input
-              type="text"
-              value={name}
-              maxLength={100}
-              required
-              placeholder="laptop"
-              onInput={(event) => setName(event.currentTarget.value)}
-            />
-          </label>
-          <label class="field">
-            <span>May</span>
-            <select value={stream} onChange={(event) => setStream(event.currentTarget.value)}>
-              <option value="">do what I may</option>
-              {streams.value
-                ?.filter((one) => one.can_edit)
-                .map((one) => (
-                  <option key={one.name} value={one.name}>
-                    only send tuples to {one.name}
-                  </option>
-                ))}
-            </select>
-          </label>
+          <TextField
+            label="Name"
+            value={name}
+            maxLength={100}
+            required
+            placeholder="laptop"
+            onValue={setName}
+          />
+          <SelectField
+            label="May"
+            value={stream}
+            options={[
+              ["", "do what I may"],
+              ...(streams.value ?? [])
+                .filter((one) => one.can_edit)
+                .map((one) => [one.name, `only send tuples to ${one.name}`] as const),
+            ]}
+            onValue={setStream}
+          />
           <button type="submit" class="button primary" disabled={name.trim() === ""}>
             Make a token
           </button>

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { answered, client } from "../api/request";
+import { SelectField } from "./fields";
 import { useLoaded } from "./useLoaded";
 
 interface Props {
@@ -15,17 +16,6 @@ export function TeamField({ label, team, onChange }: Props): JSX.Element {
   const me = useLoaded(() => answered(client.GET("/api/me/")));
   const [first] = useState(team);
   const teams = new Set([...(me.value?.teams ?? []), ...(first === "" ? [] : [first])]);
-  return (
-    <label class="field">
-      <span>{label}</span>
-      <select value={team} onChange={(event) => onChange(event.currentTarget.value)}>
-        <option value="">none</option>
-        {[...teams].sort().map((name) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
+  const options = [["", "none"] as const, ...[...teams].sort()];
+  return <SelectField label={label} value={team} options={options} onValue={onChange} />;
 }

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { QueryDocument } from "../../api/documents";
 import { answered, at, client, done, explainError } from "../../api/request";
 import { ConfirmDialog } from "../../ui/dialog/ConfirmDialog";
+import { SelectField } from "../../ui/fields";
 import { ProblemLine } from "../../ui/ProblemLine";
 import { TeamField } from "../../ui/TeamField";
 import { useLoaded } from "../../ui/useLoaded";
@@ -50,16 +51,12 @@ export function AccessForm({ query, onChanged }: Props): JSX.Element {
     >
       <ProblemLine text={problem} />
       <div class="form-row">
-        <label class="field">
-          <span>Owner</span>
-          <select value={owner} onChange={(event) => setOwner(event.currentTarget.value)}>
-            {(accounts.value ?? [{ username: query.owner }]).map((account) => (
-              <option key={account.username} value={account.username}>
-                {account.username}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SelectField
+          label="Owner"
+          value={owner}
+          options={(accounts.value ?? [{ username: query.owner }]).map(({ username }) => username)}
+          onValue={setOwner}
+        />
         <TeamField label="Team that may also change it" team={team} onChange={setTeam} />
       </div>
       <div class="dialog-actions">

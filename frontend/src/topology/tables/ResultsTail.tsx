@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { answered, at, client } from "../../api/request";
+import { Select } from "../../ui/fields";
 import { ResultPath } from "../../ui/ResultPath";
 import { RowsTable } from "../../ui/table/RowsTable";
 import { useLoaded } from "../../ui/useLoaded";
@@ -21,17 +22,12 @@ export function ResultsTail({
       <div class="toolbar">
         <h2>Newest results</h2>
         {queries.length > 0 && (
-          <select
+          <Select
             aria-label="Query"
             value={String(query?.id ?? "")}
-            onChange={(event) => setChosen(Number(event.currentTarget.value))}
-          >
-            {queries.map((candidate) => (
-              <option key={candidate.id} value={String(candidate.id)}>
-                {candidate.name}
-              </option>
-            ))}
-          </select>
+            options={queries.map(({ id, name }) => [String(id), name] as const)}
+            onValue={(id) => setChosen(Number(id))}
+          />
         )}
       </div>
       {query === null ? (

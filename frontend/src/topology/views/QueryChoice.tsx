@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
+import { Select } from "../../ui/fields";
 
 interface Props {
   readonly graph: PhysicalGraph;
@@ -10,17 +11,11 @@ interface Props {
 /** Which query's part of the plan is drawn. */
 export function QueryChoice({ graph, query, onChoose }: Props): JSX.Element {
   return (
-    <select
+    <Select
       aria-label="Show only one query's paths"
       value={query ?? ""}
-      onChange={(event) => onChoose(event.currentTarget.value === "" ? null : event.currentTarget.value)}
-    >
-      <option value="">all {graph.queries.length} queries</option>
-      {graph.queries.map((entry) => (
-        <option key={entry.name} value={entry.name}>
-          {entry.name}
-        </option>
-      ))}
-    </select>
+      options={[["", `all ${graph.queries.length} queries`], ...graph.queries.map(({ name }) => name)]}
+      onValue={(name) => onChoose(name === "" ? null : name)}
+    />
   );
 }

@@ -3,6 +3,7 @@ import type { ProbeForestChart } from "../../charts/graphs/probeForest";
 import { type Forest, nodesOf } from "../../plan/forest";
 import type { Shade } from "../../plan/layout/shade";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
+import { Select } from "../../ui/fields";
 import { QueryChoice } from "./QueryChoice";
 import type { PlacedTrees } from "./usePlacedTrees";
 import type { TreeChoice } from "./useTreeChoice";
@@ -65,13 +66,11 @@ export function TreeTools(props: Props): JSX.Element {
       )}
       <label class="inline">
         <span class="muted">Shade</span>
-        <select value={shade} onChange={(event) => props.onShade(event.currentTarget.value as Shade)}>
-          {Object.entries(SHADE_NAMES).map(([value, text]) => (
-            <option key={value} value={value}>
-              {text}
-            </option>
-          ))}
-        </select>
+        <Select
+          value={shade}
+          options={Object.entries(SHADE_NAMES)}
+          onValue={(value) => props.onShade(value as Shade)}
+        />
       </label>
       <Tool
         text={areOpen ? "Fold" : "Unfold"}

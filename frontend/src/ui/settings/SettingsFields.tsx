@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import { Select } from "../fields";
 import { type Described, matters, type Setting, settingsOf, type Typed } from "./described";
 
 interface Props {
@@ -53,19 +54,9 @@ interface ControlProps {
 function Control({ id, setting, value, columns, onValue }: ControlProps): JSX.Element {
   const choices =
     setting.columnTypes === null
-      ? setting.choices
-      : [{ value: "", label: "none" }, ...columns.map((name) => ({ value: name, label: name }))];
-  if (choices.length > 0) {
-    return (
-      <select id={id} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
-        {choices.map((choice) => (
-          <option key={choice.value} value={choice.value}>
-            {choice.label}
-          </option>
-        ))}
-      </select>
-    );
-  }
+      ? setting.choices.map((choice) => [choice.value, choice.label] as const)
+      : [["", "none"] as const, ...columns];
+  if (choices.length > 0) return <Select id={id} value={value} options={choices} onValue={onValue} />;
   if (setting.lines !== null) {
     return (
       <textarea
