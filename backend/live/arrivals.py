@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from backend.redis import connection, read_batch
 from backend.topologies.models import Topology
@@ -15,10 +15,8 @@ MOST_ENTRIES = 600
 """Events of a topology that are looked at: heartbeats stand between the batches."""
 
 
-class _Batch(BaseModel):
+class _Batch(BaseModel, frozen=True, extra="ignore"):
     """What of a batch's event concerns streams; nothing else is even read."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     batch: int
     at: datetime

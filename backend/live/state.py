@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal, get_args
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from jobs.protocol import (
     AnyEvent,
@@ -41,10 +41,8 @@ STATES: tuple[State, ...] = get_args(State)
 LIVE_STATE_CHOICES = [(state, state) for state in STATES]
 
 
-class HistoryPoint(BaseModel):
+class HistoryPoint(BaseModel, frozen=True, extra="forbid"):
     """A batch in short, for the sparklines."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     batch: int
     at: datetime
@@ -61,16 +59,12 @@ class HistoryPoint(BaseModel):
     """Of `seconds`, by level; empty in states that an older release wrote."""
 
 
-class StoresPoint(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class StoresPoint(BaseModel, frozen=True, extra="forbid"):
     batch: int
     stores: dict[str, StorePoint]
 
 
-class SwitchPoint(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class SwitchPoint(BaseModel, frozen=True, extra="forbid"):
     at: datetime
     plan_id: str
     epoch: int
@@ -78,20 +72,16 @@ class SwitchPoint(BaseModel):
     cause: str
 
 
-class GivenUp(BaseModel):
+class GivenUp(BaseModel, frozen=True, extra="forbid"):
     """A batch in which steps make more than they may: it waits for another plan."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     at: datetime
     plan_id: str
     batch: int
 
 
-class FailedBatch(BaseModel):
+class FailedBatch(BaseModel, frozen=True, extra="forbid"):
     """A batch that failed repeatedly, and what of it was set aside."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     at: datetime
     batch: int
@@ -100,10 +90,8 @@ class FailedBatch(BaseModel):
     """Tuples by stream; empty while they are searched for."""
 
 
-class EpochPoint(BaseModel):
+class EpochPoint(BaseModel, frozen=True, extra="forbid"):
     """An epoch in short: how far what its plan was chosen for was from what happened."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     epoch: int
     at: datetime
@@ -115,9 +103,7 @@ class EpochPoint(BaseModel):
     q_error: QErrorMetrics | None
 
 
-class LiveState(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class LiveState(BaseModel, frozen=True, extra="forbid"):
     version: Literal[1] = 1
     last_event_id: str = "0-0"
     state: State = "stopped"

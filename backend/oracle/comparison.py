@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from backend.oracle.published import Published
 from backend.streams.values import shown
@@ -19,10 +19,8 @@ MOST_EXAMPLES = 3
 Row = tuple[object, ...]
 
 
-class Examples(BaseModel):
+class Examples(BaseModel, frozen=True, extra="forbid"):
     """Results that only one side has, at most MOST_EXAMPLES: columns, values as JSON."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     missing: tuple[dict[str, object], ...] = ()
     extra: tuple[dict[str, object], ...] = ()

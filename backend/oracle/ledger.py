@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from backend.redis import connection, read_batch, read_entries
 from jobs.protocol import QueryMetrics, StreamMetrics, events_key
@@ -12,10 +12,8 @@ from jobs.protocol import QueryMetrics, StreamMetrics, events_key
 _PAGE = 200
 
 
-class Batch(BaseModel):
+class Batch(BaseModel, frozen=True, extra="ignore"):
     """Of a batch's event what the oracle needs; stores and edges are not even read."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     batch: int
     plan_id: str

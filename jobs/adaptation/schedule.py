@@ -17,23 +17,19 @@ from pathlib import Path
 from typing import Annotated
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.identifiers import nearest
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _Entry(BaseModel, extra="forbid", strict=True):
     batch: Annotated[int, Field(ge=1)]
     add: list[str] = []
     remove: list[str] = []
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _Document(BaseModel, extra="forbid", strict=True):
     changes: list[_Entry]
 
 

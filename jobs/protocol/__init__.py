@@ -105,10 +105,8 @@ def entry_order(entry: str) -> tuple[int, int]:
     return int(parts[1]), int(parts[2] or 0)
 
 
-class ResultTrace(BaseModel):
+class ResultTrace(BaseModel, frozen=True, extra="forbid"):
     """How a result came about: beside it in the live tail."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     plan_id: str
     """The plan in use."""
@@ -120,10 +118,8 @@ class ResultTrace(BaseModel):
     """Event times by the plan's inputs, as far as the leaf had them."""
 
 
-class DeadLetter(BaseModel):
+class DeadLetter(BaseModel, frozen=True, extra="forbid"):
     """A tuple that a topology turned away, or could not evaluate an expression for."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     reason: str
     """`late`, `null event time`, why it could not be decoded or was set aside, or what was raised for it."""
@@ -295,18 +291,14 @@ class JobFailed(Event):
     """True if the job, launched again as it was, would fail again: it needs more memory than there is."""
 
 
-class ElementRate(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
+class ElementRate(BaseModel, frozen=True):
     estimated: float | None
     """Tuples per second that the plan was chosen for; None if it expects nothing."""
     actual: float
 
 
-class QErrorMetrics(BaseModel):
+class QErrorMetrics(BaseModel, frozen=True):
     """How far estimates are from actuals, the larger over the smaller: 1 is exact."""
-
-    model_config = ConfigDict(frozen=True)
 
     median: float
     max: float

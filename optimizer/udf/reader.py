@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.functions import FUNCTIONS
@@ -26,9 +26,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _Entry(BaseModel, extra="forbid"):
     call: str
     arguments: Annotated[list[str], Field(min_length=1)]
     returns: str
@@ -36,9 +34,7 @@ class _Entry(BaseModel):
     symmetric: bool = False
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _Document(BaseModel, extra="forbid"):
     functions: dict[str, _Entry]
 
 
