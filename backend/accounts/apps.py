@@ -4,7 +4,6 @@ from django.db.models.signals import post_migrate
 
 class AccountsConfig(AppConfig):
     name = "backend.accounts"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         post_migrate.connect(_permit, sender=self)

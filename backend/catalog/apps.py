@@ -7,7 +7,6 @@ from backend.streams.signals import name_wanted
 
 class CatalogConfig(AppConfig):
     name = "backend.catalog"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from backend.accounts.quotas import Resource, count

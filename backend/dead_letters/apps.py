@@ -7,7 +7,6 @@ from django.db.models.signals import post_delete
 
 class DeadLettersConfig(AppConfig):
     name = "backend.dead_letters"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from backend.streams.models import Stream

@@ -7,7 +7,6 @@ from django.db.models.signals import post_delete
 
 class LiveConfig(AppConfig):
     name = "backend.live"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from backend.catalog.models import Query

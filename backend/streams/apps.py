@@ -3,7 +3,6 @@ from django.apps import AppConfig
 
 class StreamsConfig(AppConfig):
     name = "backend.streams"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from backend.accounts.quotas import Resource, count
