@@ -12,8 +12,9 @@ import polars as pl
 
 from jobs.expressions.dtypes import DTYPES
 from jobs.plan.tuples import column_name
-from optimizer.algebra.expression import Call, Column, Expression, Literal, columns_of
+from optimizer.algebra.expression import Call, Column, Expression, columns_of
 from optimizer.algebra.types import ColumnType
+from optimizer.algebra.typing import is_null
 
 T = ColumnType
 _BY_CHOICE = frozenset({"case", "coalesce", "nullif", "least", "greatest", "integer_divide", "modulo"}) | {
@@ -39,7 +40,7 @@ def broadcast(expression: Expression, compiled: pl.Expr) -> pl.Expr:
 def may_be_short(expression: Expression) -> bool:
     """True if Polars may find one value for all rows.
 
-    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.algebra.expression import Literal
     >>> may_be_short(Literal(1, ColumnType.INT)), may_be_short(Column("r", "a", ColumnType.INT))
     (True, False)
     """
@@ -49,7 +50,7 @@ def may_be_short(expression: Expression) -> bool:
         return True
     if expression.function in _BY_CHOICE and (expression.function, expression.type) != ("abs", T.DOUBLE):
         return True
-    if expression.function in _COMPARISONS and any(map(_is_null, expression.arguments)):
+    if expression.function in _COMPARISONS and any(map(is_null, expression.arguments)):
         # Polars repeats NULL for such a one, and what is made of that may be short.
         return True
     if expression.function in _CHECKED and expression.type in (T.BIGINT, T.DATE):
@@ -57,10 +58,6 @@ def may_be_short(expression: Expression) -> bool:
     if expression.function == "cast" and expression.arguments[0].type is T.DATE:
         return True
     return all(may_be_short(argument) for argument in expression.arguments)
-
-
-def _is_null(expression: Expression) -> bool:
-    return isinstance(expression, Literal) and expression.value is None
 
 
 def _repeated(columns: Sequence[pl.Series]) -> pl.Series:

@@ -17,7 +17,8 @@ import polars as pl
 from jobs.expressions import compile_expression
 from jobs.expressions.guarded import guard, raised_by_a_row
 from jobs.plan.tuples import column_name
-from optimizer.algebra.expression import Call, Column, Expression, columns_of
+from optimizer.algebra.expression import Column, Expression, columns_of
+from optimizer.algebra.normalize import conjuncts
 from optimizer.algebra.udf_names import calls_user_function
 
 
@@ -30,12 +31,12 @@ def staged(conditions: Sequence[Expression], cheap: Sequence[pl.Expr] = ()) -> t
         cheap: further conditions, which come first.
 
     >>> from optimizer.algebra.types import ColumnType
-    >>> from optimizer.algebra.expression import Column
+    >>> from optimizer.algebra.expression import Call, Column
     >>> a, b = (Column("r", name, ColumnType.BIGINT) for name in "ab")
     >>> len(staged([Call("eq", (a, b), ColumnType.BOOLEAN), Call("lt", (a, b), ColumnType.BOOLEAN)]))
     2
     """
-    parts = [part for condition in conditions for part in _parts(condition)]
+    parts = [part for condition in conditions for part in conjuncts(condition)]
     first = [*cheap, *(compile_expression(part) for part in parts if not calls_user_function(part))]
     costly = tuple(part for part in parts if calls_user_function(part))
     if not costly:
@@ -66,12 +67,6 @@ def passing(
         if not raised_by_a_row(error):
             raise
         return rows.filter(*staged([guard(condition, beside())]))
-
-
-def _parts(condition: Expression) -> Sequence[Expression]:
-    if isinstance(condition, Call) and condition.function == "and":
-        return condition.arguments
-    return (condition,)
 
 
 def _screen(costly: Sequence[pl.Expr], columns: Sequence[pl.Series]) -> pl.Series:
