@@ -26,6 +26,7 @@ from optimizer.udf.registry import FunctionRegistry
 MOST_TUPLES = 20_000
 """Of each stream."""
 SECONDS = 10.0
+"""Of DuckDB's work; then the preview is refused."""
 MEMORY = "256MB"
 
 

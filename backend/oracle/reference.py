@@ -26,6 +26,7 @@ from optimizer.logical.window import union
 from optimizer.sql import null_where_it_errs, to_duckdb
 
 SECONDS = 5.0
+"""Of DuckDB's work; then the check compares nothing."""
 MEMORY = "256MB"
 MOST_RESULTS = 100_000
 """Of DuckDB that are taken into this process."""

@@ -16,7 +16,8 @@ from optimizer.algebra.errors import InputError
 DEBUG = "MILLRACE_DEBUG"
 """The environment variable with which tracebacks are printed too."""
 _RAISED = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception|Timeout|Invalid)\w*: .+)$", re.MULTILINE)
-_CHARACTERS = 500
+_MOST_CHARACTERS = 500
+"""Of an error, so that it stays one line of a log."""
 
 
 def one_line(error: BaseException) -> str:
@@ -38,7 +39,7 @@ def one_line(error: BaseException) -> str:
         text = raised[-1]
     else:
         text = f"{type(error).__name__}: {text}"
-    return " ".join(text.split())[:_CHARACTERS]
+    return " ".join(text.split())[:_MOST_CHARACTERS]
 
 
 def tell(error: BaseException, log: Path | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TextIO
 
-_WIDTH = 30
+_BAR_CHARACTERS = 30
 
 
 class Progress:
@@ -24,8 +24,8 @@ class Progress:
             self._first, self._began = done, time.monotonic()
         seconds = time.monotonic() - self._began
         rate = (done - self._first) / seconds if seconds > 0 else 0.0
-        filled = _WIDTH * done // self._total if self._total else _WIDTH
-        bar = "█" * filled + "░" * (_WIDTH - filled)
+        filled = _BAR_CHARACTERS * done // self._total if self._total else _BAR_CHARACTERS
+        bar = "█" * filled + "░" * (_BAR_CHARACTERS - filled)
         share = done / self._total if self._total else 1.0
         text = f"{bar} {share:4.0%}  {done:,} of {self._total:,} tuples"
         if rate:

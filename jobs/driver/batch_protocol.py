@@ -57,6 +57,7 @@ from jobs.worker.executor import Executor
 from optimizer.algebra.errors import InputError, Place
 
 _SWEPT_EVERY = 1000
+"""Batches between two looks through all folders for files that no manifest lists."""
 
 
 class BatchProtocol:

@@ -30,6 +30,7 @@ that are told beside those that it reads, the event time first."""
 MOST_NOTED = 10
 """Rows of one expression that are noted between two drains; further ones are only counted."""
 _ERROR_CHARACTERS = 300
+"""Of an error in a dead letter."""
 _TRANSPARENT = frozenset({"and", "eq", "ne", "lt", "le", "gt", "ge", "add", "subtract", "abs"})
 """Functions that raise for no row, through which `jobs.join.range_predicates` looks for the ranges of a
 join."""

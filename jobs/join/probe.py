@@ -39,7 +39,8 @@ _FEW_STORED = 32_768
 """With no more tuples, looking them up is faster than planning a join and having it done."""
 _SORTING = 8
 """Sorting a stored tuple takes about as long as forming and checking so many pairs in a hash join."""
-_SAMPLE = 2_000
+_SAMPLED_STORED = 2_000
+"""Stored tuples from which it is told how often keys repeat."""
 CHECKED = 100
 """Pairs that may be formed and checked per combination that a step may make."""
 _Engine: TypeAlias = Literal["in-memory", "streaming"]
@@ -350,7 +351,7 @@ def _coincidence(stored: pl.DataFrame, keys: Sequence[str]) -> float:
     Of k sampled keys, k * (k - 1) / 2 pairs coincide with the probability sum(p * p) over the
     keys' frequencies p: Alon, Matias, Szegedy, STOC 1996, section 2.2, on the second frequency moment.
     """
-    sample = stored[:: max(1, stored.height // _SAMPLE)]
+    sample = stored[:: max(1, stored.height // _SAMPLED_STORED)]
     if sample.height < 2:
         return 1.0
     found = sample.select(pl.col(key).alias(str(i)) for i, key in enumerate(keys)).drop_nulls()

@@ -23,6 +23,7 @@ Positions = npt.NDArray[np.int64]
 
 _SAMPLED_ARRIVING = 256
 _SAMPLED_STORED = 2_048
+"""Tuples of each side on which ranges are compared before one is chosen."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from jobs.worker.level import work
 from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule, StoreRule
 
 _TUPLES_AT_ONCE = 400_000
+"""Stored tuples that one step of a rebuild sends; bounds memory."""
 _NUMBERS = 900_000_000_000
 """Batch numbers under which rebuilt runs are filed, far from those of real batches."""
 

@@ -262,6 +262,7 @@ def _placed_anew(old: Predecessor, store: GraphStore) -> Migrated:
 
 
 _ROWS_AT_ONCE = 500_000
+"""Of a store that is written anew; bounds memory."""
 
 
 def _bounded(frames: Iterator[pl.DataFrame], most_bytes: int | None) -> Iterator[pl.DataFrame]:

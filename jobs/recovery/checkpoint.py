@@ -83,7 +83,8 @@ class Active:
 
 
 ACTIVE: TypeAdapter[Active] = TypeAdapter(Active)
-_GRAPHS = 4
+_CACHED_GRAPHS = 4
+"""Plans that stay parsed."""
 _IDENTITY: TypeAdapter[Identity] = TypeAdapter(Identity)
 _CHANGE: TypeAdapter[Change] = TypeAdapter(Change)
 
@@ -174,7 +175,7 @@ class Checkpoint:
     def _remember(self, plan: str, graph: PhysicalGraph) -> None:
         with self._remembering:
             self._graphs[plan] = graph
-            while len(self._graphs) > _GRAPHS:
+            while len(self._graphs) > _CACHED_GRAPHS:
                 del self._graphs[next(iter(self._graphs))]
 
     def record_change(

@@ -37,6 +37,7 @@ from jobs.sources.read import letters, only_letter
 from optimizer.physical.graph import GraphStream
 
 _PATIENCE_S = 300.0
+"""For a server that is away while a batch reads; then the batch fails and is repeated."""
 _AWAY = (redis.ConnectionError, redis.TimeoutError)
 
 START = "0-0"
@@ -125,7 +126,8 @@ while left > 0 do
 end
 return answer
 """
-_CHUNK = 4096
+_CHUNK_ENTRIES = 4096
+"""Entries that the script reads at once; bounds what it holds in the server."""
 
 
 class EntryOffsets(Offsets):
@@ -156,7 +158,7 @@ class EntryOffsets(Offsets):
         try:
             first, *chunks = self._bounded(
                 keys=[stream_key(stream), MARK_KEY],
-                args=[after, share, min(_CHUNK, max(1, share)), secrets.token_hex(8)],
+                args=[after, share, min(_CHUNK_ENTRIES, max(1, share)), secrets.token_hex(8)],
             )
         except _AWAY as error:
             raise Away(str(error)) from error

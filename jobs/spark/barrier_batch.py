@@ -36,6 +36,7 @@ Group: TypeAlias = tuple[int, Sequence[Descriptor]]
 
 _SHORTEST_WAIT_S = 0.0002
 _LONGEST_WAIT_S = 0.002
+"""Between two looks for what other tasks send; each wait doubles, from the shortest to the longest."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -296,6 +296,7 @@ def state_root(root: str) -> StateRoot:
 
 
 _STALE_SHARE = 0.25
+"""Of a run's tuples: when so many have expired, the run is stale."""
 _UNDER_A_LIMIT = CompactionPolicy(fan=4)
 """Runs cannot grow beyond a part of the limit, so they are merged sooner for fewer of them to remain."""
 

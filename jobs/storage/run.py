@@ -39,7 +39,9 @@ from jobs.storage.run_cache import RunCache
 from optimizer.algebra.errors import InputError, Place
 
 _CACHED_RUNS = 512
+"""Runs that a process keeps open."""
 _PIECE_BYTES = 1 << 20
+"""Copied at once from remote storage."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,13 +27,16 @@ import polars as pl
 from jobs.storage.key_hash import hash_tasks
 
 BLOCK_ROWS = 4096
+"""Rows whose bounds the index tells together; written into the run, so that it may change."""
 _ORDERED = (pl.Int32, pl.Int64, pl.String, pl.Date, pl.Datetime)
 """Types whose equal values lie between the same bounds. Of doubles NaN does not."""
 _BITS_PER_VALUE = 8
 _PROBES = 4
 """Bits set per value: with 8 bits per value, 2.4 % of the values that a run lacks seem to be there."""
 _ROWS_PER_KEY = 128
+"""Fewer rows than this per sought key, and the index is not asked: see above."""
 _HASHES = 1 << 62
+"""Numbers that hashes go up to: positive ones of 64 bits."""
 _OBJECTS_BYTES = 4096
 """Of an open index, whatever it holds."""
 

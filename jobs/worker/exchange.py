@@ -46,6 +46,7 @@ STORED = "@stored"
 
 _SHARED_MEMORY = Path("/dev/shm")
 _ENOUGH_BYTES = 1 << 30
+"""Free in shared memory, for it to be used: containers often have 64 MB of it."""
 
 
 def exchange_directory(name: str) -> Path:

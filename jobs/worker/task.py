@@ -43,7 +43,9 @@ from optimizer.physical.graph import PhysicalGraph
 ARRIVALS_PER_TASK = 1 << 28
 """Arrival numbers that one ingesting task has for itself in a batch."""
 MOST_TASKS = 1 << 8
-_SAMPLE = 2000
+"""Ingesting tasks of a batch, as arrival numbers tell them apart."""
+_SAMPLED_RESULTS = 2000
+"""Results of a query and task whose latency is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +312,7 @@ def _answer(
             table = results_as_arrow([part.table for part in parts])
             files.append(write_hidden(context.output, folder, context.batch, stage, task, table))
         counts.add(QueryCounts, query, results=len(arrivals))
-        step = max(1, len(arrivals) // _SAMPLE)
+        step = max(1, len(arrivals) // _SAMPLED_RESULTS)
         answers[query] = Answers(len(arrivals), arrivals[::step], newest_results(parts, context.tail))
     return answers
 

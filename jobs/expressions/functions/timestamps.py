@@ -15,7 +15,7 @@ from optimizer.algebra.types import ColumnType
 
 T = ColumnType
 _YEAR_1, _YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000
-_DAY = 86_400_000_000
+_DAY_US = 86_400_000_000
 _UNITS = {
     "year": "1y",
     "quarter": "1q",
@@ -64,8 +64,8 @@ def _epoch(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
         if not _is_difference(call.arguments[0]):
             return _seconds(ticks)
         # DuckDB counts the days between two moments apart.
-        days = (ticks.abs() // _DAY) * ticks.sign()
-        return (days * 86_400).cast(pl.Float64) + _seconds(ticks - days * _DAY)
+        days = (ticks.abs() // _DAY_US) * ticks.sign()
+        return (days * 86_400).cast(pl.Float64) + _seconds(ticks - days * _DAY_US)
     if call.arguments[0].type is T.DATE:
         day = arguments[0].to_physical().cast(pl.Int64)
         return pl.when(day.abs() != FOREVER_DAY).then((day * 86_400).cast(pl.Float64))

@@ -18,6 +18,7 @@ from jobs.sources.formats.decode import REASON, TUPLE, Columns
 from jobs.sources.read import letters, undecodable
 
 _CACHE_BYTES = 32 << 20
+"""Of row groups that stay decoded in a process."""
 
 
 class Files(Connector):

@@ -20,6 +20,7 @@ import pyarrow.csv as pacsv
 from optimizer.algebra.errors import InputError, Place
 
 _BLOCK_BYTES = 16 << 20
+"""Read at once; a line, or a quoted value, cannot be longer."""
 
 
 @dataclass(frozen=True, slots=True)

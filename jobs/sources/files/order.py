@@ -21,7 +21,8 @@ from jobs.sources.formats.arrow_types import to_microseconds
 Keys = npt.NDArray[np.int64]
 FIRST = -(2**63)
 """The key of rows before the first one that is not NULL."""
-_CHUNK = 1 << 17
+_CHUNK_ROWS = 1 << 17
+"""Rows whose order is looked at together; bounds memory."""
 
 
 class KeyCursor:
@@ -88,7 +89,7 @@ class KeyCursor:
                 if skip >= size:
                     skip -= size
                     continue
-                for column in batches(parquet, path, group, self._files.order_by, _CHUNK):
+                for column in batches(parquet, path, group, self._files.order_by, _CHUNK_ROWS):
                     values = self._accepted(integers(column))[skip:]
                     skip = max(0, skip - len(column))
                     if len(values):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from optimizer.physical.graph import GraphStream
 
 _GROUP_ROWS = 131_072
+"""Of a sorted file's row groups."""
 
 
 def stage_sorted(files: StreamFiles, stream: GraphStream, staging: Path) -> StreamFiles:

@@ -23,6 +23,7 @@ from optimizer.algebra.types import ColumnType
 from optimizer.udf.arrow import ARROW_TYPES
 
 _SHOWN = 80
+"""Characters of a value in the reason of its dead letter."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 

@@ -22,6 +22,7 @@ from jobs.sources.kafka.topic import KafkaTopic
 from optimizer.algebra.errors import InputError, Place
 
 _TIMEOUT_S = 5.0
+"""For an answer of the cluster; without one it counts as away."""
 _AWAY = (
     KafkaError._TRANSPORT,
     KafkaError._ALL_BROKERS_DOWN,

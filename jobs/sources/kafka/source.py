@@ -27,7 +27,9 @@ from optimizer.algebra.types import ColumnType
 from optimizer.physical.graph import GraphStream
 
 _PATIENCE_S = 300.0
-_AT_ONCE = 10_000
+"""Without a further record; then the batch fails and is repeated."""
+_RECORDS_AT_ONCE = 10_000
+"""Messages that one call of the client hands over."""
 _POLL_S = 0.05
 """`consume` waits for so long unless it has as many records as it was asked for."""
 _GONE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
@@ -70,7 +72,7 @@ def read_records(wanted: RecordRange, skip: bool) -> tuple[Records, int]:
     try:
         while True:
             reached = records.offsets[-1] + 1 if records.offsets else first
-            for message in consumer.consume(min(_AT_ONCE, before - reached), _POLL_S):
+            for message in consumer.consume(min(_RECORDS_AT_ONCE, before - reached), _POLL_S):
                 error = message.error()
                 offset = message.offset() or 0
                 if error is None:
