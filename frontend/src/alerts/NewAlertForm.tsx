@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { answered, client, explainProblems } from "../api/request";
-import { SelectField, TextField } from "../ui/fields";
+import { SelectField, submits, TextField } from "../ui/fields";
 import { TeamField } from "../ui/TeamField";
 import { useLoaded } from "../ui/useLoaded";
 import { type AlertFields, documentOf, EMPTY } from "./alertForm";
@@ -26,14 +26,7 @@ export function NewAlertForm({
       .finally(() => setBusy(false));
   };
   return (
-    <form
-      class="form"
-      aria-label="New alert"
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
+    <form class="form" aria-label="New alert" onSubmit={submits(submit)}>
       {problems.map((problem) => (
         <p key={problem} class="problem-line" role="alert">
           {problem}

@@ -5,6 +5,7 @@ import { answered, client, explainError, Refusal } from "../api/request";
 import { ChartHost } from "../charts/ChartHost";
 import { createOperatorTree, type OperatorTreeData } from "../charts/graphs/operatorTree";
 import { shareLink } from "../editor/text/share";
+import { submits } from "../ui/fields";
 import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
 import { ScrollText } from "../ui/table/ScrollText";
@@ -113,12 +114,7 @@ export function ConversionIsland(): JSX.Element {
         streams that are registered here. Its inner joins become multi-way joins without intermediate results;
         each can be opened as a query of its own.
       </p>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void convert();
-        }}
-      >
+      <form onSubmit={submits(() => void convert())}>
         <label class="field">
           <span>SQL with joins in any nesting</span>
           <textarea

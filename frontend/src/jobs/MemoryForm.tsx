@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
 import { answered, at, client } from "../api/request";
+import { submits } from "../ui/fields";
 import { ProblemLine } from "../ui/ProblemLine";
 import { useRequest } from "../ui/useRequest";
 import { fieldOf, limitOf, limitText, limitUntilRestart } from "./memoryLimit";
@@ -40,13 +41,7 @@ export function MemoryForm({ topology, operator, onDone }: Props): JSX.Element {
     );
   };
   return (
-    <form
-      class="scale"
-      onSubmit={(event) => {
-        event.preventDefault();
-        keep();
-      }}
-    >
+    <form class="scale" onSubmit={submits(keep)}>
       <p class="muted small">
         Limits how much of the stores is held in memory; the rest is read from disk when probes need it, and
         results stay the same. The current batch, Python and Java need about 1.2 GB more. Empty: no limit. A

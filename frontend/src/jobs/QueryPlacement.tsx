@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
 import { answered, at, client } from "../api/request";
 import { ConfirmDialog } from "../ui/dialog/ConfirmDialog";
+import { submits } from "../ui/fields";
 import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
 import { TableHead } from "../ui/table/TableHead";
@@ -110,11 +111,10 @@ function TargetChoice({ query, topology, topologies, off, why, onChoose }: Choic
     return (
       <form
         class="inline"
-        onSubmit={(event) => {
-          event.preventDefault();
+        onSubmit={submits(() => {
           setNaming(false);
           onChoose(name);
-        }}
+        })}
       >
         <input
           type="text"

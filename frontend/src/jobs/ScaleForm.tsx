@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { answered, at, client } from "../api/request";
 import { count } from "../format/quantities";
+import { submits } from "../ui/fields";
 import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
 import { TableHead } from "../ui/table/TableHead";
@@ -54,13 +55,7 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
     );
   };
   return (
-    <form
-      class="scale"
-      onSubmit={(event) => {
-        event.preventDefault();
-        scale();
-      }}
-    >
+    <form class="scale" onSubmit={submits(scale)}>
       <p class="muted small">
         A store's tasks run in parallel; each adds a little to every batch. Empty: chosen by load, up to{" "}
         {value.most}. The topology is re-planned and switches between two batches, without stopping; results

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Connector, StreamChange, StreamDocument } from "../api/documents";
 import { answered, at, client, explainProblems } from "../api/request";
-import { SelectField, TextField } from "../ui/fields";
+import { SelectField, submits, TextField } from "../ui/fields";
 import { ProblemLine } from "../ui/ProblemLine";
 import { TeamField } from "../ui/TeamField";
 import { useLoaded } from "../ui/useLoaded";
@@ -72,10 +72,7 @@ function Fields({
     <form
       class="form"
       aria-label={stream === null ? "Register a stream" : `Change ${stream.name}`}
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
+      onSubmit={submits(submit)}
     >
       {problems.map((problem) => (
         <ProblemLine key={problem} text={problem} />

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { NewToken } from "../api/documents";
 import { answered, at, client, done, explainError } from "../api/request";
 import { ago, instant } from "../format/quantities";
-import { SelectField, TextField } from "../ui/fields";
+import { SelectField, submits, TextField } from "../ui/fields";
 import { ProblemLine } from "../ui/ProblemLine";
 import { QuotaLine } from "../ui/QuotaLine";
 import { TableHead } from "../ui/table/TableHead";
@@ -38,14 +38,7 @@ export function TokensIsland(): JSX.Element {
         command reads it from <code>MILLRACE_TOKEN</code>.
       </p>
       <ProblemLine text={problem} />
-      <form
-        class="form"
-        aria-label="Make a token"
-        onSubmit={(event) => {
-          event.preventDefault();
-          attempt(make());
-        }}
-      >
+      <form class="form" aria-label="Make a token" onSubmit={submits(() => attempt(make()))}>
         <div class="form-row">
           <TextField
             label="Name"

@@ -57,3 +57,11 @@ export function SelectField({ label, ...select }: SelectProps & { readonly label
     </label>
   );
 }
+
+/** What a form does on submission, staying on its page. */
+export function submits(action: () => void): (event: Event) => void {
+  return (event) => {
+    event.preventDefault();
+    action();
+  };
+}

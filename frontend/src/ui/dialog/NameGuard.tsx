@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { submits } from "../fields";
 
 interface Props {
   readonly title: string;
@@ -20,13 +21,7 @@ export function NameGuard({ title, name, confirm, keep, children, onConfirm, onC
   useEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} class="dialog" aria-labelledby="guard-title" onClose={onClose}>
-      <form
-        method="dialog"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (typed === name) onConfirm();
-        }}
-      >
+      <form method="dialog" onSubmit={submits(() => typed === name && onConfirm())}>
         <h2 id="guard-title">{title}</h2>
         {children}
         <label class="field">

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { submits } from "../fields";
 import { ProblemLine } from "../ProblemLine";
 import { useLoaded } from "../useLoaded";
 import { useRequest } from "../useRequest";
@@ -63,14 +64,7 @@ function Fields<T extends SettingsDocument>({
     });
   };
   return (
-    <form
-      class="scale"
-      aria-label={label}
-      onSubmit={(event) => {
-        event.preventDefault();
-        keep();
-      }}
-    >
+    <form class="scale" aria-label={label} onSubmit={submits(keep)}>
       <p class="muted small">{about}</p>
       <fieldset
         class="group"
