@@ -40,7 +40,11 @@ def only_letter(stream: GraphStream, reason: str, text: str) -> Raw:
 
 
 def letters(broken: Sequence[tuple[str, str]]) -> pa.Table | None:
-    """Reasons and texts as `Raw.undecodable` has them."""
+    """Reasons and texts as `Raw.undecodable` has them.
+
+    >>> letters([("not JSON", "{")]).to_pylist()
+    [{'reason': 'not JSON', 'tuple': '{'}]
+    """
     if not broken:
         return None
     return undecodable([reason for reason, _ in broken], [text for _, text in broken])

@@ -29,6 +29,11 @@ def most_moved(before: LearntStatistics, after: LearntStatistics) -> Moved | Non
     """The statistic whose value changed by the largest factor; None if none changed.
 
     Compares what both moments know. Ties go to the name.
+
+    >>> from optimizer.adaptation.learnt import Learnt
+    >>> then, now = (Learnt("rate of r", rate, rate, rate, "observed", "r") for rate in (10.0, 25.0))
+    >>> str(most_moved(LearntStatistics((then,)), LearntStatistics((now,))))
+    'rate of r went from 10 to 25'
     """
     known = by_name(before.statistics)
     moved = [

@@ -78,6 +78,10 @@ def resize(
         found: `loads`, of that plan or of the one before it.
         fixed: streams whose number of tasks a person has set.
         most: tasks that a store can have at all.
+
+    >>> (changed,) = resize({"r": 1, "s": 1}, {"r": 70_000.0, "s": 1.0}, (), 8)
+    >>> changed.stream, changed.after
+    ('r', 4)
     """
     pinned = frozenset(fixed)
     changed = []

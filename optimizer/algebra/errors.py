@@ -105,6 +105,9 @@ def hardest(refused: Iterable[Infeasible]) -> Infeasible:
     """Of refusals of plans side by side, the one whose value works for all.
 
     One without a value comes first.
+
+    >>> hardest([Infeasible("storage", 10.0, needed) for needed in (20.0, 30.0)]).needed
+    30.0
     """
     return max(refused, key=lambda error: inf if error.needed is None else error.needed)
 

@@ -104,7 +104,12 @@ def inputs_of(expression: Expression) -> frozenset[str]:
 
 
 def rename_inputs(expression: Expression, names: Mapping[str, str]) -> Expression:
-    """The same expression over other input names; those that `names` lacks stay."""
+    """The same expression over other input names; those that `names` lacks stay.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> rename_inputs(Column("d", "delay", ColumnType.INT), {"d": "departures"}).input
+    'departures'
+    """
     match expression:
         case Column():
             return Column(names.get(expression.input, expression.input), expression.name, expression.type)
