@@ -27,6 +27,7 @@ from optimizer.physical.graph import (
 )
 from optimizer.search.cost_model import lasting_s, mean_life_s
 from optimizer.statistics.defaults import default_selectivity
+from optimizer.statistics.observation.chains import chains, matched_share
 from optimizer.statistics.provider import StatisticsProvider
 from optimizer.statistics.skew import hash_skew
 from optimizer.udf.pair_cost import pair_cost
@@ -59,8 +60,9 @@ class Estimated:
 def estimate(graph: PhysicalGraph, statistics: StatisticsProvider, horizon_s: float = 3600.0) -> Estimated:
     """Estimate a graph with the cost model of section 6.2, element by element.
 
-    A step multiplies what arrives by the partners inside the stored side's window and by the
-    selectivities of what it checks; a materialized result holds what its feeding orders make.
+    A step multiplies what arrives by the partners inside the stored side's window and by the share of pairs
+    that matched in it, or the selectivities of what it checks where that is not known; a materialized
+    result holds what its feeding orders make.
 
     >>> from optimizer.planner.plan import plan
     >>> from optimizer.sql import parse_query
@@ -96,9 +98,11 @@ class _Estimator:
     origins: dict[str, str] = field(init=False)
     stores: dict[str, GraphStore] = field(init=False)
     feeds: dict[str, list[StoreRule]] = field(init=False)
+    chains: dict[str, str] = field(init=False)
     made: dict[str, float] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.chains = chains(self.graph)
         self.rules = {rule.id: rule for rule in self.graph.rules}
         self.origins = {edge.id: edge.origin for edge in self.graph.edges}
         self.stores = {store.id: store for store in self.graph.stores}
@@ -158,6 +162,9 @@ class _Estimator:
         equalities = [Call("eq", (e.probe, e.stored), ColumnType.BOOLEAN) for e in rule.equalities]
         checked = {*equalities, *rule.predicates} - without
         store = self.stores[rule.store]
+        learnt = matched_share(self.statistics, self.chains[rule.id])
+        if learnt is not None and not without:
+            return self._content(rule) * learnt.expected
         if not store.is_base:
             return self._volume(store.id) * self._shares(checked)
         name, held = rule.renames[0][1], self._stored_rate(store.id)
@@ -168,6 +175,12 @@ class _Estimator:
             held = min(held, self._rate(store.inputs[0].stream) * self._shares(filters))
         window_s = lasting_s(rule.window_of[name].seconds, self.horizon_s)
         return held * window_s * self._shares(checked - filters)
+
+    def _content(self, rule: ProbeRule) -> float:
+        """Tuples that one arriving tuple is compared with."""
+        if not self.stores[rule.store].is_base:
+            return self._in_one_copy(rule.store)
+        return self._stored_rate(rule.store) * lasting_s(rule.stored_window.seconds, self.horizon_s)
 
     def _shares(self, conditions: Iterable[Expression]) -> float:
         return prod(self._share(condition) for condition in sorted(conditions, key=sort_key))

@@ -30,7 +30,7 @@ from optimizer.logical.source import (
 )
 from optimizer.logical.stream import LatePolicy, Stream
 from optimizer.sql import parse_predicate, parse_query, streams_read
-from optimizer.statistics.selectivity import SelectivityEstimate
+from optimizer.statistics.workload import SelectivityEstimate
 from optimizer.udf.reader import FILE_NAME, allowed_functions, read_functions
 from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 

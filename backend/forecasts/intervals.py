@@ -14,6 +14,8 @@ from optimizer.statistics import DefaultStatistics, Interval, LayeredStatistics
 
 RUN_SHARE = 1 / 8
 """Tuples leave a store in runs that span at most this share of its retention (`jobs.storage.partition`)."""
+DECLARED = 2.0
+"""The factor to either side by which a number without an interval, as somebody declared it, may be off."""
 RESULTS_SHARE = 1 / 3
 """Runs of results are written anew once a quarter of them has expired (`jobs.storage.partition`)."""
 
@@ -42,7 +44,7 @@ def held_by_store(plan: Plan) -> dict[str, Interval]:
     """Tuples that every store of a plan holds once its windows are full, by its id."""
     known = LayeredStatistics((plan.statistics, DefaultStatistics()))
     low, expected, high = (
-        estimate(plan.graph, AtEnd(known, end), plan.context.horizon_s).stores
+        estimate(plan.graph, AtEnd(known, end, DECLARED), plan.context.horizon_s).stores
         for end in ("low", "expected", "high")
     )
     return {

@@ -35,7 +35,7 @@ from optimizer.statistics import (
 )
 from optimizer.statistics.defaults import default_selectivity
 from optimizer.statistics.interval import Interval
-from optimizer.statistics.selectivity import SelectivityEstimate
+from optimizer.statistics.workload import SelectivityEstimate
 
 KNOWN: TypeAdapter[LearntStatistics] = TypeAdapter(LearntStatistics)
 DRAFT_METHOD = "greedy"

@@ -13,23 +13,42 @@ from io import BytesIO
 import polars as pl
 from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 from pydantic import ValidationError
 
+from backend.forecasts.actions import keep_forecasts
 from backend.planning import drafting, revisions
-from backend.redis import connection, read_entries
+from backend.redis import connection, read_entries, send_control
 from backend.streams.queries import load_catalog, selectivities
 from backend.topologies.models import Desired, Topology
-from jobs.protocol import EpochCompleted, StreamsSampled, samples_key, statistics_key
-from optimizer.adaptation import learn, loads, most_moved, resize, tasks_by_stream, weigh
+from jobs.protocol import EpochCompleted, Expect, StreamsSampled, samples_key, statistics_key
+from optimizer.adaptation import (
+    LearntStatistics,
+    Resized,
+    learn,
+    loads,
+    most_moved,
+    resize,
+    tasks_by_stream,
+    weigh,
+)
 from optimizer.adaptation.weighing import same_plan
 from optimizer.algebra.errors import Infeasible, InputError
+from optimizer.estimate import estimate
 from optimizer.physical.graph import PhysicalGraph
-from optimizer.statistics import Measured, SampleStatistics, observe
+from optimizer.statistics import (
+    DefaultStatistics,
+    LayeredStatistics,
+    Measured,
+    SampleStatistics,
+    StatisticsProvider,
+    observe,
+)
 
 log = logging.getLogger(__name__)
 
 LEAST_TUPLES = 1000
-"""An epoch with fewer new tuples tells too little to act on."""
+"""An epoch with fewer new tuples tells too little to change the number of tasks."""
 HORIZON_S = 3600.0
 """Seconds over which a window without end is taken to hold tuples, as in planning."""
 
@@ -76,7 +95,7 @@ def reoptimize(topology_id: int) -> bool:
     epoch = newest_epoch(topology.name)
     if epoch is None or not _claim(topology, epoch):
         return False
-    if epoch.event_seconds <= 0 or sum(epoch.accepted.values()) < LEAST_TUPLES:
+    if epoch.event_seconds <= 0:
         return False
     try:
         return _evaluate(topology, epoch)
@@ -115,7 +134,9 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
     queries = revisions.parse_deployed(deployed, catalog)
     observed = observe(
         running,
-        Measured(epoch.event_seconds, epoch.accepted, epoch.edges, epoch.held, {}, epoch.rules),
+        Measured(
+            epoch.event_seconds, epoch.accepted, epoch.edges, epoch.held, {}, epoch.rules, epoch.until_us
+        ),
     )
     sample = epoch_samples(topology.name, epoch)
     known = learn(queries, registered, observed, sample, drafting.read_known(topology.known))
@@ -123,17 +144,21 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
     Topology.objects.filter(pk=topology.pk).update(known=document)
     tasks = tasks_by_stream(running)
     fixed = [stream.name for stream in catalog.streams if stream.parallelism is not None]
-    found = loads(running, epoch.edges, epoch.last_batch - epoch.first_batch + 1)
-    resized = resize(tasks, found, fixed, int(settings.MILLRACE_PARALLELISM))
+    resized: tuple[Resized, ...] = ()
+    if sum(epoch.accepted.values()) >= LEAST_TUPLES:
+        found = loads(running, epoch.edges, epoch.last_batch - epoch.first_batch + 1)
+        resized = resize(tasks, found, fixed, int(settings.MILLRACE_PARALLELISM))
     tasks |= {one.stream: one.after for one in resized}
     made = revisions.plan_deployed(topology, deployed, known, revisions.running_plan(topology.plan), tasks)
     if same_plan(made.graph, running):
+        _expect(topology, running, known, registered)
         return False
     cause = "; ".join(map(str, resized))
     if not resized:
         options = topology.planner_settings.options(time_limit_s=settings.MILLRACE_PLAN_SECONDS)
         weighed = weigh(running, made.graph, known, options, epoch.event_seconds, HORIZON_S)
         if not weighed.worthwhile:
+            _expect(topology, running, known, registered)
             return False
         before = drafting.read_known(topology.plan.known) or learn(queries, registered)
         moved = most_moved(before, known)
@@ -152,5 +177,17 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
         adopted = Topology.objects.filter(
             pk=topology.pk, revision=topology.revision, plan=topology.plan
         ).update(plan=record)
+        if adopted:
+            keep_forecasts(topology, record, deployed, made, timezone.now())
     log.info("topology %s: plan %s: %s", topology, record.plan_id, cause)
     return bool(adopted)
+
+
+def _expect(
+    topology: Topology, running: PhysicalGraph, known: LearntStatistics, registered: StatisticsProvider
+) -> None:
+    """Tell the job what its plan is expected to do from now on, so that pages show it."""
+    assert topology.plan is not None
+    found = estimate(running, LayeredStatistics((known, registered, DefaultStatistics())), HORIZON_S)
+    rates = found.edges | found.rules
+    send_control(topology.name, Expect(plan_id=topology.plan.plan_id, rates=rates, stores=found.stores))

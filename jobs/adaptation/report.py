@@ -46,7 +46,7 @@ def _epoch(
     graph = graph_of(own[-1].plan)
     counts = epoch_counts(lines, number)
     assert counts is not None, "an epoch of the history has a batch"
-    error = q_error(graph, counts)
+    error = q_error(graph.estimates, counts)
     sent_per_batch = [sent(graph_of(line.plan), line.figures.counts.edges) for line in own]
     sent_per_second = sent(graph, counts.edges) / counts.seconds if counts.seconds > 0 else None
     switches = [

@@ -38,6 +38,7 @@ from jobs.protocol import (
     Control,
     Deploy,
     DeployRefused,
+    Expect,
     JobFailed,
     JobStarted,
     JobStopped,
@@ -324,6 +325,10 @@ class _Job:
                 if message.mode == "drain":
                     self._outgoing.now("stopping")
                 self._end(message, f"stop ({message.mode}) asked for by the control plane")
+                return True
+            case Expect():
+                if self._epochs is not None:
+                    self._epochs.expect(message)
                 return True
 
     def _deploy(self, message: Deploy) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from io import BytesIO
 
@@ -10,11 +12,12 @@ import polars as pl
 
 from jobs.control_plane.stream_samples import predicate_columns, sample_streams
 from jobs.driver.coordinator import Committed
-from jobs.protocol import ElementRate, EpochCompleted, StreamsSampled
+from jobs.protocol import ElementRate, EpochCompleted, Expect, StreamsSampled
 from jobs.protocol.metrics import newest
 from jobs.recovery.epochs import q_error, sent, sum_counts
 from jobs.recovery.manifest import BatchCounts, Manifest
 from jobs.storage.partition import state_root
+from optimizer.physical.graph import Estimate, PhysicalGraph
 
 
 class EpochLog:
@@ -37,6 +40,14 @@ class EpochLog:
         self._plan = ""
         self._first_batch = 0
         self._batches: list[BatchCounts] = []
+        self._expected: Expect | None = None
+
+    def expect(self, message: Expect) -> None:
+        """Have epochs compared with this instead of with what the plan was chosen for.
+
+        For as long as its plan is in use; called from another thread.
+        """
+        self._expected = message
 
     def add(self, committed: Committed) -> EpochCompleted | None:
         """Count a batch; what its epoch did, if it was the last one."""
@@ -74,11 +85,12 @@ class EpochLog:
         graph, manifest = committed.graph, committed.manifest
         total = sum_counts(self._batches, self._before_us)
         actuals = {**total.edges, **total.rules}
+        estimates = self._estimates(graph, committed.change.plan_id)
         rates = {
             estimate.id: ElementRate(
                 estimated=estimate.tuples_per_second, actual=actuals[estimate.id] / total.seconds
             )
-            for estimate in graph.estimates
+            for estimate in estimates
             if estimate.id in actuals and total.seconds > 0
         }
         return EpochCompleted(
@@ -89,14 +101,29 @@ class EpochLog:
             first_batch=self._first_batch,
             last_batch=manifest.batch,
             event_seconds=total.seconds,
+            until_us=self._newest_us,
             accepted=total.accepted,
             edges=total.edges,
             rules=total.rules,
             held=total.held,
             sent=sent(graph, total.edges),
             rates=rates,
-            q_error=q_error(graph, total),
+            stores={one.id: one.tuples for one in estimates if one.tuples is not None},
+            q_error=q_error(estimates, total),
         )
+
+    def _estimates(self, graph: PhysicalGraph, plan_id: str) -> Sequence[Estimate]:
+        newer = self._expected
+        if newer is None or newer.plan_id != plan_id:
+            return graph.estimates
+        return [
+            replace(
+                one,
+                tuples_per_second=newer.rates.get(one.id, one.tuples_per_second),
+                tuples=newer.stores.get(one.id, one.tuples),
+            )
+            for one in graph.estimates
+        ]
 
 
 def _arrow(frame: pl.DataFrame) -> bytes:

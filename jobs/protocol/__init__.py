@@ -165,7 +165,21 @@ class Stop(Message):
     mode: Literal["drain", "now"] = "now"
 
 
-Control = Annotated[Deploy | Stop, Field(discriminator="type")]
+class Expect(Message):
+    """What the plan in use is expected to do, by statistics of today.
+
+    Epochs tell it beside what happens.
+    """
+
+    type: Literal["expect"] = "expect"
+    plan_id: str
+    rates: dict[str, float]
+    """Tuples per second of event time, by edge and rule."""
+    stores: dict[str, float]
+    """Tuples held, by store."""
+
+
+Control = Annotated[Deploy | Stop | Expect, Field(discriminator="type")]
 CONTROL: TypeAdapter[Control] = TypeAdapter(Control)
 
 
@@ -293,7 +307,7 @@ class JobFailed(Event):
 
 class ElementRate(BaseModel, frozen=True):
     estimated: float | None
-    """Tuples per second that the plan was chosen for; None if it expects nothing."""
+    """Tuples per second that were expected before the epoch; None if nothing was."""
     actual: float
 
 
@@ -318,6 +332,8 @@ class EpochCompleted(Event):
     last_batch: int
     event_seconds: float
     """Of event time; 0 if it did not advance."""
+    until_us: int | None = None
+    """The newest event time until then, microseconds since 1970; None if there is none."""
     accepted: dict[str, int]
     """New tuples by stream."""
     edges: dict[str, int]
@@ -329,7 +345,9 @@ class EpochCompleted(Event):
     sent: int
     """Tuples sent in order to probe, copies counted."""
     rates: dict[str, ElementRate]
-    """By edge and rule; empty if event time did not advance."""
+    """By edge and rule, estimated by what was known before the epoch; empty if event time did not advance."""
+    stores: dict[str, float] = {}
+    """Tuples that each store was estimated to hold."""
     q_error: QErrorMetrics | None
 
 

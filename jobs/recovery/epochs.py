@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from jobs.protocol import QErrorMetrics
 from jobs.recovery.manifest import BatchCounts
 from optimizer.physical.fanout import fanout
-from optimizer.physical.graph import PhysicalGraph, ProbeRule
+from optimizer.physical.graph import Estimate, PhysicalGraph, ProbeRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ def sent(graph: PhysicalGraph, edges: Mapping[str, int]) -> int:
     )
 
 
-def q_error(graph: PhysicalGraph, counts: EpochCounts) -> QErrorMetrics | None:
-    """The q-errors, over edges and rules, of the rates that the plan was chosen for.
+def q_error(estimates: Iterable[Estimate], counts: EpochCounts) -> QErrorMetrics | None:
+    """The q-errors, over edges and rules, of estimated rates.
 
     Fewer than one tuple in the epoch counts as half a one, on both sides: nobody can tell smaller
     rates apart. None if event time did not advance.
@@ -80,7 +80,7 @@ def q_error(graph: PhysicalGraph, counts: EpochCounts) -> QErrorMetrics | None:
     least = 0.5 / counts.seconds
     actuals = {**counts.edges, **counts.rules}
     found = []
-    for estimate in graph.estimates:
+    for estimate in estimates:
         if estimate.tuples_per_second is None or estimate.id not in actuals:
             continue
         expected = max(estimate.tuples_per_second, least)

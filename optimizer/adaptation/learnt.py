@@ -2,10 +2,12 @@
 
 For each statistic the best evidence wins:
 
-1. what the installed probe orders observed in the epoch;
-2. what they observed earlier, or what somebody declared, as long as a sample of the epoch does
-   not contradict it: a sample of two thousand tuples cannot tell 1e-7 from 1e-6, so it only
-   overrules what lies outside its confidence interval;
+1. what the installed probe orders observed, in the epoch and, fading, in those before it, once that
+   says more than what there is without it, or contradicts it
+   (`optimizer.statistics.observation.evidence.is_better`);
+2. what somebody declared, as long as a sample of the epoch does not contradict it: a sample of two
+   thousand tuples cannot tell 1e-7 from 1e-6, so it only overrules what lies outside its confidence
+   interval;
 3. the sample;
 4. the documented default.
 """
@@ -22,6 +24,8 @@ from optimizer.logical.canonical_inputs import blank_ordinals, canonical_names, 
 from optimizer.logical.query import Query
 from optimizer.statistics.defaults import DefaultStatistics
 from optimizer.statistics.interval import Interval
+from optimizer.statistics.observation.evidence import is_better
+from optimizer.statistics.observation.observed import ObservedStatistics
 from optimizer.statistics.provider import StatisticsProvider
 from optimizer.statistics.skew import top_share
 
@@ -70,6 +74,8 @@ class LearntStatistics:
     """Rates by stream, then selectivities by predicate; no two of the same."""
     top_shares: tuple[TopShare, ...] = ()
     """Of columns in predicates, where something is known; by stream and column."""
+    memory: ObservedStatistics | None = None
+    """What epochs until now observed, for the next one to go on from."""
     _rates: dict[str, Learnt] = field(init=False, repr=False, compare=False)
     _shares: dict[Expression, Learnt] = field(init=False, repr=False, compare=False)
 
@@ -84,7 +90,7 @@ class LearntStatistics:
         """Only what was seen in the data, nothing that a person declared."""
         seen = ("observed", "remembered", "sampled")
         shares = tuple(share for share in self.top_shares if share.source in seen)
-        return LearntStatistics(tuple(s for s in self.statistics if s.source in seen), shares)
+        return LearntStatistics(tuple(s for s in self.statistics if s.source in seen), shares, self.memory)
 
     def top_share(self, stream: str, column: str) -> float | None:
         found = (s.value for s in self.top_shares if (s.stream, s.column) == (stream, column))
@@ -97,6 +103,9 @@ class LearntStatistics:
     def selectivity(self, predicate: Expression) -> Interval | None:
         found = self.find(predicate)
         return None if found is None else found.interval
+
+    def step(self, chain: str) -> Interval | None:
+        return None if self.memory is None else self.memory.step(chain)
 
     def find(self, predicate: Expression) -> Learnt | None:
         """What is known about a predicate, whichever occurrences of its streams it reads."""
@@ -128,13 +137,16 @@ def learn(
         sample: of the same epoch.
         earlier: what was known for the epoch before.
     """
+    memory = None if earlier is None else earlier.memory
+    if isinstance(observed, ObservedStatistics):
+        memory = observed if memory is None else memory.then(observed)
     streams = sorted({item.stream for query in queries for item in query.inputs})
-    rates = [_rate(stream, declared, observed, earlier) for stream in streams]
+    rates = [_rate(stream, declared, observed, memory, earlier) for stream in streams]
     predicates = _predicates(queries)
-    shares = [_share(p, declared, observed, sample, earlier) for p in predicates]
+    shares = [_share(p, declared, observed, memory, sample, earlier) for p in predicates]
     compared = sorted({(stream_of(c.input), c.name) for p in predicates for c in columns_of(p)})
     tops = [_top_share(*column, declared, sample, earlier) for column in compared]
-    return LearntStatistics((*rates, *shares), tuple(top for top in tops if top is not None))
+    return LearntStatistics((*rates, *shares), tuple(top for top in tops if top is not None), memory)
 
 
 def _top_share(
@@ -171,9 +183,12 @@ def _rate(
     stream: str,
     declared: StatisticsProvider,
     observed: StatisticsProvider | None,
+    memory: ObservedStatistics | None,
     earlier: LearntStatistics | None,
 ) -> Learnt:
     seen = observed.rate(stream) if observed is not None else None
+    if seen is not None and memory is not None:
+        seen = memory.rate(stream)
     if seen is not None:
         return _learnt(f"rate of {stream}", seen, "observed", stream=stream)
     before = earlier.find_rate(stream) if earlier is not None else None
@@ -190,27 +205,42 @@ def _share(
     predicate: Expression,
     declared: StatisticsProvider,
     observed: StatisticsProvider | None,
+    memory: ObservedStatistics | None,
     sample: StatisticsProvider | None,
     earlier: LearntStatistics | None,
 ) -> Learnt:
     name = to_sql(blank_ordinals(predicate))
     seen = observed.selectivity(predicate) if observed is not None else None
-    if seen is not None:
-        return _learnt(name, seen, "observed", predicate=predicate)
+    source: Source = "remembered" if seen is None else "observed"
+    if memory is not None:
+        seen = memory.selectivity(predicate)
     before = earlier.find(predicate) if earlier is not None else None
-    prior: tuple[Interval, Source] | None = None
-    if before is not None and before.source in ("observed", "remembered"):
-        prior = before.interval, "remembered"
-    elif (stated := declared.selectivity(predicate)) is not None:
-        prior = stated, "declared"
+    if seen is None and before is not None and before.source in ("observed", "remembered"):
+        seen = before.interval
     counted = sample.selectivity(predicate) if sample is not None else None
-    if prior is not None and (counted is None or counted.low <= prior[0].expected <= counted.high):
-        return _learnt(name, prior[0], prior[1], predicate=predicate)
+    prior, otherwise = _otherwise(predicate, declared, counted, before)
+    stale = source == "remembered" and counted is not None and seen is not None and not _lies(seen, counted)
+    if seen is not None and not stale and is_better(seen, prior):
+        return _learnt(name, seen, source, predicate=predicate)
+    return _learnt(name, prior, otherwise, predicate=predicate)
+
+
+def _otherwise(
+    predicate: Expression, declared: StatisticsProvider, counted: Interval | None, before: Learnt | None
+) -> tuple[Interval, Source]:
+    """What holds where nothing was observed."""
+    stated = declared.selectivity(predicate)
+    if stated is not None and (counted is None or _lies(stated, counted)):
+        return stated, "declared"
     if counted is not None:
-        return _learnt(name, counted, "sampled", predicate=predicate)
-    if before is not None:
-        return _learnt(name, before.interval, before.source, predicate=predicate)
-    return _learnt(name, DefaultStatistics().selectivity(predicate), "assumed", predicate=predicate)
+        return counted, "sampled"
+    if before is not None and before.source == "sampled":
+        return before.interval, "sampled"
+    return DefaultStatistics().selectivity(predicate), "assumed"
+
+
+def _lies(one: Interval, within: Interval) -> bool:
+    return within.low <= one.expected <= within.high
 
 
 def _learnt(

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from optimizer.algebra.expression import Expression
 from optimizer.estimate import Estimated, estimate
 from optimizer.physical.graph import PhysicalGraph, ProbeRule, StoreRule
 from optimizer.search.problem import Options
+from optimizer.statistics.interval import Interval
+from optimizer.statistics.observation.chains import chains, matched_share
 from optimizer.statistics.provider import StatisticsProvider
+from optimizer.statistics.skew import top_share
 
 LEAST_SHARE = 0.05
 """A saving below this share of what the running plan sends is noise."""
@@ -60,7 +64,8 @@ def weigh(
         epoch_s: length of an epoch, seconds of event time.
         horizon_s: seconds over which an unbounded window holds tuples.
     """
-    now, then = (estimate(graph, statistics, horizon_s) for graph in (running, candidate))
+    both = frozenset(chains(running).values()) & frozenset(chains(candidate).values())
+    now, then = (estimate(graph, _Alike(statistics, both), horizon_s) for graph in (running, candidate))
     weights = (options.probe_weight, options.storage_weight)
     return Weighed(
         running_probe=now.probe,
@@ -69,6 +74,30 @@ def weigh(
         moved=_moved(running, candidate, then, horizon_s),
         patience_s=REPAY_EPOCHS * epoch_s,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """Statistics that measure both plans in the same way.
+
+    What a step did is known of the running plan's. Where the other plan has other steps, these are estimated
+    by selectivities, and so the running plan's must be: else every plan looks better than the known one.
+    """
+
+    known: StatisticsProvider
+    steps: frozenset[str]
+
+    def rate(self, stream: str) -> Interval | None:
+        return self.known.rate(stream)
+
+    def selectivity(self, predicate: Expression) -> Interval | None:
+        return self.known.selectivity(predicate)
+
+    def top_share(self, stream: str, column: str) -> float | None:
+        return top_share(self.known, stream, column)
+
+    def step(self, chain: str) -> Interval | None:
+        return matched_share(self.known, chain) if chain in self.steps else None
 
 
 def same_plan(one: PhysicalGraph, other: PhysicalGraph) -> bool:

@@ -14,6 +14,7 @@ from optimizer.estimate import estimate
 from optimizer.lower.to_graph import to_graph
 from optimizer.planner.plan import Plan
 from optimizer.statistics import DefaultStatistics, Interval, LayeredStatistics, StatisticsProvider
+from optimizer.statistics.observation.chains import matched_share
 
 End = Literal["low", "expected", "high"]
 ROBUST = 1.1
@@ -26,15 +27,26 @@ class AtEnd:
 
     known: StatisticsProvider
     end: End
+    exactly: float = 1.0
+    """The factor to either side by which a number without an interval may be off."""
 
     def rate(self, stream: str) -> Interval | None:
         return self._at(self.known.rate(stream))
 
     def selectivity(self, predicate: Expression) -> Interval | None:
-        return self._at(self.known.selectivity(predicate))
+        found = self._at(self.known.selectivity(predicate))
+        return None if found is None else Interval.exactly(min(1.0, found.expected))
+
+    def step(self, chain: str) -> Interval | None:
+        return self._at(matched_share(self.known, chain))
 
     def _at(self, value: Interval | None) -> Interval | None:
-        return None if value is None else Interval.exactly(getattr(value, self.end))
+        if value is None:
+            return None
+        if value.low == value.high:
+            off = {"low": 1 / self.exactly, "expected": 1.0, "high": self.exactly}
+            return Interval.exactly(value.expected * off[self.end])
+        return Interval.exactly(getattr(value, self.end))
 
 
 @dataclass(frozen=True, slots=True)

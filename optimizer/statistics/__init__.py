@@ -11,8 +11,8 @@ from optimizer.statistics.defaults import DefaultStatistics
 from optimizer.statistics.fixed import FixedStatistics
 from optimizer.statistics.interval import Interval
 from optimizer.statistics.layered import LayeredStatistics
-from optimizer.statistics.measured import Measured, observe
-from optimizer.statistics.observed import ObservedStatistics, ObservedStep
+from optimizer.statistics.observation.measured import Measured, observe
+from optimizer.statistics.observation.observed import ObservedStatistics, ObservedStep
 from optimizer.statistics.provider import StatisticsProvider
 from optimizer.statistics.sample import SampleStatistics
 from optimizer.statistics.workload import statistics_of_workload

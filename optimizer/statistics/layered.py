@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from optimizer.algebra.expression import Expression
 from optimizer.statistics.interval import Interval
+from optimizer.statistics.observation.chains import matched_share
 from optimizer.statistics.provider import StatisticsProvider
 from optimizer.statistics.skew import top_share
 
@@ -25,6 +26,12 @@ class LayeredStatistics:
     def top_share(self, stream: str, column: str) -> float | None:
         for layer in self.layers:
             if (known := top_share(layer, stream, column)) is not None:
+                return known
+        return None
+
+    def step(self, chain: str) -> Interval | None:
+        for layer in self.layers:
+            if (known := matched_share(layer, chain)) is not None:
                 return known
         return None
 

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
+from optimizer.algebra.expression import Expression
 from optimizer.logical.stream import Stream
 from optimizer.statistics.fixed import FixedStatistics
-from optimizer.statistics.selectivity import SelectivityEstimate
+
+
+@dataclass(frozen=True, slots=True)
+class SelectivityEstimate:
+    """The fraction of pairs for which a predicate holds; its inputs are stream names."""
+
+    predicate: Expression
+    value: float
 
 
 def statistics_of_workload(

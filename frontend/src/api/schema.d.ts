@@ -719,10 +719,22 @@ export interface components {
             /** Sent */
             sent: number;
             /**
+             * Stores
+             * @default {}
+             */
+            stores: {
+                [key: string]: number;
+            };
+            /**
              * Type
              * @default epoch
              */
             type: string;
+            /**
+             * Until Us
+             * @default null
+             */
+            until_us: number | null;
             /**
              * Version
              * @default 1

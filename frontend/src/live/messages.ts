@@ -284,12 +284,14 @@ export const epochCompleted = z.object({
   first_batch: whole,
   last_batch: whole,
   event_seconds: z.number(),
+  until_us: whole.nullable().default(null),
   accepted: z.record(z.string(), whole),
   edges: z.record(z.string(), whole),
   rules: z.record(z.string(), whole),
   held: z.record(z.string(), whole),
   sent: whole,
   rates: z.record(z.string(), elementRate),
+  stores: z.record(z.string(), z.number()).default({}),
   q_error: qErrorMetrics.nullable(),
 });
 export type EpochCompleted = z.infer<typeof epochCompleted>;

@@ -74,12 +74,14 @@ describe("rates", () => {
       first_batch: 0,
       last_batch: 1,
       event_seconds: 8,
+      until_us: null,
       accepted: {},
       edges: { E1: 5 },
       rules: {},
       held: {},
       sent: 5,
       rates: { E1: { estimated: null, actual: 0.625 } },
+      stores: {},
       q_error: null,
     };
     expect(knownRates([], history, epoch)("E1")).toEqual({ now: null, eventTime: 0.625 });

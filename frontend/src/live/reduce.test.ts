@@ -54,12 +54,14 @@ const epoch = (number: number, run = "a1", max = 4): EpochCompleted => ({
   first_batch: 2 * number,
   last_batch: 2 * number + 1,
   event_seconds: 8,
+  until_us: null,
   accepted: { r: 5 },
   edges: { E1: 5 },
   rules: {},
   held: { S1: 10 },
   sent: 5,
   rates: { E1: { estimated: 2.5, actual: 0.625 } },
+  stores: {},
   q_error: { median: 2, max, worst: "E1", estimated: 2.5, actual: 0.625 },
 });
 const started: LiveEvent = {

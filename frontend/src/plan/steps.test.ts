@@ -40,12 +40,14 @@ const statistics: EpochCompleted = {
   first_batch: 0,
   last_batch: 1,
   event_seconds: 10,
+  until_us: null,
   accepted: { departures: 80 },
   edges: { "E-d-w": 80 },
   rules: { "P-d-w": 20 },
   held: { "S-weather": 30 },
   sent: 80,
   rates: { "E-d-w": { estimated: 1, actual: 8 }, "P-d-w": { estimated: 1, actual: 2 } },
+  stores: {},
   q_error: null,
 };
 
@@ -72,12 +74,18 @@ describe("stepRows", () => {
     );
     expect(rows.map((row) => row.level)).toEqual([...rows.map((row) => row.level)].sort());
     const step = rows.find((row) => row.id === "P-d-w");
-    const estimate = graph.estimates.find((entry) => entry.id === "E-d-w")?.tuples_per_second ?? 0;
     expect(step).toMatchObject({ from: "departures", what: "probes", tuples: 40, messages: 2, bytes: 900 });
+    expect(step?.sent).toEqual({ estimated: 1, actual: 8, qError: 8 });
+    expect(step?.made.actual).toBe(2);
+  });
+
+  it("compares with what the plan was chosen for where the epoch has no estimate of its own", () => {
+    const rates = { "E-d-w": { estimated: null, actual: 8 } };
+    const step = stepRows(graph, batch, { ...statistics, rates }).find((row) => row.id === "P-d-w");
+    const estimate = graph.estimates.find((entry) => entry.id === "E-d-w")?.tuples_per_second ?? 0;
     // Less than half a tuple was expected in these ten seconds.
     expect(estimate).toBeLessThan(0.05);
     expect(step?.sent).toEqual({ estimated: estimate, actual: 8, qError: 8 / 0.05 });
-    expect(step?.made.actual).toBe(2);
   });
 
   it("shows unknown and not zero before a batch and an epoch", () => {
@@ -96,6 +104,8 @@ describe("stores, streams and labels", () => {
       qError: Math.max(30 / estimated, estimated / 30),
     });
     expect(storeCompared(graph, "S-weather", null).actual).toBeNull();
+    const newer = { ...statistics, stores: { "S-weather": 60 } };
+    expect(storeCompared(graph, "S-weather", newer)).toEqual({ estimated: 60, actual: 30, qError: 2 });
   });
 
   it("tell rate, lateness and watermark of every stream", () => {

@@ -1,5 +1,6 @@
 /** A plan's steps, streams and stores as rows of numbers: what was expected beside what happened. Pure. */
 import type { BatchCompleted, EpochCompleted } from "../live/messages";
+import { estimatedRates, estimatedTuples } from "./estimates";
 import type { Edge, GraphStore, PhysicalGraph, Rule } from "./physicalGraph";
 
 export interface Compared {
@@ -69,7 +70,7 @@ export function stepRows(
 ): StepRow[] {
   const rules = new Map(graph.rules.map((rule) => [rule.id, rule]));
   const edges = new Map(graph.edges.map((edge) => [edge.id, edge]));
-  const estimates = new Map(graph.estimates.map((estimate) => [estimate.id, estimate.tuples_per_second]));
+  const estimates = estimatedRates(graph, statistics);
   const stores = storesOf(graph);
   const seconds = statistics?.event_seconds ?? 0;
   const actual = (id: string): number | null => statistics?.rates[id]?.actual ?? null;
@@ -105,8 +106,7 @@ export function storeCompared(
   store: string,
   statistics: EpochCompleted | null,
 ): Compared {
-  const estimated = graph.estimates.find((estimate) => estimate.id === store)?.tuples;
-  return compare(estimated, statistics?.held[store], 1);
+  return compare(estimatedTuples(graph, store, statistics), statistics?.held[store], 1);
 }
 
 /** The label of an edge or rule, for people; its id if the plan does not have it. */

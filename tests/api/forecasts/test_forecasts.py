@@ -50,15 +50,16 @@ def arrived(minute: float) -> dict[str, list[dict[str, str]]]:
 
 @pytest.mark.parametrize(
     ("share", "state"),
-    [(1.0, "held"), (1.12, "held"), (1.2, "missed"), (0.9, "missed")],
+    [(1.0, "held"), (2.24, "held"), (2.3, "missed"), (0.49, "missed")],
 )
 def test_a_forecast_is_judged_once_its_windows_are_full(
     bus: redis.Redis, pairs: Query, owner: User, as_viewer: Client, share: float, state: str
 ) -> None:
     graph = deploy(owner, pairs)
     forecast = Forecast.objects.get()
-    # An eighth more at most: a store forgets in runs.
-    assert (forecast.low, forecast.expected, forecast.high) == (EXPECTED, EXPECTED, EXPECTED * 1.125)
+    # Declared rates may be off by a factor of two; an eighth more: a store forgets in runs.
+    assert (forecast.low, forecast.expected) == (EXPECTED / 2, EXPECTED)
+    assert forecast.high == EXPECTED * 2 * 1.125
     job = ToldJob(bus, forecast.plan_id, "pairs", ("departures", "weather"))
     holding = {store.id: int(share * EXPECTED / len(graph.stores)) for store in graph.stores}
     assert judge(NOW) == 0

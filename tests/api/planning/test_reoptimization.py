@@ -131,6 +131,26 @@ def test_a_plan_that_fits_stays(bus: redis.Redis, topology: Topology) -> None:
     assert Plan.objects.count() == 1
 
 
+def test_a_plan_that_stays_is_expected_to_do_what_was_observed(bus: redis.Redis, topology: Topology) -> None:
+    """Pages show what is known today, and epochs are compared with it."""
+    assert topology.plan is not None
+    graph = PhysicalGraph.from_json(topology.plan.graph)
+    known = truth(topology, {"departures.origin = weather.origin": 0.02})
+    report(bus, topology, known, 1)
+    assert reoptimize(topology.pk) is False
+    ((_, fields),) = bus.xrevrange(control_key(topology.name), count=1)
+    message = CONTROL.validate_json(fields["message"])
+    assert message.type == "expect"
+    assert message.plan_id == topology.plan.plan_id
+    happened = estimate(graph, known)
+    assert message.rates == pytest.approx(happened.edges | happened.rules, rel=0.05)
+    planned = {one.id: one.tuples_per_second for one in graph.estimates if one.tuples_per_second is not None}
+    assert any(
+        message.rates[one] > 2 * rate or rate > 2 * message.rates[one] for one, rate in planned.items()
+    )
+    assert message.stores.keys() == {store.id for store in graph.stores}
+
+
 @pytest.mark.parametrize(
     "changed",
     [{"plan_id": "other.1"}, {"run": "ffff"}, {"event_seconds": 0.0}, {"accepted": {"weather": 3}}],

@@ -179,11 +179,7 @@ def _between(kind: ColumnType, depth: int, random: Random) -> Expression:
 
 
 def _epoch(kind: ColumnType, depth: int, random: Random) -> Expression:
-    """Seconds of a moment, or between two.
-
-    Intervals that are added keep days and seconds apart in DuckDB, so that the last digit of their seconds
-    may be another one (docs/guide/sql.md).
-    """
+    """Seconds of a moment, or between two: intervals that are added keep days and seconds apart in DuckDB."""
     moments = [_below(random.choice(_MOMENTS), depth, random) for _ in range(2)]
     between = call("subtract", cast(moments[0], T.TIMESTAMP), moments[1])
     return call("epoch", random.choice((*moments, between, between, _leaf(T.INTERVAL, random))))
@@ -208,8 +204,6 @@ def _interval(kind: ColumnType, depth: int, random: Random) -> Expression:
 def _declared(kind: ColumnType, depth: int, random: Random) -> Expression:
     """A call of any function that is known by its signature."""
     function = random.choice(_GIVING[kind])
-    if function.name == "epoch":
-        return _epoch(kind, depth, random)
     return declared_call(function, kind, random, lambda wanted, drawing: _below(wanted, depth, drawing))
 
 

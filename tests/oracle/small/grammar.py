@@ -272,11 +272,7 @@ def _casts() -> Iterator[list[Form]]:
     pairs += [(kind, T.STRING) for kind in (*convertible, *MOMENTS)]
     for source, target in pairs:
         name = str(target).upper() if target is not T.STRING else "VARCHAR"
-        read = f"TRY_CAST({{0}} AS {name})"
-        if source is T.DOUBLE and target is T.STRING:
-            # The sign of NaN is the processor's choice.
-            read = f"replace({read}, '-nan', 'nan')"
-        yield [Form(target, (source,), f"CAST({{0}} AS {name})", read)]
+        yield [Form(target, (source,), f"CAST({{0}} AS {name})", f"TRY_CAST({{0}} AS {name})")]
 
 
 def _moments() -> Iterator[list[Form]]:

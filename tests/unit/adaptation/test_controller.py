@@ -14,6 +14,7 @@ from jobs.adaptation.schedule import Schedule
 from jobs.control_plane.epoch_reporter import EpochLog
 from jobs.driver.batch_totals import Gathered
 from jobs.driver.coordinator import Committed
+from jobs.protocol import Expect
 from jobs.recovery.batch_history import BatchLine
 from jobs.recovery.checkpoint import Checkpoint, Identity
 from jobs.recovery.manifest import BatchCounts, BatchFigures, Manifest
@@ -22,7 +23,7 @@ from optimizer.estimate import estimate
 from optimizer.logical.window import UNBOUNDED, Sliding
 from optimizer.planner.plan_in_use import Running
 from optimizer.statistics import FixedStatistics
-from optimizer.statistics.selectivity import SelectivityEstimate
+from optimizer.statistics.workload import SelectivityEstimate
 from optimizer.workload import Workload
 from tests.unit.planning import clash
 
@@ -244,3 +245,25 @@ def test_an_epoch_is_told_with_its_last_batch(replays: list[Replay], tmp_path: P
     assert told.accepted == dict.fromkeys("rstu", 100 * SECONDS * EPOCH)
     assert told.q_error is not None
     assert told.q_error.max == pytest.approx(1.0, abs=0.2)
+
+
+def test_an_epoch_is_compared_with_what_was_last_expected(replays: list[Replay], tmp_path: Path) -> None:
+    replay = begin(replays, tmp_path / "a", policy(adaptive=False)).run(EPOCH)
+    change = replay.checkpoint.change_at(0)
+    nothing = Gathered({}, {}, {}, {}, (), {}, (), (), (), {}, (), {}, 0)
+    assert replay.last is not None
+    graph = replay.checkpoint.graph(replay.last.plan)
+    committed = Committed(replay.last, graph, change, nothing, None, 0.0, False)
+    edge, store = graph.edges[0].id, graph.stores[0].id
+    as_planned = EpochLog("run", EPOCH, None).add(committed)
+    assert as_planned is not None
+    awaited = as_planned.rates[edge].estimated or 0.0
+    for plan_id, factor in ((change.plan_id, 4.0), ("another", 1.0)):
+        log = EpochLog("run", EPOCH, None)
+        log.expect(Expect(plan_id=plan_id, rates={edge: 4 * awaited}, stores={store: 7.0}))
+        told = log.add(committed)
+        assert told is not None
+        assert told.rates[edge].estimated == pytest.approx(factor * awaited)
+        assert told.stores[store] == (7.0 if factor > 1 else as_planned.stores[store])
+        assert told.q_error is not None
+        assert told.q_error.max >= factor / 1.2

@@ -58,19 +58,17 @@ def test_exact_estimates_have_an_error_of_one() -> None:
         ],
         None,
     )
-    exact = q_error(GRAPH, counts)
+    exact = q_error(GRAPH.estimates, counts)
     assert exact is not None
     assert (exact.median, exact.max) == pytest.approx((1.0, 1.0))
-    wrong = replace(
-        GRAPH, estimates=(Estimate("e", tuples_per_second=8.0), Estimate("f", tuples_per_second=1.0))
-    )
+    wrong = (Estimate("e", tuples_per_second=8.0), Estimate("f", tuples_per_second=1.0))
     found = q_error(wrong, replace(counts, edges={"e": 2000, "f": 1000}, rules={}))
     assert found is not None
     assert (found.max, found.worst, found.median) == (4.0, "e", 2.5)
     none = q_error(wrong, replace(counts, edges={"e": 0, "f": 1000}, rules={}))
     assert none is not None
     assert none.max == 8.0 / (0.5 / 1000), "nothing seen counts as half a tuple"
-    assert q_error(GRAPH, replace(counts, seconds=0.0)) is None
+    assert q_error(GRAPH.estimates, replace(counts, seconds=0.0)) is None
 
 
 def test_counts_of_leaves_tell_selectivities() -> None:

@@ -3,6 +3,7 @@ import type { StreamColour } from "../../colour/streams";
 import { count, rate, ratio, windowLength } from "../../format/quantities";
 import type { BatchCompleted, EpochCompleted } from "../../live/messages";
 import type { EdgeRate } from "../../live/recent";
+import { estimatedRates } from "../../plan/estimates";
 import { expressionText } from "../../plan/expressionText";
 import { conditionsOf, type ForestNode } from "../../plan/forest";
 import type { PhysicalGraph, Rule } from "../../plan/physicalGraph";
@@ -109,8 +110,9 @@ function RuleFacts({ rule }: { rule: Rule | null }): JSX.Element | null {
 
 function RateFacts({ node, graph, rates, batch, statistics }: Props): JSX.Element {
   const { edge } = node;
-  const estimate = graph.estimates.find((entry) => entry.id === edge?.id)?.tuples_per_second;
-  const produced = graph.estimates.find((entry) => entry.id === node.key)?.tuples_per_second;
+  const estimates = estimatedRates(graph, statistics);
+  const estimate = edge === null ? undefined : estimates.get(edge.id);
+  const produced = estimates.get(node.key);
   const accepted = node.kind === "source" ? batch?.streams[node.stream ?? ""] : undefined;
   return (
     <>

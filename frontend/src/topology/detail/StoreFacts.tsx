@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { count, plural, windowLength } from "../../format/quantities";
 import type { BatchCompleted, EpochCompleted } from "../../live/messages";
+import { estimatedTuples } from "../../plan/estimates";
 import { expressionText } from "../../plan/expressionText";
 import type { GraphStore, PhysicalGraph } from "../../plan/physicalGraph";
 import { Row } from "./FactRow";
@@ -42,7 +43,6 @@ export function StoreFacts({ store, graph, batch, statistics }: Props): JSX.Elem
     batch === null && statistics !== null
       ? `${count(statistics.held[store.id])} tuples on average`
       : `${count(metrics?.tuples)} tuples`;
-  const estimate = graph.estimates.find((entry) => entry.id === store.id);
   const kept = store.retention_us
     .map((retention) => windowLength(retention === null ? null : retention / 1000))
     .join(", ");
@@ -50,7 +50,7 @@ export function StoreFacts({ store, graph, batch, statistics }: Props): JSX.Elem
   return (
     <>
       <Row label="store">{`${store.label}: ${placed} over ${plural(store.tasks, "task")}, kept ${kept}`}</Row>
-      <Row label="holds">{`${held}, estimated ${count(estimate?.tuples)}`}</Row>
+      <Row label="holds">{`${held}, estimated ${count(estimatedTuples(graph, store.id, statistics))}`}</Row>
     </>
   );
 }

@@ -8,6 +8,7 @@ import { createProbeForest, type ProbeForestChart } from "../../charts/graphs/pr
 import type { StreamColour } from "../../colour/streams";
 import { knownRates } from "../../live/recent";
 import type { Live } from "../../live/useFeed";
+import { estimatedRates } from "../../plan/estimates";
 import { conditionsOf, type ForestNode, focusedKeys, forestOf, nodesOf } from "../../plan/forest";
 import { SHADES, type Shade, shadeColour, shadingOf } from "../../plan/layout/shade";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
@@ -40,10 +41,6 @@ function searchText(node: ForestNode): string {
 export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Element {
   const forest = useMemo(() => forestOf(graph), [graph]);
   const nodes = useMemo(() => new Map(nodesOf(forest).map((node) => [node.key, node])), [forest]);
-  const estimates = useMemo(
-    () => new Map(graph.estimates.map((estimate) => [estimate.id, estimate.tuples_per_second])),
-    [graph],
-  );
   const choice = useTreeChoice(graph, nodes);
   const [askedShade, setShade] = useAddress("shade");
   const shade: Shade = SHADES.find((one) => one === askedShade) ?? "stream";
@@ -58,6 +55,7 @@ export function ProbeTrees({ graph, live, colour, name, added }: Props): JSX.Ele
   const trees = usePlacedTrees(forest, choice.query, found);
 
   const statistics = live.snapshot?.statistics ?? null;
+  const estimates = useMemo(() => estimatedRates(graph, statistics), [graph, statistics]);
   const batch = live.snapshot?.batch ?? null;
   const rates = useMemo(
     () => knownRates(live.recent, live.snapshot?.history ?? [], statistics),

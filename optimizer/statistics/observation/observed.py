@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import exp, log, prod
 
 from optimizer.algebra.expression import Column, Expression, inputs_of, walk
 from optimizer.logical.canonical_inputs import blank_ordinals, sort_key
 from optimizer.statistics.interval import Interval
+from optimizer.statistics.observation.daily import Rate
+from optimizer.statistics.observation.evidence import Evidence
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedStep:
-    """What one probe rule did during an epoch."""
+    """What one probe rule did during an epoch, or during several."""
 
     start: str
     """The stream whose new tuples started the tree."""
@@ -24,6 +26,42 @@ class ObservedStep:
     """Pairs of an arriving and a stored tuple inside the windows: what the predicates saw."""
     matched: float
     """Pairs for which all of them were true."""
+    chain: str = ""
+    """What it joins, from the start on: see `optimizer.statistics.observation.chains`."""
+    dispersion: float = 1.0
+    variation: float = 0.0
+    epochs: float = 1.0
+    """As in `Evidence`."""
+
+    @property
+    def evidence(self) -> Evidence:
+        return Evidence(self.compared, self.matched, self.dispersion, self.variation, self.epochs)
+
+    @property
+    def identity(self) -> tuple[str, str, tuple[Expression, ...]]:
+        return self.chain, self.start, self.predicates
+
+    def then(self, newer: ObservedStep) -> ObservedStep:
+        """The same step with a newer epoch's counts."""
+        return self._with(self.evidence.then(newer.evidence))
+
+    def faded(self) -> ObservedStep:
+        """After an epoch in which it did nothing."""
+        return self._with(self.evidence.faded())
+
+    def _with(self, found: Evidence) -> ObservedStep:
+        return replace(
+            self,
+            compared=found.chances,
+            matched=found.hits,
+            dispersion=found.dispersion,
+            variation=found.variation,
+            epochs=found.epochs,
+        )
+
+
+_NEGLIGIBLE = 0.05
+"""Epochs behind what a step showed below which it is not kept any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +77,50 @@ class ObservedStatistics:
     - A predicate that reads event times of both sides correlates with time: a probe only meets
       older tuples, so one direction says nothing about the other. It is known only once it
       has been observed from both sides.
+    - A step itself tells what it multiplies its input by, whatever its predicates do elsewhere: a
+      probe from the earlier stream finds nothing, one from the later stream everything (LEO, VLDB
+      2001). See `step`.
 
-    Fewer than `least_comparisons` comparisons are no evidence: the predicate stays unknown.
+    Few comparisons are little evidence, which intervals say.
     """
 
     steps: tuple[ObservedStep, ...] = ()
-    rates: Mapping[str, float] = field(default_factory=dict)
-    """Tuples per second of event time by stream, over the epoch."""
+    rates: Mapping[str, Rate] = field(default_factory=dict)
+    """By stream."""
     event_times: frozenset[tuple[str, str]] = frozenset()
     """(stream, column) of every stream's event time."""
-    least_comparisons: float = 1000.0
     _known: dict[Expression, Interval] = field(init=False, default_factory=dict, compare=False)
+    _steps: dict[str, Interval] = field(init=False, default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_known", self._learn())
+        steps = {
+            step.chain: step.evidence.interval for step in self.steps if step.chain and step.compared > 0
+        }
+        object.__setattr__(self, "_steps", steps)
 
     def rate(self, stream: str) -> Interval | None:
-        value = self.rates.get(stream)
-        return None if value is None else Interval.exactly(value)
+        found = self.rates.get(stream)
+        return None if found is None else found.next
+
+    def then(self, newer: ObservedStatistics) -> ObservedStatistics:
+        """With a newer epoch's observations; what it did not see fades."""
+        earlier = {step.identity: step for step in self.steps}
+        steps = {identity: step.faded() for identity, step in earlier.items()}
+        for step in newer.steps:
+            before = earlier.get(step.identity)
+            if step.compared > 0 or before is None:
+                seen = before is not None and before.compared > 0
+                steps[step.identity] = before.then(step) if before is not None and seen else step
+        rates = dict(self.rates)
+        for stream, now in newer.rates.items():
+            rates[stream] = rates[stream].then(now) if stream in rates else now
+        kept = tuple(step for step in steps.values() if step.epochs > _NEGLIGIBLE)
+        return replace(newer, steps=kept, rates=rates)
+
+    def step(self, chain: str) -> Interval | None:
+        """The share of pairs that matched in steps of this chain."""
+        return self._steps.get(chain)
 
     def selectivity(self, predicate: Expression) -> Interval | None:
         return self._known.get(blank_ordinals(predicate))
@@ -86,7 +150,7 @@ class ObservedStatistics:
         No step evaluates these alone.
         """
         products: list[Product] = []
-        lows: dict[Expression, float] = {}
+        joints: dict[Expression, Interval] = {}
         for predicates, steps in together.items():
             joint = self._ratio(steps)
             unknown = tuple(
@@ -97,20 +161,30 @@ class ObservedStatistics:
             explained = prod(known[p].expected for p in predicates if p in known)
             value = min(1.0, joint.expected / explained) if explained > 0 else joint.expected
             products.append(Product(unknown, value, max(0.5, sum(step.matched for step in steps))))
-            lows |= {p: min(lows.get(p, 1.0), joint.low) for p in unknown}
-        # Its own share is somewhere between the joint one and no restriction at all.
-        return {p: Interval(min(value, lows[p]), value, 1.0) for p, value in shares(products).items()}
+            for predicate in unknown:
+                joints.setdefault(predicate, joint)
+        # What a product is known to within its factors are too: plans multiply them again.
+        return {
+            p: Interval(
+                value * joints[p].low / joints[p].expected,
+                value,
+                max(value, min(1.0, value * joints[p].high / joints[p].expected)),
+            )
+            for p, value in shares(products).items()
+        }
 
-    def _ratio(self, steps: Iterable[ObservedStep]) -> Interval | None:
-        compared = sum(step.compared for step in steps)
-        if compared < self.least_comparisons:
+    def _ratio(self, steps: Sequence[ObservedStep]) -> Interval | None:
+        compared = [step for step in steps if step.compared > 0]
+        if not compared:
             return None
-        # Half a hit for none: an order that found nothing yet is cheap, but not free.
-        expected = min(1.0, max(0.5, sum(step.matched for step in steps)) / compared)
-        error = 1.96 * (expected * (1 - expected) / compared) ** 0.5
-        return Interval(max(0.0, expected - error), expected, min(1.0, expected + error))
+        total = Evidence(sum(step.compared for step in compared), sum(step.matched for step in compared))
+        # The steps of a predicate see one stream's tuples: the most uneven one tells how even they are.
+        dispersion = max(step.dispersion for step in compared)
+        expected = min(1.0, total.ratio)
+        counted = Evidence(total.chances / dispersion, total.hits / dispersion).interval
+        return Interval(min(counted.low, expected), expected, max(expected, min(1.0, counted.high)))
 
-    def _is_seen_from_all_sides(self, predicate: Expression, steps: Iterable[ObservedStep]) -> bool:
+    def _is_seen_from_all_sides(self, predicate: Expression, steps: Sequence[ObservedStep]) -> bool:
         return not self._correlates_with_time(predicate) or {s.start for s in steps} >= inputs_of(predicate)
 
     def _correlates_with_time(self, predicate: Expression) -> bool:

@@ -10,7 +10,9 @@ from optimizer.algebra.expression import Call, Expression, inputs_of
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.canonical_inputs import conjuncts, sort_key, stream_of
 from optimizer.physical.graph import PhysicalGraph, ProbeRule, Rule, SourceRule, StoreRule
-from optimizer.statistics.observed import ObservedStatistics, ObservedStep
+from optimizer.statistics.observation.chains import chains
+from optimizer.statistics.observation.daily import Rate
+from optimizer.statistics.observation.observed import ObservedStatistics, ObservedStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Measured:
     """Results by query."""
     rules: Mapping[str, int] = field(default_factory=dict)
     """Tuples that each source and probe rule produced, where the runtime counts them."""
+    until_us: int | None = None
+    """Event time at the end of the span, where it is known."""
 
 
 def observe(graph: PhysicalGraph, measured: Measured) -> ObservedStatistics:
@@ -46,7 +50,8 @@ def observe(graph: PhysicalGraph, measured: Measured) -> ObservedStatistics:
       matched; else it is known only through its query's results, so it counts if all leaves
       of the query evaluate the same predicates, as in a two-way join.
 
-    Probes of materialized results tell nothing new: the orders that feed them do.
+    Probes of materialized results tell nothing new about predicates, as the orders that feed them do; of
+    themselves they tell what they multiply their input by, as every step does.
 
     Raises:
         ValueError: the span is empty.
@@ -56,7 +61,10 @@ def observe(graph: PhysicalGraph, measured: Measured) -> ObservedStatistics:
     steps = [*_filters(graph, measured), *_probes(graph, measured)]
     return ObservedStatistics(
         steps=tuple(steps),
-        rates={stream: count / measured.seconds for stream, count in sorted(measured.accepted.items())},
+        rates={
+            stream: Rate.of_epoch(measured.seconds, count, measured.until_us)
+            for stream, count in sorted(measured.accepted.items())
+        },
         event_times=frozenset((stream.name, stream.event_time) for stream in graph.streams),
     )
 
@@ -81,26 +89,30 @@ def _probes(graph: PhysicalGraph, measured: Measured) -> list[ObservedStep]:
     }
     rules = {rule.id: rule for rule in graph.rules}
     senders = {edge.id: rules[edge.origin] for edge in graph.edges}
+    chain = chains(graph)
     inner: list[ObservedStep] = []
     leaves: dict[str, list[ObservedStep]] = defaultdict(list)
     for rule in graph.rules:
-        if not isinstance(rule, ProbeRule) or not stores[rule.store].is_base:
+        if not isinstance(rule, ProbeRule):
             continue
-        if _narrows(rule, senders[rule.edge]):
-            # What it drops of what arrives would be taken for the predicates' doing.
-            continue
-        window_s = rule.stored_window.seconds
-        partners = float(measured.held.get(rule.store, 0))
+        store = stores[rule.store]
+        partners = measured.held.get(rule.store, 0) / store.copies
+        window_s = rule.stored_window.seconds if store.is_base else None
         if window_s is not None:
             partners = min(partners, stored[rule.store] / measured.seconds * window_s)
         compared = measured.edges.get(rule.edge, 0) * partners
-        equalities = [Call("eq", (e.probe, e.stored), ColumnType.BOOLEAN) for e in rule.equalities]
-        conditions = _ordered(c for p in (*equalities, *rule.predicates) for c in conjuncts(p))
+        conditions: tuple[Expression, ...] = ()
+        # What a step that narrows drops of what arrives would be taken for the predicates' doing.
+        if store.is_base and not _narrows(rule, senders[rule.edge]):
+            equalities = [Call("eq", (e.probe, e.stored), ColumnType.BOOLEAN) for e in rule.equalities]
+            conditions = _ordered(c for p in (*equalities, *rule.predicates) for c in conjuncts(p))
         matched = _produced(rule, measured)
-        step = ObservedStep(stream_of(rule.start), conditions, compared, matched or 0)
+        step = ObservedStep(stream_of(rule.start), conditions, compared, matched or 0, chain[rule.id])
         if matched is not None:
             inner.append(step)
-        elif len(rule.emits) == 1 and not rule.emits[0].residuals and not rule.emits[0].windows:
+        elif (
+            conditions and len(rule.emits) == 1 and not rule.emits[0].residuals and not rule.emits[0].windows
+        ):
             leaves[rule.emits[0].query].append(step)
     for query, ends in sorted(leaves.items()):
         inputs = next(len(q.inputs) for q in graph.queries if q.name == query)

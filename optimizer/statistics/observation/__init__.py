@@ -1,0 +1,1 @@
+"""What a running topology shows of its streams, over epochs that fade."""

@@ -1,0 +1,108 @@
+"""The rate of a stream, which may have days and nights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+
+from optimizer.statistics.interval import Interval
+from optimizer.statistics.observation.evidence import Evidence
+
+_HOUR_US = 3_600_000_000
+_HOURS = 24
+_UNKNOWN = log(1.5) ** 2
+"""Rates are taken to vary by half from epoch to epoch until it is known by how much they do."""
+_SLOWLY = 0.2
+"""The part of a newer epoch in how far predictions were off."""
+_BETTER = 0.8
+"""The hour of the day is believed if it was off by less than this part of what the last epochs were."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Tuples among seconds of event time, over epochs and by the hour of the day.
+
+    Two predictions compete: what the last epochs had, and what the same hours had before. Of both it is known
+    how far they were off until now.
+
+    >>> rate = Rate.of_epoch(8 * 3600.0, 80, until_us=8 * 3_600_000_000)
+    >>> for until_h, tuples in ((16, 8000), (24, 8000), (32, 80), (40, 8000), (48, 8000), (56, 80)):
+    ...     rate = rate.then(Rate.of_epoch(8 * 3600.0, tuples, until_us=until_h * 3_600_000_000))
+    >>> round(rate.recent.ratio * 3600), round(rate.next.expected * 3600)
+    (10, 1000)
+    """
+
+    recent: Evidence
+    hours: tuple[Evidence | None, ...] = (None,) * _HOURS
+    """By the hour of the day in UTC; None where nothing was seen."""
+    until_us: int | None = None
+    """Event time at the end of the newest epoch; None if it is not known, and then there are no hours."""
+    seconds: float = 0.0
+    """Length of the newest epoch."""
+    recent_error: float = 0.0
+    daily_error: float = 0.0
+    """Mean squares of the logarithms by which predictions were off, newer ones counting more."""
+
+    @staticmethod
+    def of_epoch(seconds: float, tuples: int, until_us: int | None) -> Rate:
+        """One epoch's, whose tuples count as evenly spread over it."""
+        hours: list[Evidence | None] = [None] * _HOURS
+        if until_us is not None:
+            for hour, part in _parts(until_us - round(seconds * 1e6), seconds).items():
+                hours[hour] = Evidence(part, tuples * part / seconds)
+        return Rate(Evidence(seconds, tuples, variation=_UNKNOWN), tuple(hours), until_us, seconds)
+
+    @property
+    def next(self) -> Interval:
+        """What an epoch as long as the newest one will have, beginning where that ended."""
+        told = self.recent.of_another()
+        if not self.recent.hits:
+            # Nothing came: that is no half a tuple.
+            return Interval(0.0, 0.0, told.high)
+        daily = None if self.until_us is None else self._of_the_hours(self.until_us, self.seconds)
+        if daily is None or self.daily_error >= _BETTER * self.recent_error:
+            return told
+        return Interval(min(told.low, daily), daily, max(told.high, daily))
+
+    def then(self, newer: Rate) -> Rate:
+        """With a newer epoch's."""
+        recent_error, daily_error = self.recent_error, self.daily_error
+        if newer.until_us is not None:
+            daily = self._of_the_hours(newer.until_us - round(newer.seconds * 1e6), newer.seconds)
+            if daily is not None:
+                now = newer.recent.ratio
+                recent_error += _SLOWLY * (log(now / self.recent.ratio) ** 2 - recent_error)
+                daily_error += _SLOWLY * (log(now / daily) ** 2 - daily_error)
+        return Rate(
+            self.recent.then(newer.recent),
+            tuple(
+                old if new is None else new if old is None else old.then(new)
+                for old, new in zip(self.hours, newer.hours, strict=True)
+            ),
+            newer.until_us,
+            newer.seconds,
+            recent_error,
+            daily_error,
+        )
+
+    def _of_the_hours(self, start_us: int, seconds: float) -> float | None:
+        """The mean rate of those hours; None unless all of them were seen."""
+        total = 0.0
+        for hour, part in _parts(start_us, seconds).items():
+            known = self.hours[hour]
+            if known is None:
+                return None
+            total += known.ratio * part
+        return total / seconds if seconds > 0 else None
+
+
+def _parts(start_us: int, seconds: float) -> dict[int, float]:
+    """Seconds in each hour of the day."""
+    found: dict[int, float] = {}
+    at, end = start_us, start_us + round(seconds * 1e6)
+    while at < end:
+        until = min(end, (at // _HOUR_US + 1) * _HOUR_US)
+        hour = at // _HOUR_US % _HOURS
+        found[hour] = found.get(hour, 0.0) + (until - at) / 1e6
+        at = until
+    return found
