@@ -15,6 +15,7 @@ from optimizer.algebra.expression import Call, Expression, inputs_of
 from optimizer.algebra.types import ColumnType
 from optimizer.algebra.udf_names import calls_user_function
 from optimizer.logical.canonical_inputs import conjuncts, sort_key
+from optimizer.physical.at_once import at_once
 from optimizer.physical.fanout import fanout
 from optimizer.physical.graph import (
     Edge,
@@ -86,7 +87,7 @@ def estimate(graph: PhysicalGraph, statistics: StatisticsProvider, horizon_s: fl
             are the documented defaults.
         horizon_s: seconds over which an unbounded window is taken to hold tuples.
     """
-    return _Estimator(graph, statistics, horizon_s).estimated()
+    return _Estimator(at_once(graph), statistics, horizon_s).estimated()
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ the tuples that it is handed: no files, no network, bounded memory, time and row
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -16,11 +17,10 @@ from backend.errors import Conflict
 from backend.redis import binary_connection_to
 from backend.streams.retained import Retained, retained
 from backend.streams.values import shown
-from optimizer.algebra.render import quote
 from optimizer.logical.catalog import Catalog
-from optimizer.logical.query import Query
-from optimizer.logical.retention import with_retentions
-from optimizer.sql import null_where_it_errs, to_duckdb
+from optimizer.logical.deadlines import needed_windows
+from optimizer.logical.query import Input, Query
+from optimizer.sql import newest_first, null_where_it_errs
 from optimizer.udf.registry import FunctionRegistry
 
 MOST_TUPLES = 20_000
@@ -78,9 +78,7 @@ def preview(query: Query, catalog: Catalog, limit: int, bounds: Bounds) -> Previ
     names = sorted({source.stream for source in query.inputs})
     client = binary_connection_to(bounds.redis_url)
     found = {name: retained(catalog[name], bounds.tuples, client) for name in names}
-    moments = [f"{quote(i.alias)}.{quote(catalog[i.stream].event_time)}" for i in query.inputs]
-    newest = moments[0] if len(moments) == 1 else f"greatest({', '.join(moments)})"
-    text = f"{to_duckdb(query, catalog, around=null_where_it_errs)}\nORDER BY {newest} DESC LIMIT {limit + 1}"
+    text = newest_first(query, catalog, limit + 1, null_where_it_errs)
     rows = _run(text, found, catalog.functions, bounds)
     outputs = tuple((output.name, output.expression.type.value) for output in query.outputs)
     return Preview(
@@ -94,7 +92,7 @@ def preview(query: Query, catalog: Catalog, limit: int, bounds: Bounds) -> Previ
             Source(name, one.table.num_rows, one.unreadable, one.whole, one.oldest, one.newest)
             for name, one in found.items()
         ),
-        complete_from=_complete_from(with_retentions(query, catalog), found),
+        complete_from=_complete_from(needed_windows(query, catalog), found),
         seconds=time.monotonic() - began,
     )
 
@@ -118,10 +116,10 @@ def _run(
         ) from error
 
 
-def _complete_from(query: Query, found: dict[str, Retained]) -> datetime | None:
+def _complete_from(inputs: Sequence[Input], found: dict[str, Retained]) -> datetime | None:
     """A result with newest time T needs every tuple of input i from T - retention on."""
     reached: list[datetime] = []
-    for source in query.inputs:
+    for source in inputs:
         one = found[source.stream]
         if one.whole or one.oldest is None:
             continue

@@ -37,7 +37,8 @@ def keep_forecasts(
     stores = {store.id: store for store in made.graph.stores}
     for one in deployed:
         name = one.version.query.name
-        needed = [store for store in stores if name in users.get(store, frozenset())]
+        # What waits for its deadline is not forecast.
+        needed = [store for store in held if name in users.get(store, frozenset())]
         Forecast.objects.filter(query=one.query_id, state=Forecast.State.OPEN).update(
             state=Forecast.State.OVERTAKEN, judged_at=now
         )

@@ -8,6 +8,7 @@ from datetime import timedelta
 from optimizer.estimate import estimate
 from optimizer.explain.forecast import AtEnd
 from optimizer.logical.catalog import Catalog
+from optimizer.physical.at_once import at_once
 from optimizer.physical.graph import GraphStore
 from optimizer.planner.plan import Plan
 from optimizer.statistics import DefaultStatistics, Interval, LayeredStatistics
@@ -51,7 +52,7 @@ def held_by_store(plan: Plan) -> dict[str, Interval]:
         store.id: widened(
             Interval(low[store.id], expected[store.id], high[store.id]), kept_beyond(store, plan.catalog)
         )
-        for store in plan.graph.stores
+        for store in at_once(plan.graph).stores
     }
 
 

@@ -15,7 +15,7 @@ from jobs.protocol import ResultTrace, results_key
 from optimizer.algebra.expression import Expression, inputs_of, rename_inputs
 from optimizer.algebra.render import to_sql
 from optimizer.logical.canonical_inputs import stream_of
-from optimizer.physical.graph import Emit, PhysicalGraph, ProbeRule, Rule, SourceRule
+from optimizer.physical.graph import Emit, PhysicalGraph, ProbeRule, Rule, SettleRule, SourceRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def provenance(query: Query, entry: str) -> Provenance:
     """How a result in the live tail of a query came about.
 
     Raises `Conflict` when the result is no longer in the tail, when it was written by a job that
-    did not tell, or when its plan is not known here.
+    did not tell, when its plan is not known here, or when it waited for what is absent.
     """
     deployment = deployment_of(query)
     entries = []
@@ -94,6 +94,8 @@ def _follow(graph: PhysicalGraph, name: str, trace: ResultTrace, topology: str, 
     aliases = {source.input: source.alias for source in query.inputs}
     steps: list[Step] = []
     rule = rules[trace.rule]
+    if isinstance(rule, SettleRule):
+        raise Conflict("waited", "this result waited until nothing could join it: no tuple completed it")
     leaf = next(emit for emit in _emits(rule) if emit.query == name)
     while isinstance(rule, ProbeRule):
         edge, store = edges[rule.edge], stores[rule.store]

@@ -66,6 +66,10 @@ def reference(query: Query, catalog: Catalog, ledger: Ledger, span: Span) -> Ref
     Raises:
         CannotCheck: what they were made of is no longer there, or is too much.
     """
+    if query.branches:
+        raise CannotCheck(
+            "its results wait for what is absent, so they come in other batches than their tuples"
+        )
     names = sorted({source.stream for source in query.inputs})
     own = {name: _take(catalog[name], own_stretch(ledger, span, name), span.numbers) for name in names}
     times = np.concatenate([taken.times_us for taken in own.values()])

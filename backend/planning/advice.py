@@ -11,6 +11,7 @@ from backend.planning.explanation import compared_with, registered
 from backend.topologies.models import Topology
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
+from optimizer.physical.at_once import at_once
 from optimizer.physical.graph import PhysicalGraph
 
 _FEWEST = 100
@@ -37,7 +38,7 @@ def _measured(topology: Topology) -> dict[str, float]:
     if batch is None or plan is None:
         return {}
     totals: dict[str, tuple[int, int]] = {}
-    for store in PhysicalGraph.from_json(plan.graph, plan.plan_id).stores:
+    for store in at_once(PhysicalGraph.from_json(plan.graph, plan.plan_id)).stores:
         metrics = batch.stores.get(store.id)
         if store.is_base and metrics is not None:
             size, tuples = totals.get(store.inputs[0].stream, (0, 0))

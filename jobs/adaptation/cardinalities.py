@@ -16,6 +16,7 @@ from jobs.plan.event_time import oldest_inside
 from jobs.protocol.metrics import newest
 from jobs.recovery.batch_history import BatchLine
 from optimizer.partitioning.matrix.groups import Cardinality, grids_by_stream
+from optimizer.physical.at_once import at_once
 from optimizer.physical.graph import GraphStore, PhysicalGraph, ProbeRule, SourceRule, StoreRule
 
 
@@ -127,6 +128,7 @@ def _starts(graph: PhysicalGraph) -> dict[str, str]:
     grids = {store.id for store in grids_by_stream(graph).values()}
     if not grids:
         return {}
+    graph = at_once(graph)
     rules, edges = {rule.id: rule for rule in graph.rules}, {edge.id: edge for edge in graph.edges}
     found = {}
     for edge in graph.edges:

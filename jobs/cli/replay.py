@@ -29,11 +29,11 @@ from jobs.failures.dead_letters import DEAD_LETTERS
 from jobs.recovery.batch_history import History
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity
 from jobs.recovery.lock import hold
+from jobs.recovery.manifest import Manifest
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, write_schemas
 from jobs.sources.ahead import latest_time
 from jobs.sources.files.inputs import find_inputs
-from jobs.sources.files.replay import ReplaySource
-from jobs.sources.files.stream_files import StreamFiles
+from jobs.sources.files.replay import ReplaySource, is_settled
 from jobs.sources.planner import PlannedBatch
 from jobs.sources.spark_source import read_source, write_source
 from jobs.spark.session import create_session, processors
@@ -87,9 +87,10 @@ def replay(given: argparse.Namespace) -> None:
                 replace(files, latest_us=latest_time(stream, began_ms))
                 for files, stream in zip(inputs, graph.streams, strict=True)
             )
-            source = ReplaySource(inputs, given.batch_rows or DEFAULT_BATCH_ROWS, began_ms)
+            settles = any(query.branches for query in workload.queries)
+            source = ReplaySource(inputs, given.batch_rows or DEFAULT_BATCH_ROWS, began_ms, settles)
             write_source(checkpoint.root, source)
-            _Replay(given, output, checkpoint, controller, inputs, policy.schedule).run()
+            _Replay(given, output, checkpoint, controller, source, policy.schedule).run()
         finally:
             controller.close()
 
@@ -103,7 +104,7 @@ class _Replay:
         output: Path,
         checkpoint: Checkpoint,
         controller: Controller,
-        inputs: tuple[StreamFiles, ...],
+        source: ReplaySource,
         schedule: Schedule,
     ) -> None:
         self._given = given
@@ -111,14 +112,15 @@ class _Replay:
         self._checkpoint = checkpoint
         self._controller = controller
         self._schedule = schedule
-        self._rows = {files.stream: files.rows for files in inputs}
+        self._settles = source.settles
+        self._rows = {files.stream: files.rows for files in source.streams}
         self._history = History(checkpoint.root, checkpoint.commits.last())
         self._progress = Progress(sum(self._rows.values()), sys.stderr)
         self._done = threading.Event()
 
     def run(self) -> None:
         last = self._checkpoint.commits.last()
-        if last is not None and all(state.ended for state in last.streams.values()):
+        if last is not None and self._is_over(last):
             # Nothing left to read; a process killed right after the last commit may still owe the names.
             topology_output_is_final(self._output, self._checkpoint)
         elif any(self._rows.values()):
@@ -178,8 +180,13 @@ class _Replay:
         self._controller.committed(committed.manifest, self._history.lines)
         done = sum(p["row"] for p in committed.manifest.position["streams"].values())
         self._progress.show(done, sum(state.results for state in committed.manifest.queries.values()))
-        if all(state.ended for state in committed.manifest.streams.values()):
+        if self._is_over(committed.manifest):
             self._done.set()
+
+    def _is_over(self, last: Manifest) -> bool:
+        """True if nothing is left to read, and nothing waits any more."""
+        ended = all(state.ended for state in last.streams.values())
+        return ended and (not self._settles or is_settled(last.position))
 
     def batch_given_up(self, excess: Excess) -> NoReturn:
         """End the replay, before a step that makes too much fills the memory."""

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import polars as pl
 
 from jobs.partitioning.rescaling import in_first_copy
-from jobs.plan.tuples import ARRIVAL
+from jobs.plan.tuples import ARRIVAL, ARRIVALS_PER_TASK, MOST_TASKS
 from jobs.storage.run import RunRef, StateRoot
-from jobs.worker.task import ARRIVALS_PER_TASK, MOST_TASKS
 from optimizer.algebra.expression import Column, Expression, columns_of
+from optimizer.physical.at_once import at_once
 from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule
 
 ROWS = 2000
@@ -42,7 +42,7 @@ def sample_streams(
     """
     first = first_batch * MOST_TASKS * ARRIVALS_PER_TASK
     found: dict[str, pl.DataFrame] = {}
-    for store in graph.stores:
+    for store in at_once(graph).stores:
         stored = store.inputs[0]
         if not store.is_base or stored.stream in found:
             continue
@@ -70,6 +70,7 @@ def sample_streams(
 
 def predicate_columns(graph: PhysicalGraph) -> dict[str, frozenset[str]]:
     """By stream, the columns that some filter or predicate of the plan reads."""
+    graph = at_once(graph)
     streams = {stored.input: stored.stream for store in graph.stores for stored in store.inputs}
     streams |= {rule.input: rule.stream for rule in graph.rules if isinstance(rule, SourceRule)}
     for rule in graph.rules:

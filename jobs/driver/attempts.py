@@ -23,7 +23,7 @@ from jobs.failures.bisection import Bisected, QueriesFail, bisect
 from jobs.failures.dead_letters import DEAD_LETTERS
 from jobs.failures.task_failure import Failure, TaskFailed
 from jobs.partitioning.layout import Layouts
-from jobs.reconfigure.switch import Switched, switch
+from jobs.reconfigure.switch import Switched, certain_from, switch
 from jobs.recovery.checkpoint import Change, Checkpoint
 from jobs.recovery.manifest import Manifest
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, write_hidden, write_schemas
@@ -143,6 +143,8 @@ class Attempts:
             merges=self._merges,
             layouts=tuple(layouts.items()),
             arrived_by_ms=planned.arrived_by_ms,
+            passed_us=previous.watermark_us if previous is not None else None,
+            certain_from_us=tuple(certain_from(graph, previous).items()),
         )
         return Begun(change, graph, base, previous, watermarks, layouts, context)
 

@@ -12,10 +12,10 @@ import pyarrow as pa
 from jobs.metrics.reports import Answers, Arrived, Tail, TaskReport
 from jobs.metrics.tally import Tally
 from jobs.partitioning.rescaling import in_first_copy
+from jobs.plan.tuples import ARRIVALS_PER_TASK
 from jobs.protocol.metrics import EdgeMetrics, QueryCounts, StoreCounts, StreamProgress, newest
 from jobs.recovery.manifest import BatchCounts, OutputFile, QueryState
 from jobs.storage.run import RunRef
-from jobs.worker.task import ARRIVALS_PER_TASK
 from optimizer.physical.graph import PhysicalGraph
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jobs.plan.event_time import earlier
+from jobs.plan.event_time import LAST_US, earlier
 from jobs.protocol.metrics import newest
 from jobs.recovery.manifest import Manifest, StreamState
 from optimizer.physical.graph import PhysicalGraph
@@ -35,7 +35,8 @@ class Watermarks:
 
         The topology's is the least of its streams'; a stream that has ended or has been silent for the
         idle timeout is passed over. It never goes back. Time in which nobody looked, because the job or
-        the source was away, does not count as silence.
+        the source was away, does not count as silence. Once all streams have ended, a plan that holds
+        combinations has the end of time as its watermark.
 
         Args:
             graph: the plan of the batch.
@@ -57,6 +58,10 @@ class Watermarks:
             idle = idle_timeout_us is not None and now_us - silent_since >= idle_timeout_us
             if not state.ended and not idle:
                 holding.append(own[stream.name])
+        known = [previous.streams.get(stream.name, StreamState()) for stream in graph.streams]
+        if graph.holds and all(state.ended for state in known):
+            # Nothing comes any more that what is held could wait for; silent streams may come back.
+            return Watermarks(LAST_US, tuple((name, LAST_US) for name in own))
         if not holding:
             # Nobody holds it back: it stands where the streams got to.
             holding = [mark for mark in own.values() if mark is not None]

@@ -102,7 +102,6 @@ def _first_prepared(index: RuleIndex, leaf: Emit, inputs: Sequence[str]) -> Leaf
 
 
 def _prepare(index: RuleIndex, leaf: Emit, inputs: Sequence[str]) -> LeafPlan:
-    query = index.queries[leaf.query]
     windows = [
         admits(bound.window, _time(index, newer), _time(index, bound.input))
         for bound in leaf.windows
@@ -110,7 +109,7 @@ def _prepare(index: RuleIndex, leaf: Emit, inputs: Sequence[str]) -> LeafPlan:
         for newer in inputs
         if newer != bound.input
     ]
-    types = dict(query.outputs)
+    types = index.outputs(leaf.query)
     outputs = [
         convert(compile_expression(expression), expression.type, types[name]).alias(name)
         for name, expression in leaf.outputs
@@ -121,7 +120,7 @@ def _prepare(index: RuleIndex, leaf: Emit, inputs: Sequence[str]) -> LeafPlan:
         for name, expression in leaf.outputs
         if isinstance(expression, Column) and expression.type is types[name]
     ]
-    if query.marks_late:
+    if index.gives_late(leaf.query):
         outputs.append(pl.col(LATE).alias(RESULT_LATE))
         names.append(RESULT_LATE)
         columns.append(LATE)

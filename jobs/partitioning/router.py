@@ -15,7 +15,7 @@ from jobs.partitioning.strategy import Arriving, Partitioning, Parts, Reach
 from jobs.plan.event_time import all_earlier, all_later
 from jobs.plan.index import RuleIndex, edge_columns
 from jobs.plan.per_plan import PerPlan
-from jobs.plan.tuples import ARRIVAL, LATE, Message, column_name
+from jobs.plan.tuples import ARRIVAL, LATE, Message, column_name, home_of
 from optimizer.physical.graph import Edge, ProbeRule
 
 _Route: TypeAlias = tuple[Partitioning, bool, str | None, bool, bool, str | None]
@@ -46,6 +46,9 @@ def send(
     staying = index.staying_under(rescaled_stores(layouts))
     for edge_id in edge_ids:
         edge = index.edges[edge_id]
+        if edge.kind == "home":
+            messages.extend(_home(edge, frame[sent_columns(index, edge)]))
+            continue
         partitioning = partitioning_under(index, edge.target, layouts)
         probing = edge_id not in index.store_edges
         key = _key(edge)
@@ -68,6 +71,12 @@ def send(
         for targets, body in parts:
             messages.extend(Message(edge.id, target, body) for edge in edges for target in targets)
     return messages
+
+
+def _home(edge: Edge, rows: pl.DataFrame) -> list[Message]:
+    """Messages to the tasks that gave the rows' arrival numbers."""
+    homes = home_of(rows.get_column(ARRIVAL))
+    return [Message(edge.id, task, rows.filter(homes == task)) for task in homes.unique().sort().to_list()]
 
 
 def arriving(index: RuleIndex, edge: Edge, rows: pl.DataFrame, sent: pl.DataFrame) -> Arriving:

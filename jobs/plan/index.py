@@ -11,13 +11,17 @@ from optimizer.algebra.expression import Column, Expression, inputs_of, rename_i
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.window import UNBOUNDED, Window
 from optimizer.physical.graph import (
+    DueRule,
     Edge,
     GraphStore,
+    Hold,
     PhysicalGraph,
     ProbeRule,
     Rule,
+    SettleRule,
     SourceRule,
     StoreRule,
+    received_on,
 )
 from optimizer.physical.usage import users_of
 
@@ -27,7 +31,12 @@ class RuleIndex:
 
     def __init__(self, graph: PhysicalGraph) -> None:
         self.graph = graph
-        self.streams = {stream.name: stream for stream in graph.streams}
+        self.holds: dict[str, Hold] = {hold.name: hold for hold in graph.holds}
+        self.held_edges = {(hold.name, rule): edge for hold in graph.holds for rule, edge in hold.edges}
+        """By hold and rule, the edge along which what the rule's leaf holds goes to the store."""
+        self.streams = {
+            stream.name: stream for stream in (*graph.streams, *(hold.stream for hold in graph.holds))
+        }
         self.stores = {store.id: store for store in graph.stores}
         self.edges = {edge.id: edge for edge in graph.edges}
         self.queries = {query.name: query for query in graph.queries}
@@ -36,6 +45,9 @@ class RuleIndex:
         self.sources: dict[str, list[SourceRule]] = defaultdict(list)
         self.store_rules: dict[int, list[StoreRule]] = defaultdict(list)
         self.probe_rules: dict[int, list[ProbeRule]] = defaultdict(list)
+        self.due_rules: dict[str, list[DueRule]] = defaultdict(list)
+        """By hold."""
+        self.settle_rules: dict[int, list[SettleRule]] = defaultdict(list)
         for rule in graph.rules:
             match rule:
                 case SourceRule():
@@ -44,15 +56,29 @@ class RuleIndex:
                     self.store_rules[self.edges[rule.edge].level].append(rule)
                 case ProbeRule():
                     self.probe_rules[self.edges[rule.edge].level].append(rule)
+                case DueRule():
+                    self.due_rules[rule.hold].append(rule)
+                case SettleRule():
+                    self.settle_rules[self.edges[rule.edge].level].append(rule)
         self.store_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, StoreRule))
-        self.receivers: dict[str, StoreRule | ProbeRule] = {
-            rule.edge: rule for rule in graph.rules if not isinstance(rule, SourceRule)
-        }
+        self.receivers: dict[str, Rule] = {edge: rule for rule in graph.rules for edge in received_on(rule)}
         """What receives on each edge."""
         self.input_streams = {
             **{rule.input: rule.stream for rule in graph.rules if isinstance(rule, SourceRule)},
             **{stored.input: stored.stream for store in graph.stores for stored in store.inputs},
             **{i.input: i.stream for query in graph.queries for i in query.inputs},
+            **{
+                name: stream
+                for rule in graph.rules
+                if isinstance(rule, DueRule)
+                for name, stream in rule.inputs
+            },
+            **{
+                name: self.stores[rule.store].inputs[0].stream
+                for rule in graph.rules
+                if isinstance(rule, ProbeRule) and self.stores[rule.store].is_base
+                for _, name in rule.renames
+            },
         }
         self.staying = frozenset(edge.id for edge in graph.edges if self._stays(edge))
         """Edges whose tuples are already in the task that they are for: the sending probe's store and
@@ -66,6 +92,15 @@ class RuleIndex:
         """The event-time column of an input."""
         stream = self.streams[self.stream_of(canonical_input)]
         return Column(canonical_input, stream.event_time, ColumnType.TIMESTAMP)
+
+    def outputs(self, name: str) -> dict[str, ColumnType]:
+        """The columns that a leaf gives, for a query or for a hold."""
+        held = self.holds.get(name)
+        return dict(self.queries[name].outputs if held is None else held.stream.columns)
+
+    def gives_late(self, name: str) -> bool:
+        """True if the results of a leaf's query say whether they are late."""
+        return name in self.queries and self.queries[name].marks_late
 
     def stream_of(self, canonical_input: str) -> str:
         return self.input_streams[canonical_input]
@@ -115,7 +150,8 @@ class RuleIndex:
 
     def _stays(self, edge: Edge) -> bool:
         rule = self.rules[edge.origin]
-        if not isinstance(rule, ProbeRule):
+        # What is held stays where earlier plans put it, which may have had more tasks.
+        if not isinstance(rule, ProbeRule) or edge.kind == "home":
             return False
         into = self.edges[rule.edge]
         tasks = self.stores[edge.target].tasks

@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from optimizer.physical.graph import PhysicalGraph, ProbeRule, StoreRule
+from optimizer.physical.graph import DueRule, PhysicalGraph, ProbeRule, SettleRule, StoreRule, received_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +40,26 @@ def stages_of(graph: PhysicalGraph, staying: frozenset[str]) -> Stages:
     anything is put into its store. Without edges that stay there is one stage for every level, at most.
     """
     into = {rule.id: rule.edge for rule in graph.rules if isinstance(rule, ProbeRule)}
+    due = {rule.id for rule in graph.rules if isinstance(rule, DueRule)}
+    settled = {
+        edge: received_on(r) for r in graph.rules if isinstance(r, SettleRule) for edge in received_on(r)
+    }
     stored = {rule.edge for rule in graph.rules if isinstance(rule, StoreRule)}
     of_edge: dict[str, int] = {}
     filled: dict[str, int] = defaultdict(int)
     # A level's edges come from levels before it, and what it stores is stored before it probes.
     for edge in sorted(graph.edges, key=lambda edge: (edge.level, edge.id not in stored)):
         before = into.get(edge.origin)
-        stage = 1 if before is None else of_edge[before] + (edge.id not in staying)
+        # What falls due is sent at the first level, out of stores that no task but their own reads.
+        stage = 1 + (edge.origin in due) if before is None else of_edge[before] + (edge.id not in staying)
         if edge.id in stored:
             filled[edge.target] = max(filled[edge.target], stage)
         else:
             stage = max(stage, filled[edge.target])
         of_edge[edge.id] = stage
+    for edges in settled.values():
+        last = max(of_edge[edge] for edge in edges)
+        of_edge.update(dict.fromkeys(edges, last))
     levels: dict[int, set[int]] = defaultdict(set)
     for edge in graph.edges:
         levels[of_edge[edge.id]].add(edge.level)

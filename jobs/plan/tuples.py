@@ -24,6 +24,11 @@ ORDINAL = "@ordinal"
 LATE = "@late"
 """bool, only under plans with a query that marks late results: true if any tuple in it was late."""
 
+ARRIVALS_PER_TASK = 1 << 28
+"""Arrival numbers that one ingesting task, or one task with what falls due, has for itself in a batch."""
+MOST_TASKS = 1 << 8
+"""Ingesting tasks of a batch, as arrival numbers tell them apart."""
+
 EVERY_TASK = -1
 """As a message's partition: for all tasks of the edge's target (`all` edges)."""
 
@@ -50,6 +55,20 @@ class Result:
     """The rule at whose leaf they were found: with the plan, their path through the probe tree."""
     times: pl.DataFrame
     """Per row the event times of the inputs whose event time came along, under the inputs' names."""
+
+
+def first_arrival(batch: int, task: int) -> int:
+    """The first arrival number that a task gives in a batch.
+
+    >>> home_of(pl.Series([first_arrival(7, 3) + 5])).to_list()
+    [3]
+    """
+    return (batch * MOST_TASKS + task) * ARRIVALS_PER_TASK
+
+
+def home_of(arrivals: pl.Series) -> pl.Series:
+    """The tasks that gave arrival numbers."""
+    return arrivals // ARRIVALS_PER_TASK % MOST_TASKS
 
 
 def column_name(column: Column) -> str:

@@ -7,7 +7,7 @@ from jobs.plan.columns import needed_columns
 from jobs.plan.index import RuleIndex
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.udf_names import user_calls
-from optimizer.physical.graph import PhysicalGraph, expressions_of
+from optimizer.physical.graph import PhysicalGraph, ProbeRule, StoreRule, expressions_of, received_on
 
 
 def check_usable(graph: PhysicalGraph, running: PhysicalGraph | None, partitions: int, plan_id: str) -> None:
@@ -29,7 +29,8 @@ def check_usable(graph: PhysicalGraph, running: PhysicalGraph | None, partitions
     ids = {edge.id for edge in graph.edges}
     stores = {store.id for store in graph.stores}
     for rule in graph.rules:
-        if rule.kind != "source" and (rule.edge not in ids or rule.store not in stores):
+        stored = not isinstance(rule, StoreRule | ProbeRule) or rule.store in stores
+        if not stored or not ids.issuperset(received_on(rule)):
             raise InputError(
                 "bad-plan",
                 Place(place, path=f"rules.{rule.id}"),

@@ -25,7 +25,8 @@ from jobs.recovery.checkpoint import Checkpoint
 from jobs.storage.partition import PartitionState, state_root
 from jobs.storage.run import RunRef
 from jobs.worker.level import work
-from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule, StoreRule
+from optimizer.physical.at_once import at_once
+from optimizer.physical.graph import PhysicalGraph, ProbeRule, Rule, StoreRule
 
 _TUPLES_AT_ONCE = 400_000
 """Stored tuples that one step of a rebuild sends; bounds memory."""
@@ -76,6 +77,7 @@ def rebuild(
 
 def feeding_part(graph: PhysicalGraph, wanted: frozenset[str]) -> PhysicalGraph:
     """The rules and edges, but emits, that lead to the store rules of `wanted`."""
+    graph = at_once(graph)
     origins = {edge.id: edge.origin for edge in graph.edges}
     rules = {rule.id: rule for rule in graph.rules}
     edges: set[str] = set()
@@ -90,7 +92,7 @@ def feeding_part(graph: PhysicalGraph, wanted: frozenset[str]) -> PhysicalGraph:
             sender = rules[origins[edge]]
             used.add(sender.id)
             edge = sender.edge if isinstance(sender, ProbeRule) else None
-    kept: list[SourceRule | StoreRule | ProbeRule] = []
+    kept: list[Rule] = []
     for rule in graph.rules:
         if rule.id not in used:
             continue

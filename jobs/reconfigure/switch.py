@@ -24,7 +24,7 @@ from jobs.partitioning.layout import Layouts, StoreLayout, partitioning_of
 from jobs.partitioning.rescaling import in_first_copy, rescaling_of
 from jobs.partitioning.strategy import Arriving, Migrated, Predecessor
 from jobs.plan.columns import store_filters, stored_columns
-from jobs.plan.event_time import oldest_inside
+from jobs.plan.event_time import LAST_US, oldest_inside
 from jobs.plan.index import index_of
 from jobs.plan.tuples import ARRIVAL, LATE, column_name
 from jobs.protocol.metrics import newest
@@ -165,17 +165,39 @@ def complete_since(graph: PhysicalGraph, states: Mapping[str, StoreState]) -> di
             starts[step.id] = newest(states[step.store].complete_from_us, before)
         return starts[step.id]
 
+    held = {hold.name: hold.query for hold in graph.holds}
     found: dict[str, int | None] = {query.name: None for query in graph.queries}
+    for hold in graph.holds:
+        for look in hold.looks:
+            found[hold.query] = newest(found[hold.query], states[look.store].complete_from_us)
     for rule in graph.rules:
         if isinstance(rule, ProbeRule):
             for emit in rule.emits:
-                found[emit.query] = newest(found[emit.query], start(rule))
-    for query in graph.queries:
-        since = found[query.name]
+                query = held.get(emit.query, emit.query)
+                found[query] = newest(found[query], start(rule))
+    for asked in graph.queries:
+        since = found[asked.name]
         if since is not None:
             # The stored tuple may be as old as the widest window allows.
-            widest = union(i.window for i in query.inputs).reach_us
-            found[query.name] = _NEVER if widest is None else min(_NEVER, since + widest)
+            widest = union(i.window for i in asked.inputs).reach_us
+            found[asked.name] = _NEVER if widest is None else min(_NEVER, since + widest)
+    return found
+
+
+def certain_from(graph: PhysicalGraph, previous: Manifest | None) -> dict[str, int]:
+    """Per hold, since when it is known whether combinations have partners.
+
+    Left out are holds all of whose partners are stored. A combination is as old as its newest tuple.
+    """
+    found: dict[str, int] = {}
+    if previous is None:
+        return found
+    for hold in graph.holds:
+        for look in hold.looks:
+            since = previous.stores[look.store].complete_from_us if look.store in previous.stores else None
+            if since is not None:
+                certain = LAST_US if look.back.reach_us is None else min(LAST_US, since + look.back.reach_us)
+                found[hold.name] = max(certain, found.get(hold.name, certain))
     return found
 
 

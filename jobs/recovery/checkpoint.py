@@ -73,6 +73,8 @@ class Active:
     streams: tuple[str, ...]
     sources: dict[str, Source] = field(default_factory=dict)
     """By stream; the others are written to Redis."""
+    holds: bool = False
+    """True if combinations wait for the watermark, so that it is worth a batch without tuples."""
 
     @model_validator(mode="before")
     @classmethod
@@ -189,7 +191,8 @@ class Checkpoint:
         change = Change(number, plan, plan_id or plan, streams, cause, from_batch)
         write_durably(self.root / "changes" / f"{number}.json", _CHANGE.dump_json(change))
         sources = {stream.name: stream.source for stream in graph.streams if stream.source is not None}
-        write_durably(self.root / "active.json", ACTIVE.dump_json(Active(number, streams, sources)))
+        active = Active(number, streams, sources, bool(graph.holds))
+        write_durably(self.root / "active.json", ACTIVE.dump_json(active))
         return change
 
     def change(self, number: int) -> Change:

@@ -56,8 +56,8 @@ class LiveOffsets:
             self._offsets[connector] = live_connector(connector).offsets(self._servers)
         return self._offsets[connector]
 
-    def by_connector(self, checkpoint: Path) -> tuple[int, Wanted]:
-        """The newest plan change's number, and the streams' settings by connector."""
+    def by_connector(self, checkpoint: Path) -> tuple[int, Wanted, bool]:
+        """The newest plan change, the settings by connector, and whether it holds."""
         active = ACTIVE.validate_json((checkpoint / "active.json").read_bytes())
         found: dict[str, dict[str, Any]] = {}
         for stream in active.streams:
@@ -66,7 +66,7 @@ class LiveOffsets:
                 found.setdefault("generator", {})[stream] = self._generated[stream]
             else:
                 found.setdefault("redis" if source is None else source.connector, {})[stream] = source
-        return active.change, found
+        return active.change, found, active.holds
 
     def ends(
         self, wanted: Wanted, positions: Mapping[str, Position], share: int, *, remote: bool
@@ -95,7 +95,7 @@ class LiveOffsets:
 
     def newest(self, checkpoint: Path) -> Arrived:
         """What the newest plan's streams have received by now. Raises `Away`."""
-        _, wanted = self.by_connector(checkpoint)
+        _, wanted, _ = self.by_connector(checkpoint)
         return {name: self.of(name).newest(streams) for name, streams in wanted.items()}
 
     def have_come(self, positions: Mapping[str, Position], newest: Arrived) -> bool:
@@ -146,17 +146,20 @@ class LivePlanner:
         return {"batch": 0, "change": -1, "streams": {}}
 
     def advance(self, start: Position) -> Position:
-        change, wanted = self.offsets.by_connector(self._checkpoint)
+        change, wanted, holds = self.offsets.by_connector(self._checkpoint)
         streams = {name: dict(position) for name, position in start["streams"].items()}
         share = max(1, self._source.batch_rows // max(1, sum(map(len, wanted.values()))))
         ask = partial(self.offsets.ends, wanted, streams, share)
         ends = ask(remote=False) | self._reached(partial(ask, remote=True))
         streams |= ends
-        if not ends and change == start["change"]:
+        settles = holds and not ends and start["batch"] > 0 and not start.get("settled")
+        if not ends and change == start["change"] and not settles:
             return start
         # Spark keeps it with the position, so that a batch that is repeated has the same tuples ahead of it.
         now_ms = time.time_ns() // 1_000_000
-        return {"batch": start["batch"] + 1, "change": change, "streams": streams, "planned_ms": now_ms}
+        end = {"batch": start["batch"] + 1, "change": change, "streams": streams, "planned_ms": now_ms}
+        # One batch without tuples: what the last ones made due need not wait for the next.
+        return {**end, "settled": True} if settles else end
 
     def planned(self, start: Position, end: Position) -> PlannedBatch:
         descriptors: list[Descriptor] = []

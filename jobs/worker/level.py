@@ -24,7 +24,8 @@ from jobs.plan.tuples import ARRIVAL, EVERY_TASK, LATE, ORDINAL, Message, Result
 from jobs.protocol.metrics import EdgeMetrics, QueryCounts, StoreCounts
 from jobs.storage.partition import PartitionState
 from jobs.storage.run import RunRef
-from optimizer.physical.graph import Edge, GraphStore, PhysicalGraph, ProbeRule
+from jobs.worker.holding import Waiting, fall_due, hold, settle
+from optimizer.physical.graph import Edge, PhysicalGraph, ProbeRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ def work(
     most: int | None = None,
     layouts: Layouts = NO_LAYOUTS,
     tables: Tables | None = None,
+    waiting: Waiting | None = None,
 ) -> Worked:
     """Do everything that `level` has to do in the partition of `state`.
 
@@ -63,9 +65,11 @@ def work(
     merged, so level 1 has to be worked in every partition, with or without messages.
     `watermark_us` is the topology's watermark at the end of the previous batch; `most` bounds what
     one probe rule may make here, see `probe`; `layouts` are the batch's; `tables` is what other levels of
-    the stage can use again, see `probe`.
+    the stage can use again, see `probe`; `waiting` says what is due, nothing if it is missing. What holds may
+    still need is evicted a batch later.
     """
     index = index_of(graph)
+    waiting = Waiting(watermark_us) if waiting is None else waiting
     arrived: dict[str, list[Message]] = defaultdict(list)
     later: list[Message] = []
     for message in messages:
@@ -77,13 +81,13 @@ def work(
     tally = Tally()
     added: list[RunRef] = []
     dropped: list[RunRef] = []
+    produced: dict[str, int] = {}
     if level == 1:
-        for store in graph.stores:
-            _maintain(index, state, store, watermark_us, tally, added, dropped)
+        produced = fall_due(index, state, waiting, later, layouts)
+        _maintain(index, state, waiting.passed_us if graph.holds else watermark_us, tally, added, dropped)
     with telling("storing at level", (), level):
         added.extend(_store(index, state, level, frames, tally))
     results: list[Result] = []
-    produced: dict[str, int] = {}
     too_many: dict[str, int] = {}
     tables = {} if tables is None else tables
     failed = FailedCalls(index)
@@ -109,7 +113,10 @@ def work(
             with telling("sending what was found in", users, store.label):
                 later.extend(send(index, rule.out, found, state.partition, layouts))
             inputs = tuple(bound.input for bound in rule.windows)
-            results.extend(emit(index, rule.id, rule.emits, inputs, found, failed))
+            answers = emit(index, rule.id, rule.emits, inputs, found, failed)
+            later.extend(hold(index, answers, results, watermark_us, layouts))
+    for settling in index.settle_rules[level]:
+        results.extend(settle(index, settling, frames, failed))
     for edge, parts in arrived.items():
         counted = _counted(index, index.edges[edge], frames[edge], state.partition, layouts)
         _count_received(index, index.edges[edge], parts, counted, tally)
@@ -163,6 +170,7 @@ def work_stage(
     watermark_us: int | None,
     most: int | None = None,
     layouts: Layouts = NO_LAYOUTS,
+    waiting: Waiting | None = None,
 ) -> Iterator[tuple[int, Worked]]:
     """Do what `stage` has to do in the partition of `state`, level after level.
 
@@ -171,7 +179,7 @@ def work_stage(
     """
     tables: Tables = {}
     for level in stages.levels[stage - 1]:
-        done = work(graph, level, state, messages, watermark_us, most, layouts, tables)
+        done = work(graph, level, state, messages, watermark_us, most, layouts, tables, waiting)
         messages = [m for m in done.messages if stages.of_edge[m.edge] == stage]
         yield level, replace(done, messages=[m for m in done.messages if stages.of_edge[m.edge] > stage])
     assert not messages, "a stage has all levels of its edges"
@@ -207,17 +215,17 @@ def _frame(messages: Sequence[Message]) -> pl.DataFrame:
 def _maintain(
     index: RuleIndex,
     state: PartitionState,
-    store: GraphStore,
     watermark_us: int | None,
     tally: Tally,
     added: list[RunRef],
     dropped: list[RunRef],
 ) -> None:
-    evicted = state.evict(store, watermark_us)
-    compacted = state.compact(store, index.stored_times(store), watermark_us, level=1)
-    dropped.extend((*evicted.dropped, *compacted.dropped))
-    added.extend(compacted.added)
-    tally.add(StoreCounts, store.id, evicted=evicted.tuples + compacted.expired)
+    for store in index.graph.stores:
+        evicted = state.evict(store, watermark_us)
+        compacted = state.compact(store, index.stored_times(store), watermark_us, level=1)
+        dropped.extend((*evicted.dropped, *compacted.dropped))
+        added.extend(compacted.added)
+        tally.add(StoreCounts, store.id, evicted=evicted.tuples + compacted.expired)
 
 
 def _store(
@@ -261,6 +269,8 @@ def _counted(index: RuleIndex, edge: Edge, frame: pl.DataFrame, task: int, layou
 
     Of a tuple's copies only one counts.
     """
+    if edge.kind == "home":
+        return frame.height
     tuples, probing = arriving(index, edge, frame, frame), edge.id not in index.store_edges
     partitioning = partitioning_under(index, edge.target, layouts)
     if probing:

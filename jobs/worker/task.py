@@ -25,7 +25,7 @@ from jobs.partitioning.layout import StoreLayout, rescaled_stores
 from jobs.plan.columns import needed_columns
 from jobs.plan.index import index_of
 from jobs.plan.stage_fusion import Stages
-from jobs.plan.tuples import Result
+from jobs.plan.tuples import Result, first_arrival
 from jobs.protocol.metrics import QueryCounts, StreamProgress, values
 from jobs.recovery.manifest import OutputFile, read_manifest
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, result_folder, results_as_arrow, write_hidden
@@ -36,14 +36,11 @@ from jobs.storage.partition import PartitionState, state_root
 from jobs.storage.remote import read_bytes
 from jobs.storage.run import new_attempt
 from jobs.worker.exchange import Outbox, Row, sort_rows
+from jobs.worker.holding import Waiting
 from jobs.worker.ingest import Ingested, ingest
 from jobs.worker.level import work_stage
 from optimizer.physical.graph import PhysicalGraph
 
-ARRIVALS_PER_TASK = 1 << 28
-"""Arrival numbers that one ingesting task has for itself in a batch."""
-MOST_TASKS = 1 << 8
-"""Ingesting tasks of a batch, as arrival numbers tell them apart."""
 _SAMPLED_RESULTS = 2000
 """Results of a query and task whose latency is looked at."""
 
@@ -84,6 +81,15 @@ class BatchContext:
     """Directory for what each process is doing, while somebody looks for what ends processes; else None."""
     arrived_by_ms: int | None = None
     """As in `planner.PlannedBatch`."""
+    passed_us: int | None = None
+    """The topology's watermark at the end of the batch before the previous one."""
+    certain_from_us: tuple[tuple[str, int], ...] = ()
+    """Per hold whose partners are not all stored, the event time from which combinations can be settled."""
+
+    @property
+    def waiting(self) -> Waiting:
+        """What is due in the batch."""
+        return Waiting(self.watermark_us, self.passed_us, dict(self.certain_from_us))
 
     def stages(self, graph: PhysicalGraph) -> Stages:
         """The stages of the batch, whose plan is `graph`."""
@@ -125,7 +131,7 @@ class IngestStage:
         trail = leaving_trail(context.trail)
         with trail, telling("taking in tuples"), _outbox(context, graph, 0, task, self.near) as outbox:
             for descriptor in (d for group in descriptors for d in group):
-                base = (context.batch * MOST_TASKS + task) * ARRIVALS_PER_TASK + position
+                base = first_arrival(context.batch, task) + position
                 raw, done = _ingest_one(graph, descriptor, base, late_below.get(descriptor.stream), context)
                 position += raw.table.num_rows
                 outbox.send(done.messages)
@@ -197,6 +203,7 @@ class JoinStage:
             context.watermark_us,
             context.most,
             dict(context.layouts),
+            context.waiting,
         )
         results: list[Result] = []
         files: list[OutputFile] = []
@@ -269,7 +276,17 @@ def _ingest_one(
             raw = read(descriptor, stream, needed, context.redis_url, whole=True)
     layouts = dict(context.layouts)
     with telling("taking in", (), descriptor.stream):
-        done = ingest(graph, descriptor.stream, raw.table, raw.undecodable, base, late_below, layouts, latest)
+        done = ingest(
+            graph,
+            descriptor.stream,
+            raw.table,
+            raw.undecodable,
+            base,
+            late_below,
+            layouts,
+            latest,
+            context.watermark_us,
+        )
     return raw, done
 
 

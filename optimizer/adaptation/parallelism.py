@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from optimizer.logical.catalog import Catalog
+from optimizer.physical.at_once import at_once
 from optimizer.physical.graph import PhysicalGraph
 
 FULL_TASK_TUPLES = 20_000
@@ -40,7 +41,7 @@ class Resized:
 
 def tasks_by_stream(graph: PhysicalGraph) -> dict[str, int]:
     """The number of tasks of each stream's base stores, by the stream's name."""
-    found = {store.inputs[0].stream: store.tasks for store in graph.stores if store.is_base}
+    found = {store.inputs[0].stream: store.tasks for store in at_once(graph).stores if store.is_base}
     return dict(sorted(found.items()))
 
 
@@ -57,7 +58,7 @@ def loads(graph: PhysicalGraph, edges: Mapping[str, int], batches: int) -> dict[
     for edge in graph.edges:
         received[edge.target] += edges.get(edge.id, 0)
     found: dict[str, float] = {}
-    for store in graph.stores:
+    for store in at_once(graph).stores:
         if store.is_base:
             stream = store.inputs[0].stream
             found[stream] = max(found.get(stream, 0.0), received[store.id] / batches)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from optimizer.algebra.expression import Expression
 from optimizer.estimate import Estimated, estimate
+from optimizer.physical.at_once import at_once
 from optimizer.physical.graph import PhysicalGraph, ProbeRule, StoreRule
 from optimizer.search.problem import Options
 from optimizer.statistics.interval import Interval
@@ -111,6 +112,7 @@ def _moved(running: PhysicalGraph, candidate: PhysicalGraph, expected: Estimated
     Filling a base store copies what it holds. Making a materialized result anew sends one window
     of its starting inputs through the orders that feed it.
     """
+    candidate = at_once(candidate)
     there = {store.id for store in running.stores}
     stores = {store.id: store for store in candidate.stores}
     rules = {rule.id: rule for rule in candidate.rules}

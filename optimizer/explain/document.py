@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from optimizer.logical.retention import Retention, derived_retentions
 from optimizer.logical.window import Window
 from optimizer.physical.graph import (
     Edge,
+    Emit,
     Equality,
     GraphFunction,
     GraphStore,
@@ -229,7 +231,7 @@ class _Writer:
     def needed_by(self, rule: SourceRule | ProbeRule) -> frozenset[str]:
         """Queries answered here, behind here, or from a result that is fed from here."""
         if rule.id not in self.users:
-            found = {emit.query for emit in rule.emits}
+            found = set(self._answered(rule.emits))
             for edge in rule.out:
                 if edge in self.probes:
                     found |= self.needed_by(self.probes[edge])
@@ -239,7 +241,13 @@ class _Writer:
         return self.users[rule.id]
 
     def users_of(self, store: str) -> frozenset[str]:
-        return frozenset(q for rule in self.by_store.get(store, ()) for q in self.needed_by(rule))
+        waiting = {hold.query for hold in self.plan.graph.holds if hold.store == store}
+        return frozenset(waiting.union(*(self.needed_by(rule) for rule in self.by_store.get(store, ()))))
+
+    def _answered(self, emits: Iterable[Emit]) -> tuple[str, ...]:
+        """The queries that leaves answer, at once or after a wait."""
+        held = {hold.name: hold.query for hold in self.plan.graph.holds}
+        return tuple(held.get(emit.query, emit.query) for emit in emits)
 
     def _store(self, identity: str) -> ExplainedStore:
         store = self.stores[identity]
@@ -266,7 +274,7 @@ class _Writer:
             filter=None if rule.filter is None else to_sql(rule.filter),
             tuples_per_second=self._rate(rule.id),
             queries=tuple(sorted(self.needed_by(rule))),
-            emits=tuple(emit.query for emit in rule.emits),
+            emits=self._answered(rule.emits),
             stores=self._kept(rule.out),
             steps=self._steps(rule.out),
         )
@@ -296,7 +304,7 @@ class _Writer:
             leaving_tuples_per_second=self._rate(rule.id),
             probe_cost=self._cost(edge.id),
             queries=tuple(sorted(self.needed_by(rule))),
-            emits=tuple(emit.query for emit in rule.emits),
+            emits=self._answered(rule.emits),
             feeds=self._kept(rule.out),
             steps=self._steps(rule.out),
         )
@@ -316,7 +324,9 @@ class _Writer:
                     alone_proven=alone.proven,
                     shares_steps=sum(len(users) > 1 for users in mine),
                     steps=len(mine),
-                    kept=derived_retentions(asked[alone.query], self.plan.catalog),
+                    kept=derived_retentions(asked[alone.query], self.plan.catalog)
+                    if alone.query in asked
+                    else (),
                 )
             )
         return tuple(explained)

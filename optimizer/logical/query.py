@@ -6,7 +6,7 @@ constructor sorts them, so two queries that mean the same by commutativity are e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from optimizer.algebra.expression import Expression, inputs_of
 from optimizer.algebra.types import ColumnType
@@ -31,12 +31,53 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class Absence:
+    """Partners that a combination must not have, or one that it must have.
+
+    Windows hold between any two of the aliases that it reads, as in a query over them.
+    """
+
+    inputs: tuple[Input, ...]
+    """The other side's, sorted by alias."""
+    beside: tuple[str, ...]
+    """The aliases of the combination at which the other side is joined, sorted."""
+    predicates: tuple[Expression, ...]
+    """Over both."""
+    present: bool = False
+    """True if a partner must be there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Some of a query's results: combinations of `inputs` with all absences."""
+
+    inputs: tuple[Input, ...]
+    predicates: tuple[Expression, ...]
+    outputs: tuple[Output, ...]
+    """With NULL in place of the columns of aliases that the branch does without."""
+    absences: tuple[Absence, ...]
+    cross_join: bool
+
+    @property
+    def text(self) -> str:
+        """What tells the branch from others of its query, for people: `a, b without c`."""
+        told = [", ".join(item.alias for item in self.inputs)]
+        for absence in self.absences:
+            names = ", ".join(item.alias for item in absence.inputs)
+            told.append(f"{'with' if absence.present else 'without'} {names}")
+        return " ".join(told)
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
-    """A conjunctive query over windows, of predicates that must all hold.
+    """A query over windows: conjunctive, or of branches that are.
 
     With T the largest event time of a combination, it is a result iff every predicate is
     true (NULL is not) and T lies in the window of every input i: if T - t_i <= W_i for a sliding
     one (DESIGN section 1).
+
+    A query with outer, semi or anti joins is the UNION ALL of its branches, each of which is conjunctive
+    beside its absences. Its own inputs and predicates are then all that its text names, for people.
 
     Raises `ValueError` when aliases repeat, when an expression reads an unknown alias, when
     a predicate is not boolean, or when output names repeat.
@@ -49,6 +90,10 @@ class Query:
     outputs: tuple[Output, ...]
     cross_join: bool = False
     """True if the text says CROSS JOIN, so that an unconnected join graph is meant."""
+    branches: tuple[Branch, ...] = ()
+    """Empty for a conjunctive query."""
+    written: str = field(default="", compare=False)
+    """The text of a query with branches."""
 
     def __post_init__(self) -> None:
         aliases = [i.alias for i in self.inputs]

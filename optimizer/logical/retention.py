@@ -24,6 +24,7 @@ c 5m because of b.at = c.at and b.at >= a.at - INTERVAL '5' MINUTE
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated
@@ -65,9 +66,11 @@ def retentions(query: Query, catalog: Catalog) -> tuple[Retention, ...]:
 def derived_retentions(query: Query, catalog: Catalog) -> tuple[Retention, ...]:
     """The retentions that predicates make shorter than the windows.
 
+    There are none of a query with branches: conditions hold in some of them only.
+
     Raises `KeyError` if the catalog lacks one of the query's streams.
     """
-    if not any(time_constraints(query.predicates)):
+    if query.branches or not any(time_constraints(query.predicates)):
         return ()  # Planning asks for the same queries again and again, and most compare no times.
     found = zip(query.inputs, retentions(query, catalog), strict=True)
     return tuple(one for item, one in found if one.window != item.window)
@@ -137,13 +140,14 @@ def _retentions(query: Query, times: tuple[Column, ...]) -> tuple[Retention, ...
 @lru_cache(maxsize=256)
 def _bounds(query: Query, times: tuple[Column, ...]) -> TimeBounds | None:
     """What conditions and windows say together; None if they exclude each other."""
-    return close((*time_constraints(query.predicates), *_windows(query, times)))
+    return close((*time_constraints(query.predicates), *window_constraints(query.inputs, times)))
 
 
-def _windows(query: Query, times: tuple[Column, ...]) -> list[Constraint]:
+def window_constraints(inputs: Sequence[Input], times: Sequence[Column]) -> list[Constraint]:
+    """What the windows of inputs say of their event times, `times`."""
     return [
         Constraint(older, newer, item.window.reach_us, item)
-        for item, older in zip(query.inputs, times, strict=True)
+        for item, older in zip(inputs, times, strict=True)
         if item.window.reach_us is not None
         for newer in times
         if newer != older

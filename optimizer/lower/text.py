@@ -9,7 +9,8 @@ from optimizer.logical.query import Query
 def query_text(query: Query) -> str:
     """The query in Millrace's SQL, one clause per line.
 
-    Its inputs and predicates come in the query's own order, which is canonical.
+    Its inputs and predicates come in the query's own order, which is canonical. A query with outer, semi or
+    anti joins stays as it was written.
 
     >>> from optimizer.sql import parse_query
     >>> print(query_text(parse_query("SELECT r.a FROM r [RANGE 1 SECOND], s WHERE r.a = s.a", "q", None)))
@@ -17,6 +18,8 @@ def query_text(query: Query) -> str:
     FROM r [RANGE 1 SECONDS] AS r, s AS s
     WHERE r.a = s.a
     """
+    if query.branches:
+        return query.written
     outputs = ", ".join(f"{to_sql(o.expression)} AS {quote_if_needed(o.name)}" for o in query.outputs)
     inputs = []
     for item in query.inputs:

@@ -86,12 +86,15 @@ def choose_slices(
 
 def slice_all(graph: PhysicalGraph, slices: Slices) -> PhysicalGraph:
     """Slice every base store that can be and is kept once, whatever it costs (tests)."""
+    held = {hold.store for hold in graph.holds}
     return with_slices(
         graph,
         {
             store.id: slices
             for store in graph.stores
-            if _can_be_sliced(store) and not isinstance(store.partitioning, Grid | Grids)
+            if store.id not in held
+            and _can_be_sliced(store)
+            and not isinstance(store.partitioning, Grid | Grids)
         },
     )
 
@@ -129,6 +132,7 @@ def with_slices(graph: PhysicalGraph, chosen: Mapping[str, Slices]) -> PhysicalG
         stores=tuple(sorted(stores, key=lambda s: (len(s.inputs), s.label, s.id))),
         edges=edges,
         rules=rules,
+        holds=tuple(hold.among(names) for hold in graph.holds),
     )
     return replace(made, estimates=_estimates(graph, made, names))
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from optimizer.physical.graph import Edge, GraphStore, ProbeRule, Slices, StoreRule
+from optimizer.physical.graph import Edge, GraphStore, ProbeRule, Rule, Slices, StoreRule
 
 
-def fanout(edge: Edge, store: GraphStore, rule: StoreRule | ProbeRule) -> float:
+def fanout(edge: Edge, store: GraphStore, rule: Rule) -> float:
     """Tasks of `store` that a tuple on `edge` goes to; of slices or grids an average.
 
     A probe of slices of width w whose windows admit event times of a span s touches s / w + 1 of them, and

@@ -21,6 +21,10 @@ With (a, k) the arrival number and the canonical input's ordinal (1 for `departu
 for `departures#2`), a start tuple (a, k) sees a stored tuple (a', k') iff (a', k') < (a, k).
 A tuple stored in an MIR carries the (a, k) of the start tuple that made it.
 
+Holds. What waits for a deadline lies in the base store of a stream of its own, whose event time is the
+deadline. Once the watermark has passed it, due rules send it as new tuples of the batch, which see all that
+is stored; probe trees find its partners, and settle rules answer by whether it has any.
+
 Windows. For inputs i, j bound together, t_j lies in the window of i for every ordered pair: for a sliding
 one t_j - t_i <= window_i. Documents have microseconds, inclusive; null is unbounded.
 """
@@ -28,8 +32,8 @@ one t_j - t_i <= window_i. Documents have microseconds, inclusive; null is unbou
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any, Literal
 
@@ -189,6 +193,9 @@ class GraphStore:
         return frozenset(task for grid in self.grids for task in grid.row(0))
 
 
+EdgeKind = Literal["shuffle", "group_by", "all", "slices", "grid", "home"]
+
+
 @dataclass(frozen=True, slots=True)
 class Edge:
     """A connection from a rule to a store, along which messages of one shape travel.
@@ -197,7 +204,8 @@ class Edge:
     hash; `all` to every task; `slices` to the task of the tuple's own slice in order to store it, and to the
     tasks of all slices that it may find partners in, in order to probe; `grid` to one task in every row of
     one of the store's grids in order to store it, and to one row of each in order to probe. Store edges of
-    random stores are `shuffle`, probes of them `all`.
+    random stores are `shuffle`, probes of them `all`. `home` leads to a settle rule, in the task from which
+    what was held was sent.
     """
 
     id: str
@@ -205,7 +213,7 @@ class Edge:
     """The id of the sending rule."""
     target: str
     """The id of the receiving store."""
-    kind: Literal["shuffle", "group_by", "all", "slices", "grid"]
+    kind: EdgeKind
     key: Column | None
     """The sender's column to hash, for `group_by`; cast to the type of the store's partitioning."""
     level: int
@@ -296,7 +304,96 @@ class ProbeRule:
         return self.window_of[self.renames[0][1]]
 
 
-Rule = SourceRule | StoreRule | ProbeRule
+@dataclass(frozen=True, slots=True)
+class DueRule:
+    """Sends what falls due of a hold along `out`, before level 1 stores anything."""
+
+    id: str
+    hold: str
+    start: str
+    """The canonical input that stands for the start tuple's."""
+    inputs: tuple[tuple[str, str], ...]
+    """(canonical input of this tree, its stream), sorted."""
+    columns: tuple[tuple[str, Column], ...]
+    """(column of the hold's stream, its name in this tree)."""
+    out: tuple[str, ...]
+    emits: tuple[Emit, ...] = ()
+    kind: Literal["due"] = "due"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where partners of held combinations arrive."""
+
+    edge: str
+    present: bool
+    """True if a combination must have a partner there, false if it must have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettleRule:
+    """Answers with the combinations on `edge` whose partners are as asked for."""
+
+    id: str
+    hold: str
+    edge: str
+    start: str
+    inputs: tuple[str, ...]
+    """The canonical inputs of the combinations, sorted."""
+    found: tuple[Found, ...]
+    emits: tuple[Emit, ...]
+    out: tuple[str, ...] = ()
+    kind: Literal["settle"] = "settle"
+
+
+Rule = SourceRule | StoreRule | ProbeRule | DueRule | SettleRule
+
+
+def received_on(rule: Rule) -> tuple[str, ...]:
+    """The edges on which a rule receives."""
+    match rule:
+        case StoreRule() | ProbeRule():
+            return (rule.edge,)
+        case SettleRule():
+            return (rule.edge, *(found.edge for found in rule.found))
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A store in which partners of held combinations are looked for."""
+
+    store: str
+    back: Annotated[Window, Field(alias="back_us")]
+    """How much older than the newest tuple of a combination its partners may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Combinations of a query that wait until no tuple can change their outcome."""
+
+    name: str
+    """The query of the emits that hold them."""
+    query: str
+    """The query that they answer once they are due."""
+    label: str
+    """For people: `orders without payments`."""
+    stream: GraphStream
+    """What they are while they wait: the columns needed of them, the deadline as event time."""
+    store: str
+    edges: tuple[tuple[str, str], ...]
+    """(rule, edge): along which the combinations that a rule's leaf holds go to the store."""
+    times: tuple[str, ...]
+    """The columns with their tuples' event times."""
+    deadlines: tuple[tuple[WindowBound, ...], ...]
+    """Per stream of partners, bounds on its event times by columns of the combination: partners come no
+    later than the earliest of time + window. The deadline is the latest of these."""
+    looks: tuple[Look, ...]
+
+    def among(self, stores: Mapping[str, str]) -> Hold:
+        """The same where the stores are called otherwise."""
+        looks = tuple(replace(look, store=stores.get(look.store, look.store)) for look in self.looks)
+        return replace(self, store=stores.get(self.store, self.store), looks=looks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,6 +454,8 @@ class PhysicalGraph:
     method: str = ""
     functions: tuple[GraphFunction, ...] = ()
     """The user functions that any expression calls, by name."""
+    holds: tuple[Hold, ...] = ()
+    """Of queries with outer, semi or anti joins."""
     version: Literal[1] = GRAPH_VERSION
 
     @property
@@ -370,6 +469,8 @@ class PhysicalGraph:
         for stream in document["streams"]:
             # Plans are known by their bytes: a connector's settings stand among the stream's own fields.
             stream.update(stream.pop("source") or {})
+        if not self.holds:
+            del document["holds"]
         return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
     @staticmethod

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule, StoreRule
+from optimizer.physical.graph import (
+    DueRule,
+    PhysicalGraph,
+    ProbeRule,
+    SettleRule,
+    SourceRule,
+    StoreRule,
+    received_on,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +25,7 @@ class Users:
     probes: dict[str, frozenset[str]]
     """By probe rule, the queries that are answered there or behind it, also by way of such a store."""
     sources: dict[str, frozenset[str]]
-    """The same by source rule."""
+    """The same by source rule, and by due and settle rule."""
 
     def of_rule(self, rule: str) -> frozenset[str]:
         """Of a source or probe rule."""
@@ -26,33 +34,41 @@ class Users:
 
 def users_of(graph: PhysicalGraph) -> Users:
     """The names of the queries that need each store, probe and source of a plan."""
-    receivers: dict[str, list[ProbeRule | StoreRule]] = {}
+    receivers: dict[str, list[ProbeRule | StoreRule | SettleRule]] = {}
     probes: dict[str, list[ProbeRule]] = {}
     for rule in graph.rules:
-        if isinstance(rule, SourceRule):
+        if isinstance(rule, SourceRule | DueRule):
             continue
-        receivers.setdefault(rule.edge, []).append(rule)
+        for edge in received_on(rule):
+            receivers.setdefault(edge, []).append(rule)
         if isinstance(rule, ProbeRule):
             probes.setdefault(rule.store, []).append(rule)
+    held = {hold.name: hold.query for hold in graph.holds}
+    kept_for = {hold.store: hold.query for hold in graph.holds}
     known: dict[str, frozenset[str]] = {}
     served: dict[str, frozenset[str]] = {}
 
     def users(store: str) -> frozenset[str]:
         if store not in known:
-            known[store] = frozenset().union(*(behind(rule) for rule in probes.get(store, ())))
+            waiting = {kept_for[store]} if store in kept_for else ()
+            known[store] = frozenset(waiting).union(*(behind(rule) for rule in probes.get(store, ())))
         return known[store]
 
-    def behind(rule: SourceRule | ProbeRule) -> frozenset[str]:
+    def behind(rule: SourceRule | ProbeRule | DueRule | SettleRule) -> frozenset[str]:
         if rule.id not in served:
-            found = {emit.query for emit in rule.emits}
+            found = {held.get(emit.query, emit.query) for emit in rule.emits}
             for edge in rule.out:
                 for receiver in receivers.get(edge, ()):
-                    found |= behind(receiver) if isinstance(receiver, ProbeRule) else users(receiver.store)
+                    found |= users(receiver.store) if isinstance(receiver, StoreRule) else behind(receiver)
             served[rule.id] = frozenset(found)
         return served[rule.id]
 
     return Users(
         stores={store.id: users(store.id) for store in graph.stores},
         probes={rule.id: behind(rule) for rules in probes.values() for rule in rules},
-        sources={rule.id: behind(rule) for rule in graph.rules if isinstance(rule, SourceRule)},
+        sources={
+            rule.id: behind(rule)
+            for rule in graph.rules
+            if isinstance(rule, SourceRule | DueRule | SettleRule)
+        },
     )

@@ -99,14 +99,16 @@ class _Checker:
         _unique("query", (q.name for q in graph.queries))
         self.stores = {store.id: store for store in graph.stores}
         self.edges = {edge.id: edge for edge in graph.edges}
-        self.rules = {rule.id: rule for rule in graph.rules}
+        self.rules = {
+            rule.id: rule for rule in graph.rules if isinstance(rule, SourceRule | StoreRule | ProbeRule)
+        }
         streams = {stream.name for stream in graph.streams}
         sent: Counter[str] = Counter()
         for rule in graph.rules:
             if isinstance(rule, SourceRule):
                 if rule.stream not in streams or stream_of(rule.input) != rule.stream:
                     _fault(rule.id, f"starts from the unknown input {rule.input} of {rule.stream}")
-            else:
+            elif isinstance(rule, StoreRule | ProbeRule):
                 self._receive(rule)
             if isinstance(rule, StoreRule):
                 continue

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
 
+from optimizer.formulate.branches import Planned, expanded
 from optimizer.formulate.model import Retain, Translation, conditions_of
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.lower.grow import grow
+from optimizer.lower.holds import with_holds
 from optimizer.lower.individual import together, translations_together
 from optimizer.lower.probe_forest import Forest
 from optimizer.lower.store_layouts import grow_with_copies, least
@@ -57,6 +59,8 @@ class Plan:
     context: PlanningContext
     seconds: float
     """Wall time of planning, all of it."""
+    branches: tuple[Planned, ...] = ()
+    """The queries that stand for branches of others."""
 
     @property
     def cost(self) -> Cost:
@@ -95,10 +99,15 @@ class Plan:
         It takes as many optimizations as there are queries, so re-planning never asks for it.
         """
         known = {part.queries[0].name: part.solution for part in self.components if len(part.queries) == 1}
+        whole = {one.conjunctive.name: one.query.name for one in self.branches}
+        asked: dict[str, list[Query]] = {}
+        for query in self.queries:
+            asked.setdefault(whole.get(query.name, query.name), []).append(query)
         found = []
-        for query in sorted(self.queries, key=lambda q: q.name):
-            own = known.get(query.name) or self.context.solve([query])[1]
-            found.append(Alone(query.name, own.cost, own.status is Status.OPTIMAL))
+        for name, parts in sorted(asked.items()):
+            one = known.get(parts[0].name) if len(parts) == 1 else None
+            own = one or self.context.solve(parts)[1]
+            found.append(Alone(name, own.cost, own.status is Status.OPTIMAL))
         return tuple(found)
 
     @property
@@ -209,6 +218,7 @@ def plan(
     options = options or Options()
     if len({query.name for query in queries}) != len(queries):
         raise ValueError("query names repeat")
+    queries, branches = expanded(queries, catalog)
     if stage is not None and stage not in STAGES:
         raise KeyError(stage)
     declared = statistics_of_workload(catalog)
@@ -229,7 +239,14 @@ def plan(
         if stage_name(phase) in behind:
             made = phase(made)
     validate(made.graph, {terms.query.name: conditions_of(terms) for terms in made.translation.queries})
-    return replace(made, context=replace(context, copies={}), seconds=perf_counter() - began)
+    graph = with_holds(made.graph, branches, catalog, retain=retain, tasks=tasks, texts=context.texts)
+    return replace(
+        made,
+        graph=graph,
+        context=replace(context, copies={}),
+        seconds=perf_counter() - began,
+        branches=branches,
+    )
 
 
 def lower_together(

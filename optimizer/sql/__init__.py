@@ -15,9 +15,10 @@ from optimizer.algebra.render import quote, to_sql
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.sql.binding.inference import inferred_catalog
+from optimizer.sql.binding.outer.deadlines import deadlines
 from optimizer.sql.binding.queries import Reader
 from optimizer.sql.binding.unbounded import unbounded
-from optimizer.sql.duckdb import null_where_it_errs, to_duckdb
+from optimizer.sql.duckdb import newest_first, null_where_it_errs, to_duckdb
 from optimizer.sql.format import format_query
 from optimizer.sql.grammar.places import SourceText
 from optimizer.sql.grammar.syntax import is_plain_identifier, read_condition, read_select
@@ -80,11 +81,17 @@ def hints(text: str, catalog: Catalog, views: Mapping[str, Query] = _NO_VIEWS) -
     ... # doctest: +NORMALIZE_WHITESPACE
     query:1:17: found r without a window: its tuples are kept for ever, expected s.at <= r.at
     + INTERVAL '1' HOUR, a window, or [RANGE UNBOUNDED] if that is meant; did you mean r [RANGE 1 HOUR]?
+    >>> joined = "SELECT r.a FROM r [RANGE 30 MINUTES] LEFT JOIN s [RANGE 0 SECONDS] ON r.a = s.a"
+    >>> print(hints(joined, catalog)[0])
+    query:1:38: found results of r without s, expected 30 minutes after r.at
     """
     source = SourceText(text, "query")
     reader = Reader(source, catalog, views)
     query = reader.read("query")
-    return [] if query is None else list(unbounded(source, query, reader.sources, catalog))
+    if query is None:
+        return []
+    appear = deadlines(source, query, catalog, reader.waiting)
+    return [*unbounded(source, query, reader.sources, catalog), *appear]
 
 
 def parse_predicate(text: str, catalog: Catalog, source: str | None = None) -> Expression:
@@ -143,6 +150,7 @@ __all__ = [
     "format_query",
     "hints",
     "identifier",
+    "newest_first",
     "null_where_it_errs",
     "parse_predicate",
     "parse_query",

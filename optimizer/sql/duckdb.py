@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import permutations
 
-from optimizer.algebra.expression import Call
+from optimizer.algebra.expression import Call, Expression
 from optimizer.algebra.render import quote, to_duckdb_sql
 from optimizer.logical.catalog import Catalog
-from optimizer.logical.query import Query
+from optimizer.logical.query import Absence, Branch, Input, Query
 
 _NEVER_RAISE = frozenset({"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "is_null", "in", "case"})
 """Around these nothing is needed, and DuckDB sees what it can join by."""
@@ -37,6 +38,9 @@ def to_duckdb(
 ) -> str:
     """SQL for DuckDB that gives the query's results over relations named like streams.
 
+    The branches of outer, semi and anti joins are selected one by one; `beside` and `also` must then be
+    about none of the inputs.
+
     A window is the pairwise condition that no tuple of the combination is more than it
     behind another (DESIGN section 1): for a over 1 s and b unbounded,
     `epoch_us(b.at)::HUGEINT - epoch_us(a.at) <= 1000000`.
@@ -62,16 +66,76 @@ def to_duckdb(
     Raises:
         KeyError: the catalog lacks one of the query's streams.
     """
-    moments = {i.alias: f"{quote(i.alias)}.{quote(catalog[i.stream].event_time)}" for i in query.inputs}
-    conditions = [to_duckdb_sql(predicate, around) for predicate in query.predicates]
-    conditions += [
+    selects = []
+    for part in query.branches or (query,):
+        conditions = _conditions(part.inputs, part.predicates, catalog, around)
+        if isinstance(part, Branch):
+            conditions += [_asked(part, absence, catalog, around) for absence in part.absences]
+        conditions += also
+        columns = [f"{to_duckdb_sql(o.expression, around)} AS {quote(o.name)}" for o in part.outputs]
+        outputs = ", ".join([*columns, *beside])
+        where = "".join(f"\n  {'AND' if n else 'WHERE'} ({c})" for n, c in enumerate(conditions))
+        selects.append(f"SELECT {outputs}\nFROM {_sources(part.inputs)}{where}")
+    return "\nUNION ALL\n".join(selects)
+
+
+def newest_first(
+    query: Query, catalog: Catalog, limit: int, around: Callable[[Call, str], str] | None = None
+) -> str:
+    """SQL for DuckDB that gives the results with the newest tuples; as `to_duckdb`."""
+    if query.branches:
+        parts = [
+            replace(query, branches=(branch,), inputs=branch.inputs, predicates=(), outputs=branch.outputs)
+            for branch in query.branches
+        ]
+        selects = [
+            f"({to_duckdb(part, catalog, (f'{_newest(part, catalog)} AS {_NEWEST}',), (), around)})"
+            for part in parts
+        ]
+        names = ", ".join(quote(output.name) for output in query.outputs)
+        together = "\nUNION ALL\n".join(selects)
+        return f"SELECT {names} FROM (\n{together}\n) ORDER BY {_NEWEST} DESC LIMIT {limit}"
+    return (
+        f"{to_duckdb(query, catalog, around=around)}\nORDER BY {_newest(query, catalog)} DESC LIMIT {limit}"
+    )
+
+
+_NEWEST = '"@newest"'
+
+
+def _newest(query: Query, catalog: Catalog) -> str:
+    moments = [_moment(item, catalog) for item in query.inputs]
+    return moments[0] if len(moments) == 1 else f"greatest({', '.join(moments)})"
+
+
+def _moment(item: Input, catalog: Catalog) -> str:
+    return f"{quote(item.alias)}.{quote(catalog[item.stream].event_time)}"
+
+
+def _sources(inputs: Sequence[Input]) -> str:
+    return ", ".join(f"{quote(i.stream)} AS {quote(i.alias)}" for i in inputs)
+
+
+def _conditions(
+    inputs: Sequence[Input],
+    predicates: Sequence[Expression],
+    catalog: Catalog,
+    around: Callable[[Call, str], str] | None,
+) -> list[str]:
+    """Predicates, and the windows of pairs of inputs."""
+    return [to_duckdb_sql(predicate, around) for predicate in predicates] + [
         condition
-        for old, new in permutations(query.inputs, 2)
-        if (condition := old.window.duckdb_condition(moments[new.alias], moments[old.alias])) is not None
+        for old, new in permutations(inputs, 2)
+        if (condition := old.window.duckdb_condition(_moment(new, catalog), _moment(old, catalog)))
+        is not None
     ]
-    conditions += also
-    columns = [f"{to_duckdb_sql(o.expression, around)} AS {quote(o.name)}" for o in query.outputs]
-    outputs = ", ".join([*columns, *beside])
-    sources = ", ".join(f"{quote(i.stream)} AS {quote(i.alias)}" for i in query.inputs)
-    where = "".join(f"\n  {'AND' if n else 'WHERE'} ({c})" for n, c in enumerate(conditions))
-    return f"SELECT {outputs}\nFROM {sources}{where}"
+
+
+def _asked(
+    branch: Branch, absence: Absence, catalog: Catalog, around: Callable[[Call, str], str] | None
+) -> str:
+    beside = [item for item in branch.inputs if item.alias in absence.beside]
+    conditions = _conditions((*beside, *absence.inputs), absence.predicates, catalog, around)
+    where = "".join(f" {'AND' if n else 'WHERE'} ({c})" for n, c in enumerate(conditions))
+    words = "EXISTS" if absence.present else "NOT EXISTS"
+    return f"{words} (SELECT 1 FROM {_sources(absence.inputs)}{where})"

@@ -14,11 +14,12 @@ from optimizer.sql.grammar.syntax import comment_end, read_select, written_token
 
 _INDENT = "  "
 _KEYWORDS = frozenset(
-    """SELECT FROM WHERE AND OR NOT JOIN INNER CROSS ON USING AS BETWEEN IN LIKE ILIKE IS NULL TRUE FALSE CASE
-    WHEN THEN ELSE END INTERVAL DISTINCT""".split()  # noqa: SIM905 - a list of words reads better so
+    """SELECT FROM WHERE AND OR NOT JOIN INNER CROSS LEFT RIGHT FULL OUTER EXISTS ON USING AS BETWEEN IN
+    LIKE ILIKE IS NULL TRUE FALSE CASE WHEN THEN ELSE END INTERVAL DISTINCT""".split()  # noqa: SIM905 - a list of words reads better so
 )
 _CLAUSES = {TokenType.FROM, TokenType.WHERE}
-_JOIN_STARTS = {TokenType.JOIN, TokenType.INNER, TokenType.CROSS}
+_SIDES = {TokenType.LEFT, TokenType.RIGHT, TokenType.FULL}
+_JOIN_STARTS = {TokenType.JOIN, TokenType.INNER, TokenType.CROSS, TokenType.OUTER, *_SIDES}
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET}
 _SPACED = {
@@ -46,6 +47,11 @@ def format_query(text: str) -> str:
     WHERE r.k = s.k
       AND b > 1
     <BLANKLINE>
+    >>> print(format_query("select left(r.a, 1) from r [range 1 minute] left join s on r.k=s.k"), end="")
+    SELECT
+      left(r.a, 1)
+    FROM r [RANGE 1 minute]
+    LEFT JOIN s ON r.k = s.k
 
     Raises `InputError` for a text that is no single SELECT.
     """
@@ -105,7 +111,7 @@ class _Layout:
                 return "\n" + _INDENT
             if kind in _CLAUSES:
                 return "\n"
-            if kind in _JOIN_STARTS and before not in _JOIN_STARTS:
+            if kind in _JOIN_STARTS and before not in _JOIN_STARTS and not self._is_called(token):
                 return "\n"
             if kind is TokenType.AND and not self._between:
                 return "\n" + _INDENT
@@ -122,9 +128,14 @@ class _Layout:
         text = self._text[token.start : token.end + 1]
         window = previous is not None and previous.token_type is TokenType.L_BRACKET
         keyword = token.token_type is not TokenType.VAR and text.upper() in _KEYWORDS
+        keyword = keyword and not self._is_called(token)
         if previous is not None and previous.token_type in (TokenType.DOT, TokenType.ALIAS):
             return text
         return text.upper() if keyword or (window and text.upper() == "RANGE") else text
+
+    def _is_called(self, token: Token) -> bool:
+        """True for the function LEFT, which is no side of a join."""
+        return token.token_type in _SIDES and self._text[token.end + 1 :].lstrip().startswith("(")
 
     def _track(self, token: Token) -> None:
         kind = token.token_type

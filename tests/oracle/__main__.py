@@ -35,6 +35,7 @@ def main() -> int:
     parser.add_argument("--evolve", action="store_true", help="queries come and go on the way")
     parser.add_argument("--functions", action="store_true", help="queries call user functions")
     parser.add_argument("--timed", action="store_true", help="event times are compared, beside windows")
+    parser.add_argument("--absences", action="store_true", help="also outer, semi and anti joins")
     parser.add_argument(
         "--grids", action="store_true", help="all stores are join matrices, and others at every epoch"
     )
@@ -49,6 +50,8 @@ def main() -> int:
         return campaign(a.seed, a.count, a.plain, a.keep_going)
     if a.slices and a.evolve:
         parser.error("--slices begins with a plan of all queries, and with --evolve not all are there")
+    if a.absences and a.evolve:
+        parser.error("--absences has results that wait behind the batch in which their query goes")
     with tempfile.TemporaryDirectory() as scratch:
         for seed in range(a.seed, a.seed + a.count):
             folder = (a.keep or Path(scratch)) / f"seed-{seed}"
@@ -57,7 +60,7 @@ def main() -> int:
             run = Run(a.method, a.batch_rows, tasks, options)
             try:
                 sizes = (a.streams, a.queries, a.tuples)
-                kinds = (a.kill, a.evolve, a.functions, a.slices, a.timed)
+                kinds = (a.kill, a.evolve, a.functions, a.slices, a.timed, a.absences)
                 done = run_case(seed, folder, run, *sizes, *kinds)
             except (AssertionError, ReplayFailed) as failure:
                 sys.stderr.write(f"seed {seed}: {failure}\n")

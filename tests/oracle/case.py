@@ -27,6 +27,7 @@ def run_case(
     functions: bool = False,
     slices: bool = False,
     timed: bool = False,
+    absences: bool = False,
 ) -> str:
     """Replays the workload of a seed and compares every query with DuckDB.
 
@@ -37,6 +38,7 @@ def run_case(
         kill: kill the process with SIGKILL at two random batches, and continue each time.
         evolve: queries come and go on a random schedule.
         functions: queries call user functions.
+        absences: further queries have outer, semi and anti joins.
         timed: queries have conditions on event times, mostly in the place of windows.
         slices: base stores are cut into slices of event time, as far as they are bounded.
     Returns:
@@ -45,7 +47,7 @@ def run_case(
         AssertionError: a query's multiset of results differs, or the replay failed.
     """
     chance = random.Random(f"run {seed}")
-    workload = generate(seed, streams, queries, tuples, functions, timed)
+    workload = generate(seed, streams, queries, tuples, functions, timed, absences)
     workload.write(folder / "workload", folder / "data")
     rows = sum(s.tuples.num_rows for s in workload.streams)
     drawn = Run(

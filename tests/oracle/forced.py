@@ -35,5 +35,7 @@ def sliced_plan(workload: Path, method: str | None, tasks: int, seed: int) -> Ph
     )
     chance = random.Random(f"slices {seed}")
     graph = slice_all(made.graph, Slices(chance.choice((1, 2, 3, 5, 8)), smoothed=chance.random() < 0.8))
-    validate(graph)
+    if not graph.holds:
+        # What is checked of branches is checked before they are put together.
+        validate(graph)
     return graph

@@ -23,6 +23,7 @@ from optimizer.algebra.types import ColumnType
 from optimizer.udf.duckdb import register
 from optimizer.udf.reader import read_functions
 from tests.oracle import functions as called
+from tests.oracle.absences import draw_absences
 from tests.oracle.small.values import ODD
 from tests.oracle.workload import (
     ID,
@@ -64,6 +65,7 @@ def generate(
     tuples: int = 240,
     functions: bool = False,
     timed: bool = False,
+    absences: bool = False,
 ) -> GeneratedWorkload:
     """A random workload.
 
@@ -72,6 +74,7 @@ def generate(
         streams, queries: how many.
         tuples: about how many each stream has; a tenth of the streams has none.
         functions: every query calls user functions.
+        absences: as many queries again have outer, semi or anti joins.
         timed: what bounds the tuples that queries need is mostly conditions on event times.
     """
     chance = random.Random(seed)
@@ -92,6 +95,8 @@ def generate(
             _bounded_query(chance, f"q{number}", made, span_s, connection, functions, timed)
             for number in range(queries)
         ]
+    if absences:
+        drawn += draw_absences(random.Random(f"absences {seed}"), made, span_s, queries)
     return GeneratedWorkload(seed, tuple(made), tuple(drawn), called.FILE if functions else None)
 
 

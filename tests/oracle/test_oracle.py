@@ -32,6 +32,19 @@ def test_answers_equal_duckdb(seed: int, run: Run, queries: int, streams: int, t
 
 
 @pytest.mark.parametrize(
+    ("seed", "options", "kill"),
+    [(70, (), False), (71, (), True), (72, ("--another-plan-every-epoch", "--epoch-batches", "2"), False)],
+    ids=["plain", "killed", "other-plans"],
+)
+def test_outer_semi_and_anti_joins_equal_duckdb(
+    seed: int, options: tuple[str, ...], kill: bool, tmp_path: Path
+) -> None:
+    run_case(
+        seed, tmp_path / "case", Run(batch_rows=60, options=options), queries=4, kill=kill, absences=True
+    )
+
+
+@pytest.mark.parametrize(
     ("seed", "run"),
     [
         (60, Run("ilp", batch_rows=100)),

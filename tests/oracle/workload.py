@@ -49,9 +49,13 @@ class GeneratedQuery:
     outputs: tuple[str, ...]
     text: str
     """The query as Millrace reads it."""
+    joined: str = ""
+    """As DuckDB reads it, of a query with outer, semi or anti joins."""
 
     def reference(self) -> str:
         """The query as DuckDB answers it, with every window condition written out pair by pair."""
+        if self.joined:
+            return self.joined
         conditions = list(self.predicates)
         for newer in self.inputs:
             for older in self.inputs:

@@ -49,15 +49,17 @@ export function forestOf(graph: PhysicalGraph): Forest {
   const stores = new Map(graph.stores.map((store) => [store.id, store]));
   const receivers = new Map<string, Rule[]>();
   for (const rule of graph.rules) {
-    if (rule.kind === "source") continue;
+    // What a settle rule hears of partners leads nowhere by itself: it stands behind what is due.
+    if (rule.kind === "source" || rule.kind === "due") continue;
     receivers.set(rule.edge, [...(receivers.get(rule.edge) ?? []), rule]);
   }
+  const holds = new Map(graph.holds.map((hold) => [hold.name, hold]));
   const depth = Math.max(0, ...graph.edges.map((edge) => edge.level));
 
   const queryNode = (rule: Rule, emit: Emit): ForestNode => ({
     key: `${rule.id}>${emit.query}`,
     kind: "query",
-    label: emit.query,
+    label: holds.get(emit.query)?.label ?? emit.query,
     stream: null,
     level: depth + 1,
     edge: null,
@@ -65,7 +67,7 @@ export function forestOf(graph: PhysicalGraph): Forest {
     rule: null,
     emit,
     keptIn: [],
-    queries: [emit.query],
+    queries: [holds.get(emit.query)?.query ?? emit.query],
     children: [],
   });
 
@@ -76,17 +78,24 @@ export function forestOf(graph: PhysicalGraph): Forest {
     ...rule.emits.map((emit) => queryNode(rule, emit)),
   ];
 
-  const receiverNode = (edgeId: string, rule: Rule, skipBase: boolean): ForestNode[] => {
-    if (rule.kind === "source") return [];
+  /** The store that a rule reads or fills, and what the rule is called. */
+  const placeOf = (rule: Exclude<Rule, { kind: "source" | "due" }>): [GraphStore | null, string] => {
+    if (rule.kind === "settle") return [null, holds.get(rule.hold)?.label ?? rule.hold];
     const store = stores.get(rule.store) ?? null;
+    return [store, store?.label ?? rule.store];
+  };
+
+  const receiverNode = (edgeId: string, rule: Rule, skipBase: boolean): ForestNode[] => {
+    if (rule.kind === "source" || rule.kind === "due") return [];
+    const [store, label] = placeOf(rule);
     const base = baseInput(store);
     if (rule.kind === "store" && skipBase && base !== undefined) return [];
     const edge = edges.get(edgeId) ?? null;
-    const children = rule.kind === "probe" ? below(rule, false) : [];
+    const children = rule.kind === "store" ? [] : below(rule, false);
     const node: ForestNode = {
       key: rule.id,
-      kind: rule.kind === "probe" ? "probe" : "feed",
-      label: store?.label ?? rule.store,
+      kind: rule.kind === "store" ? "feed" : "probe",
+      label,
       stream: base?.stream ?? null,
       level: edge?.level ?? 0,
       edge,
@@ -101,8 +110,13 @@ export function forestOf(graph: PhysicalGraph): Forest {
   };
 
   const roots = graph.rules.flatMap((rule): ForestNode[] => {
-    if (rule.kind !== "source") return [];
+    if (rule.kind !== "source" && rule.kind !== "due") return [];
     const children = below(rule, true);
+    const [label, stream] =
+      rule.kind === "due"
+        ? [`due: ${holds.get(rule.hold)?.label ?? rule.hold}`, null]
+        : // Two trees may start from one stream; σ marks the one that starts from its filtered tuples only.
+          [rule.filter === null ? rule.input : `σ ${rule.input}`, rule.stream];
     const keptIn = rule.out
       .flatMap((id) => receivers.get(id) ?? [])
       .flatMap((next) => (next.kind === "store" ? [stores.get(next.store)] : []))
@@ -111,9 +125,8 @@ export function forestOf(graph: PhysicalGraph): Forest {
       {
         key: rule.id,
         kind: "source",
-        // Two trees may start from one stream; σ marks the one that starts from its filtered tuples only.
-        label: rule.filter === null ? rule.input : `σ ${rule.input}`,
-        stream: rule.stream,
+        label,
+        stream,
         level: 0,
         edge: null,
         store: null,

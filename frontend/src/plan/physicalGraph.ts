@@ -14,6 +14,12 @@ export const estimate = z.object({
 });
 export type Estimate = z.infer<typeof estimate>;
 
+export const found = z.object({
+  edge: z.string(),
+  present: z.boolean(),
+});
+export type Found = z.infer<typeof found>;
+
 export const grid = z.object({
   groups: whole,
   kind: z.literal("grid"),
@@ -47,6 +53,12 @@ export const kafkaTopic = z.object({
   topic: z.string(),
 });
 export type KafkaTopic = z.infer<typeof kafkaTopic>;
+
+export const look = z.object({
+  back_us: whole.nullable(),
+  store: z.string(),
+});
+export type Look = z.infer<typeof look>;
 
 export const queryInput = z.object({
   alias: z.string(),
@@ -149,12 +161,25 @@ export const edge = z.object({
   columns: z.array(column),
   id: z.string(),
   key: column.nullable(),
-  kind: z.enum(["shuffle", "group_by", "all", "slices", "grid"]),
+  kind: z.enum(["shuffle", "group_by", "all", "slices", "grid", "home"]),
   level: whole,
   origin: z.string(),
   target: z.string(),
 });
 export type Edge = z.infer<typeof edge>;
+
+export const hold = z.object({
+  deadlines: z.array(z.array(windowBound)),
+  edges: z.array(z.tuple([z.string(), z.string()])),
+  label: z.string(),
+  looks: z.array(look),
+  name: z.string(),
+  query: z.string(),
+  store: z.string(),
+  stream: graphStream,
+  times: z.array(z.string()),
+});
+export type Hold = z.infer<typeof hold>;
 
 export const emit = z.object({
   outputs: z.array(z.tuple([z.string(), z.discriminatedUnion("kind", [column, literal, call])])),
@@ -181,6 +206,31 @@ export const sourceRule = z.object({
 });
 export type SourceRule = z.infer<typeof sourceRule>;
 
+export const settleRule = z.object({
+  edge: z.string(),
+  emits: z.array(emit),
+  found: z.array(found),
+  hold: z.string(),
+  id: z.string(),
+  inputs: z.array(z.string()),
+  kind: z.literal("settle"),
+  out: z.array(z.string()).default([]),
+  start: z.string(),
+});
+export type SettleRule = z.infer<typeof settleRule>;
+
+export const dueRule = z.object({
+  columns: z.array(z.tuple([z.string(), column])),
+  emits: z.array(emit).default([]),
+  hold: z.string(),
+  id: z.string(),
+  inputs: z.array(z.tuple([z.string(), z.string()])),
+  kind: z.literal("due"),
+  out: z.array(z.string()),
+  start: z.string(),
+});
+export type DueRule = z.infer<typeof dueRule>;
+
 export const probeRule = z.object({
   bound: z.array(z.string()),
   edge: z.string(),
@@ -201,9 +251,10 @@ export const physicalGraph = z.object({
   edges: z.array(edge),
   estimates: z.array(estimate).default([]),
   functions: z.array(graphFunction).default([]),
+  holds: z.array(hold).default([]),
   method: z.string().default(""),
   queries: z.array(graphQuery),
-  rules: z.array(z.discriminatedUnion("kind", [sourceRule, storeRule, probeRule])),
+  rules: z.array(z.discriminatedUnion("kind", [sourceRule, storeRule, probeRule, dueRule, settleRule])),
   stores: z.array(graphStore),
   streams: z.array(graphStream),
   version: z.literal(1),

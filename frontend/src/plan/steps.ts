@@ -54,6 +54,7 @@ export function compare(
 function labelOf(rule: Rule | undefined, stores: ReadonlyMap<string, GraphStore>): string {
   if (rule === undefined) return "";
   if (rule.kind === "source") return rule.filter === null ? rule.input : `σ ${rule.input}`;
+  if (rule.kind === "due" || rule.kind === "settle") return rule.hold;
   if (rule.kind === "probe") return [...rule.bound, ...rule.renames.map(([, name]) => name)].join(" ⋈ ");
   return stores.get(rule.store)?.label ?? rule.store;
 }
@@ -75,15 +76,16 @@ export function stepRows(
   const seconds = statistics?.event_seconds ?? 0;
   const actual = (id: string): number | null => statistics?.rates[id]?.actual ?? null;
   const rows = graph.rules.flatMap((rule): StepRow[] => {
-    const edge = rule.kind === "source" ? undefined : edges.get(rule.edge);
-    if (rule.kind === "source" || edge === undefined) return [];
+    if (rule.kind === "source" || rule.kind === "due") return [];
+    const edge = edges.get(rule.edge);
+    if (edge === undefined) return [];
     const metrics = batch?.edges[edge.id];
     return [
       {
         id: rule.id,
         level: edge.level,
         from: labelOf(rules.get(edge.origin), stores),
-        to: stores.get(rule.store)?.label ?? rule.store,
+        to: stores.get(edge.target)?.label ?? edge.target,
         what: rule.kind === "store" ? "stores" : "probes",
         kind: edge.kind,
         tuples: metrics?.tuples ?? null,

@@ -21,6 +21,8 @@ class ReplaySource:
     began_ms: int | None = None
     """When the replay first began, milliseconds since 1970: that is when everything in files arrived.
     None if nobody knows."""
+    settles: bool = False
+    """True if a batch without tuples follows the last one, in which all that waits falls due."""
     kind: Literal["replay"] = "replay"
 
 
@@ -48,6 +50,8 @@ class ReplayPlanner:
             keys.append(self._cursors[name].peek(self._source.batch_rows))
         taken = cut(keys, self._source.batch_rows)
         if not sum(taken):
+            if self._source.settles and start["batch"] and not is_settled(start):
+                return {**start, "batch": start["batch"] + 1, "settled": True}
             return start
         streams = {}
         for name, rows, ahead in zip(names, taken, keys, strict=True):
@@ -75,6 +79,15 @@ class ReplayPlanner:
             start,
             arrived_by_ms=self._source.began_ms,
         )
+
+
+def is_settled(position: Position) -> bool:
+    """True behind the batch that follows the last tuple.
+
+    >>> is_settled({"batch": 7, "settled": True, "streams": {}})
+    True
+    """
+    return bool(position.get("settled"))
 
 
 def _ranges(files: StreamFiles, first: int, last: int) -> list[FileRange]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from optimizer.partitioning.matrix.layout import rows_of, with_groups
 from optimizer.partitioning.matrix.policy import Controller
 from optimizer.partitioning.matrix.shape import Arrangement
+from optimizer.physical.at_once import at_once
 from optimizer.physical.graph import GraphStore, PhysicalGraph
 
 EAGERNESS = 0.5
@@ -29,7 +30,7 @@ def grids_by_stream(graph: PhysicalGraph) -> dict[str, GraphStore]:
     """Base stores whose copies' tuples lie at random in several tasks, by stream."""
     found = {
         store.inputs[0].stream: store
-        for store in graph.stores
+        for store in at_once(graph).stores
         if store.is_base and store.tasks > 1 and rows_of(store) is not None
     }
     return dict(sorted(found.items()))

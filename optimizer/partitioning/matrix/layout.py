@@ -9,6 +9,7 @@ from optimizer.algebra.digest import digest
 from optimizer.partitioning.matrix.shape import Arrangement
 from optimizer.physical.fanout import fanout
 from optimizer.physical.graph import (
+    DueRule,
     Edge,
     Estimate,
     GraphStore,
@@ -17,8 +18,10 @@ from optimizer.physical.graph import (
     PhysicalGraph,
     ProbeRule,
     Rule,
+    SettleRule,
     SourceRule,
     StoreRule,
+    received_on,
 )
 
 
@@ -57,7 +60,7 @@ def with_groups(graph: PhysicalGraph, groups: Mapping[str, tuple[int, ...]]) -> 
     rules = tuple(
         _renamed(rule, laid, kept)
         for rule in graph.rules
-        if isinstance(rule, SourceRule) or rule.edge in kept
+        if isinstance(rule, SourceRule | DueRule) or rule.edge in kept
     )
     stores = {store.id: store for store in reversed([laid[s.id] for s in graph.stores])}
     made = replace(
@@ -65,6 +68,7 @@ def with_groups(graph: PhysicalGraph, groups: Mapping[str, tuple[int, ...]]) -> 
         stores=tuple(sorted(stores.values(), key=lambda s: (len(s.inputs), s.label, s.id))),
         edges=tuple(edges),
         rules=rules,
+        holds=tuple(hold.among({old: store.id for old, store in laid.items()}) for hold in graph.holds),
     )
     return replace(made, estimates=_estimates(graph, made, laid))
 
@@ -103,6 +107,8 @@ def _led_to(edge: Edge, store: GraphStore, keeps: bool) -> Edge:
 
 
 def _renamed(rule: Rule, laid: Mapping[str, GraphStore], kept: frozenset[str]) -> Rule:
+    if isinstance(rule, SettleRule):
+        return rule
     if isinstance(rule, StoreRule):
         return replace(rule, store=laid[rule.store].id)
     out = tuple(edge for edge in rule.out if edge in kept)
@@ -136,5 +142,5 @@ def _estimates(
 def copies_sent(graph: PhysicalGraph) -> dict[str, float]:
     """How many tasks a tuple on each edge goes to."""
     stores = {store.id: store for store in graph.stores}
-    receivers = {rule.edge: rule for rule in graph.rules if not isinstance(rule, SourceRule)}
+    receivers = {edge: rule for rule in graph.rules for edge in received_on(rule)}
     return {e.id: fanout(e, stores[e.target], receivers[e.id]) for e in graph.edges}

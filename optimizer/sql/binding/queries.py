@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
@@ -14,10 +15,22 @@ from optimizer.algebra.identifiers import matches, nearest
 from optimizer.algebra.normalize import conjuncts
 from optimizer.algebra.render import to_sql
 from optimizer.algebra.types import ColumnType
+from optimizer.algebra.typing import TypeMismatch
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Input, Output, Query
 from optimizer.logical.views import inline
 from optimizer.sql.binding.expressions import Translator
+from optimizer.sql.binding.outer.branching import (
+    JoinKind,
+    Part,
+    Unanswerable,
+    branches,
+    joined,
+    restricted,
+    with_partners,
+)
+from optimizer.sql.binding.outer.deadlines import unanswerable
+from optimizer.sql.binding.outer.subqueries import Asked, asked_in
 from optimizer.sql.binding.output_names import output_name
 from optimizer.sql.binding.scope import Scope, Source
 from optimizer.sql.binding.windows import read_window
@@ -37,23 +50,41 @@ _CLAUSES: Mapping[str, tuple[str, TokenType, str]] = {
 
 MOST_INPUTS = 32
 """Streams of one query with those of its views: so many are planned in seconds, twice as many in a minute."""
+_JOINS: Mapping[str, JoinKind] = {
+    "": "INNER",
+    "INNER": "INNER",
+    "CROSS": "INNER",
+    **{f"{side}{outer}": side for side in ("LEFT", "RIGHT", "FULL") for outer in ("", " OUTER")},
+}
 _JOIN_ARGUMENTS = frozenset({"this", "on", "using", "kind", "side", "method"})
 
 
 class Reader:
     """Reads one text; collects errors, so that an editor can underline all of them."""
 
-    def __init__(self, source: SourceText, catalog: Catalog, views: Mapping[str, Query]) -> None:
+    def __init__(
+        self,
+        source: SourceText,
+        catalog: Catalog,
+        views: Mapping[str, Query],
+        around: Reader | None = None,
+    ) -> None:
         self._text = source
         self._catalog = catalog
         self._views = views
-        self._scope = Scope(source)
+        self._around = around
+        self._scope: Scope = Scope(source, outer=None if around is None else around._scope)
         self._translator = Translator(self._scope, catalog.functions)
         self._inputs: list[Input] = []
         self._predicates: list[Expression] = []
         self._links: list[frozenset[str]] = []
         """Aliases that an explicit CROSS JOIN, or a view, connects."""
+        self._parts: list[Part] = [Part(frozenset())]
+        self.waiting: dict[str, tuple[int, int] | None] = {}
+        """Aliases that may be absent, and where the text says so: empty for a conjunctive query."""
         self.errors: list[InputError] = []
+        if around is not None:
+            self._inputs, self._links, self.errors = around._inputs, around._links, around.errors
 
     def read(self, name: str) -> Query | None:
         """The query, or None with at least one error in `errors`."""
@@ -64,9 +95,7 @@ class Reader:
             return None
         self._check_clauses(select)
         self._read_from(select)
-        where = select.args.get("where")
-        if where is not None:
-            self._add_condition(where.this)
+        self._read_where(select)
         outputs = self._read_outputs(select)
         if not self.errors:
             self._check_connected()
@@ -74,7 +103,14 @@ class Reader:
             self.errors.sort(key=lambda e: (e.place.line or 0, e.place.column or 0))
             return None
         unconnected = len(self._join_components()) > 1
-        return Query(name, tuple(self._inputs), tuple(self._predicates), tuple(outputs), unconnected)
+        found = Query(name, tuple(self._inputs), tuple(self._predicates), tuple(outputs), unconnected)
+        if not self.waiting:
+            return found
+        found = replace(
+            found, branches=branches(self._parts, outputs, self._by_alias), written=self._text.text
+        )
+        self.errors += unanswerable(self._text, found, self._catalog, self.waiting)
+        return None if self.errors else found
 
     @property
     def sources(self) -> Sequence[Source]:
@@ -105,7 +141,8 @@ class Reader:
             words, kind, expected = _CLAUSES.get(
                 argument, (argument.strip("_").upper().replace("_", " "), TokenType.SELECT, "a plain SELECT")
             )
-            span = keyword_span(self._text, frozenset({kind}))
+            own = self._around is None
+            span = keyword_span(self._text, frozenset({kind})) if own else span_of(select)
             self.errors.append(self._text.error(span, "unsupported", words, expected))
         if select.args.get("from_") is None:
             place = self._text.end()
@@ -117,24 +154,47 @@ class Reader:
         start = select.args.get("from_")
         if start is None:
             return
-        previous = self._add_source(start.this)
+        previous, parts = self._add_side(start.this)
         for join in select.args.get("joins") or ():
-            previous = self._add_join(join, previous)
+            if "keyword" not in join.meta:
+                # A comma joins what all joins on either side of it give.
+                self._parts, parts = joined("INNER", self._parts, parts, (), {}), [Part(frozenset())]
+            previous, parts = self._add_join(join, previous, parts)
+        self._parts = joined("INNER", self._parts, parts, (), {})
 
-    def _add_join(self, join: exp.Join, previous: Source | None) -> Source | None:
+    def _add_side(self, table: exp.Expr) -> tuple[Source | None, list[Part]]:
+        """A stream or view, with what is joined to it in brackets."""
+        before = len(self._predicates)
+        source = self._add_source(table)
+        inputs = frozenset() if source is None else source.inputs
+        parts = [Part(inputs, tuple(self._predicates[before:]))]
+        previous = source
+        for nested in table.args.get("joins") or ():
+            previous, parts = self._add_join(nested, previous, parts)
+        return source, parts
+
+    @property
+    def _by_alias(self) -> dict[str, Input]:
+        return {item.alias: item for item in self._inputs}
+
+    def _add_join(
+        self, join: exp.Join, previous: Source | None, left: list[Part]
+    ) -> tuple[Source | None, list[Part]]:
         keyword = join.meta.get("keyword")
         words = " ".join(
             str(join.args[part]) for part in ("method", "side", "kind") if join.args.get(part)
         ).upper()
-        if words not in ("", "INNER", "CROSS"):
-            expected = "JOIN ... ON, JOIN ... USING, CROSS JOIN or a comma"
+        kind = _JOINS.get(words)
+        if kind is None:
+            expected = "JOIN, LEFT, RIGHT or FULL JOIN ... ON, CROSS JOIN or a comma"
             self.errors.append(self._text.error(keyword, "unsupported", f"{words} JOIN", expected))
         unread = [a for a, v in join.args.items() if v and a not in _JOIN_ARGUMENTS]
         if unread:
             found = f"{unread[0].upper().replace('_', ' ')} in a join"
             self.errors.append(self._text.error(keyword, "unsupported", found, "JOIN ... ON"))
         before = list(self._scope.sources)
-        source = self._add_source(join.this)
+        source, right = self._add_side(join.this)
+        conditions = len(self._predicates)
         condition, using = join.args.get("on"), join.args.get("using")
         if words == "CROSS":
             if source is not None and previous is not None:
@@ -143,18 +203,42 @@ class Reader:
                 self.errors.append(
                     self._text.error(keyword, "syntax", "CROSS JOIN with a condition", "JOIN ... ON")
                 )
-        elif keyword and condition is None and not using and words in ("", "INNER"):
+        elif keyword and condition is None and not using and kind is not None:
+            expected = "ON, USING, or CROSS JOIN" if kind == "INNER" else "ON or USING"
+            self.errors.append(self._text.error(keyword, "syntax", "JOIN without a condition", expected))
+        if using and kind in ("RIGHT", "FULL"):
             self.errors.append(
-                self._text.error(keyword, "syntax", "JOIN without a condition", "ON, USING, or CROSS JOIN")
+                self._text.error(keyword, "unsupported", f"USING in a {kind} JOIN", "ON, with both columns")
             )
         if condition is not None:
             self._add_condition(condition)
         for column in using or ():
             if source is not None:
                 self._add_using(column, source, before)
-        for nested in join.this.args.get("joins") or ():
-            self._add_join(nested, source)
-        return source
+        return source, self._joined(kind or "INNER", left, right, self._predicates[conditions:], keyword)
+
+    def _joined(
+        self,
+        kind: JoinKind,
+        left: list[Part],
+        right: list[Part],
+        on: list[Expression],
+        keyword: tuple[int, int] | None,
+    ) -> list[Part]:
+        sides = [frozenset().union(*(p.aliases | p.missing for p in side)) for side in (left, right)]
+        if kind != "INNER":
+            for outer, other in (("LEFT", sides[1]), ("RIGHT", sides[0])):
+                if kind in (outer, "FULL"):
+                    self.waiting |= dict.fromkeys(sorted(other), keyword)
+            foreign = sorted(frozenset().union(*map(inputs_of, on)) - sides[0] - sides[1])
+            if foreign:
+                found, expected = f"{', '.join(foreign)} in ON", "streams of the two sides of this join"
+                self.errors.append(self._text.error(keyword, "unknown-alias", found, expected))
+        try:
+            return joined(kind, left, right, on, self._by_alias)
+        except Unanswerable as error:
+            self.errors.append(self._text.error(keyword, "unsupported", error.found, error.expected))
+            return left
 
     def _add_using(self, identifier: exp.Expr, source: Source, before: list[Source]) -> None:
         """Read `USING (k)`: both sides' columns k are equal and become one."""
@@ -200,7 +284,7 @@ class Reader:
         alias = naming.name if naming.args.get("quoted") else naming.name.lower()
         if not alias:
             raise self._text.error(span_of(naming), "syntax", "an empty name", "an alias")
-        if any(matches(other.alias, alias) for other in self._scope.sources):
+        if any(matches(other.alias, alias) for other in self._scope.visible):
             raise self._text.error(
                 span_of(naming), "duplicate-alias", f"alias {alias} twice", "another alias for the second"
             )
@@ -221,6 +305,9 @@ class Reader:
                 nearest(identifier.name, names),
             )
         taken = [*(i.alias for i in self._inputs), *(s.alias for s in self._scope.sources)]
+        if self._views[view].branches:
+            found = f"the query {view}, which has outer, semi or anti joins"
+            raise self._text.error(span_of(identifier), "unsupported", found, "a query of inner joins")
         inlined = inline(self._views[view], alias, window, taken)
         self._inputs += inlined.inputs
         self._predicates += inlined.predicates
@@ -230,6 +317,56 @@ class Reader:
         return Source(alias, view, inlined.columns, names_in, table)
 
     # Conditions
+
+    def _read_where(self, select: exp.Select) -> None:
+        """Read WHERE: its conditions, and the subqueries that it asks for partners."""
+        where, before = select.args.get("where"), len(self._predicates)
+        nodes = [] if where is None else _conjunct_nodes(where.this)
+        asked = [(node, found) for node in nodes if (found := asked_in(node)) is not None]
+        for node in nodes:
+            if node not in [asking for asking, _ in asked]:
+                self._add_condition(node)
+        try:
+            self._parts = restricted(self._parts, self._predicates[before:])
+            for node, subquery in asked:
+                self._add_subquery(node, subquery)
+        except Unanswerable as error:
+            span = None if where is None else span_of(where)
+            self.errors.append(self._text.error(span, "unsupported", error.found, error.expected))
+
+    def _add_subquery(self, node: exp.Expr, subquery: Asked) -> None:
+        if self._around is not None:
+            found, expected = "EXISTS or IN inside a subquery", "one level of subqueries"
+            self.errors.append(self._text.error(span_of(node), "subquery", found, expected))
+            return
+        inside = Reader(self._text, self._catalog, self._views, self)
+        inside._check_clauses(subquery.select)
+        inside._read_from(subquery.select)
+        inside._read_where(subquery.select)
+        inside._read_outputs(subquery.select)
+        try:
+            on = self._membership(node, subquery, inside)
+        except InputError as error:
+            self._report(error)
+            return
+        self._predicates += [*inside._predicates, *(p for p in on if inputs_of(p))]
+        self.waiting |= {a: span_of(node) for p in inside._parts for a in sorted(p.aliases | p.missing)}
+        self._parts = with_partners(self._parts, inside._parts, on, self._by_alias, subquery.present)
+
+    def _membership(self, node: exp.Expr, subquery: Asked, inside: Reader) -> list[Expression]:
+        """What makes a row of a subquery one that IN asks for; nothing for EXISTS."""
+        if subquery.member is None:
+            return []
+        items = subquery.select.expressions
+        if len(items) != 1 or isinstance(items[0], exp.Star):
+            raise self._text.error(span_of(node), "syntax", "several columns in IN", "one column, or EXISTS")
+        value = inside._translator.expression(items[0].unalias())
+        member = self._translator.expression(subquery.member)
+        try:
+            return [subquery.condition(member, value)]
+        except TypeMismatch as error:
+            found, expected = f"{value.type} among what is compared with {member.type}", error.expected
+            raise self._text.error(span_of(node), "type-mismatch", found, expected) from None
 
     def _add_condition(self, node: exp.Expr) -> None:
         for part in _conjunct_nodes(node):
@@ -279,13 +416,16 @@ class Reader:
         if len(parts) == 1:
             return
         named = [", ".join(part) for part in parts]
-        second = next(s for s in self._scope.sources if not s.inputs.isdisjoint(parts[1]))
+        second = next((s for s in self._scope.sources if not s.inputs.isdisjoint(parts[1])), None)
+        place = self.waiting[parts[1][0]] if second is None else span_of(second.node)
         self.errors.append(
             self._text.error(
-                span_of(second.node),
+                place,
                 "unconnected",
                 f"no predicate between {' and '.join(f'({part})' for part in named)}",
-                "a join predicate, or CROSS JOIN",
+                "a join predicate, or CROSS JOIN"
+                if second is not None
+                else "a condition that joins the subquery",
             )
         )
 

@@ -38,6 +38,13 @@ class Scope:
     """Columns joined by USING, by folded name: they are one column, the first source's."""
     broken: bool = False
     """True if an entry of FROM could not be read: unknown names then prove nothing."""
+    outer: Scope | None = None
+    """Of the query that this one is a subquery of."""
+
+    @property
+    def visible(self) -> list[Source]:
+        """The sources here and in the queries around this one."""
+        return self.sources if self.outer is None else [*self.sources, *self.outer.visible]
 
     def source(self, identifier: exp.Identifier) -> Source:
         """The source of an alias. Raises `InputError` for an unknown one."""
@@ -54,10 +61,21 @@ class Scope:
         )
 
     def resolve(self, column: exp.Column) -> Expression:
-        """The expression that a column name stands for.
+        """The expression that a column name stands for, here or in the query around.
 
         Raises `InputError` for an unknown or ambiguous one, with the nearest valid name.
         """
+        try:
+            return self._own(column)
+        except InputError as error:
+            if self.outer is None or error.code not in ("unknown-alias", "unknown-column"):
+                raise
+            try:
+                return self.outer.resolve(column)
+            except InputError as around:
+                raise (around if around.code == "ambiguous-column" else error) from None
+
+    def _own(self, column: exp.Column) -> Expression:
         identifier = column.this
         if not isinstance(identifier, exp.Identifier) or column.args.get("db"):
             raise self.text.error(span_of(column), "syntax", column.sql("duckdb"), "alias.column or column")

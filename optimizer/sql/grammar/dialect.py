@@ -98,7 +98,7 @@ class WindowedParser(DuckDBParser):
     ) -> exp.Expr | None:
         """A stream or a view, its window and its alias: nothing else stands in FROM."""
         if self._curr and self._curr.token_type is TokenType.L_PAREN:
-            raise self._fault("the name of a stream or a view: save a subquery as a view", "subquery")
+            return self._joined_in_brackets()
         name = self._stream_name()
         window = self._sliding_window() or self._range_window()
         table = self.expression(exp.Table(this=name))
@@ -125,6 +125,19 @@ class WindowedParser(DuckDBParser):
         if node is not None and start and self._prev:
             node.meta["text"] = (start.start, self._prev.end + 1)
         return node
+
+    def _joined_in_brackets(self) -> exp.Expr:
+        """(a JOIN b ON ...): the first stream with the joins behind it."""
+        if self._next and self._next.token_type in (TokenType.SELECT, TokenType.WITH, TokenType.VALUES):
+            expected = "the name of a stream or a view: save a subquery as a view"
+            raise self._fault(expected, "subquery")
+        self._advance()
+        table = self._parse_table()
+        assert table is not None
+        while (join := self._parse_join()) is not None:
+            table.append("joins", join)
+        self._expect(TokenType.R_PAREN, ")")
+        return table
 
     def _stream_name(self) -> exp.Expr:
         name = self._parse_id_var(any_token=False, tokens=self.TABLE_ALIAS_TOKENS | self.FUNC_TOKENS)

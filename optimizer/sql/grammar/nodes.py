@@ -83,7 +83,7 @@ READ = frozenset(
 """Arguments of syntax nodes that are read, or that say nothing about the meaning."""
 UNSUPPORTED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Query, "a subquery", "a join, or a saved query that is read by its name"),
-    (exp.Exists, "EXISTS", "a join, or a saved query that is read by its name"),
+    (exp.Exists, "EXISTS here", "EXISTS as a condition of WHERE, joined to others by AND"),
     (exp.Filter, "FILTER", "an expression over one combination of tuples"),
     (exp.Window, "a window function", "an expression over one combination of tuples"),
     (exp.AggFunc, "an aggregate", "an expression over one combination of tuples"),

@@ -189,6 +189,11 @@ def _check_shape(text: SourceText, tokens: list[Token]) -> None:
         raise text.error(_span(first), "syntax", _quote(first), "SELECT")
     ended, depth, before = False, 0, TokenType.SEMICOLON
     check_nesting(text, tokens)
+    subqueries = {
+        id(third)
+        for one, two, third in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if one.token_type in (TokenType.EXISTS, TokenType.IN) and two.token_type is TokenType.L_PAREN
+    }
     for token in tokens:
         kind = token.token_type
         depth += (kind in _OPENING) - (kind in _CLOSING)
@@ -200,7 +205,7 @@ def _check_shape(text: SourceText, tokens: list[Token]) -> None:
             raise text.error(
                 _span(token), "unsupported", token.text.upper(), "one SELECT: write each as its own query"
             )
-        elif kind is TokenType.SELECT and token is not first:
+        elif kind is TokenType.SELECT and token is not first and id(token) not in subqueries:
             raise text.error(
                 _span(token), "subquery", "a subquery", "a join, or a saved query that is read by its name"
             )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from optimizer.algebra.expression import Call, Expression, inputs_of
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.canonical_inputs import conjuncts, sort_key, stream_of
+from optimizer.physical.at_once import at_once
 from optimizer.physical.graph import PhysicalGraph, ProbeRule, Rule, SourceRule, StoreRule
 from optimizer.statistics.observation.chains import chains
 from optimizer.statistics.observation.daily import Rate
@@ -58,6 +59,7 @@ def observe(graph: PhysicalGraph, measured: Measured) -> ObservedStatistics:
     """
     if measured.seconds <= 0:
         raise ValueError(f"a span of {measured.seconds} s of event time tells no rates")
+    graph = at_once(graph)
     steps = [*_filters(graph, measured), *_probes(graph, measured)]
     return ObservedStatistics(
         steps=tuple(steps),

@@ -37,6 +37,14 @@ def filled(as_owner: Client, post: Post, streams: dict[str, Stream]) -> None:
     assert post(as_owner, "/api/streams/departures/events/", rows).status_code == 202
 
 
+def test_an_outer_join_over_what_is_retained(as_outsider: Client, post: Post, filled: None) -> None:
+    sql = PAIRS.replace(", weather [RANGE 1 HOUR] AS w WHERE", " LEFT JOIN weather [RANGE 5 MINUTES] AS w ON")
+    answer = post(as_outsider, "/api/sql/preview/", {"sql": sql}).json()
+    rows = sorted((row["flight"] or "", row["wind"] or 0.0) for row in answer["rows"])
+    # Of the winds only that of 10:30 is no more than 5 minutes older than a flight.
+    assert rows == [("", 0.0), ("A", 20.0), ("B", 0.0), ("C", 0.0)]
+
+
 def test_results_over_what_is_retained_newest_first(as_outsider: Client, post: Post, filled: None) -> None:
     answer = post(as_outsider, "/api/sql/preview/", {"sql": PAIRS}).json()
     assert answer["columns"] == [

@@ -123,6 +123,36 @@ def test_explain_says_what_a_query_adds(
     assert more["cost"]["total"] > 0
 
 
+OUTER = (
+    "SELECT d.flight, w.wind FROM departures [RANGE 1 HOUR] AS d "
+    "LEFT JOIN weather [RANGE 30 MINUTES] AS w ON d.origin = w.origin"
+)
+
+
+def test_results_with_something_absent_say_when_they_appear(
+    as_owner: Client, post: Post, streams: dict[str, Stream]
+) -> None:
+    answer = post(as_owner, "/api/sql/validate/", {"sql": OUTER}).json()
+    (hint,) = answer["hints"]
+    assert (hint["code"], hint["found"]) == ("deadline", "results of d without w")
+    assert hint["expected"] == "1 hour after d.at"
+    assert hint["column"] == OUTER.index("LEFT") + 1
+
+
+def test_explain_of_an_outer_join(
+    as_owner: Client, post: Post, owner: User, streams: dict[str, Stream]
+) -> None:
+    deploy_query(owner, create_query(owner, "first", GOOD), "flights")
+    document = post(as_owner, "/api/sql/explain/", {"sql": OUTER, "name": "new"}).json()
+    graph = PhysicalGraph.from_json(json.dumps(document["graph"]))
+    assert [query.name for query in graph.queries] == ["new"]
+    assert [hold.query for hold in graph.holds] == ["new"]
+    assert document["marginal"]["topology"] == "flights"
+    deploy_query(owner, create_query(owner, "second", OUTER), "flights")
+    again = post(as_owner, "/api/sql/explain/", {"sql": OUTER, "name": "third"}).json()
+    assert again["marginal"]["topology"] == "flights"
+
+
 def test_explain_refuses_like_validate(as_owner: Client, post: Post, streams: dict[str, Stream]) -> None:
     answer = post(as_owner, "/api/sql/explain/", {"sql": "SELECT x FROM nowhere"})
     assert answer.status_code == 400

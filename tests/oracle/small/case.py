@@ -15,12 +15,14 @@ from optimizer.physical.graph import PhysicalGraph
 from tests.oracle.small.execution import Answered, Setup, answer, draw_setups, parsed, planned
 from tests.oracle.small.generate import dealt_again, generate
 from tests.oracle.small.grammar import dice, reading
+from tests.oracle.small.joined import around
 from tests.oracle.small.judging import Bag, Reference, bag, difference
 from tests.oracle.small.partitioned import parted, partitions
 from tests.oracle.small.workload import SmallWorkload
 
-REFUSED = frozenset({"bad-constant", "never-true", "unconnected"})
-"""What a query may be refused for: constants without a value, and conditions that come to be constants."""
+REFUSED = frozenset({"bad-constant", "never-true", "unconnected", "no-deadline", "unsupported"})
+"""What a query may be refused for: constants without a value, conditions that come to be constants, outer
+joins without an end to their wait, and those of sides that have outer joins themselves."""
 DEALS = 4
 """Cases of a seed."""
 Graphs = dict[tuple[object, ...], PhysicalGraph]
@@ -58,7 +60,7 @@ def case_of(seed: int, plain: bool = False) -> Case:
     chance = dice(f"setup {seed}", plain)
     if chance.random() < 0.15:
         query = workload.queries[0]
-        condition = reading(chance, ColumnType.BOOLEAN, [chance.choice(query.inputs).alias], 2)
+        condition = reading(chance, ColumnType.BOOLEAN, [chance.choice(around(query)).alias], 2)
         workload = replace(workload, queries=(*parted(query, condition), *workload.queries[1:]))
     return Case(seed, workload, draw_setups(chance, len(workload.arrivals)))
 

@@ -163,7 +163,10 @@ def answer(
                 topology.change(others[number % len(others)])
             if number == setup.uncommitted:
                 topology.die_in(tables)
-            topology.feed(tables)
+            topology.feed(tables, ended=used if end == setup.batches[-1] else ())
+        if any(query.branches for query in parsed(workload.queries, workload.catalog)):
+            # What waits falls due at the end.
+            topology.feed({})
     # The letter of an expression that raised is of a tuple that was accepted.
     dead = sum(letters["expression"].null_count for letters in topology.dead)
     assert dead == late, f"{dead} dead letters of {late} tuples that are late or have no event time"

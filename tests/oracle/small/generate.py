@@ -23,6 +23,7 @@ from tests.oracle.small.grammar import (
     shifted,
     term,
 )
+from tests.oracle.small.joined import joined
 from tests.oracle.small.judging import Reference
 from tests.oracle.small.timed import in_time
 from tests.oracle.small.values import FIRST_US, LAST_US, SECOND_US, START_US, pool
@@ -40,7 +41,8 @@ def generate(seed: int, plain: bool = False) -> SmallWorkload:
     """The workload of a seed.
 
     With `plain`, it is of few functions, of event times inside of years that people write, and of windows
-    alone; else a third of the workloads has queries whose conditions say how long tuples are needed.
+    alone; else a third of the workloads has queries whose conditions say how long tuples are needed, and as
+    many have outer, semi and anti joins.
     """
     chance = dice(f"small {seed}", plain)
     timed = None if plain or (own := dice(f"timed {seed}", plain)).random() < 0.65 else own
@@ -54,6 +56,8 @@ def generate(seed: int, plain: bool = False) -> SmallWorkload:
     queries = tuple(_query(chance, f"q{n}", streams, has_results) for n in range(chance.choice((1, 1, 2, 3))))
     if timed is not None:
         queries = tuple(in_time(timed, query) for query in queries)
+    if not plain and (outer := dice(f"outer {seed}", plain)).random() < 0.3:
+        queries = tuple(joined(outer, query) for query in queries)
     return SmallWorkload(streams, lateness_us, arrivals, queries)
 
 
@@ -164,7 +168,7 @@ class _Where:
 
 def _query(chance: Dice, name: str, streams: Sequence[str], has_results: HasResults) -> SmallQuery:
     size = chance.choices((1, 2, 3, 4), (2, 6, 5, 1))[0]
-    aliases = ("a", "b", "c", "e")[:size]
+    aliases = ("a", "g", "c", "e")[:size]  # no column is called so
     common = _window(chance)
     inputs = tuple(
         SmallInput(alias, chance.choice(streams), common if chance.random() < 0.6 else _window(chance))

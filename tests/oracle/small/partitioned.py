@@ -24,9 +24,11 @@ def parted(query: SmallQuery, condition: Term) -> tuple[SmallQuery, ...]:
             replace(
                 query,
                 name=f"{query.name}_{name}",
-                predicates=(*query.predicates, Term(ColumnType.BOOLEAN, text, text, (condition,))),
+                predicates=(*query.predicates, asked),
+                where=(*query.where, asked),
             )
             for name, text in _PARTS
+            for asked in (Term(ColumnType.BOOLEAN, text, text, (condition,)),)
         ),
     )
 

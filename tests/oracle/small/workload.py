@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
+from tests.oracle.small import joined
 from tests.oracle.small.grammar import COLUMNS, Term
 from tests.oracle.small.values import ARROW, SECOND_US
 from tests.oracle.small.values import column as arrow_column
@@ -24,6 +25,8 @@ class SmallInput:
     alias: str
     stream: str
     window_us: int | None
+    joined: str = ""
+    """How it is joined to those before it: see `tests.oracle.small.joined`; empty in a query of commas."""
 
     def text(self) -> str:
         if self.window_us is None:
@@ -39,12 +42,23 @@ class SmallQuery:
     inputs: tuple[SmallInput, ...]
     predicates: tuple[Term, ...]
     outputs: tuple[Term, ...]
+    where: tuple[Term, ...] = ()
+    """Of the predicates, those that stand in WHERE and not in ON."""
+    member: tuple[Term, Term] | None = None
+    """What is IN the subquery, and what that selects."""
+
+    @property
+    def is_joined(self) -> bool:
+        """True if it has joins with keywords."""
+        return any(i.joined for i in self.inputs[1:])
 
     def text(self) -> str:
         """As Millrace reads it."""
+        if self.is_joined:
+            return joined.text(self)
         where = " AND ".join(f"({p.text()})" for p in self.predicates)
-        joined = any(p.aliases() for p in self.predicates)
-        between = " CROSS JOIN " if not joined else ", "
+        has_conditions = any(p.aliases() for p in self.predicates)
+        between = " CROSS JOIN " if not has_conditions else ", "
         outputs = ", ".join(f"{o.text()} AS o{n}" for n, o in enumerate(self.outputs))
         return f"SELECT {outputs} FROM {between.join(i.text() for i in self.inputs)}" + (
             f" WHERE {where}" if where else ""
@@ -52,6 +66,8 @@ class SmallQuery:
 
     def reference(self) -> str:
         """As DuckDB answers it. Tables have the event time in microseconds too, as `@us`."""
+        if self.is_joined:
+            return joined.reference(self)
         conditions = [f"({p.reference()})" for p in self.predicates]
         conditions += [
             f'{newer.alias}."@us" - {older.alias}."@us" <= {older.window_us}::HUGEINT'

@@ -121,8 +121,8 @@ class Topology:
         self.checkpoint.record_change(graph, None, "test")
         self.graph = graph
 
-    def feed(self, tables: Mapping[str, pa.Table]) -> Committed:
-        """Work on one batch."""
+    def feed(self, tables: Mapping[str, pa.Table], ended: Sequence[str] = ()) -> Committed:
+        """Work on one batch, behind which the streams in `ended` bring nothing."""
         batch = 0 if self.last is None else self.last.batch + 1
         ranges = []
         for stream, table in sorted(tables.items()):
@@ -133,7 +133,7 @@ class Topology:
         start = {} if self.last is None else self.last.position
         with patch.object(jobs.worker.task, "PartitionState", partial(PartitionState, policy=self._policy)):
             self._protocol.work(
-                batch, PlannedBatch(batch, {"batch": batch + 1}, tuple(ranges), (), None, start)
+                batch, PlannedBatch(batch, {"batch": batch + 1}, tuple(ranges), tuple(ended), None, start)
             )
         return self._committed[-1]
 

@@ -86,6 +86,59 @@ UNUSABLE: dict[str, str] = {
     ),
     "outer join": "SELECT d.at FROM departures d LEFT JOIN weather w ON d.origin = w.origin",
     "full outer join": "SELECT d.at FROM departures d FULL OUTER JOIN weather w ON d.origin = w.origin",
+    "right join that waits on one side only": (
+        "SELECT d.at FROM departures d [RANGE 1 HOUR] RIGHT JOIN weather w ON d.origin = w.origin"
+    ),
+    "left join without a condition": "SELECT d.at FROM departures d [RANGE 1 HOUR] LEFT JOIN weather w",
+    "using in a full join": (
+        "SELECT d.at FROM departures d [RANGE 1 HOUR] FULL JOIN weather w [RANGE 1 HOUR] USING (origin)"
+    ),
+    "on reads another stream": (
+        "SELECT d.at FROM departures c, departures d [RANGE 1 HOUR] LEFT JOIN weather w "
+        "ON c.origin = w.origin WHERE c.origin = d.origin"
+    ),
+    "absence inside an absence": (
+        "SELECT d.at FROM weather w [RANGE 1 HOUR] LEFT JOIN departures d [RANGE 1 HOUR] "
+        "ON d.origin = w.origin RIGHT JOIN departures e [RANGE 1 HOUR] ON w.origin = e.origin"
+    ),
+    "never true on the side that is kept": (
+        "SELECT d.at FROM departures d [RANGE 1 HOUR] LEFT JOIN weather w ON 1 = 2"
+    ),
+    "subquery without a link": (
+        "SELECT at FROM departures [RANGE 1 HOUR] WHERE NOT EXISTS (SELECT 1 FROM weather w)"
+    ),
+    "exists in select": "SELECT EXISTS (SELECT 1 FROM weather w WHERE w.origin = d.origin) FROM departures d",
+    "exists under or": (
+        "SELECT d.at FROM departures d [RANGE 1 HOUR] WHERE d.delay > 5 OR "
+        "EXISTS (SELECT 1 FROM weather w WHERE w.origin = d.origin)"
+    ),
+    "exists in on": (
+        "SELECT d.at FROM departures d [RANGE 1 HOUR] JOIN weather w ON w.origin = d.origin "
+        "AND EXISTS (SELECT 1 FROM weather v WHERE v.origin = d.origin)"
+    ),
+    "subquery in a subquery": (
+        "SELECT d.at FROM departures d [RANGE 1 HOUR] WHERE EXISTS (SELECT 1 FROM weather w WHERE "
+        "w.origin = d.origin AND EXISTS (SELECT 1 FROM weather v WHERE v.origin = w.origin))"
+    ),
+    "alias twice in a subquery": (
+        "SELECT d.at FROM departures d [RANGE 1 HOUR] WHERE EXISTS "
+        "(SELECT 1 FROM weather d WHERE d.origin = 'JFK')"
+    ),
+    "two columns in": (
+        "SELECT d.at FROM departures d [RANGE 1 HOUR] "
+        "WHERE d.origin IN (SELECT w.origin, w.at FROM weather w)"
+    ),
+    "in of another type": (
+        "SELECT d.at FROM departures d [RANGE 1 HOUR] WHERE d.delay IN (SELECT w.origin FROM weather w)"
+    ),
+    "group by in a subquery": (
+        "SELECT d.at FROM departures d [RANGE 1 HOUR] WHERE EXISTS "
+        "(SELECT w.origin FROM weather w WHERE w.origin = d.origin GROUP BY w.origin)"
+    ),
+    "brackets without an end": (
+        "SELECT d.at FROM departures d [RANGE 1 HOUR] LEFT JOIN (weather w JOIN weather v "
+        "ON v.origin = w.origin ON d.origin = w.origin"
+    ),
     "natural join": "SELECT d.at FROM departures d NATURAL JOIN weather w",
     "semi join": "SELECT d.at FROM departures d SEMI JOIN weather w ON d.origin = w.origin",
     "join without condition": "SELECT d.at FROM departures d JOIN weather w",

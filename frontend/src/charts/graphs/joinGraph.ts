@@ -57,8 +57,14 @@ export function createJoinGraph(element: HTMLElement): Chart<JoinGraphData> {
           group.append("text").attr("text-anchor", "middle");
           return group;
         })
-        .attr("class", (link) => `join ${link.equality ? "equality" : "theta"}${link.nary ? " nary" : ""}`);
-      drawnLinks.select("title").text((link) => link.text);
+        .attr(
+          "class",
+          (link) =>
+            `join ${link.equality ? "equality" : "theta"}${link.nary ? " nary" : ""}${link.waits ? " waits" : ""}`,
+        );
+      drawnLinks
+        .select("title")
+        .text((link) => (link.waits ? `${link.text}\nan outer, semi or anti join` : link.text));
       drawnLinks
         .select("line")
         .attr("x1", (link) => link.from.x)

@@ -80,6 +80,9 @@ interface HintProps extends Pick<Props, "onGo" | "onFix"> {
   readonly added: Problem | undefined;
 }
 
+/** The code of a hint that says when results with something absent appear. */
+const DEADLINE = "deadline";
+
 /** A stream whose tuples are kept for ever, and what would bound that. */
 function Hint({ hint, added, onGo, onFix }: HintProps): JSX.Element {
   return (
@@ -87,6 +90,18 @@ function Hint({ hint, added, onGo, onFix }: HintProps): JSX.Element {
       <button type="button" class="link place" onClick={() => onGo(hint)}>
         {hint.line}:{hint.column}
       </button>{" "}
+      {hint.code === DEADLINE ? (
+        `${hint.found} appear ${hint.expected}`
+      ) : (
+        <Fixes {...{ hint, added, onFix }} />
+      )}
+    </li>
+  );
+}
+
+function Fixes({ hint, added, onFix }: Omit<HintProps, "onGo">): JSX.Element {
+  return (
+    <>
       {hint.found}{" "}
       {added !== undefined && (
         <button type="button" class="button small" onClick={() => onFix(added)}>
@@ -97,6 +112,6 @@ function Hint({ hint, added, onGo, onFix }: HintProps): JSX.Element {
         Replace with {hint.suggestion}
       </button>{" "}
       <span class="hint">[RANGE UNBOUNDED] says that it is meant.</span>
-    </li>
+    </>
   );
 }

@@ -24,6 +24,7 @@ export function largeGraph(stores: number, queries: number): PhysicalGraph {
     queries: [],
     estimates: [],
     functions: [],
+    holds: [],
   };
   for (let i = 0; i < STREAMS; i += 1) {
     graph.streams.push({

@@ -2,7 +2,7 @@
  * The join graph of one query: aliases as nodes, predicates between them as edges.
  *
  * Read from the physical graph alone: every path to a leaf of the query checks all of its predicates, so
- * the first path found names them all.
+ * the first path found names them all. What is asked of held combinations stands in trees of its own.
  */
 import {
   forceCenter,
@@ -28,6 +28,8 @@ interface JoinEdge {
   readonly aliases: readonly string[];
   readonly predicates: readonly string[];
   readonly equality: boolean;
+  /** True if it says what some results must not have, or must have: an outer, semi or anti join. */
+  readonly waits?: true;
 }
 
 export interface JoinGraph {
@@ -59,6 +61,16 @@ function conditions(node: ForestNode): Expression[] {
   return [...equalities, ...node.rule.predicates];
 }
 
+function flat(node: ForestNode): ForestNode[] {
+  return [node, ...node.children.flatMap(flat)];
+}
+
+/** The steps that look for partners of a query's held combinations. */
+function lookingFor(roots: readonly ForestNode[], graph: PhysicalGraph, query: string): ForestNode[] {
+  const holds = new Set(graph.holds.flatMap((hold) => (hold.query === query ? [hold.name] : [])));
+  return roots.filter((root) => root.rule?.kind === "due" && holds.has(root.rule.hold)).flatMap(flat);
+}
+
 /** Equalities first: they carry the join. */
 function rank(predicate: string): number {
   return / = /.test(predicate) ? 0 : 1;
@@ -74,14 +86,18 @@ function conjuncts(expression: Expression): Expression[] {
 export function joinGraphOf(graph: PhysicalGraph, queryName: string): JoinGraph | null {
   const query = graph.queries.find((candidate) => candidate.name === queryName);
   if (query === undefined) return null;
-  const path =
-    forestOf(graph)
-      .roots.map((root) => pathTo(root, queryName))
-      .find((found) => found !== null) ?? [];
+  const { roots } = forestOf(graph);
+  const answering = roots.map((root) => pathTo(root, queryName)).find((found) => found !== null) ?? [];
+  const inner = answering.flatMap(conditions).flatMap(conjuncts);
+  const asked = lookingFor(roots, graph, queryName).flatMap(conditions).flatMap(conjuncts);
   const aliasOf = new Map(query.inputs.map((input) => [input.input, input.alias]));
   const filters = new Map<string, Set<string>>();
-  const edges = new Map<string, { aliases: string[]; predicates: Set<string>; equality: boolean }>();
-  for (const predicate of path.flatMap(conditions).flatMap(conjuncts)) {
+  const edges = new Map<
+    string,
+    { aliases: string[]; predicates: Set<string>; equality: boolean; waits: boolean }
+  >();
+  const waiting = new Set(asked);
+  for (const predicate of [...inner, ...asked]) {
     const text = expressionText(predicate, (input) => aliasOf.get(input) ?? input);
     const aliases = inputsOf(predicate)
       .flatMap((input) => aliasOf.get(input) ?? [])
@@ -91,7 +107,13 @@ export function joinGraphOf(graph: PhysicalGraph, queryName: string): JoinGraph 
       filters.set(only, (filters.get(only) ?? new Set()).add(text));
     } else if (aliases.length > 1) {
       const key = aliases.join(" ");
-      const edge = edges.get(key) ?? { aliases, predicates: new Set<string>(), equality: false };
+      const edge = edges.get(key) ?? {
+        aliases,
+        predicates: new Set<string>(),
+        equality: false,
+        waits: false,
+      };
+      edge.waits ||= waiting.has(predicate);
       edge.predicates.add(text);
       edge.equality ||= predicate.kind === "call" && predicate.function === "eq";
       edges.set(key, edge);
@@ -112,6 +134,7 @@ export function joinGraphOf(graph: PhysicalGraph, queryName: string): JoinGraph 
         aliases: edge.aliases,
         predicates: [...edge.predicates].sort((a, b) => rank(a) - rank(b) || a.localeCompare(b)),
         equality: edge.equality,
+        ...(edge.waits ? { waits: true as const } : {}),
       })),
   };
 }
@@ -126,6 +149,7 @@ export interface PlacedJoinGraph {
     readonly text: string;
     readonly equality: boolean;
     readonly nary: boolean;
+    readonly waits: boolean;
   }[];
   readonly width: number;
   readonly height: number;
@@ -210,6 +234,7 @@ export function layoutJoinGraph(graph: JoinGraph, width: number, height: number)
       text: edge.predicates.join("\n"),
       equality: edge.equality,
       nary: edge.aliases.length > 2,
+      waits: edge.waits ?? false,
     })),
     width,
     height,

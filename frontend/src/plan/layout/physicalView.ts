@@ -38,8 +38,11 @@ export interface PlacedBoxes {
 export const BOX_WIDTH = 178;
 export const BOX_HEIGHT = 40;
 
-function place(rule: Rule): string {
-  return rule.kind === "source" ? `source ${rule.input}` : rule.store;
+/** The box in which a rule works: what is due leaves the store of its hold, and is settled there. */
+function place(graph: PhysicalGraph, rule: Rule): string {
+  if (rule.kind === "source") return `source ${rule.input}`;
+  if (rule.kind === "store" || rule.kind === "probe") return rule.store;
+  return graph.holds.find((hold) => hold.name === rule.hold)?.store ?? rule.hold;
 }
 
 export function boxesOf(graph: PhysicalGraph): Boxes {
@@ -47,8 +50,8 @@ export function boxesOf(graph: PhysicalGraph): Boxes {
   const rules = new Map(graph.rules.map((rule) => [rule.id, rule]));
   for (const rule of graph.rules) {
     if (rule.kind === "source")
-      boxes.set(place(rule), {
-        id: place(rule),
+      boxes.set(place(graph, rule), {
+        id: place(graph, rule),
         kind: "source",
         label: rule.input,
         detail: "source",
@@ -77,17 +80,19 @@ export function boxesOf(graph: PhysicalGraph): Boxes {
     const origin = rules.get(edge.origin);
     return origin === undefined
       ? []
-      : [{ id: edge.id, from: place(origin), to: edge.target, kind: edge.kind }];
+      : [{ id: edge.id, from: place(graph, origin), to: edge.target, kind: edge.kind }];
   });
   const emits = graph.rules.flatMap((rule): Line[] =>
     rule.kind === "store"
       ? []
-      : rule.emits.map((emit) => ({
-          id: `${rule.id}>${emit.query}`,
-          from: place(rule),
-          to: `query ${emit.query}`,
-          kind: "emit",
-        })),
+      : rule.emits
+          .filter((emit) => graph.holds.every((hold) => hold.name !== emit.query))
+          .map((emit) => ({
+            id: `${rule.id}>${emit.query}`,
+            from: place(graph, rule),
+            to: `query ${emit.query}`,
+            kind: "emit",
+          })),
   );
   return { boxes: [...boxes.values()], lines: [...lines, ...emits] };
 }
@@ -100,7 +105,9 @@ export function boxesOfQuery(graph: PhysicalGraph, query: string): Boxes {
   );
   const edges = new Set(
     graph.rules.flatMap((rule) =>
-      rule.kind !== "source" && (rule.kind === "store" ? probed.has(rule.store) : kept.has(rule.id))
+      rule.kind !== "source" &&
+      rule.kind !== "due" &&
+      (rule.kind === "store" ? probed.has(rule.store) : kept.has(rule.id))
         ? [rule.edge]
         : [],
     ),

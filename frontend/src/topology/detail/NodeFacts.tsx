@@ -16,6 +16,7 @@ const KINDS = {
   all: "to every task",
   slices: "to the tasks whose slices its windows touch",
   grid: "to one row of tasks",
+  home: "back to the task that sent what is due",
 } as const;
 
 /** What is known of a plan, as far as a step's facts need it. */

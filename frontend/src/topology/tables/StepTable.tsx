@@ -17,6 +17,7 @@ const KINDS = {
   all: "all tasks",
   slices: "by time",
   grid: "one row of tasks",
+  home: "back home",
 } as const;
 /** From here on an estimate is called wrong rather than rough. */
 const FAR_OFF = 10;

@@ -1,0 +1,157 @@
+"""Combinations that wait: they are held, sent once they are due, and settled.
+
+A combination whose deadline the watermark has passed is due in one batch: the first behind the one that found
+it in which the watermark stands behind the deadline and did not do so before. So nothing is marked, and a
+batch that is repeated does the same. What falls due gets arrival numbers of the batch, by which it sees all
+that earlier batches stored, and by which the partners that are found come back to the task that sent it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from jobs.failures.evaluation_errors import FailedCalls
+from jobs.join.emit import emit
+from jobs.partitioning.layout import NO_LAYOUTS, Layouts
+from jobs.partitioning.router import send
+from jobs.plan.event_time import FIRST_US, LAST_US, later_than
+from jobs.plan.index import RuleIndex
+from jobs.plan.tuples import ARRIVAL, ARRIVALS_PER_TASK, LATE, Message, Result, column_name, first_arrival
+from jobs.storage.partition import PartitionState
+from optimizer.physical.graph import Hold, SettleRule
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Under which watermarks a batch holds, sends and evicts."""
+
+    watermark_us: int | None
+    """The topology's, at the end of the previous batch."""
+    passed_us: int | None = None
+    """The one before it: what it had passed was due before."""
+    certain_from_us: Mapping[str, int] = field(default_factory=dict)
+    """By hold, the event time from which its combinations can be settled; missing if all can be."""
+
+
+def hold(
+    index: RuleIndex,
+    found: Sequence[Result],
+    final: list[Result],
+    watermark_us: int | None,
+    layouts: Layouts = NO_LAYOUTS,
+) -> list[Message]:
+    """Send what has to wait to its store, and add to `final` what is final at once."""
+    messages: list[Message] = []
+    for result in found:
+        held = index.holds.get(result.query)
+        if held is None:
+            final.append(result)
+        elif result.table.height:
+            rows = _waiting(index, held, result, watermark_us)
+            messages.extend(send(index, (index.held_edges[held.name, result.rule],), rows, layouts=layouts))
+    return messages
+
+
+def _waiting(index: RuleIndex, held: Hold, result: Result, watermark_us: int | None) -> pl.DataFrame:
+    latest = [
+        pl.min_horizontal(*(later_than(pl.col(bound.input), _us(bound.window.reach_us)) for bound in bounds))
+        for bounds in held.deadlines
+    ]
+    # Not before the watermark: what is past already is due in the next batch in which that moves.
+    first = FIRST_US if watermark_us is None else watermark_us
+    ((deadline, _), *_) = held.stream.columns
+    until = pl.max_horizontal(*latest, pl.lit(first, dtype=pl.Int64))
+    until = pl.min_horizontal(until, pl.lit(LAST_US - 1, dtype=pl.Int64))
+    names = [name for name, _ in held.stream.columns]
+    rows = result.table.with_columns(until.cast(pl.Datetime("us", "UTC")).alias(deadline))
+    rows = rows[names].rename({name: f"{held.stream.name}.{name}" for name in names})
+    late = [pl.lit(False).alias(LATE)] if index.marks_late else []
+    return rows.with_columns(result.arrivals.alias(ARRIVAL), *late)
+
+
+def _us(reach_us: int | None) -> int:
+    assert reach_us is not None, "deadlines are finite"
+    return reach_us
+
+
+def fall_due(
+    index: RuleIndex,
+    state: PartitionState,
+    waiting: Waiting,
+    messages: list[Message],
+    layouts: Layouts = NO_LAYOUTS,
+) -> dict[str, int]:
+    """Add to `messages` what is due in a batch; returns how much each due rule sent."""
+    sent: dict[str, int] = {}
+    after = first_arrival(state.batch, state.partition)
+    for held in index.holds.values():
+        rows = _due(index, held, state, waiting)
+        if rows is None or rows.is_empty():
+            continue
+        rows = rows.with_columns(pl.int_range(after, after + rows.height, dtype=pl.Int64).alias(ARRIVAL))
+        after += rows.height
+        for rule in index.due_rules[held.name]:
+            tree = rows.select(
+                *(
+                    pl.col(f"{held.stream.name}.{name}").alias(column_name(column))
+                    for name, column in rule.columns
+                ),
+                ARRIVAL,
+                *((LATE,) if index.marks_late else ()),
+            )
+            messages.extend(send(index, rule.out, tree, layouts=layouts))
+            sent[rule.id] = tree.height
+    assert after - first_arrival(state.batch, state.partition) <= ARRIVALS_PER_TASK
+    return sent
+
+
+def _due(index: RuleIndex, held: Hold, state: PartitionState, waiting: Waiting) -> pl.DataFrame | None:
+    """The combinations of a hold that are due, in the order of deadline and arrival."""
+    passed, watermark = waiting.passed_us, waiting.watermark_us
+    if watermark is None:
+        return None
+    since = FIRST_US if passed is None else passed
+    runs = [
+        run
+        for run in state.runs(held.store)
+        if run.max_times_us[0] >= since and run.min_times_us[0] < watermark
+    ]
+    if not runs:
+        return None
+    prefix = f"{held.stream.name}."
+    deadline = f"{prefix}{held.stream.event_time}"
+    due = (pl.col(deadline).to_physical() >= since) & (pl.col(deadline).to_physical() < watermark)
+    certain = waiting.certain_from_us.get(held.name)
+    if certain is not None:
+        times = [pl.col(f"{prefix}{name}").to_physical() for name in held.times]
+        due &= pl.max_horizontal(*times) >= certain
+    columns = [f"{prefix}{name}" for name, _ in held.stream.columns]
+    columns = [*columns, ARRIVAL, *((LATE,) if index.marks_late else ())]
+    found = [piece.filter(due) for piece in state.pieces(runs, columns, {})]
+    if index.marks_late:
+        found = [
+            rows if LATE in rows.columns else rows.with_columns(pl.lit(False).alias(LATE)) for rows in found
+        ]
+    rows = pl.concat([rows.select(columns) for rows in found])
+    return rows.sort([deadline, ARRIVAL, *columns[1:]], maintain_order=True)
+
+
+def settle(
+    index: RuleIndex, rule: SettleRule, frames: Mapping[str, pl.DataFrame], failed: FailedCalls
+) -> list[Result]:
+    """The results among what is due: that has partners, or none, as the rule asks."""
+    rows = frames.get(rule.edge)
+    if rows is None:
+        return []
+    for found in rule.found:
+        hits = frames.get(found.edge)
+        if hits is None:
+            rows = rows.clear() if found.present else rows
+        else:
+            rows = rows.join(
+                hits.select(ARRIVAL).unique(), on=ARRIVAL, how="semi" if found.present else "anti"
+            )
+    return emit(index, rule.id, rule.emits, rule.inputs, rows, failed) if rows.height else []

@@ -1,0 +1,101 @@
+"""Until when combinations wait for partners that they must not have.
+
+A partner of a combination has event times that conditions and windows bound: one of j comes no later than
+t_i + bound(i -> j), for every alias i of the combination. Once the watermark has passed the earliest of these
+for every j there is nothing left to wait for. As far as it has to wait, stores keep what it may then find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from optimizer.algebra.expression import Column
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.event_time_conditions import time_constraints
+from optimizer.logical.query import Absence, Branch, Input, Query
+from optimizer.logical.retention import window_constraints, with_retentions
+from optimizer.logical.time_bounds import TimeBounds, close
+from optimizer.logical.window import UNBOUNDED, Sliding, Window, union
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How long a combination waits for an alias, and how far it looks back."""
+
+    alias: str
+    until: tuple[tuple[str, int], ...]
+    """(alias of the combination, microseconds): no partner comes later than the earliest of these times."""
+    back_us: int | None
+    """How much older than the newest tuple of the combination a partner may be; None for any age."""
+
+    @property
+    def longest_us(self) -> int:
+        """The least distance from one of its tuples to the deadline."""
+        return min(bound for _, bound in self.until)
+
+
+def waits(branch: Branch, absence: Absence, catalog: Catalog) -> tuple[Wait, ...]:
+    """Of each of an absence's aliases; one without an end has nothing in `until`.
+
+    Raises `KeyError` if the catalog lacks a stream.
+    """
+    inputs = (*branch.inputs, *absence.inputs)
+    times = {item.alias: _time(item, catalog) for item in inputs}
+    bounds = _bounds(branch, absence, times)
+    found = []
+    for item in absence.inputs:
+        own = times[item.alias]
+        until = tuple(
+            (one.alias, max(0, most))
+            for one in branch.inputs
+            if (most := bounds.most_us(times[one.alias], own)) is not None
+        )
+        ages = [bounds.most_us(own, time) for time in times.values()]
+        known = [age for age in ages if age is not None]
+        back = max(0, *known) if len(known) == len(ages) else None
+        found.append(Wait(item.alias, until, back))
+    return tuple(found)
+
+
+def needed_windows(query: Query, catalog: Catalog) -> tuple[Input, ...]:
+    """A query's inputs with how long before the newest tuple theirs may be.
+
+    Of an input that may be absent, how old partners may be that would have kept a result away.
+    """
+    if not query.branches:
+        return with_retentions(query, catalog).inputs
+    windows: dict[str, list[Window]] = {item.alias: [] for item in query.inputs}
+    for branch in query.branches:
+        own = Query(query.name, branch.inputs, branch.predicates, branch.outputs, True)
+        for item in with_retentions(own, catalog).inputs:
+            windows[item.alias].append(item.window)
+        for absence in branch.absences:
+            for wait in waits(branch, absence, catalog):
+                windows[wait.alias].append(UNBOUNDED if wait.back_us is None else Sliding(wait.back_us))
+    return tuple(replace(item, window=union(windows[item.alias] or [item.window])) for item in query.inputs)
+
+
+def _bounds(branch: Branch, absence: Absence, times: dict[str, Column]) -> TimeBounds:
+    beside = [item for item in branch.inputs if item.alias in absence.beside]
+    windows = [
+        *window_constraints(branch.inputs, [times[item.alias] for item in branch.inputs]),
+        *window_constraints(
+            (*beside, *absence.inputs), [times[item.alias] for item in (*beside, *absence.inputs)]
+        ),
+    ]
+    said = time_constraints((*branch.predicates, *absence.predicates))
+    # Infinite times may fulfil what excludes itself: then only windows are sure.
+    found = close((*said, *windows)) or close(windows)
+    assert found is not None, "windows never exclude each other"
+    return found
+
+
+def _time(item: Input, catalog: Catalog) -> Column:
+    return Column(item.alias, catalog[item.stream].event_time, ColumnType.TIMESTAMP)
+
+
+def longest_wait_us(waited: Iterable[Wait]) -> int:
+    """The longest of some waits, all with an end."""
+    return max(wait.longest_us for wait in waited)

@@ -1,0 +1,537 @@
+"""Holds of a graph: what waits for a deadline, and who looks for its partners.
+
+The branches of queries were planned as queries of their own. What those with absences find is kept until its
+deadline, in a store of its own; from there it goes as new tuples through the stores of the other side, in an
+order that needs no plan: next is what equalities lead to. Stores that the plan has serve, if they hold what
+is needed; they then keep it as much longer as combinations wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from optimizer.algebra.digest import digest
+from optimizer.algebra.expression import Call, Column, Expression, columns_of, inputs_of, rename_inputs
+from optimizer.algebra.normalize import conjuncts
+from optimizer.algebra.types import ColumnType
+from optimizer.algebra.udf_names import user_calls, user_name
+from optimizer.formulate.branches import Planned, held_column
+from optimizer.formulate.model import Retain, all_of, over
+from optimizer.logical.canonical_inputs import canonical_input, canonical_names, sort_key
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.deadlines import Wait, longest_wait_us, needed_windows, waits
+from optimizer.logical.query import Absence, Output, Query
+from optimizer.logical.retention import with_retentions
+from optimizer.logical.window import UNBOUNDED, Sliding, Window, union
+from optimizer.lower.text import query_text
+from optimizer.lower.to_graph import graph_stream
+from optimizer.physical.equalities import hashes_agree, split_equality
+from optimizer.physical.graph import (
+    DueRule,
+    Edge,
+    EdgeKind,
+    Emit,
+    Equality,
+    Found,
+    GraphFunction,
+    GraphQuery,
+    GraphStore,
+    GraphStream,
+    Grid,
+    Grids,
+    Hold,
+    Look,
+    PhysicalGraph,
+    ProbeRule,
+    QueryInput,
+    Rule,
+    SettleRule,
+    Slices,
+    SourceRule,
+    StoredInput,
+    StoreRule,
+    WindowBound,
+    expressions_of,
+)
+from optimizer.udf.measure import cost_us
+
+DEADLINE = "@deadline"
+"""The event time of what is held."""
+
+
+def with_holds(
+    graph: PhysicalGraph,
+    planned: Sequence[Planned],
+    catalog: Catalog,
+    *,
+    retain: Retain,
+    tasks: int,
+    texts: Mapping[str, str],
+) -> PhysicalGraph:
+    """The graph for queries of branches, from one for the branches as queries.
+
+    Args:
+        graph: of the branches' conjunctive queries, and any others.
+        planned: the branches; none of them leaves the graph as it is.
+        catalog: knows every stream.
+        retain, tasks: as for the plan.
+        texts: SQL by query name, as a person wrote it.
+    """
+    if not planned:
+        return graph
+    return _Writer(graph, planned, catalog, retain, tasks, texts).graph_with_holds()
+
+
+@dataclass(slots=True)
+class _Writer:
+    graph: PhysicalGraph
+    planned: Sequence[Planned]
+    catalog: Catalog
+    retain: Retain
+    tasks: int
+    texts: Mapping[str, str]
+    stores: dict[str, GraphStore] = field(init=False)
+    edges: dict[str, Edge] = field(init=False)
+    rules: dict[str, Rule] = field(init=False)
+    streams: dict[str, GraphStream] = field(init=False)
+    holds: list[Hold] = field(init=False, default_factory=list)
+    names: dict[str, Mapping[str, str]] = field(init=False, default_factory=dict)
+    """By conjunctive query, alias -> canonical input."""
+
+    def __post_init__(self) -> None:
+        self.stores = {store.id: store for store in self.graph.stores}
+        self.edges = {edge.id: edge for edge in self.graph.edges}
+        self.rules = {rule.id: rule for rule in self.graph.rules}
+        self.streams = {stream.name: stream for stream in self.graph.streams}
+        for query in self.graph.queries:
+            self.names[query.name] = {item.alias: item.input for item in query.inputs}
+
+    def graph_with_holds(self) -> PhysicalGraph:
+        answers = {one.conjunctive.name: one.query.name for one in self.planned if not one.holds}
+        for rule in list(self.rules.values()):
+            if not isinstance(rule, StoreRule) and any(emit.query in answers for emit in rule.emits):
+                emits = tuple(replace(e, query=answers.get(e.query, e.query)) for e in rule.emits)
+                self.rules[rule.id] = replace(rule, emits=emits)
+        for one in self.planned:
+            if one.holds:
+                self._hold(one)
+        gone = {one.conjunctive.name for one in self.planned}
+        queries = [query for query in self.graph.queries if query.name not in gone]
+        queries += [
+            self._query(query) for query in {one.query.name: one.query for one in self.planned}.values()
+        ]
+        kinds = [SourceRule, StoreRule, ProbeRule, DueRule, SettleRule]
+        return replace(
+            self.graph,
+            streams=tuple(self.streams[name] for name in sorted(self.streams)),
+            stores=tuple(sorted(self.stores.values(), key=lambda s: (len(s.inputs), s.label, s.id))),
+            edges=tuple(sorted(self.edges.values(), key=lambda e: (e.level, e.id))),
+            # In order of kind, and within a kind as they were: new ones behind.
+            rules=tuple(sorted(self.rules.values(), key=lambda rule: kinds.index(type(rule)))),
+            queries=tuple(sorted(queries, key=lambda query: query.name)),
+            functions=self._functions(),
+            holds=tuple(self.holds),
+        )
+
+    # Holds
+
+    def _hold(self, one: Planned) -> None:
+        name, branch = one.conjunctive.name, one.branch
+        waited = [waits(branch, absence, self.catalog) for absence in branch.absences]
+        wait_us = longest_wait_us(wait for found in waited for wait in found)
+        columns = tuple((output.name, output.expression.type) for output in one.conjunctive.outputs)
+        stream = GraphStream(f"@{name}", DEADLINE, ((DEADLINE, ColumnType.TIMESTAMP), *columns), 0, "drop")
+        store = GraphStore(
+            id=digest("S", "held", name, branch, columns),
+            label=f"{one.query.name}: {branch.text}",
+            inputs=(StoredInput(stream.name, stream.name, tuple(column for column, _ in stream.columns)),),
+            partitioning=None,
+            tasks=max(
+                self._tasks(item.stream) for a in branch.absences for item in (*branch.inputs, *a.inputs)
+            ),
+            retention=(Sliding(0),),
+        )
+        self.stores[store.id] = store
+        into = tuple(
+            (rule.id, self._held_edge(rule, store, stream))
+            for rule in list(self.rules.values())
+            if not isinstance(rule, StoreRule) and any(emit.query == name for emit in rule.emits)
+        )
+        looks: list[Look] = []
+        chains: list[tuple[str, int, bool]] = []
+        """(last rule, its level, whether a partner must be there) of each absence."""
+        for absence, found in zip(branch.absences, waited, strict=True):
+            chains.append((*self._chain(name, one, absence, found, wait_us, store, looks), absence.present))
+        times = tuple(
+            held_column(Column(item.alias, self.catalog[item.stream].event_time, ColumnType.TIMESTAMP))
+            for item in branch.inputs
+        )
+        by_alias = dict(zip((item.alias for item in branch.inputs), times, strict=True))
+        self.holds.append(
+            Hold(
+                name=name,
+                query=one.query.name,
+                label=branch.text,
+                stream=stream,
+                store=store.id,
+                edges=into,
+                times=times,
+                deadlines=tuple(
+                    tuple(WindowBound(by_alias[alias], Sliding(most)) for alias, most in wait.until)
+                    for found in waited
+                    for wait in found
+                ),
+                looks=tuple(looks),
+            )
+        )
+        self._settle(one, store, chains)
+
+    def _held_edge(self, rule: Rule, store: GraphStore, stream: GraphStream) -> str:
+        level = self.edges[rule.edge].level if isinstance(rule, ProbeRule) else 0
+        columns = tuple(Column(stream.name, column, kind) for column, kind in stream.columns)
+        edge = Edge(
+            digest("E", "held", rule.id, store.id), rule.id, store.id, "shuffle", None, level + 1, columns
+        )
+        self.edges[edge.id] = edge
+        kept = StoreRule(digest("K", edge.id), edge.id, store.id)
+        self.rules[kept.id] = kept
+        return edge.id
+
+    def _settle(self, one: Planned, store: GraphStore, chains: list[tuple[str, int, bool]]) -> None:
+        name, names = one.conjunctive.name, self.names[one.conjunctive.name]
+        level = max(level for _, level, _ in chains) + 1
+        identity = digest("T", store.id, [rule for rule, _, _ in chains])
+        start = names[one.branch.inputs[0].alias]
+        read = {column for output in one.branch.outputs for column in columns_of(output.expression)}
+        read |= {
+            Column(item.alias, self.catalog[item.stream].event_time, ColumnType.TIMESTAMP)
+            for item in one.branch.inputs
+        }
+        edge = self._due(name, store, names, start, read, level, "home", None, store.id, identity)
+        found = []
+        for rule, _, present in chains:
+            answer = Edge(digest("E", "found", rule, identity), rule, store.id, "home", None, level, ())
+            self.edges[answer.id] = answer
+            self._lead_on(rule, answer)
+            found.append(Found(answer.id, present))
+        outputs = tuple((o.name, rename_inputs(o.expression, names)) for o in one.branch.outputs)
+        self.rules[identity] = SettleRule(
+            id=identity,
+            hold=name,
+            edge=edge.id,
+            start=start,
+            inputs=tuple(sorted(names.values())),
+            found=tuple(found),
+            emits=(Emit(one.query.name, (), (), outputs),),
+        )
+
+    def _due(
+        self,
+        name: str,
+        store: GraphStore,
+        names: Mapping[str, str],
+        start: str,
+        read: Iterable[Column],
+        level: int,
+        kind: EdgeKind,
+        key: Column | None,
+        target: str,
+        receiver: str,
+    ) -> Edge:
+        """Write the rule that sends columns of what is due into a tree, and its edge."""
+        ordered = sorted(set(read), key=lambda column: (column.input, column.name))
+        columns = tuple((held_column(c), Column(names[c.input], c.name, c.type)) for c in ordered)
+        identity = digest("D", store.id, columns, receiver)
+        edge = Edge(
+            id=digest("E", "due", identity),
+            origin=identity,
+            target=target,
+            kind=kind,
+            key=key,
+            level=level,
+            columns=tuple(sorted((column for _, column in columns), key=lambda c: (c.input, c.name))),
+        )
+        self.edges[edge.id] = edge
+        streams = {
+            names[item.alias]: item.stream
+            for one in self.planned
+            if one.conjunctive.name == name
+            for item in one.branch.inputs
+            if item.alias in {c.input for c in ordered}
+        }
+        rule = DueRule(identity, name, start, tuple(sorted(streams.items())), columns, (edge.id,))
+        self.rules[rule.id] = rule
+        return edge
+
+    # Partners
+
+    def _chain(
+        self,
+        name: str,
+        one: Planned,
+        absence: Absence,
+        waited: Sequence[Wait],
+        wait_us: int,
+        held: GraphStore,
+        looks: list[Look],
+    ) -> tuple[str, int]:
+        """Write the tree that finds partners; its last rule, and the level of it."""
+        beside = tuple(item for item in one.branch.inputs if item.alias in absence.beside)
+        inputs = (*beside, *absence.inputs)
+        streams = {item.alias: item.stream for item in inputs}
+        times = {a: Column(a, self.catalog[s].event_time, ColumnType.TIMESTAMP) for a, s in streams.items()}
+        outputs = tuple(Output(item.alias, times[item.alias]) for item in beside)
+        kept = with_retentions(Query(name, inputs, absence.predicates, outputs, True), self.catalog)
+        (names,) = canonical_names([kept])
+        windows = {names[item.alias]: item.window for item in kept.inputs}
+        start = names[beside[0].alias]
+        pending = {over(p, names): inputs_of(p) for p in absence.predicates}
+        bound = [item.alias for item in beside]
+        left = {wait.alias: wait for wait in waited}
+        level, sender = 1, ""
+        while left:
+            alias = min(left, key=lambda a: (-self._equalities(absence, bound, a), a))
+            wait = left.pop(alias)
+            here = {names[a] for a in bound}
+            fresh = [p for p, read in pending.items() if read <= {*bound, alias}]
+            pending = {p: read for p, read in pending.items() if p not in set(fresh)}
+            back = None if wait.back_us is None else wait.back_us + wait_us
+            own = [p for p in absence.predicates if inputs_of(p) == {alias}]
+            read_of = {c for p in absence.predicates for c in columns_of(p) if c.input == alias} | {
+                times[alias]
+            }
+            store = self._store(
+                streams[alias], alias, own, read_of, back, self._key_wanted(absence, bound, alias)
+            )
+            looks.append(Look(store.id, UNBOUNDED if wait.back_us is None else Sliding(wait.back_us)))
+            equalities, others = _split(fresh, here, names[alias])
+            later = {c for p in pending for c in columns_of(p)}
+            arriving = {
+                column
+                for column in {*later, *(c for p in fresh for c in columns_of(p))}
+                if column.input in here
+            } | {Column(names[a], times[a].name, ColumnType.TIMESTAMP) for a in bound}
+            level += 1
+            rename = ((store.inputs[0].input, names[alias]),)
+            used = tuple(WindowBound(n, windows[n]) for n in sorted({*here, names[alias]}))
+            identity = digest("P", "due", held.id, sender, absence, store.id, rename, used)
+            kind, key = _probing(store, equalities)
+            if sender:
+                columns = _in_order(arriving)
+                edge = Edge(digest("E", "probe", identity), sender, store.id, kind, key, level, columns)
+                self.edges[edge.id] = edge
+                self._lead_on(sender, edge)
+            else:
+                aliases = {canonical: a for a, canonical in names.items()}
+                read = {Column(aliases[c.input], c.name, c.type) for c in arriving}
+                edge = self._due(name, held, names, start, read, level, kind, key, store.id, identity)
+            self.rules[identity] = ProbeRule(
+                id=identity,
+                edge=edge.id,
+                store=store.id,
+                start=start,
+                bound=tuple(sorted(here)),
+                renames=rename,
+                equalities=equalities,
+                predicates=others,
+                windows=used,
+                out=(),
+                emits=(),
+            )
+            sender = identity
+            bound.append(alias)
+        return sender, level
+
+    def _lead_on(self, probe: str, edge: Edge) -> None:
+        rule = self.rules[probe]
+        assert isinstance(rule, ProbeRule)
+        self.rules[probe] = replace(rule, out=(edge.id,))
+
+    def _equalities(self, absence: Absence, bound: Sequence[str], alias: str) -> int:
+        return sum(1 for _ in self._joined_on(absence, bound, alias))
+
+    def _joined_on(self, absence: Absence, bound: Sequence[str], alias: str) -> Iterable[Column]:
+        """Columns of an alias that are equal to columns of bound ones."""
+        for predicate in absence.predicates:
+            equality = split_equality(predicate, frozenset(bound), frozenset({alias}))
+            if equality is None or not hashes_agree(equality.probe.type, equality.stored.type):
+                continue
+            if isinstance(equality.stored, Column) and isinstance(equality.probe, Column):
+                yield equality.stored
+
+    def _key_wanted(self, absence: Absence, bound: Sequence[str], alias: str) -> Column | None:
+        return next(iter(sorted(self._joined_on(absence, bound, alias), key=lambda c: c.name)), None)
+
+    def _store(
+        self,
+        stream: str,
+        alias: str,
+        own: Sequence[Expression],
+        read: Iterable[Column],
+        back_us: int | None,
+        key: Column | None,
+    ) -> GraphStore:
+        """A store with the tuples of a stream that pass `own`, as long as they are needed."""
+        wanted = frozenset(over(p, {alias: stream}) for p in own)
+        retention = UNBOUNDED if back_us is None else Sliding(back_us)
+        columns = {column.name for column in read}
+        if self.retain == "everything":
+            columns |= {name for name, _ in self.catalog[stream].columns}
+        fitting = self._fitting(stream, wanted) or [self._new_store(stream, wanted, key)]
+        # All of them, whichever is asked: a plan that asks another one finds there what this one kept.
+        grown = [self._grown(store, columns, retention) for store in fitting]
+
+        def rank(store: GraphStore) -> tuple[bool, bool, str]:
+            kept_by = store.partitioning
+            by_key = isinstance(kept_by, Column) and key is not None and kept_by.name == key.name
+            return not by_key, not isinstance(kept_by, Slices | Grid | Grids), store.id
+
+        return min(grown, key=rank)
+
+    def _grown(self, store: GraphStore, columns: Iterable[str], retention: Window) -> GraphStore:
+        """The store with further columns, kept for longer."""
+        (stored,) = store.inputs
+        together = tuple(sorted({*stored.columns, *columns}))
+        grown = replace(
+            store,
+            inputs=(replace(stored, columns=together),),
+            retention=(union((store.retention[0], retention)),),
+        )
+        self.stores[grown.id] = grown
+        types = dict(self.catalog[stored.stream].columns)
+        carried = _in_order(Column(stored.input, name, types[name]) for name in together)
+        for rule in self.rules.values():
+            if isinstance(rule, StoreRule) and rule.store == grown.id:
+                self.edges[rule.edge] = replace(self.edges[rule.edge], columns=carried)
+        return grown
+
+    def _fitting(self, stream: str, wanted: frozenset[Expression]) -> list[GraphStore]:
+        """The base stores that have every tuple that passes."""
+        fitting = {}
+        for rule in self.rules.values():
+            if not isinstance(rule, StoreRule) or not self.stores[rule.store].is_base:
+                continue
+            origin = self.rules[self.edges[rule.edge].origin]
+            if (
+                isinstance(origin, SourceRule)
+                and origin.stream == stream
+                and rule.edge in origin.out
+                and _passes(origin.filter, wanted)
+            ):
+                fitting[rule.store] = self.stores[rule.store]
+        return list(fitting.values())
+
+    def _new_store(self, stream: str, wanted: frozenset[Expression], key: Column | None) -> GraphStore:
+        if self.retain == "everything":
+            wanted = frozenset()
+        declared = self.catalog[stream]
+        self.streams.setdefault(stream, graph_stream(declared))
+        kept = all_of(wanted) if wanted else None
+        by = None if key is None else Column(stream, key.name, key.type)
+        store = GraphStore(
+            id=digest("S", "partners", stream, kept, by, self._tasks(stream)),
+            label=stream if by is None else f"{stream}[{by.name}]",
+            inputs=(StoredInput(stream, stream, (declared.event_time,)),),
+            partitioning=by,
+            tasks=self._tasks(stream),
+            retention=(Sliding(0),),
+        )
+        identity = digest("R", stream, stream, kept)
+        edge = Edge(
+            id=digest("E", "store", identity, store.id),
+            origin=identity,
+            target=store.id,
+            kind="shuffle" if by is None else "group_by",
+            key=by,
+            level=1,
+            columns=(),
+        )
+        self.stores[store.id], self.edges[edge.id] = store, edge
+        rule = self.rules.get(identity, SourceRule(identity, stream, stream, kept, ()))
+        assert isinstance(rule, SourceRule)
+        self.rules[identity] = replace(rule, out=tuple(sorted({*rule.out, edge.id})))
+        put = StoreRule(digest("K", edge.id), edge.id, store.id)
+        self.rules[put.id] = put
+        return store
+
+    def _tasks(self, stream: str) -> int:
+        there = [s.tasks for s in self.stores.values() if s.is_base and s.inputs[0].stream == stream]
+        return max(there, default=self.catalog[stream].parallelism or self.tasks)
+
+    # Surroundings
+
+    def _query(self, query: Query) -> GraphQuery:
+        names: dict[str, str] = {}
+        for one in (one for one in self.planned if one.query is query):
+            for item in one.branch.inputs:
+                names.setdefault(item.alias, self.names[one.conjunctive.name][item.alias])
+        for item in query.inputs:
+            number = 1
+            while item.alias not in names:
+                name = canonical_input(item.stream, number)
+                if name not in names.values():
+                    names[item.alias] = name
+                number += 1
+        return GraphQuery(
+            name=query.name,
+            sql=self.texts.get(query.name) or query_text(query),
+            inputs=tuple(
+                QueryInput(item.alias, names[item.alias], item.stream, item.window)
+                for item in needed_windows(query, self.catalog)
+            ),
+            outputs=tuple((output.name, output.expression.type) for output in query.outputs),
+            marks_late=False,
+        )
+
+    def _functions(self) -> tuple[GraphFunction, ...]:
+        called = {
+            user_name(c.function)
+            for rule in self.rules.values()
+            for expression in expressions_of(rule)
+            for c in user_calls(expression)
+        }
+        return tuple(
+            GraphFunction(f.name, f.arguments, f.returns, cost_us(f))
+            for f in self.catalog.functions
+            if f.name in called
+        )
+
+
+def _in_order(columns: Iterable[Column]) -> tuple[Column, ...]:
+    return tuple(sorted(columns, key=lambda column: (column.input, column.name)))
+
+
+def _split(
+    fresh: Iterable[Expression], bound: set[str], stored: str
+) -> tuple[tuple[Equality, ...], tuple[Expression, ...]]:
+    """Conditions as equalities to hash on, and the others."""
+    ordered = sorted(fresh, key=sort_key)
+    split = {p: split_equality(p, frozenset(bound), frozenset({stored})) for p in ordered}
+    return (
+        tuple(equality for equality in split.values() if equality is not None),
+        tuple(predicate for predicate, equality in split.items() if equality is None),
+    )
+
+
+def _passes(kept: Expression | None, wanted: frozenset[Expression]) -> bool:
+    """True if a filter lets pass what the wanted conditions do, as far as texts tell."""
+    if kept is None or frozenset(conjuncts(kept)) <= wanted:
+        return True
+    alternatives = kept.arguments if isinstance(kept, Call) and kept.function == "or" else ()
+    return any(frozenset(conjuncts(alternative)) <= wanted for alternative in alternatives)
+
+
+def _probing(store: GraphStore, equalities: Sequence[Equality]) -> tuple[EdgeKind, Column | None]:
+    """Kind and key of an edge along which a store is probed."""
+    match store.partitioning:
+        case Slices():
+            return "slices", None
+        case Grid() | Grids():
+            return "grid", None
+        case Column(name=name):
+            for one in equalities:
+                stored, probe = one.stored, one.probe
+                if isinstance(stored, Column) and stored.name == name and isinstance(probe, Column):
+                    return "group_by", probe
+    return "all", None

@@ -1,0 +1,203 @@
+"""Outer, semi and anti joins to branches, conjunctive parts of a query.
+
+`a LEFT JOIN b ON p` has the branch of a and b with p, and the branch of a without any such b, in which b's
+columns are NULL. What is joined, asked or put out behind it has NULL in their place there, and is folded: a
+branch whose conditions can then never be true is none. Chains of joins give products of branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal as Kind
+from typing import TypeAlias
+
+from optimizer.algebra.connectivity import connected_components
+from optimizer.algebra.expression import Call, Column, Expression, Literal, inputs_of
+from optimizer.algebra.functions import FUNCTIONS
+from optimizer.algebra.normalize import canonical, conjuncts, ordered_call
+from optimizer.logical.query import Absence, Branch, Input, Output
+from optimizer.sql.binding.constants import ConstantError, fold
+
+JoinKind: TypeAlias = Kind["INNER", "LEFT", "RIGHT", "FULL"]
+MOST_BRANCHES = 32
+"""Of one query: so many are planned together in seconds."""
+_STRICT = frozenset({"comparison", "arithmetic"})
+"""Rules of functions that are NULL where any argument is; `in` is where its first one is."""
+
+
+class Unanswerable(Exception):
+    """A join that has a meaning, but no plan: what was found, and what would have one."""
+
+    def __init__(self, found: str, expected: str) -> None:
+        self.found, self.expected = found, expected
+        super().__init__(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A branch in the making."""
+
+    aliases: frozenset[str]
+    predicates: tuple[Expression, ...] = ()
+    absences: tuple[Absence, ...] = ()
+    missing: frozenset[str] = frozenset()
+    """Aliases whose columns are NULL."""
+
+
+Parts: TypeAlias = Sequence[Part]
+
+
+def joined(
+    kind: JoinKind, left: Parts, right: Parts, on: Sequence[Expression], inputs: Mapping[str, Input]
+) -> list[Part]:
+    """The branches of a join of two sides.
+
+    Raises `Unanswerable` where a side is to be absent that is itself defined by what is absent.
+    """
+    found = [part for one in left for other in right if (part := _matched(one, other, on)) is not None]
+    if kind in ("LEFT", "FULL"):
+        found += [_unmatched(one, right, on, inputs) for one in left]
+    if kind in ("RIGHT", "FULL"):
+        found += [_unmatched(one, left, on, inputs) for one in right]
+    if len(found) > MOST_BRANCHES:
+        raise Unanswerable(f"outer joins of {len(found)} cases", f"at most {MOST_BRANCHES} in a query")
+    return found
+
+
+def restricted(parts: Parts, where: Sequence[Expression]) -> list[Part]:
+    """The branches whose results fulfil the conditions too."""
+    return [
+        replace(part, predicates=(*part.predicates, *conditions))
+        for part in parts
+        if (conditions := _conditions(where, part.missing)) is not None
+    ]
+
+
+def with_partners(
+    parts: Parts, others: Parts, on: Sequence[Expression], inputs: Mapping[str, Input], present: bool
+) -> list[Part]:
+    """The branches whose combinations have a partner among `others`, or have none.
+
+    Raises `Unanswerable` as `joined` does.
+    """
+    found = []
+    for part in parts:
+        asked = _asked(part, others, on, inputs)
+        if present and len(asked) > 1:
+            raise Unanswerable("EXISTS of a subquery with an outer join", "EXISTS of inner joins")
+        if not present:
+            found.append(replace(part, absences=(*part.absences, *asked)))
+        elif asked:
+            found.append(replace(part, absences=(*part.absences, replace(asked[0], present=True))))
+    return found
+
+
+def branches(parts: Parts, outputs: Sequence[Output], inputs: Mapping[str, Input]) -> tuple[Branch, ...]:
+    """The branches with their outputs."""
+    return tuple(
+        Branch(
+            tuple(inputs[alias] for alias in sorted(part.aliases)),
+            tuple(dict.fromkeys(part.predicates)),
+            tuple(Output(o.name, without(o.expression, part.missing)) for o in outputs),
+            tuple(dict.fromkeys(part.absences)),
+            len(connected_components(sorted(part.aliases), [inputs_of(p) for p in part.predicates])) > 1,
+        )
+        for part in parts
+    )
+
+
+def without(expression: Expression, missing: frozenset[str]) -> Expression:
+    """An expression in which the columns of some inputs are NULL, folded.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> sides = (Column("r", "a", ColumnType.INT), Column("s", "a", ColumnType.INT))
+    >>> without(Call("eq", sides, ColumnType.BOOLEAN), frozenset({"s"})).value is None
+    True
+    """
+    match expression:
+        case Column() if expression.input in missing:
+            return Literal(None, expression.type)
+        case Call() if not missing.isdisjoint(inputs_of(expression)):
+            arguments = tuple(without(argument, missing) for argument in expression.arguments)
+            return _simplified(Call(expression.function, arguments, expression.type))
+    return expression
+
+
+def _simplified(call: Call) -> Expression:
+    function = FUNCTIONS.get(call.function)
+    if function is None:
+        return call  # a user function, which says itself what it makes of NULL
+    if all(isinstance(argument, Literal) for argument in call.arguments):
+        try:
+            return fold(call)
+        except ConstantError:
+            # An expression that raises has no value.
+            return Literal(None, call.type)
+    nulls = [isinstance(a, Literal) and a.value is None for a in call.arguments]
+    if function.rule in _STRICT and (nulls[0] if call.function == "in" else any(nulls)):
+        return Literal(None, call.type)
+    return canonical(ordered_call(call.function, call.arguments, call.type))
+
+
+def _conditions(on: Iterable[Expression], missing: frozenset[str]) -> tuple[Expression, ...] | None:
+    """Conditions where some inputs are NULL; None if they can then not be true.
+
+    Raises `Unanswerable` for a condition that only a user function can decide.
+    """
+    found: list[Expression] = []
+    for condition in on:
+        for part in conjuncts(without(condition, missing)):
+            if isinstance(part, Literal):
+                if part.value is not True:
+                    return None
+            elif not inputs_of(part):
+                raise Unanswerable(
+                    "a user function of nothing but NULL",
+                    "a condition that reads a column of the side that is kept",
+                )
+            else:
+                found.append(part)
+    return tuple(found)
+
+
+def _matched(one: Part, other: Part, on: Sequence[Expression]) -> Part | None:
+    missing = one.missing | other.missing
+    conditions = _conditions(on, missing)
+    if conditions is None:
+        return None
+    return Part(
+        one.aliases | other.aliases,
+        (*one.predicates, *other.predicates, *conditions),
+        (*one.absences, *other.absences),
+        missing,
+    )
+
+
+def _unmatched(one: Part, others: Parts, on: Sequence[Expression], inputs: Mapping[str, Input]) -> Part:
+    gone = frozenset().union(*(other.aliases | other.missing for other in others))
+    asked = _asked(one, others, on, inputs)
+    return replace(one, absences=(*one.absences, *asked), missing=one.missing | gone)
+
+
+def _asked(one: Part, others: Parts, on: Sequence[Expression], inputs: Mapping[str, Input]) -> list[Absence]:
+    """What of `others` joins with a branch: each of them that can."""
+    found = []
+    for other in others:
+        # A subquery's own conditions may read what is missing around it.
+        conditions = _conditions((*other.predicates, *on), one.missing | other.missing)
+        if conditions is None:
+            continue
+        if other.absences:
+            raise Unanswerable(
+                "a join that is kept whole beside a side with an outer join of its own",
+                "inner joins on that side, or a condition on its optional streams",
+            )
+        found.append(
+            Absence(
+                tuple(inputs[alias] for alias in sorted(other.aliases)),
+                tuple(sorted(one.aliases)),
+                tuple(sorted(set(conditions), key=repr)),
+            )
+        )
+    return found
