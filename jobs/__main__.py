@@ -1,4 +1,4 @@
-"""Run the runtime's command line: `replay` files, or `run` a topology.
+"""Run the runtime's command line: `replay`, `run` or `calibrate`.
 
 `run` stands under the control plane.
 
@@ -25,6 +25,10 @@ def main(arguments: Sequence[str]) -> int:
     """Run one command; returns the exit code."""
     try:
         given = _parser().parse_args(arguments)
+        if given.command == "calibrate":
+            from jobs.cli.calibrate import run_calibration
+
+            return run_calibration(given)
         if given.command == "replay":
             from jobs.cli.replay import replay
 
@@ -43,6 +47,8 @@ def main(arguments: Sequence[str]) -> int:
         print("interrupted; run the same command again to continue", file=sys.stderr)
         return 1
     except Exception as error:
+        if given.command == "calibrate":
+            raise
         if (refused := refusal(error)) is not None:
             print(refused, file=sys.stderr)
             return 2
@@ -57,6 +63,10 @@ def _parser() -> Parser:
     commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
     replaying = commands.add_parser("replay", help="answer a workload's queries over files")
     add_replay_options(replaying)
+    calibrating = commands.add_parser(
+        "calibrate", help="measure what this machine takes for the parts of a batch, under a minute"
+    )
+    calibrating.add_argument("--out", type=Path, default=Path("calibration.json"), metavar="FILE")
     running = commands.add_parser("run", help="run a topology under the control plane")
     running.add_argument("--topology", required=True, metavar="NAME")
     running.add_argument("--run", required=True, metavar="RUN_ID", help="under which it reports")

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import prod
 
-from optimizer.algebra.expression import Call, Expression, inputs_of
+from optimizer.algebra.expression import Call, Column, Expression, columns_of, inputs_of
 from optimizer.algebra.types import ColumnType
 from optimizer.algebra.udf_names import calls_user_function
 from optimizer.logical.canonical_inputs import conjuncts, sort_key
@@ -27,6 +27,9 @@ from optimizer.physical.graph import (
     StoreRule,
 )
 from optimizer.search.cost_model import lasting_s, mean_life_s
+from optimizer.search.pricing import COMPACTED, CopyLoad, Pricing, SourceLoad, StepLoad
+from optimizer.search.problem import Options
+from optimizer.search.widths import POSITION_BYTES, TEXT_BYTES, width
 from optimizer.statistics.defaults import default_selectivity
 from optimizer.statistics.observation.chains import chains, matched_share
 from optimizer.statistics.provider import StatisticsProvider
@@ -56,6 +59,15 @@ class Estimated:
     def cost(self, probe_weight: float = 1.0, storage_weight: float = 1.0) -> float:
         """In the cost model's unit, probe tuples per second (dissertation section 6.2)."""
         return probe_weight * self.probe + storage_weight * self.stored
+
+
+def cost_of(
+    graph: PhysicalGraph, statistics: StatisticsProvider, options: Options, horizon_s: float = 3600.0
+) -> float:
+    """What a graph costs under given statistics, as `Options.pricing` says."""
+    if options.cost == "cores":
+        return loads(graph, statistics, horizon_s).cost(options.pricing)
+    return estimate(graph, statistics, horizon_s).cost(options.probe_weight, options.storage_weight)
 
 
 def estimate(graph: PhysicalGraph, statistics: StatisticsProvider, horizon_s: float = 3600.0) -> Estimated:
@@ -90,6 +102,38 @@ def estimate(graph: PhysicalGraph, statistics: StatisticsProvider, horizon_s: fl
     return _Estimator(at_once(graph), statistics, horizon_s).estimated()
 
 
+@dataclass(frozen=True, slots=True)
+class Loads:
+    """What the elements of a graph do, as a `Pricing` wants to know it."""
+
+    steps: dict[str, StepLoad]
+    """By probe rule."""
+    copies: dict[str, CopyLoad]
+    """By store."""
+    source: SourceLoad
+
+    def cost(self, pricing: Pricing) -> float:
+        """The graph's total cost in the pricing's unit."""
+        steps = sum(sum(pricing.step(load)) for load in self.steps.values())
+        kept = [pricing.copy(load) for load in self.copies.values()]
+        copies = sum(work + pricing.memory * amount for work, amount in kept)
+        return pricing.source(self.source) + steps + copies
+
+
+def loads(
+    graph: PhysicalGraph,
+    statistics: StatisticsProvider,
+    horizon_s: float = 3600.0,
+    text_bytes: float = TEXT_BYTES,
+) -> Loads:
+    """What the graph's steps and stores do under given statistics.
+
+    Args:
+        text_bytes: mean length of texts.
+    """
+    return _Estimator(at_once(graph), statistics, horizon_s).loads(text_bytes)
+
+
 @dataclass(slots=True)
 class _Estimator:
     graph: PhysicalGraph
@@ -122,6 +166,85 @@ class _Estimator:
         ) + sum(self._evaluation(rule) for rule in self.graph.rules if isinstance(rule, ProbeRule))
         made = {rule.id: self._produced(rule.id) for rule in self.graph.rules if rule.kind != "store"}
         return Estimated(edges, made, {store: self._held(store) for store in self.stores}, probe)
+
+    def loads(self, text_bytes: float) -> Loads:
+        edges = {edge.id: edge for edge in self.graph.edges}
+        types = {(s.name, name): kind for s in self.graph.streams for name, kind in s.columns}
+        rules = [rule for rule in self.graph.rules if isinstance(rule, ProbeRule)]
+
+        def bytes_of(columns: Iterable[Column]) -> float:
+            return POSITION_BYTES + sum(width(column.type, text_bytes) for column in columns)
+
+        def made_bytes(rule: ProbeRule | SourceRule) -> float:
+            sent = {column for edge in rule.out for column in edges[edge].columns}
+            for leaf in rule.emits:
+                sent |= {c for _, value in leaf.outputs for c in columns_of(value)}
+            return bytes_of(sent)
+
+        steps = {
+            rule.id: self._step_load(
+                rule, edges[rule.edge], bytes_of(edges[rule.edge].columns), made_bytes(rule)
+            )
+            for rule in rules
+        }
+        copies = {
+            store.id: CopyLoad(
+                tuples=self._held(store.id),
+                inserted=self._stored_rate(store.id) * store.copies,
+                bytes=bytes_of(
+                    Column(one.input, name, types[one.stream, name])
+                    for one in store.inputs
+                    for name in one.columns
+                ),
+                tasks=store.tasks,
+                is_base=store.is_base,
+            )
+            for store in self.graph.stores
+        }
+        answering = [
+            (self._produced(rule.id), made_bytes(rule), len(rule.emits))
+            for rule in self.graph.rules
+            if isinstance(rule, SourceRule | ProbeRule) and rule.emits
+        ]
+        read = {stream.name: 0.0 for stream in self.graph.streams}
+        for rule in self.graph.rules:
+            if isinstance(rule, SourceRule):
+                read[rule.stream] = max(read[rule.stream], made_bytes(rule))
+        rates = {name: self._rate(name) for name in read}
+        source = SourceLoad(
+            streams=tuple(rates.values()),
+            sources=tuple(self._produced(r.id) for r in self.graph.rules if isinstance(r, SourceRule)),
+            read_bytes=sum(rate * read[name] for name, rate in rates.items()),
+            results=sum(rate * count for rate, _, count in answering),
+            result_bytes=sum(rate * size * count for rate, size, count in answering),
+            leaves=tuple(rate for rate, _, count in answering for _ in range(count)),
+        )
+        return Loads(steps, copies, source)
+
+    def _step_load(self, rule: ProbeRule, edge: Edge, arriving_bytes: float, made_bytes: float) -> StepLoad:
+        store = self.stores[rule.store]
+        inserted = self._stored_rate(store.id)
+        if store.is_base:
+            held_s = lasting_s(rule.stored_window.seconds, self.horizon_s)
+        else:
+            held_s = COMPACTED * self._in_one_copy(store.id) / inserted if inserted > 0 else 0.0
+        equalities = [Call("eq", (e.probe, e.stored), ColumnType.BOOLEAN) for e in rule.equalities]
+        # Without keys pairs are found along the most selective condition, or all are formed.
+        selecting: list[Expression] = [*equalities] or list(rule.predicates)
+        shares = [self._share(condition) for condition in selecting]
+        copies = fanout(edge, store, rule)
+        return StepLoad(
+            arriving=self._produced(edge.origin) * copies,
+            made=self._produced(rule.id),
+            equal=(prod(shares) if equalities else min(shares, default=1.0)) / copies,
+            evaluated=self._evaluation(rule),
+            inserted=inserted,
+            held_s=held_s,
+            tasks=store.tasks,
+            checks=bool(rule.predicates),
+            arriving_bytes=arriving_bytes,
+            made_bytes=made_bytes,
+        )
 
     def _skew(self, edge: Edge) -> float:
         """What the fullest task receives over the mean.

@@ -127,14 +127,15 @@ def explain(query: Query, sql: str, registered: Registered, others: Others | Non
     explanation = explain_plan(made)
     return {
         "text": to_text(explanation),
-        "cost": asdict(explanation.cost),
-        "individual_cost": explanation.individual_cost,
+        "cost": {**asdict(made.cost), "total": made.cost.total},
+        "individual_cost": made.individual_cost,
         "method": explanation.method,
         "status": explanation.status,
-        "bound": explanation.bound,
+        "bound": made.bound,
         "gap": explanation.gap,
         "graph": json.loads(made.graph.to_json()),
-        "marginal": None if others is None else _marginal(query, others, registered),
+        # What waits has no price yet, and an inner join's would be another.
+        "marginal": None if others is None or query.branches else _marginal(query, others, registered),
     }
 
 
@@ -261,7 +262,7 @@ def _alternative(
     below = registered.statistics
     statistics = below if known is None else LayeredStatistics((known.measured, below))
     made = plan_quickly(queries, registered.catalog, statistics, {}, registered.tasks, planner)
-    cost = made.solution.cost
+    cost = made.cost
     return Alternative(
         method=planner.method,
         cost={**asdict(cost), "total": cost.total},

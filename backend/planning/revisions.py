@@ -162,7 +162,7 @@ def record_plan(
     known: str,
 ) -> PlanRecord:
     """Keep a plan for good, with why it was made and what was known then."""
-    cost, solution = made.solution.cost, made.solution
+    cost, solution = made.cost, made.solution
     record, _ = PlanRecord.objects.get_or_create(
         plan_id=plan_id,
         defaults={

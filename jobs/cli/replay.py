@@ -26,6 +26,7 @@ from jobs.driver.coordinator import Committed, Excess, Trouble
 from jobs.driver.settings import Settings
 from jobs.driver.topology import Topology
 from jobs.failures.dead_letters import DEAD_LETTERS
+from jobs.metrics.cpu_time import cpu_seconds
 from jobs.recovery.batch_history import History
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity
 from jobs.recovery.lock import hold
@@ -39,7 +40,7 @@ from jobs.sources.spark_source import read_source, write_source
 from jobs.spark.session import create_session, processors
 from jobs.storage.memory_budget import share
 from optimizer.algebra.errors import InputError, Place
-from optimizer.cli.setting_options import given_settings
+from optimizer.cli.setting_options import given_coefficients, given_settings
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.planner.settings import PlannerSettings
 from optimizer.search.problem import Options
@@ -117,6 +118,9 @@ class _Replay:
         self._history = History(checkpoint.root, checkpoint.commits.last())
         self._progress = Progress(sum(self._rows.values()), sys.stderr)
         self._done = threading.Event()
+        self._cpu_before: float | None = None
+        self._cpu_seconds: float | None = None
+        """Of all processes, from this process's first batch to its last commit."""
 
     def run(self) -> None:
         last = self._checkpoint.commits.last()
@@ -157,6 +161,8 @@ class _Replay:
 
     def plan_of(self, planned: PlannedBatch) -> Change:
         """The batch's change once it is decided, grids in the shape for what it brings."""
+        if self._cpu_before is None:
+            self._cpu_before = cpu_seconds()
         self._controller.prepare(planned.batch)
         return self._controller.shaped(planned, self._checkpoint.change_at(planned.batch))
 
@@ -181,6 +187,9 @@ class _Replay:
         done = sum(p["row"] for p in committed.manifest.position["streams"].values())
         self._progress.show(done, sum(state.results for state in committed.manifest.queries.values()))
         if self._is_over(committed.manifest):
+            now = cpu_seconds()
+            if now is not None and self._cpu_before is not None:
+                self._cpu_seconds = round(now - self._cpu_before, 3)
             self._done.set()
 
     def _is_over(self, last: Manifest) -> bool:
@@ -198,6 +207,7 @@ class _Replay:
         graph = self._checkpoint.graph(last.plan if last is not None else self._checkpoint.change_at(0).plan)
         (self._output / "plan.json").write_text(graph.to_json(), encoding="utf-8")
         metrics = report(graph, self._checkpoint, self._history.lines)
+        metrics["cpu_seconds"] = self._cpu_seconds
         metrics["epochs"] = report_epochs(
             self._history.lines, self._controller.decisions.all, cache(self._checkpoint.graph)
         )
@@ -295,7 +305,7 @@ def _policy(given: argparse.Namespace, planner: PlannerSettings, workload: Workl
         schedule=schedule,
         evolves=bool(schedule.batches),
         batch_rows=given.batch_rows or DEFAULT_BATCH_ROWS,
-        options=planner.options(),
+        options=planner.options(coefficients=given_coefficients(given)),
     )
 
 
@@ -312,10 +322,10 @@ def _subject(
         digest.update(graph.to_json().encode())
     if graph is None or policy.changes:
         digest.update(f"{given.method} {given.parallelism}".encode())
-        if policy.options != Options():
+        if repr(policy.options) != repr(Options()):
             digest.update(repr((policy.options.storage_weight, policy.options.grids)).encode())
             others = replace(policy.options, storage_weight=1.0, grids="cost")
-            if others != Options():
+            if repr(others) != repr(Options()):
                 digest.update(repr(others).encode())
     if policy.changes:
         digest.update(repr((policy.epoch_batches, policy.adaptive, policy.forced, policy.schedule)).encode())

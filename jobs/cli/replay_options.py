@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jobs.cli.options import MEMORY, STATE, count, size, tasks
 from jobs.spark.session import processors
-from optimizer.cli.setting_options import add_settings
+from optimizer.cli.setting_options import add_calibration, add_settings
 from optimizer.planner.settings import PlannerSettings
 
 
@@ -32,6 +32,7 @@ def add_replay_options(replaying: argparse.ArgumentParser) -> None:
     replaying.add_argument("--epoch-batches", type=count, default=16, metavar="N", help="batches of an epoch")
     replaying.add_argument("--adaptive", action="store_true", help="plan again as statistics change")
     add_settings(replaying, PlannerSettings)
+    add_calibration(replaying)
     replaying.add_argument(
         "--schedule", type=Path, metavar="FILE",
         help="queries that come and go (default: WORKLOAD/schedule.yaml, if there)",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from optimizer.algebra.expression import Expression
-from optimizer.estimate import Estimated, estimate
+from optimizer.estimate import Estimated, cost_of, estimate
 from optimizer.physical.at_once import at_once
 from optimizer.physical.graph import PhysicalGraph, ProbeRule, StoreRule
 from optimizer.search.problem import Options
@@ -66,12 +66,17 @@ def weigh(
         horizon_s: seconds over which an unbounded window holds tuples.
     """
     both = frozenset(chains(running).values()) & frozenset(chains(candidate).values())
-    now, then = (estimate(graph, _Alike(statistics, both), horizon_s) for graph in (running, candidate))
-    weights = (options.probe_weight, options.storage_weight)
+    alike = _Alike(statistics, both)
+    now, then = (estimate(graph, alike, horizon_s) for graph in (running, candidate))
+    cost, cost_then = (cost_of(graph, alike, options, horizon_s) for graph in (running, candidate))
+    saving = cost - cost_then
+    if options.cost == "cores" and cost > 0:
+        # As tuples: the same share of what the running plan sends.
+        saving *= now.probe / cost
     return Weighed(
         running_probe=now.probe,
         candidate_probe=then.probe,
-        saving=now.cost(*weights) - then.cost(*weights),
+        saving=saving,
         moved=_moved(running, candidate, then, horizon_s),
         patience_s=REPAY_EPOCHS * epoch_s,
     )

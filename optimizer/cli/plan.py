@@ -19,7 +19,7 @@ from typing import NoReturn
 from optimizer.algebra.errors import Infeasible, InputError, Place
 from optimizer.algebra.identifiers import nearest
 from optimizer.cli.convert import run_convert
-from optimizer.cli.setting_options import add_settings, given_settings
+from optimizer.cli.setting_options import add_calibration, add_settings, given_coefficients, given_settings
 from optimizer.explain import Explanation, draw, explain, to_json, to_text
 from optimizer.physical.graph import PhysicalGraph, graph_schema
 from optimizer.planner.plan import STAGES, plan
@@ -74,6 +74,7 @@ def explained(given: argparse.Namespace) -> tuple[Explanation, PhysicalGraph]:
         options=settings.options(
             tree_bounds=None if given.tree_bounds is None else (given.tree_bounds[0], given.tree_bounds[1]),
             time_limit_s=given.time_limit,
+            coefficients=given_coefficients(given),
             task_tuples=given.task_tuples,
         ),
         retain=given.retain,
@@ -126,6 +127,7 @@ def _add_converting(converting: argparse.ArgumentParser) -> None:
 def _add_planning(planning: argparse.ArgumentParser) -> None:
     planning.add_argument("workload", type=Path, help="directory with streams.yaml and queries/*.sql")
     add_settings(planning, PlannerSettings)
+    add_calibration(planning)
     planning.add_argument(
         "--time-limit", type=_positive, default=10.0, metavar="S", help="seconds for solving"
     )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.settings import BadSetting, Settings, plain_kind, read, schema
+from optimizer.search.calibration import read_calibration
+from optimizer.search.coefficients import COEFFICIENTS, Coefficients
 
 T = TypeVar("T", bound=Settings)
 
@@ -41,6 +44,17 @@ def given_settings(given: argparse.Namespace, kind: type[T]) -> T:
     except BadSetting as error:
         place = Place("command line", path=_option(error.key, properties[error.key]))
         raise InputError("bad-option", place, error.found, error.expected, error.hint) from None
+
+
+def add_calibration(parser: argparse.ArgumentParser) -> None:
+    """Give a command the option that names a file of `python -m jobs calibrate`."""
+    told = "what a cost in cores is made from, of `python -m jobs calibrate` (default: as shipped)"
+    parser.add_argument("--calibration", type=Path, metavar="FILE", help=told)
+
+
+def given_coefficients(given: argparse.Namespace) -> Coefficients:
+    """The coefficients of the calibration that is named. Raises `InputError`."""
+    return COEFFICIENTS if given.calibration is None else read_calibration(given.calibration)
 
 
 def _option(name: str, field: Mapping[str, Any]) -> str:

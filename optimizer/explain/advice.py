@@ -68,6 +68,11 @@ def advise(plan: Plan, query: Query) -> tuple[Advice, ...]:
         plan: the plan in use.
         query: in the plan's catalog, not necessarily in the plan.
     """
+    # Advice tells of tuples that need not be sent or kept, whatever plans are chosen by.
+    plan = plan.by_messages()
+    if query.branches:
+        # Windows decide there which results there are, and when.
+        return ()
     before = marginal_cost(plan, query)
     needed = with_retentions(query, plan.catalog).inputs
     cost = before.probe + before.storage

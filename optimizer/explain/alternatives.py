@@ -7,7 +7,7 @@ from itertools import combinations
 
 from optimizer.algebra.expression import inputs_of
 from optimizer.algebra.render import to_sql
-from optimizer.explain.orders import Installed, OrderSearch, Step, installed
+from optimizer.explain.orders import Installed, OrderSearch, Step, installed, pricing_of
 from optimizer.formulate.model import Occurrence
 from optimizer.planner.plan import Plan
 from optimizer.search.problem import JoinQuery
@@ -27,7 +27,7 @@ class Alternative:
     instead: tuple[str, ...]
     """The best order with another first step."""
     extra_cost: float
-    """Tuples per second more than what the chosen order costs beside the others."""
+    """More than what the chosen order costs beside the others: tuples per second, or cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +48,19 @@ def alternatives(plan: Plan) -> tuple[Alternative, ...]:
     if plan.method == "individual":
         return ()
     there = installed(plan)
-    search = OrderSearch(plan.translation, there)
+    search = OrderSearch(plan.translation, there, pricing_of(plan.options))
     found = []
     for query in plan.translation.problem.queries:
         for start in sorted(query.relations):
-            alternative = _alternative(search, there, query, start)
+            alternative = _alternative(search, there, query, start, plan.options.pricing.unit)
             if alternative is not None:
                 found.append(alternative)
     return tuple(sorted(found, key=lambda a: (a.query, a.start)))
 
 
-def _alternative(search: OrderSearch, there: Installed, query: JoinQuery, start: str) -> Alternative | None:
+def _alternative(
+    search: OrderSearch, there: Installed, query: JoinQuery, start: str, unit: float
+) -> Alternative | None:
     own = {step for step, users in there.steps.items() if (query.id, start) in users}
     chosen = sorted(own, key=lambda step: len(step.source[0]))
     if not chosen:
@@ -74,7 +76,7 @@ def _alternative(search: OrderSearch, there: Installed, query: JoinQuery, start:
         start=inputs[start],
         chosen=tuple(_label(step, inputs) for step in chosen),
         instead=tuple(_label(step, inputs) for step in best[1]),
-        extra_cost=best[0] - paid,
+        extra_cost=unit * (best[0] - paid),
     )
 
 

@@ -11,6 +11,7 @@ from pydantic import Field
 from optimizer.algebra.expression import Call, Column
 from optimizer.algebra.render import to_sql
 from optimizer.algebra.types import ColumnType
+from optimizer.estimate import Loads, loads
 from optimizer.explain.alternatives import Alternative, Apart, alternatives, apart
 from optimizer.explain.forecast import Robustness, StateForecast, forecast, robustness
 from optimizer.explain.limits import Limit, limits
@@ -33,7 +34,9 @@ from optimizer.physical.graph import (
     StoreRule,
 )
 from optimizer.planner.plan import Plan
+from optimizer.search.pricing import CORES
 from optimizer.search.state_graph import narrowed
+from optimizer.statistics import DefaultStatistics, LayeredStatistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,20 @@ class CostByKind:
     storage: float
     latency: float
     total: float
+
+
+@dataclass(frozen=True, slots=True)
+class CostInCores:
+    """What a plan is expected to take."""
+
+    cores: float
+    """Processor seconds per second."""
+    gb: float
+    """Of state."""
+    latency_ms: float
+    """From a tuple's arrival to its results: half a batch's span, and the work on a batch by all tasks."""
+    total: float
+    """In cores: memory and hops at their prices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +144,11 @@ class ExplainedQuery:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
+    """All costs are in the unit of `cost.total`."""
+
     method: str
     status: str
-    cost: CostByKind
+    cost: CostByKind | CostInCores
     individual_cost: float
     bound: float | None
     gap: float | None
@@ -153,6 +172,8 @@ class Explanation:
     narrowed: tuple[str, ...]
     """Queries with more sub-joins than are searched: only those on sequences that keep results small were
     looked at, so a cheaper plan may exist."""
+    messages: CostByKind | None = None
+    """Beside a cost in cores: that of the literature."""
 
 
 def explain(plan: Plan, *, second_best: bool = False) -> Explanation:
@@ -189,21 +210,27 @@ class _Writer:
         self.probes = {rule.edge: rule for rule in graph.rules if isinstance(rule, ProbeRule)}
         self.keeps = {rule.edge: rule for rule in graph.rules if isinstance(rule, StoreRule)}
         self.estimates = {estimate.id: estimate for estimate in graph.estimates}
+        self.pricing = plan.options.pricing
+        self.loads: Loads | None = None
+        if plan.options.cost == "cores":
+            known = LayeredStatistics((plan.statistics, DefaultStatistics()))
+            self.loads = loads(graph, known, plan.context.horizon_s)
         self.users: dict[str, frozenset[str]] = {}
         self.by_store: dict[str, list[ProbeRule]] = {}
         for rule in self.probes.values():
             self.by_store.setdefault(rule.store, []).append(rule)
 
     def explanation(self, second_best: bool) -> Explanation:
-        plan, solution = self.plan, self.plan.solution
-        cost = solution.cost
+        plan, solution, unit = self.plan, self.plan.solution, self.pricing.unit
+        bound, messages = plan.bound, plan.messages
+        told = CostByKind(messages.probe, messages.storage, messages.latency, messages.total)
         sources = [rule for rule in plan.graph.rules if isinstance(rule, SourceRule)]
         return Explanation(
             method=plan.method,
             status=str(solution.status.value),
-            cost=CostByKind(cost.probe, cost.storage, cost.latency, cost.total),
-            individual_cost=plan.individual_cost,
-            bound=plan.bound,
+            cost=told if self.loads is None else self._in_cores(),
+            individual_cost=unit * plan.individual_cost,
+            bound=None if bound is None else unit * bound,
             gap=plan.gap,
             seconds=Seconds(solution.build_seconds, solution.solve_seconds, plan.seconds),
             queries=self._queries(),
@@ -218,13 +245,34 @@ class _Writer:
             state=forecast(plan),
             functions=plan.graph.functions,
             narrowed=narrowed(plan.translation.problem, plan.options.mirs and plan.method != "flat"),
+            messages=None if self.loads is None else told,
         )
+
+    def _in_cores(self) -> CostInCores:
+        cost, options = self.plan.cost, self.plan.options
+        cores = CORES * cost.probe
+        price = CORES * self.pricing.memory
+        held = sum(self._copy(store)[1] for store in self.stores)
+        gb = CORES * cost.storage / price / 1e9 if price > 0 else held / 1e9
+        tasks = max((store.tasks for store in self.stores.values()), default=1)
+        latency_ms = 1000 * options.batch_s * (0.5 + cores / tasks)
+        return CostInCores(cores, gb, latency_ms, CORES * cost.total)
+
+    def _copy(self, identity: str) -> tuple[float, float]:
+        """Work and memory of a store; what waits has no price yet."""
+        assert self.loads is not None
+        load = self.loads.copies.get(identity)
+        return (0.0, 0.0) if load is None else self.pricing.copy(load)
 
     def _rate(self, identity: str) -> float:
         estimate = self.estimates.get(identity)
         return 0.0 if estimate is None or estimate.tuples_per_second is None else estimate.tuples_per_second
 
     def _cost(self, identity: str) -> float:
+        """What the probes along an edge cost."""
+        if self.loads is not None:
+            step = self.loads.steps.get(self.probes[identity].id)
+            return 0.0 if step is None else CORES * sum(self.pricing.step(step))
         estimate = self.estimates.get(identity)
         return 0.0 if estimate is None or estimate.cost is None else estimate.cost
 
@@ -260,11 +308,17 @@ class _Writer:
             partitioning=_partitioning(store),
             tasks=store.tasks,
             tuples=tuples,
-            storage_cost=tuples * self.plan.options.storage_weight,
+            storage_cost=self._storage_cost(identity, tuples),
             retention=store.retention,
             probe_cost=sum(self._cost(rule.edge) for rule in self.by_store.get(identity, ())),
             queries=tuple(sorted(self.users_of(identity))),
         )
+
+    def _storage_cost(self, identity: str, tuples: float) -> float:
+        if self.loads is None:
+            return tuples * self.plan.options.storage_weight
+        work, memory = self._copy(identity)
+        return CORES * (work + self.pricing.memory * memory)
 
     def _tree(self, rule: SourceRule) -> ExplainedTree:
         return ExplainedTree(
@@ -320,7 +374,7 @@ class _Writer:
                 ExplainedQuery(
                     name=alone.query,
                     inputs=tuple((item.alias, item.input) for item in query.inputs),
-                    alone_cost=alone.cost.total,
+                    alone_cost=self.pricing.unit * alone.cost.total,
                     alone_proven=alone.proven,
                     shares_steps=sum(len(users) > 1 for users in mine),
                     steps=len(mine),

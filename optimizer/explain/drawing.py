@@ -76,7 +76,8 @@ def draw(explanation: Explanation) -> Drawing:
 
 def to_json(document: Explanation | Drawing) -> str:
     """An explanation or its drawing as one line of JSON."""
-    return TypeAdapter(type(document)).dump_json(document, by_alias=True).decode()
+    absent = {"messages"} if isinstance(document, Explanation) and document.messages is None else None
+    return TypeAdapter(type(document)).dump_json(document, by_alias=True, exclude=absent).decode()
 
 
 def _add(

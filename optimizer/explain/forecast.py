@@ -10,8 +10,9 @@ from typing import Literal
 
 from optimizer.algebra.errors import Infeasible
 from optimizer.algebra.expression import Expression
-from optimizer.estimate import estimate
+from optimizer.estimate import cost_of, estimate
 from optimizer.lower.to_graph import to_graph
+from optimizer.physical.at_once import at_once
 from optimizer.planner.plan import Plan
 from optimizer.statistics import DefaultStatistics, Interval, LayeredStatistics, StatisticsProvider
 from optimizer.statistics.observation.chains import matched_share
@@ -155,7 +156,7 @@ def _held(plan: Plan) -> dict[str, tuple[tuple[str, ...], Interval]]:
             tuple(one.stream for one in store.inputs),
             Interval(low[store.id], expected[store.id], high[store.id]),
         )
-        for store in sorted(plan.graph.stores, key=lambda store: store.label)
+        for store in sorted(at_once(plan.graph).stores, key=lambda store: store.label)
     }
 
 
@@ -195,7 +196,6 @@ def _regret(plan: Plan, known: AtEnd) -> float:
     except Infeasible:
         # A budget that the expected numbers keep and these do not: there is no plan to compare with.
         return 1.0
-    weights = (plan.options.probe_weight, plan.options.storage_weight)
-    other = estimate(to_graph(forest, method="greedy"), known, plan.context.horizon_s).cost(*weights)
-    own = estimate(plan.graph, known, plan.context.horizon_s).cost(*weights)
+    graphs = (to_graph(forest, method="greedy"), plan.graph)
+    other, own = (cost_of(graph, known, plan.options, plan.context.horizon_s) for graph in graphs)
     return max(1.0, own / other) if other > 0 else 1.0

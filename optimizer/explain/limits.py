@@ -37,9 +37,9 @@ def limits(plan: Plan) -> tuple[Limit, ...]:
         except Infeasible:
             # The other options alone are too much for the quick method: nothing is known.
             continue
-        saving = plan.cost.total - solution.cost.total
+        saving = plan.solution.cost.total - solution.cost.total
         if saving > _NOTICEABLE * plan.cost.total:
-            found.append(Limit(option, saving))
+            found.append(Limit(option, plan.options.pricing.unit * saving))
     return tuple(found)
 
 

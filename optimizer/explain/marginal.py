@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from optimizer.explain.orders import OrderSearch, installed
+from optimizer.explain.orders import OrderSearch, installed, pricing_of
 from optimizer.formulate.covering import covering_relations
 from optimizer.formulate.model import Translation
 from optimizer.logical.query import Query
@@ -21,9 +21,9 @@ class MarginalCost:
 
     query: str
     probe: float
-    """Additional tuples per second sent."""
+    """Of additional steps, in the plan's unit: tuples per second sent, or millionths of a core."""
     storage: float
-    """Additional stored tuples, weighted."""
+    """Of additional stored tuples, in the same unit."""
     probe_share: float | None
     """`probe` as a fraction of the plan's probe cost; None if that is zero."""
     new_stores: tuple[str, ...]
@@ -73,7 +73,7 @@ def marginal_cost(plan: Plan, query: Query) -> MarginalCost:
         query: in the plan's catalog; may have any name, also one in the plan.
 
     Returns:
-        Costs in probe tuples per second, the cost model's unit.
+        Costs in the unit of the plan's `Options.pricing`.
     """
     plain = plan.context.translate([query])
     best = _priced(plan, query.name, plain)
@@ -83,22 +83,26 @@ def marginal_cost(plan: Plan, query: Query) -> MarginalCost:
             break
         one = plan.context.translate([query], subsumption)
         best = min(best, _priced(plan, query.name, one), key=lambda priced: priced.probe)
-    return replace(best, storage=plan.options.storage_weight * _growth(plan, plain))
+    return replace(best, storage=_growth(plan, plain))
 
 
 def _growth(plan: Plan, one: Translation) -> float:
-    """Stored tuples beyond the plan's: of new streams, and of streams kept longer."""
+    """What storing costs beyond the plan's, of new streams and of longer windows."""
     copies, kept = installed(plan).copies, dict(plan.translation.stored)
-    return sum(
-        wanted if stream not in copies else len(copies[stream]) * max(0.0, wanted - kept[stream])
-        for stream, wanted in one.stored
-    )
+    pricing, work, memory = plan.options.pricing, 0.0, 0.0
+    for stream, wanted in one.stored:
+        stored, amount = pricing.copy(one.copy_load(stream))
+        if stream not in copies:
+            work, memory = work + stored, memory + amount
+        elif wanted > 0:
+            memory += amount / wanted * (len(copies[stream]) * max(0.0, wanted - kept[stream]))
+    return work + pricing.memory * memory
 
 
 def _priced(plan: Plan, name: str, one: Translation) -> MarginalCost:
     """The cheapest orders of the one query of `one`; the caller adds its storage."""
     there = installed(plan)
-    search, free = OrderSearch(one, there), there.steps.keys()
+    search, free = OrderSearch(one, there, pricing_of(plan.options)), there.steps.keys()
     orders = [
         search.cheapest(joined, start, free)
         for joined in one.problem.queries

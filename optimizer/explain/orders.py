@@ -14,7 +14,8 @@ from optimizer.logical.canonical_inputs import stream_of
 from optimizer.physical.equalities import equality_class
 from optimizer.planner.plan import Plan
 from optimizer.search.cost_model import CostModel
-from optimizer.search.problem import JoinQuery
+from optimizer.search.pricing import Pricing
+from optimizer.search.problem import JoinQuery, Options
 
 _MOST_PRICED = 900
 """Steps that are priced for one query, over all its starts, before an order is completed by its cheapest next
@@ -53,6 +54,11 @@ class Installed:
     """Partitioning columns of each stream's stores."""
     result_copies: Mapping[Sub, tuple[tuple[str, str], ...]]
     """Partitioning attributes (relation, column) of each materialized result."""
+
+
+def pricing_of(options: Options) -> Pricing | None:
+    """What steps cost; None for messages, whose price takes less time to find."""
+    return None if options.cost == "messages" else options.pricing
 
 
 @lru_cache(maxsize=4)
@@ -105,10 +111,13 @@ class OrderSearch:
     costs nothing, an installed result may be probed, a stream that is not stored yet is taken
     to be partitioned by what its first probes know. Where there are too many sub-queries, an order
     is completed by its cheapest next steps, so that its cost is an upper bound.
+
+    Arguments: the queries; what is installed; what steps cost, None for messages.
     """
 
-    def __init__(self, one: Translation, there: Installed) -> None:
+    def __init__(self, one: Translation, there: Installed, pricing: Pricing | None = None) -> None:
         self.one = one
+        self._pricing = pricing
         self.there = there
         self.model = CostModel(one.problem)
         self.expressions = one.predicates
@@ -186,13 +195,18 @@ class OrderSearch:
         yield from connected or stores
 
     def price(self, step: Step) -> float:
-        """Tuples per second that the step sends, copies counted, and its predicates' cost."""
+        """What the step costs, in the unit of the plan's pricing."""
+        tasks = self.model.tasks(*step.store)
+        asked = 1 if tasks == 1 or self._is_routed(step) else tasks
+        if self._pricing is not None:
+            load = self.model.step_load(step.start, step.source, step.store, step.predicates)
+            once, each = self._pricing.step(load)
+            return once + each * asked
         sent = self.model.rate(step.start, *step.source)
         relations = step.store[0]
         fresh = step.predicates - step.source[1] - step.store[1]
         evaluated = self.model.evaluation(step.start, step.source[0] | relations, step.predicates, fresh)
-        tasks = self.model.tasks(*step.store)
-        return sent * (1 if tasks == 1 or self._is_routed(step) else tasks) + evaluated
+        return sent * asked + evaluated
 
     def _is_routed(self, step: Step) -> bool:
         relations = step.store[0]

@@ -47,7 +47,9 @@ def without_results(plan: Plan) -> tuple[WithoutResult, ...]:
         before = draft.total
         draft.begin()
         if _route_around(draft, mir):
-            found.append(WithoutResult(_inputs(plan, draft, mir), draft.total - before))
+            found.append(
+                WithoutResult(_inputs(plan, draft, mir), plan.options.pricing.unit * (draft.total - before))
+            )
         draft.rollback()
     return tuple(sorted(found, key=lambda one: (len(one.relation), one.relation, one.extra_cost)))
 
@@ -121,7 +123,7 @@ def _of_streams(plan: Plan) -> Iterator[OtherPartitioning]:
         if possible:
             instead = min(possible, key=choice.price)
             extra = choice.price(instead)[1] - choice.price(chosen)[1]
-            yield OtherPartitioning((stream,), chosen, instead, extra)
+            yield OtherPartitioning((stream,), chosen, instead, plan.options.pricing.unit * extra)
 
 
 def _of_results(plan: Plan) -> Iterator[OtherPartitioning]:
@@ -144,7 +146,10 @@ def _of_results(plan: Plan) -> Iterator[OtherPartitioning]:
                 draft.choose_copies()
         best = min(sorted(costs), key=lambda way: costs[way])
         yield OtherPartitioning(
-            _inputs(plan, draft, mir), _chosen(names, bits), _chosen(names, best), costs[best]
+            _inputs(plan, draft, mir),
+            _chosen(names, bits),
+            _chosen(names, best),
+            plan.options.pricing.unit * costs[best],
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from optimizer.explain.document import ExplainedStep, ExplainedStore, Explanation
+from optimizer.explain.document import CostByKind, CostInCores, ExplainedStep, ExplainedStore, Explanation
 
 
 def to_text(explanation: Explanation, *, timings: bool = True) -> str:
@@ -36,10 +36,7 @@ def to_text(explanation: Explanation, *, timings: bool = True) -> str:
 
 def _lines(explanation: Explanation, timings: bool) -> Iterator[str]:
     cost = explanation.cost
-    yield (
-        f"{explanation.method}: {explanation.status}, cost {_number(cost.total)} = "
-        f"probe {_number(cost.probe)} + storage {_number(cost.storage)} + latency {_number(cost.latency)}"
-    )
+    yield f"{explanation.method}: {explanation.status}, cost {_number(cost.total)} {_parts(cost)}"
     if explanation.bound is not None and explanation.gap is not None:
         yield f"bound {_number(explanation.bound)}, gap {100 * explanation.gap:.2f} %"
     else:
@@ -162,6 +159,17 @@ def _steps(steps: Sequence[ExplainedStep], indent: str, labels: dict[str, str]) 
             f"cost {_number(step.probe_cost)}, level {step.level}{shared}{feeds}{answers}"
         )
         yield from _steps(step.steps, indent + ("   " if last else "│  "), labels)
+
+
+def _parts(cost: CostByKind | CostInCores) -> str:
+    if isinstance(cost, CostInCores):
+        return (
+            f"cores: {_number(cost.cores)} of work and {_number(cost.gb)} GB of state; "
+            f"results after some {cost.latency_ms:.0f} ms"
+        )
+    return (
+        f"= probe {_number(cost.probe)} + storage {_number(cost.storage)} + latency {_number(cost.latency)}"
+    )
 
 
 def _number(value: float) -> str:

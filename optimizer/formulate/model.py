@@ -17,7 +17,9 @@ from optimizer.logical.query import Query
 from optimizer.logical.stream import Stream
 from optimizer.logical.window import Window
 from optimizer.physical.graph import WindowBound
+from optimizer.search.pricing import CopyLoad
 from optimizer.search.problem import Problem
+from optimizer.search.widths import POSITION_BYTES
 from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 
 Conjunction: TypeAlias = frozenset[Expression]
@@ -160,6 +162,17 @@ class Translation:
 
     def stream(self, name: str) -> Stream:
         return next(stream for stream in self.streams if stream.name == name)
+
+    def copy_load(self, stream: str) -> CopyLoad:
+        """What one copy of a joined stream's store does."""
+        sizes = [relation.bytes for relation in self.problem.relations if relation.stream == stream]
+        return CopyLoad(
+            tuples=dict(self.stored)[stream],
+            inserted=self.problem.stored_rates[stream],
+            bytes=POSITION_BYTES + sum(sizes) / len(sizes),
+            tasks=dict(self.tasks)[stream],
+            is_base=True,
+        )
 
 
 def conditions_of(terms: QueryTerms) -> frozenset[Expression]:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import prod
 
 from optimizer.algebra.digest import digest
-from optimizer.algebra.expression import Call, Column, Expression, inputs_of, rename_inputs
+from optimizer.algebra.expression import Call, Column, Expression, columns_of, inputs_of, rename_inputs
 from optimizer.formulate.model import Conjunction, Occurrence, QueryTerms, Retain, Translation, Variant, over
 from optimizer.logical.canonical_inputs import canonical_names, sort_key
 from optimizer.logical.catalog import Catalog
@@ -19,6 +19,7 @@ from optimizer.physical.equalities import hashes_agree
 from optimizer.physical.graph import WindowBound
 from optimizer.search.cost_model import tasks_for
 from optimizer.search.problem import Attribute, JoinPredicate, JoinQuery, Problem, Relation
+from optimizer.search.widths import width
 from optimizer.statistics import DefaultStatistics, LayeredStatistics, StatisticsProvider
 from optimizer.udf.measure import costs_us
 from optimizer.udf.pair_cost import pair_cost
@@ -86,9 +87,10 @@ def to_problem(
     parallelism = {stream.name: stream.parallelism or tasks for stream in streams}
     joins = tuple(term for term in terms if len(term.variants) > 1)
     occurrences = {v.served_by.id: v.served_by for term in joins for v in term.variants}
+    read = _read(joins)
     relations = tuple(
-        _relation(occurrences[identity], known, parallelism[occurrences[identity].stream])
-        for identity in sorted(occurrences)
+        _relation(occurrences[one], known, parallelism[occurrences[one].stream], catalog, read[one])
+        for one in sorted(occurrences)
     )
     rates = {stream.name: _rate(stream.name, known) for stream in streams}
     for variant in (v for term in terms for v in term.variants):
@@ -177,8 +179,23 @@ def _digest_of_join(predicate: Expression, relations: tuple[str, ...]) -> str:
     return digest("J", predicate, relations)
 
 
-def _relation(occurrence: Occurrence, known: LayeredStatistics, tasks: int) -> Relation:
+def _read(joins: Iterable[QueryTerms]) -> dict[str, set[str]]:
+    """By relation, the columns that queries read of it behind its filter."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for terms in joins:
+        read = [expression for _, expression in (*terms.predicates, *terms.outputs)]
+        columns = {c for expression in (*read, *terms.residuals) for c in columns_of(expression)}
+        for variant in terms.variants:
+            found[variant.served_by.id] |= {c.name for c in columns if c.input == variant.own.input}
+    return found
+
+
+def _relation(
+    occurrence: Occurrence, known: LayeredStatistics, tasks: int, catalog: Catalog, read: set[str]
+) -> Relation:
+    stream = catalog[occurrence.stream]
     return Relation(
+        bytes=sum(width(kind) for name, kind in stream.columns if name in read | {stream.event_time}),
         id=occurrence.id,
         stream=occurrence.stream,
         tuples_per_second=_rate(occurrence.stream, known) * filter_selectivity(occurrence, known),

@@ -13,6 +13,7 @@ from optimizer.algebra.expression import Expression
 from optimizer.formulate.model import Occurrence, Translation
 from optimizer.logical.window import Window
 from optimizer.search.cost_model import CostModel
+from optimizer.search.pricing import CopyLoad, StepLoad
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,35 @@ class Forest:
             return 0.0
         fresh = node.predicates - node.parent.predicates - node.store.predicates
         return self._model.evaluation(node.start.id, node.relations, node.predicates, fresh) * node.share
+
+    def step_load(self, node: Node) -> StepLoad:
+        """What a probe does, with what own filters and windows leave of it."""
+        assert node.parent is not None
+        assert node.store is not None
+        model = self._model
+        fresh = node.predicates - node.parent.predicates - node.store.predicates
+        inside = {name for _, name in node.renames}
+        # Relations that differ only in window begin in one root, which knows the first one's alone.
+        relations = frozenset(r for r in node.relations if self.occurrences[r].input in inside)
+        stored = (relations, node.store.predicates)
+        return StepLoad(
+            arriving=self.arriving_rate(node),
+            made=self.leaving_rate(node),
+            equal=model.equal(fresh),
+            evaluated=self.evaluation(node),
+            inserted=model.inserted(*stored),
+            held_s=model.held_s(*stored),
+            tasks=node.store.tasks,
+            checks=bool(node.residuals) or model.checks(fresh, relations),
+            arriving_bytes=model.bytes(node.relations - relations),
+            made_bytes=model.bytes(node.relations),
+        )
+
+    def copy_load(self, key: StoreKey) -> CopyLoad:
+        """What one copy of a store does."""
+        if key.stream is not None:
+            return self.translation.copy_load(key.stream)
+        return self._model.copy_load(key.relations, key.predicates)
 
     def nodes(self) -> Iterator[Node]:
         for root in self.roots.values():

@@ -21,6 +21,7 @@ from optimizer.lower.columns import Columns
 from optimizer.lower.grow import grow
 from optimizer.lower.probe_forest import Forest, Node, StoreKey
 from optimizer.physical.equalities import equality_class
+from optimizer.search.pricing import StepLoad
 from optimizer.search.problem import Cost, Options, Solution, Status
 
 _EXHAUSTIVE = 6
@@ -176,7 +177,10 @@ class StreamCopies:
         self.tasks = store.tasks
         self._routable = [known_columns(forest, node) for node in nodes]
         self._sent = [forest.arriving_rate(node) for node in nodes]
-        self._tuples, self._inserted = forest.stored(store), forest.inserted(store)
+        self._pricing = options.pricing
+        self._steps = [self._pricing.step(forest.step_load(node)) for node in nodes]
+        self._copy = self._pricing.copy(forest.copy_load(store))
+        self._inserted = forest.inserted(store)
         self._options = options
 
     @property
@@ -190,10 +194,11 @@ class StreamCopies:
         Equal costs are ordered by fewer copies, then by those that most probes can use, whatever N.
         """
         routed = [not columns.isdisjoint(copies) for columns in self._routable]
-        probes = sum(rate * (1 if r else self.tasks) for rate, r in zip(self._sent, routed, strict=True))
-        options = self._options
-        stored = options.storage_weight * self._tuples * max(1, len(copies))
-        total = stored + options.probe_weight * probes
+        options, (work, memory), kept = self._options, self._copy, max(1, len(copies))
+        # What a step costs besides is the same for all copies.
+        each_task = zip(self._steps, routed, strict=True)
+        probes = sum(each * (1 if r else self.tasks) for (_, each), r in each_task)
+        total = self._pricing.memory * memory * kept + work * kept + probes
         unrouted = sum(rate for rate, r in zip(self._sent, routed, strict=True) if not r)
         over = 0.0
         if options.task_capacity is not None:
@@ -235,14 +240,17 @@ def known_columns(forest: Forest, node: Node) -> frozenset[str]:
 
 
 def _at_true_cost(forest: Forest, solution: Solution, options: Options) -> Solution:
-    probe = 0.0
+    probe, pricing = 0.0, options.pricing
     columns = Columns(forest)
+    keys = dict.fromkeys(node.store for node in forest.nodes() if node.store is not None)
     for node in forest.nodes():
         if node.store is not None:
             copies = 1 if columns.key(node) is not None else node.store.tasks
-            probe += forest.arriving_rate(node) * copies + forest.evaluation(node)
-    storage = options.storage_weight * _stored(forest)
-    cost = Cost(options.probe_weight * probe, storage, solution.cost.latency)
+            once, each = pricing.step(forest.step_load(node))
+            probe += each * copies + once
+    kept = [pricing.copy(forest.copy_load(key)) for key in sorted(keys, key=lambda k: k.order)]
+    storage = pricing.memory * sum(memory for _, memory in kept)
+    cost = Cost(probe + sum(work for work, _ in kept), storage, solution.cost.latency)
     if isclose(cost.total, solution.cost.total, rel_tol=1e-9, abs_tol=1e-9):
         return solution
     if solution.bound is not None and cost.total < solution.bound * (1 - 1e-9):
@@ -269,7 +277,10 @@ def least(translation: Translation, options: Options) -> float:
             for variant in terms.variants:
                 name = variant.own.input
                 sent[name] = max(sent.get(name, 0.0), rates[variant.own.id])
-    stored = dict(translation.stored)
-    return options.probe_weight * sum(sent[n] for n in sorted(sent)) + options.storage_weight * sum(
-        stored[n] for n in sorted(stored)
-    )
+    stored, pricing = dict(translation.stored), options.pricing
+    steps = [
+        pricing.step(StepLoad(sent[n], 0.0, 1.0, 0.0, 0.0, 0.0, 1, False, 0.0, 0.0)) for n in sorted(sent)
+    ]
+    copies = [pricing.copy(translation.copy_load(n)) for n in sorted(stored)]
+    work = sum(each for _, each in steps) + sum(work for work, _ in copies)
+    return work + pricing.memory * sum(memory for _, memory in copies)

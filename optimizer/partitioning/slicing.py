@@ -79,7 +79,7 @@ def choose_slices(
         return graph, solution
     made = with_slices(graph, chosen)
     saved = _cost_of_probes(graph) - _cost_of_probes(made)
-    cost = replace(solution.cost, probe=solution.cost.probe - options.probe_weight * saved)
+    cost = replace(solution.cost, probe=solution.cost.probe - options.pricing.weights[0] * saved)
     # The method's bound is one for plans without slices.
     return made, replace(solution, cost=cost, bound=None, status=Status.FEASIBLE)
 

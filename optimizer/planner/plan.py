@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import log2
 from time import perf_counter
 
+from optimizer.estimate import estimate
 from optimizer.formulate.branches import Planned, expanded
 from optimizer.formulate.model import Retain, Translation, conditions_of
+from optimizer.formulate.source_load import source_load
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.lower.grow import grow
@@ -26,7 +29,12 @@ from optimizer.planner.components import QueryComponent, answers, answers_alone,
 from optimizer.planner.context import SOLVING_PHASES, PlanningContext, stage_name
 from optimizer.planner.plan_in_use import CompatibilityKey, Running
 from optimizer.search.problem import Cost, Options, Solution, Status
-from optimizer.statistics import LayeredStatistics, StatisticsProvider, statistics_of_workload
+from optimizer.statistics import (
+    DefaultStatistics,
+    LayeredStatistics,
+    StatisticsProvider,
+    statistics_of_workload,
+)
 
 _BOUND_SHARE = 0.2
 """Of the time limit of planning, what a bound may take that is asked for afterwards."""
@@ -64,7 +72,21 @@ class Plan:
 
     @property
     def cost(self) -> Cost:
-        return self.solution.cost
+        """In the unit of `Options.pricing`, with what any plan of the queries costs."""
+        return with_overhead(self.solution.cost, self._overhead)
+
+    @cached_property
+    def _overhead(self) -> float:
+        return overhead(self.translation, self.options)
+
+    @cached_property
+    def messages(self) -> Cost:
+        """What the plan costs by the literature's formulas."""
+        if self.options.cost == "messages":
+            return self.solution.cost
+        known = LayeredStatistics((self.statistics, DefaultStatistics()))
+        does = estimate(self.graph, known, self.context.horizon_s)
+        return Cost(does.probe, does.stored, self.solution.cost.latency)
 
     @cached_property
     def bound(self) -> float | None:
@@ -76,21 +98,30 @@ class Plan:
         with it.
         """
         proves = all(part.solution.bound is not None for part in self.components)
-        if self.solution.bound is not None or not proves:
-            return self.solution.bound
+        if self.solution.bound is not None:
+            return self.solution.bound + self._overhead
+        if not proves:
+            return None
         problems = [
             self.context.translate(part.queries, part.subsumption).problem for part in self.components
         ]
         found = least_cost(problems, self.options, _BOUND_SHARE * self.options.time_limit_s)
-        if found > self.cost.total * (1 + 1e-9):
+        if found > self.solution.cost.total * (1 + 1e-9):
             # Queries leave what they share earlier than any program weighs: see `grow_with_copies`.
             found = least(self.translation, self.options)
-        return min(found, self.cost.total)
+        return min(found + self._overhead, self.cost.total)
+
+    def by_messages(self) -> Plan:
+        """The same plan, priced by the literature's formulas."""
+        if self.options.cost == "messages":
+            return self
+        context = replace(self.context, options=replace(self.options, cost="messages"))
+        return replace(self, solution=replace(self.solution, cost=self.messages, bound=None), context=context)
 
     @property
     def gap(self) -> float | None:
         """Fraction of the cost that is not proven necessary; None without a bound."""
-        return replace(self.solution, bound=self.bound).gap
+        return replace(self.solution, cost=self.cost, bound=self.bound).gap
 
     @cached_property
     def alone(self) -> tuple[Alone, ...]:
@@ -103,11 +134,12 @@ class Plan:
         asked: dict[str, list[Query]] = {}
         for query in self.queries:
             asked.setdefault(whole.get(query.name, query.name), []).append(query)
-        found = []
+        found, priced = [], self.options.cost == "cores"
         for name, parts in sorted(asked.items()):
             one = known.get(parts[0].name) if len(parts) == 1 else None
             own = one or self.context.solve(parts)[1]
-            found.append(Alone(name, own.cost, own.status is Status.OPTIMAL))
+            fixed = overhead(self.context.translate(parts), self.options) if priced else 0.0
+            found.append(Alone(name, with_overhead(own.cost, fixed), own.status is Status.OPTIMAL))
         return tuple(found)
 
     @property
@@ -147,6 +179,17 @@ class Plan:
     def running(self) -> Running:
         """This plan as the one in use, for planning after it."""
         return Running.of(self.context, self.components, self.graph)
+
+
+def overhead(translation: Translation, options: Options) -> float:
+    """What every plan costs: batches as such, reading streams, writing results."""
+    pricing = options.pricing
+    return pricing.batches + pricing.source(source_load(translation))
+
+
+def with_overhead(cost: Cost, more: float) -> Cost:
+    """The cost with more of its work."""
+    return replace(cost, probe=cost.probe + more)
 
 
 def slice_stores(plan: Plan) -> Plan:
@@ -216,6 +259,9 @@ def plan(
     """
     began = perf_counter()
     options = options or Options()
+    if batch_s > 0 and options.cost == "cores":
+        # In coarse steps: a plan in use is one under other options as soon as these differ.
+        options = replace(options, batch_s=2 ** (round(4 * log2(batch_s)) / 4))
     if len({query.name for query in queries}) != len(queries):
         raise ValueError("query names repeat")
     queries, branches = expanded(queries, catalog)

@@ -12,7 +12,7 @@ import pydantic
 from pydantic import Field
 
 from optimizer.algebra.settings import SETTINGS, Settings
-from optimizer.search.problem import Options
+from optimizer.search.problem import CostUnit, Options
 
 Method: TypeAlias = Literal["ilp", "greedy", "tree", "left-deep", "flat", "individual"]
 """The names in `optimizer.methods.METHODS`."""
@@ -44,8 +44,16 @@ class PlannerSettings(Settings):
         ),
     ] = "ilp"
     """How the search goes about it."""
+    cost: Annotated[
+        CostUnit,
+        Field(
+            title="Cost",
+            json_schema_extra={"x-labels": {"cores": "cores and memory", "messages": "messages"}},
+        ),
+    ] = "cores"
+    """What plans are chosen by: processor time and memory, or tuples sent and stored."""
     storage_weight: Annotated[float, Field(title="Cost of one stored tuple", ge=0, le=1e9)] = 1.0
-    """Cost of one stored tuple, in probe tuples per second; less of it materializes more."""
+    """Cost of one stored tuple, in probe tuples per second; by cores a factor of the price of memory."""
     latency_weight: Annotated[float, Field(title="Cost of one expected hop", ge=0, le=1e9)] = 0.0
     """Cost of one expected hop of a tuple between tasks; more of it makes probe trees flatter."""
     storage_budget: Annotated[PositiveNumber | None, Field(title="Stored tuples at most")] = None
@@ -96,6 +104,7 @@ class PlannerSettings(Settings):
         """The options of planning; `others` are no setting (`time_limit_s`)."""
         return Options(
             mirs=self.mir,
+            cost=self.cost,
             single_copy=self.single_copy,
             storage_weight=self.storage_weight,
             latency_weight=self.latency_weight,

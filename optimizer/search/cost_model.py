@@ -9,10 +9,13 @@ own window before it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import ceil, prod
 
+from optimizer.search.pricing import COMPACTED, CopyLoad, StepLoad
 from optimizer.search.problem import JoinPredicate, Problem, Relation
+from optimizer.search.widths import POSITION_BYTES
 from optimizer.udf.pair_cost import rank
 
 SHORTEST_WINDOW_S = 1e-6
@@ -22,17 +25,18 @@ SHORTEST_WINDOW_S = 1e-6
 class CostModel:
     """Rates and sizes of the sub-queries of one problem.
 
-    >>> from optimizer.search.problem import JoinPredicate, Problem, Relation
+        >>> from optimizer.search.problem import JoinPredicate, Problem, Relation
     >>> r, s = (Relation(name, name, 100.0, 1.0) for name in "RS")
-    >>> p = JoinPredicate("p", frozenset("RS"), 0.0075)
-    >>> CostModel(Problem((r, s), (p,), ())).rate("R", frozenset("RS"), frozenset({"p"}))
-    75.0
+        >>> p = JoinPredicate("p", frozenset("RS"), 0.0075)
+        >>> CostModel(Problem((r, s), (p,), ())).rate("R", frozenset("RS"), frozenset({"p"}))
+        75.0
     """
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self._relations = {relation.id: relation for relation in problem.relations}
         self._predicates = {predicate.id: predicate for predicate in problem.predicates}
+        self._sharing = Counter(relation.stream for relation in problem.relations)
 
     def relation(self, relation: str) -> Relation:
         return self._relations[relation]
@@ -85,6 +89,68 @@ class CostModel:
             known = self.problem.stored_rates.get(stream)
             return self._relations[relation].tuples_per_second if known is None else known
         return sum(self.rate(start, relations, predicates) for start in sorted(relations))
+
+    def bytes(self, relations: Iterable[str]) -> float:
+        """Of a combination of tuples, its place in the order of arrival included."""
+        return POSITION_BYTES + sum(self._relations[relation].bytes for relation in sorted(relations))
+
+    def held_s(self, relations: frozenset[str], predicates: frozenset[str]) -> float:
+        """Seconds for which a probe finds what came into the store."""
+        if len(relations) == 1:
+            return self.window_s(next(iter(relations)))
+        inserted = self.inserted(relations, predicates)
+        return COMPACTED * self.stored(relations, predicates) / inserted if inserted > 0 else 0.0
+
+    def equal(self, fresh: Iterable[str]) -> float:
+        """The share of all pairs that a step forms to check its predicates."""
+        found = [self._predicates[predicate] for predicate in sorted(fresh)]
+        keys = [predicate.selectivity for predicate in found if predicate.equality is not None]
+        return prod(keys) if keys else min((predicate.selectivity for predicate in found), default=1.0)
+
+    def checks(self, fresh: Iterable[str], stored: frozenset[str]) -> bool:
+        """True if a step checks more than keys and windows, such as a filter."""
+        if any(self._predicates[predicate].equality is None for predicate in fresh):
+            return True
+        if len(stored) > 1:
+            return False
+        relation = self._relations[next(iter(stored))]
+        known = self.problem.stored_rates.get(relation.stream, 0.0)
+        return relation.tuples_per_second < known * (1 - 1e-9)
+
+    def copy_load(self, relations: frozenset[str], predicates: frozenset[str]) -> CopyLoad:
+        """What one copy of a store does; a relation has its share of a stream's."""
+        is_base = len(relations) == 1
+        share = 1 / self._sharing[self._relations[next(iter(relations))].stream] if is_base else 1.0
+        return CopyLoad(
+            tuples=self.stored(relations, predicates),
+            inserted=self.inserted(relations, predicates) * share,
+            bytes=self.bytes(relations),
+            tasks=self.tasks(relations, predicates),
+            is_base=is_base,
+            share=share,
+        )
+
+    def step_load(
+        self,
+        start: str,
+        source: tuple[frozenset[str], frozenset[str]],
+        store: tuple[frozenset[str], frozenset[str]],
+        target_predicates: frozenset[str],
+    ) -> StepLoad:
+        """What a step does that sends `source`, relations and predicates, to a store."""
+        target, fresh = source[0] | store[0], target_predicates - source[1] - store[1]
+        return StepLoad(
+            arriving=self.rate(start, *source),
+            made=self.rate(start, target, target_predicates),
+            equal=self.equal(fresh),
+            evaluated=self.evaluation(start, target, target_predicates, fresh),
+            inserted=self.inserted(*store),
+            held_s=self.held_s(*store),
+            tasks=self.tasks(*store),
+            checks=self.checks(fresh, store[0]),
+            arriving_bytes=self.bytes(source[0]),
+            made_bytes=self.bytes(target),
+        )
 
     def stored(self, relations: frozenset[str], predicates: frozenset[str]) -> float:
         """Tuples that a store of this relation holds: the known size, or an estimate.

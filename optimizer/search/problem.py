@@ -13,7 +13,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol, TypeAlias
 
+from optimizer.search.coefficients import COEFFICIENTS, Coefficients
+from optimizer.search.pricing import CORES, Messages, Pricing, Processor
+
 GridUse: TypeAlias = Literal["cost", "off", "always"]
+CostUnit: TypeAlias = Literal["cores", "messages"]
+BATCH_S = 0.5
+"""Seconds that a batch spans where nothing is known: a topology's default trigger."""
+MEMORY_PRICE = 0.05
+"""Cores that a gigabyte of state is worth where the operator sets no limit: a core is sold with some 4 GB,
+of which state may have a part and the rest is caches, messages and processes."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -36,6 +45,8 @@ class Relation:
     """None is unbounded; sizes are then taken over `Problem.horizon_s`."""
     tasks: int = 1
     """N: tasks over which the base store is spread."""
+    bytes: float = 0.0
+    """Of one tuple, as far as anything reads it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +158,10 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the caller asks of a method. Defaults are the product's."""
+    """What the caller asks of a method.
+
+    Defaults are the product's, but for `cost`: `optimizer.planner.settings` says what the product plans by.
+    """
 
     mirs: bool = True
     single_copy: bool = False
@@ -171,12 +185,27 @@ class Options:
     solver: str = "highs"
     relative_gap: float = 0.0
     seed: int = 0
+    cost: CostUnit = field(default="messages", repr=False)
+    """What is minimized: processor time and memory, or the literature's tuples sent and stored."""
+    coefficients: Coefficients = field(default=COEFFICIENTS, repr=False)
+    """Of processor time, as measured on the machine."""
+    batch_s: float = field(default=BATCH_S, repr=False)
+    """Seconds that one batch spans.
+
+    Replays are known by the representation, which leaves these three out: what runs keeps its plan."""
     grids: GridUse = "cost"
     """Whether stores are laid out as grids: where that costs least, never, or all of them somehow, for
     tests (`optimizer.partitioning.matrix`)."""
     stay_discount: float = 0.02
     """Fraction taken off the cost of what the running plan has already while methods choose, so
     that a switch must earn its price; reported costs are without it."""
+
+    @property
+    def pricing(self) -> Pricing:
+        """The objective that these options ask for."""
+        if self.cost == "messages":
+            return Messages(self.probe_weight, self.storage_weight)
+        return Processor(self.coefficients, self.batch_s, self.storage_weight * MEMORY_PRICE / CORES / 1e9)
 
 
 @dataclass(frozen=True, slots=True)

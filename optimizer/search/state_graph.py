@@ -27,7 +27,9 @@ from optimizer.search.join_graph import (
     shape_of,
     small_sequences,
 )
+from optimizer.search.pricing import StepLoad
 from optimizer.search.problem import Attribute, JoinQuery, Options, Problem, Solution
+from optimizer.search.widths import POSITION_BYTES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +96,8 @@ class StateGraph:
         self.problem = problem
         self.options = options
         self.model = CostModel(problem)
+        self.pricing = options.pricing
+        self._by_messages = options.cost == "messages"
         self.relations = tuple(sorted(problem.relations, key=lambda r: r.id))
         self.predicates = tuple(sorted(problem.predicates, key=lambda p: p.id))
         self._bit = {r.id: i for i, r in enumerate(self.relations)}
@@ -102,6 +106,8 @@ class StateGraph:
         self._contents = [self.model.content(r.id) for r in self.relations]
         self._windows = [self.model.window_s(r.id) for r in self.relations]
         self._mirs = options.mirs if mirs is None else mirs
+        self._reach: dict[int, tuple[float, float]] = {}
+        """By store: tuples per second that come in, and for how many seconds probes find them."""
         self._kept = Incumbent(running) if running and options.stay_discount > 0 else None
 
         self.states: list[State] = []
@@ -119,7 +125,7 @@ class StateGraph:
         self.store: list[int] = []
         self.target: list[int] = []
         self.cost: list[float] = []
-        """Objective if routed (chi = 1): weighted probe tuples per second, expensive predicates included."""
+        """Objective if routed (chi = 1): expensive predicates included."""
         self.copy_cost: list[float] = []
         """The part of it that each further copy costs again: tasks share out what predicates cost."""
         self.rate: list[float] = []
@@ -277,14 +283,15 @@ class StateGraph:
     def _site(self, state: State, attributes: tuple[Attribute, ...]) -> StoreSite:
         relations, predicates = self.names(state)
         partitionings: tuple[Attribute | None, ...] = attributes or (None,)
-        tuples = self.model.stored(relations, predicates)
-        weight = self.options.storage_weight * tuples
+        load = self.model.copy_load(relations, predicates)
+        work, memory = self.pricing.copy(load)
+        weight = work + self.pricing.memory * memory
         stay = 1 - self.options.stay_discount
         weights = tuple(
             weight * stay if self._kept and self._kept.has_copy(relations, predicates, p) else weight
             for p in partitionings
         )
-        return StoreSite(state, partitionings, self.model.tasks(relations, predicates), tuples, weights)
+        return StoreSite(state, partitionings, load.tasks, load.tuples, weights)
 
     def _add_arcs(
         self,
@@ -297,26 +304,29 @@ class StateGraph:
         members = top.members
         for step in shape.steps:
             source, store, target = states[step.source], states[step.store], states[step.target]
-            known, evaluated = -1, 0.0
+            known = -1
             for local in step.starts:
                 key = (members[local], source.index, store.index, target.index)
                 arc = arcs.get(key)
                 if arc is None:
                     if known < 0:
                         known = self._known(source, store, target)
-                        evaluated = self._evaluation(source, store, target)
+                        over_window = self._step_load(source, store, target)
                     arc = arcs[key] = len(self.start)
-                    self._add_arc(members[local], source, store, target, known, evaluated)
+                    self._add_arc(members[local], source, store, target, known, over_window)
                 routes[local].append(arc)
         for local, route in enumerate(routes):
             self._routes[top.index, members[local]] = tuple(route)
 
     def _add_arc(
-        self, start: int, source: State, store: State, target: State, known: int, evaluated: float
+        self, start: int, source: State, store: State, target: State, known: int, over: StepLoad
     ) -> None:
-        rate = source.volume / self._windows[start]
-        sent = self.options.probe_weight * rate
-        cost = self.options.probe_weight * (rate + evaluated / self._windows[start])
+        window = self._windows[start]
+        rate = source.volume / window
+        once, sent = self.pricing.step(
+            StepLoad(rate, over.made / window, over.equal, over.evaluated / window, *over[4:])
+        )
+        cost = sent + once
         if self._kept and self._kept.has_arc(self._named(start, source, store, target)):
             cost *= 1 - self.options.stay_discount
             sent *= 1 - self.options.stay_discount
@@ -328,6 +338,35 @@ class StateGraph:
         self.copy_cost.append(sent)
         self.rate.append(rate)
         self.known.append(known)
+
+    def _step_load(self, source: State, store: State, target: State) -> StepLoad:
+        """What a step does over a start's window.
+
+        Nothing but messages where only these are priced.
+        """
+        evaluated = self._evaluation(source, store, target)
+        if self._by_messages:
+            return StepLoad(source.volume, 0.0, 1.0, evaluated, 0.0, 0.0, 1, False, 0.0, 0.0)
+        fresh = [
+            self.predicates[p].id for p in bits(target.predicates & ~source.predicates & ~store.predicates)
+        ]
+        if store.index not in self._reach:
+            names = self.names(store)
+            self._reach[store.index] = self.model.inserted(*names), self.model.held_s(*names)
+        return StepLoad(
+            source.volume,
+            target.volume,
+            self.model.equal(fresh),
+            evaluated,
+            *self._reach[store.index],
+            self.sites[store.index].tasks,
+            self.model.checks(fresh, self.names(store)[0]),
+            self._bytes_of(source),
+            self._bytes_of(target),
+        )
+
+    def _bytes_of(self, state: State) -> float:
+        return POSITION_BYTES + sum(self.relations[i].bytes for i in state.members)
 
     def _evaluation(self, source: State, store: State, target: State) -> float:
         """Cost of the step's expensive predicates over a start's window, over all tasks."""

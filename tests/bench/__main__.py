@@ -29,6 +29,7 @@ from tests.bench.memory import benchmark as memory
 from tests.bench.pages import benchmark as pages
 from tests.bench.psp import benchmark as psp
 from tests.bench.queries import benchmark as queries
+from tests.bench.regret import benchmark as regret
 from tests.bench.tpch import benchmark as tpch
 from tests.bench.tpch_peers import benchmark as tpch_peers
 from tests.bench.trees import benchmark as trees
@@ -133,6 +134,11 @@ def _tpch_peers(folder: Path, scale: float, repeat: int, command: str) -> None:
         tpch_peers.run(Path(scratch), scale, repeat, command).write(folder)
 
 
+def _regret(folder: Path, scale: float, repeat: int, command: str) -> None:
+    """Writes its JSON and Markdown section into the folder itself; `scale` is of the number of workloads."""
+    regret.run(folder, scale, repeat, command)
+
+
 def _optimizer(folder: Path, scale: float, repeat: int, command: str) -> None:
     """Writes its JSON, plots and Markdown section into the folder itself."""
     del repeat, command
@@ -151,6 +157,7 @@ BENCHMARKS: dict[str, Callable[[Path, float, int, str], None]] = {
     "cluster": _cluster,
     "memory": _memory,
     "optimizer": _optimizer,
+    "regret": _regret,
     "adaptive": _adaptive,
     "matrix": _matrix,
     "live": _live,

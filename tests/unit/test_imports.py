@@ -18,9 +18,16 @@ PRODUCT = ("optimizer", "jobs", "backend")
 
 KERNEL = {"algebra", "udf", "logical.stream", "logical.source", "logical.window", "physical"}
 """What the runtime may know of the optimizer: the physical graph with what it consists of."""
-REPLAY = ("jobs.cli.replay", "jobs.cli.replay_options", "jobs.adaptation")
-"""The replay command, whose driver plans: the only part of the runtime that may call the whole
-optimizer. The rest must not import it, or `jobs run` would drag the optimizer along."""
+REPLAY = (
+    "jobs.cli.replay",
+    "jobs.cli.replay_options",
+    "jobs.cli.calibrate",
+    "jobs.adaptation",
+    "jobs.calibration",
+)
+"""The replay command, whose driver plans, and calibration, which measures plans: the only parts of the
+runtime that may call the whole optimizer. The rest must not import it, or `jobs run` would drag the
+optimizer along."""
 FOREIGN = {
     "optimizer": {"jobs", "backend", "django", "pyspark", "redis", "celery"},
     "jobs": {"backend", "django", "celery", "rest_framework"},

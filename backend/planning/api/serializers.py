@@ -7,7 +7,7 @@ from backend.http.documents import Document, Form
 
 
 class CostSerializer(Document):
-    """Cost by kind, in probe tuples per second."""
+    """Cost by kind: millionths of a core; by messages, probe tuples per second."""
 
     probe = serializers.FloatField()
     storage = serializers.FloatField()

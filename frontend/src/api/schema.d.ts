@@ -547,7 +547,7 @@ export interface components {
             differed_at: string | null;
             newest: components["schemas"]["Check"];
         };
-        /** @description Cost by kind, in probe tuples per second. */
+        /** @description Cost by kind: millionths of a core; by messages, probe tuples per second. */
         Cost: {
             /** Format: double */
             latency: number;
@@ -558,6 +558,8 @@ export interface components {
             /** Format: double */
             total: number;
         };
+        /** @enum {string} */
+        CostEnum: "cores" | "messages";
         DeadLetter: {
             /** Format: date-time */
             at: string;
@@ -1214,6 +1216,12 @@ export interface components {
          */
         PlannerSettings: {
             /**
+             * Cost
+             * @description What plans are chosen by: processor time and memory, or tuples sent and stored.
+             * @default cores
+             */
+            cost: components["schemas"]["CostEnum"];
+            /**
              * Join matrices
              * @description Which stores are laid out as join matrices: where that is cheapest, none, or all, for tests.
              * @default cost
@@ -1257,7 +1265,7 @@ export interface components {
             storage_budget: number | null;
             /**
              * Cost of one stored tuple
-             * @description Cost of one stored tuple, in probe tuples per second; less of it materializes more.
+             * @description Cost of one stored tuple, in probe tuples per second; by cores a factor of the price of memory.
              * @default 1
              */
             storage_weight: number;

@@ -64,38 +64,34 @@ def cost_of(
     problem: Problem, options: Options, orders: Iterable[ProbeOrder], stores: Iterable[Store]
 ) -> Cost:
     """Cost by kind of a plan in which equal prefixes of one start are sent once."""
-    model = CostModel(problem)
+    model, pricing = CostModel(problem), options.pricing
     sent: dict[tuple[object, ...], float] = {}
     latency = 0.0
     for order in orders:
         prefix: tuple[object, ...] = (order.start,)
         for walked in walk(problem, order):
-            rate = model.rate(order.start, walked.source, walked.source_predicates)
             store = walked.step.store
-            copies = store.tasks if walked.step.broadcast else 1
+            load = model.step_load(
+                order.start,
+                (walked.source, walked.source_predicates),
+                (store.relations, store.predicates),
+                walked.target_predicates,
+            )
+            once, each = pricing.step(load)
             prefix = (
                 *prefix,
                 (store.relations, store.predicates, store.partitioning, walked.target_predicates),
             )
-            sent[prefix] = rate * copies + _evaluation(model, order.start, walked)
+            sent[prefix] = each * (store.tasks if walked.step.broadcast else 1) + once
         if order.queries and options.latency_weight:
             relations, predicates = target_of(problem, order)
             rates = [model.rate(r, relations, predicates) for r in sorted(relations)]
             total = sum(rates)
             share = model.rate(order.start, relations, predicates) / total if total > 0 else 1 / len(rates)
             latency += len(order.queries) * options.latency_weight * share * len(order.steps)
-    storage = sum(model.stored(s.relations, s.predicates) for s in stores)
-    return Cost(options.probe_weight * sum(sent.values()), options.storage_weight * storage, latency)
-
-
-def _evaluation(model: CostModel, start: str, walked: WalkedStep) -> float:
-    """Cost per second of a step's expensive predicates.
-
-    Counted once, as the tasks of a store share the pairs out.
-    """
-    store = walked.step.store
-    fresh = walked.target_predicates - walked.source_predicates - store.predicates
-    return model.evaluation(start, walked.source | store.relations, walked.target_predicates, fresh)
+    kept = [pricing.copy(model.copy_load(store.relations, store.predicates)) for store in stores]
+    work = sum(sent.values()) + sum(work for work, _ in kept)
+    return Cost(work, pricing.memory * sum(memory for _, memory in kept), latency)
 
 
 @dataclass(frozen=True, slots=True)

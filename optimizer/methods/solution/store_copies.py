@@ -154,7 +154,8 @@ def free_copies(graph: StateGraph) -> bool:
     """True if nothing limits or prices copies, so that every useful one is installed."""
     options = graph.options
     return (
-        options.storage_weight == 0
+        options.cost == "messages"
+        and options.storage_weight == 0
         and not options.single_copy
         and options.storage_budget is None
         and options.task_capacity is None

@@ -105,15 +105,16 @@ def _cheapest_rows(
     store: GraphStore, does: StoreRates, skew: float, options: Options
 ) -> tuple[int, ...] | None:
     """Rows of the cheapest grid or grids; None if the store's own layout is as cheap."""
-    copy = options.probe_weight * does.stored + options.storage_weight * does.held
-    probes = options.probe_weight * (does.routed + does.unrouted)
+    sending, storing = options.pricing.weights
+    copy = sending * does.stored + storing * does.held
+    probes = sending * (does.routed + does.unrouted)
     best = best_arrangement(store.tasks, copy, probes)
     held = rows_of(store)
     if held is not None:
         as_is = Arrangement.of(store.tasks, held).load(copy, probes)
     else:
         sent = skew * (does.stored + does.routed) + store.tasks * does.unrouted
-        as_is = options.probe_weight * sent + options.storage_weight * does.held
+        as_is = sending * sent + storing * does.held
     return best.rows if best.load(copy, probes) < as_is * (1 - _GAIN) else None
 
 
@@ -146,9 +147,10 @@ def _at_cost_of(
     if after is before:
         return solution
     (sent, stored), (sends, stores) = _sent_and_stored(before), _sent_and_stored(after)
+    sending, storing = options.pricing.weights
     cost = Cost(
-        solution.cost.probe + options.probe_weight * (sends - sent),
-        solution.cost.storage + options.storage_weight * (stores - stored),
+        solution.cost.probe + sending * (sends - sent),
+        solution.cost.storage + storing * (stores - stored),
         solution.cost.latency,
     )
     # The method's bound is one for plans that hash and broadcast.

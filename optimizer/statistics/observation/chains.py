@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from optimizer.algebra.digest import digest
+from optimizer.physical.at_once import at_once
 from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule
 from optimizer.statistics.interval import Interval
 from optimizer.statistics.provider import StatisticsProvider
@@ -28,8 +29,10 @@ def chains(graph: PhysicalGraph) -> dict[str, str]:
     """The identity of what each source and probe rule makes, by rule.
 
     It has the start with its filter, then step by step the stream (or the materialized result), its window
-    and what is checked; partitionings and numbers of tasks have no part in it.
+    and what is checked; partitionings and numbers of tasks have no part in it. Trees of
+    what waited have none.
     """
+    graph = at_once(graph)
     origins = {edge.id: edge.origin for edge in graph.edges}
     stores = {store.id: store for store in graph.stores}
     rules = {rule.id: rule for rule in graph.rules}

@@ -53,6 +53,24 @@ def test_beside_a_topology_windows_are_advised(
     assert 5 <= saving["saved_percent"] <= 100
 
 
+def test_a_query_that_waits_has_an_outlook_too(
+    as_outsider: Client, post: Post, topology: Topology, bus: redis.Redis
+) -> None:
+    """What waits has no price yet: no number is told rather than that of an inner join."""
+    sql = (
+        "SELECT d.flight FROM departures [RANGE 1 HOUR] AS d WHERE NOT EXISTS "
+        "(SELECT 1 FROM arrivals [RANGE 1 HOUR] AS a WHERE a.tail = d.tail)"
+    )
+    told = post(as_outsider, "/api/sql/outlook/", {"sql": sql})
+    assert told.status_code == 200
+    assert told.json()["advice"] == []
+    explained = post(as_outsider, "/api/sql/explain/", {"sql": sql})
+    assert explained.status_code == 200
+    assert explained.json()["marginal"] is None
+    validated = post(as_outsider, "/api/sql/validate/", {"sql": sql}).json()
+    assert [hint["code"] for hint in validated["hints"]] == ["deadline"]
+
+
 def test_bytes_follow_what_running_stores_take(
     as_owner: Client, post: Post, topology: Topology, bus: redis.Redis
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
@@ -14,13 +15,15 @@ import pytest
 from optimizer.cli.plan import main
 from optimizer.methods.trees.tree import STRATEGIES
 from optimizer.physical.graph import PhysicalGraph, graph_schema
+from optimizer.search.calibration import write_calibration
+from optimizer.search.coefficients import COEFFICIENTS
 
 GOLDEN = Path(__file__).parent / "golden"
 SCHEMA = Path(__file__).parents[3] / "optimizer" / "physical_graph.schema.json"
 
 
 def test_json_has_the_contracts_keys(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["plan", str(GOLDEN / "clash"), "--storage-weight", "0", "--json"])
+    code = main(["plan", str(GOLDEN / "clash"), "--cost", "messages", "--storage-weight", "0", "--json"])
 
     lines = capsys.readouterr().out.splitlines()
     document = json.loads(lines[0])
@@ -33,6 +36,36 @@ def test_json_has_the_contracts_keys(capsys: pytest.CaptureFixture[str]) -> None
     assert set(document["seconds"]) >= {"build", "solve"}
     assert len(document["stores"]) >= 5
     assert {tree["start"] for tree in document["trees"]} == {"r", "s", "t", "u"}
+
+
+def test_costs_are_cores_gigabytes_and_milliseconds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calibration = tmp_path / "calibration.json"
+    write_calibration(calibration, replace(COEFFICIENTS, step=2 * COEFFICIENTS.step), {})
+
+    assert main(["plan", str(GOLDEN / "clash"), "--json"]) == 0
+    assert main(["plan", str(GOLDEN / "clash"), "--calibration", str(calibration), "--json"]) == 0
+
+    shipped, slower = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert set(shipped["cost"]) == {"cores", "gb", "latency_ms", "total"}
+    assert set(shipped["messages"]) == {"probe", "storage", "latency", "total"}
+    assert 0 < shipped["bound"] <= shipped["cost"]["total"] < shipped["individual_cost"] < 1
+    assert shipped["cost"]["cores"] < shipped["cost"]["total"]
+    assert shipped["cost"]["total"] < slower["cost"]["total"]
+    steps = sum(tree["steps"][0]["probe_cost"] for tree in shipped["trees"])
+    assert 0 < steps < shipped["cost"]["cores"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"microseconds": {}}', '{"microseconds": {"step": -1}}'])
+def test_a_bad_calibration_is_refused(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    calibration = tmp_path / "calibration.json"
+    calibration.write_text(text)
+
+    assert main(["plan", str(GOLDEN / "clash"), "--calibration", str(calibration)]) == 2
+
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{calibration}")
 
 
 def test_a_written_plan_follows_the_published_schema(tmp_path: Path) -> None:
@@ -84,6 +117,7 @@ def test_a_capacity_that_no_plan_keeps_is_named(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize("tree", STRATEGIES)
 def test_every_kind_of_tree_is_planned_within_a_budget(tree: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["plan", str(GOLDEN / "clash"), "--method", "tree", "--tree", tree, "--storage-weight", "0"]
+    arguments += ["--cost", "messages"]
 
     assert main([*arguments, "--latency-weight", "2", "--storage-budget", "500", "--json"]) == 0
 
@@ -106,7 +140,7 @@ def test_merging_is_bounded_from_the_command_line(capsys: pytest.CaptureFixture[
 
 
 def test_stores_get_the_tasks_that_their_tuples_need(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["plan", str(GOLDEN / "clash"), "--storage-weight", "0", "--json"]
+    arguments = ["plan", str(GOLDEN / "clash"), "--cost", "messages", "--storage-weight", "0", "--json"]
 
     assert main([*arguments, "--task-tuples", "30"]) == 0
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,6 @@ from jobs.driver.batch_protocol import BatchProtocol
 from jobs.driver.coordinator import Committed, Excess, Trouble
 from jobs.driver.settings import Settings
 from jobs.driver.watermarks import Watermarks
-from jobs.failures.task_failure import TaskFailed, Told, told_by
 from jobs.metrics.reports import TaskReport
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity
 from jobs.recovery.manifest import Manifest
@@ -27,50 +25,36 @@ from jobs.sources.files.stream_files import FileRange
 from jobs.sources.planner import PlannedBatch
 from jobs.storage.partition import CompactionPolicy, PartitionState
 from jobs.storage.run import RunRef
-from jobs.worker.exchange import REPORT, Row, open_reports
+from jobs.worker.exchange import REPORT, Row
 from jobs.worker.executor import Executed, Groups
-from jobs.worker.set_aside import Aside, Describe
-from jobs.worker.task import BatchContext, IngestStage, JoinStage
+from jobs.worker.in_process import InProcessExecutor
+from jobs.worker.task import BatchContext
 from optimizer.physical.graph import PhysicalGraph
 from tests.unit.runtime.crashes import Killed
 
 
-class InProcess:
-    """Executes a batch's tasks one after the other, as chained stages of Spark do side by side."""
+class InProcess(InProcessExecutor):
+    """Remembers what the last batch's tasks knew, sent and told."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.context: BatchContext
         """What the last batch's tasks knew."""
         self.sent: list[Row] = []
         """What they sent to each other."""
-        self.reports: list[TaskReport] = []
+        self.reports: Sequence[TaskReport] = ()
         """What they told the driver."""
 
     def execute(self, graph: PhysicalGraph, context: BatchContext, groups: Groups, *, once: bool) -> Executed:
         self.context, self.sent = context, []
-        try:
-            rows = [row for task, group in enumerate(groups) for row in IngestStage(context)(task, (group,))]
-            for stage in range(1, context.stages(graph).count + 1):
-                received: dict[int, list[Row]] = defaultdict(list)
-                for row in rows:
-                    received[row[0]].append(row)
-                self.sent += [row for row in rows if row[1][0] != REPORT]
-                task = JoinStage(context, stage)
-                rows = [row for p in range(context.partitions) for row in task(p, received[p])]
-        except Told as error:
-            failure = told_by(str(error))
-            assert failure is not None
-            raise TaskFailed(failure) from error
-        finally:
-            gc.unfreeze()  # workers freeze what they have loaded; they do not live as long as this process
-        self.reports = open_reports(rows)
-        return Executed(self.reports)
+        done = super().execute(graph, context, groups, once=once)
+        self.reports = done.reports
+        return done
 
-    def letters(self, describe: Describe, aside: Sequence[Aside]) -> pa.Table:
-        return pa.concat_tables(describe(0, [aside]))
-
-    def close(self) -> None:
-        """Nothing is left."""
+    def stages(self, graph: PhysicalGraph, context: BatchContext, groups: Groups) -> Iterator[list[Row]]:
+        for rows in super().stages(graph, context, groups):
+            self.sent += [row for row in rows if row[1][0] != REPORT]
+            yield rows
 
 
 class Topology:

@@ -75,7 +75,7 @@ function Costs({ explanation }: { explanation: Explanation }): JSX.Element {
     <dl class="numbers compact">
       <div>
         <dt>probe</dt>
-        <dd>{rate(cost.probe)}</dd>
+        <dd>{count(cost.probe)}</dd>
       </div>
       <div>
         <dt>storage</dt>

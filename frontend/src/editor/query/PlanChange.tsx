@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Explanation } from "../../api/documents";
 import { answered, client } from "../../api/request";
-import { count, rate } from "../../format/quantities";
+import { count } from "../../format/quantities";
 import { parseGraph } from "../../plan/physicalGraph";
 import { type Part, planDiff } from "../../plan/planDiff";
 import { useLoaded } from "../../ui/useLoaded";
@@ -43,7 +43,7 @@ function Change({ old, fresh }: { old: Explanation; fresh: Explanation }): JSX.E
   return (
     <section aria-label="Change of the plan">
       <p>
-        Plan: probe {rate(old.cost.probe)} → <strong>{rate(fresh.cost.probe)}</strong>, storage{" "}
+        Plan: probe {count(old.cost.probe)} → <strong>{count(fresh.cost.probe)}</strong>, storage{" "}
         {count(old.cost.storage)} → <strong>{count(fresh.cost.storage)}</strong>
         {added.length + removed.length === 0 ? "; the same stores and steps." : ""}
       </p>

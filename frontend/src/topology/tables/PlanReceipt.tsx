@@ -50,7 +50,7 @@ export function PlanReceipt({ plan, graph, alternatives, problem, shown, onShow 
           <dt>result</dt>
           <dd>{plan.status}</dd>
         </div>
-        <div title="in probe tuples per second">
+        <div title="in millionths of a core, or in probe tuples per second where plans are chosen by messages">
           <dt>cost</dt>
           <dd>{count(total)}</dd>
         </div>

@@ -147,7 +147,7 @@ function PlanPicture({ title, size, graph, colour, query, onQuery }: PictureProp
         </button>
       </div>
       <dl class="numbers compact">
-        <div title="in probe tuples per second">
+        <div title="in millionths of a core, or in probe tuples per second where plans are chosen by messages">
           <dt>cost</dt>
           <dd>{count(size.cost)}</dd>
         </div>

@@ -1,0 +1,1 @@
+"""What a batch costs on this machine: measured with the executor's own operators."""

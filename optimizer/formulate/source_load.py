@@ -1,0 +1,50 @@
+"""What queries take whatever their plan: reading streams, writing results."""
+
+from __future__ import annotations
+
+from math import prod
+
+from optimizer.formulate.model import QueryTerms, Translation
+from optimizer.search.cost_model import lasting_s
+from optimizer.search.pricing import SourceLoad
+from optimizer.search.widths import POSITION_BYTES
+
+
+def source_load(translation: Translation) -> SourceLoad:
+    """What the translated queries have a topology read and write."""
+    rates = dict(translation.rates)
+    bytes_of = {relation.id: relation.bytes for relation in translation.problem.relations}
+    read: dict[str, float] = {}
+    sources: dict[str, float] = {}
+    leaves: list[tuple[float, float]] = []
+    for terms in translation.queries:
+        size = POSITION_BYTES + sum(bytes_of.get(v.served_by.id, 0.0) for v in terms.variants)
+        leaves += [(rate, size) for rate in _results(translation, terms, rates)]
+        for variant in terms.variants:
+            served = variant.served_by
+            read[served.stream] = max(read.get(served.stream, 0.0), bytes_of.get(served.id, 0.0))
+            # Relations that differ only in window have one source.
+            sources[served.id.rpartition("@")[0]] = rates[served.id]
+    return SourceLoad(
+        streams=tuple(rates[stream] for stream in sorted(read)),
+        sources=tuple(sources[source] for source in sorted(sources)),
+        read_bytes=sum(rates[stream] * (POSITION_BYTES + read[stream]) for stream in sorted(read)),
+        results=sum(rate for rate, _ in leaves),
+        result_bytes=sum(rate * size for rate, size in leaves),
+        leaves=tuple(rate for rate, _ in leaves),
+    )
+
+
+def _results(translation: Translation, terms: QueryTerms, rates: dict[str, float]) -> list[float]:
+    """Results per second by the input that starts them."""
+    problem = translation.problem
+    shares = {predicate.id: predicate.selectivity for predicate in problem.predicates}
+    selected = prod(shares[identity] for identity, _ in terms.predicates if identity in shares)
+    held = {
+        v.own.input: rates[v.own.id] * lasting_s(v.own.window.seconds, problem.horizon_s)
+        for v in terms.variants
+    }
+    return [
+        rates[v.own.id] * selected * prod(n for name, n in held.items() if name != v.own.input)
+        for v in terms.variants
+    ]
