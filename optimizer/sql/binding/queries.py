@@ -14,7 +14,6 @@ from optimizer.algebra.expression import Column, Expression, Literal, inputs_of
 from optimizer.algebra.identifiers import matches, nearest
 from optimizer.algebra.normalize import conjuncts
 from optimizer.algebra.render import to_sql
-from optimizer.algebra.types import ColumnType
 from optimizer.algebra.typing import TypeMismatch
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Input, Output, Query
@@ -31,8 +30,8 @@ from optimizer.sql.binding.outer.branching import (
 )
 from optimizer.sql.binding.outer.deadlines import unanswerable
 from optimizer.sql.binding.outer.subqueries import Asked, asked_in
-from optimizer.sql.binding.output_names import output_name
 from optimizer.sql.binding.scope import Scope, Source
+from optimizer.sql.binding.select_list import SelectList
 from optimizer.sql.binding.windows import read_window
 from optimizer.sql.grammar.places import SourceText, span_of
 from optimizer.sql.grammar.syntax import keyword_span, read_condition, read_select
@@ -96,7 +95,7 @@ class Reader:
         self._check_clauses(select)
         self._read_from(select)
         self._read_where(select)
-        outputs = self._read_outputs(select)
+        outputs = self._outputs(select)
         if not self.errors:
             self._check_connected()
         if self.errors:
@@ -343,7 +342,7 @@ class Reader:
         inside._check_clauses(subquery.select)
         inside._read_from(subquery.select)
         inside._read_where(subquery.select)
-        inside._read_outputs(subquery.select)
+        inside._outputs(subquery.select)
         try:
             on = self._membership(node, subquery, inside)
         except InputError as error:
@@ -399,6 +398,9 @@ class Reader:
             return
         self._predicates.append(predicate)
 
+    def _outputs(self, select: exp.Select) -> list[Output]:
+        return SelectList(self._text, self._scope, self._translator, self._report).outputs(select)
+
     def _report(self, error: InputError) -> None:
         """Unknown names prove nothing while an entry of FROM is unreadable."""
         if self._scope.broken and error.code in ("unknown-alias", "unknown-column"):
@@ -428,101 +430,6 @@ class Reader:
                 else "a condition that joins the subquery",
             )
         )
-
-    # SELECT
-
-    def _read_outputs(self, select: exp.Select) -> list[Output]:
-        outputs: list[Output] = []
-        taken: dict[str, bool] = {}
-        """Folded output names; True if the user wrote the name."""
-        explicit = [item.alias for item in select.expressions if isinstance(item, exp.Alias)]
-        reserved = {name.casefold() for name in explicit}
-        for item in select.expressions:
-            try:
-                for name, expression, chosen in self._output(item):
-                    unique = self._unique(item, name, chosen, taken, reserved)
-                    outputs.append(Output(unique, expression))
-            except InputError as error:
-                self._report(error)
-        if not select.expressions:
-            self.errors.append(self._text.error((0, 6), "syntax", "SELECT without columns", "columns or *"))
-        return outputs
-
-    def _unique(
-        self, item: exp.Expr, name: str, chosen: bool, taken: dict[str, bool], reserved: set[str]
-    ) -> str:
-        """Check that the user's names differ and number repeated columns.
-
-        Repeated column names get _1, _2, as in DuckDB's tables.
-        """
-        if chosen:
-            if taken.get(name.casefold()):
-                raise self._text.error(
-                    span_of(item.args["alias"]), "duplicate-output", f"output {name} twice", "another name"
-                )
-            taken[name.casefold()] = True
-            return name
-        unique, number = name, 1
-        while unique.casefold() in taken or unique.casefold() in reserved:
-            unique, number = f"{name}_{number}", number + 1
-        taken[unique.casefold()] = False
-        return unique
-
-    def _output(self, item: exp.Expr) -> list[tuple[str, Expression, bool]]:
-        """(name, expression, whether the user chose the name) of one entry of SELECT."""
-        if isinstance(item, exp.Star):
-            self._plain_star(item, item)
-            return [(n, e, False) for n, e in self._all_columns()]
-        if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
-            self._plain_star(item, item.this)
-            return [(n, e, False) for n, e in self._scope.source(item.args["table"]).columns]
-        if isinstance(item, exp.Alias):
-            alias = item.args["alias"]
-            if not alias.name:
-                raise self._text.error(span_of(item), "syntax", "an empty name", "a name behind AS")
-            expression = self._translator.expression(item.this)
-            return [(alias.name, self._typed(item, expression), True)]
-        expression = self._typed(item, self._translator.expression(item))
-        if isinstance(item, exp.Column):
-            return [(self._declared(item), expression, False)]
-        extent = item.meta.get("text") or span_of(item)
-        name = output_name(self._text.text[slice(*extent)], self._scope.sources) if extent else None
-        return [(name or to_sql(expression), expression, False)]
-
-    def _typed(self, item: exp.Expr, expression: Expression) -> Expression:
-        if expression.type is ColumnType.INTERVAL:
-            raise self._text.error(
-                span_of(item),
-                "type-mismatch",
-                "interval",
-                "a type that a column may have, such as EPOCH(...)",
-            )
-        return expression
-
-    def _plain_star(self, item: exp.Expr, star: exp.Expr) -> None:
-        if any(value for value in star.args.values()):
-            raise self._text.error(
-                span_of(item), "unsupported", "* with EXCLUDE, REPLACE or RENAME", "plain *"
-            )
-
-    def _all_columns(self) -> list[tuple[str, Expression]]:
-        """Every source's columns in the order of FROM; those merged by USING once."""
-        columns = []
-        for source in self._scope.sources:
-            for name, expression in source.columns:
-                owner = self._scope.merged.get(name.casefold())
-                if owner is None or owner is source:
-                    columns.append((name, expression))
-        return columns
-
-    def _declared(self, column: exp.Column) -> str:
-        """The column's name as its stream or view declares it."""
-        quoted = bool(column.this.args.get("quoted"))
-        alias = column.args.get("table")
-        sources = [self._scope.source(alias)] if alias is not None else self._scope.sources
-        names = [n for source in sources for n, _ in source.columns]
-        exact = [n for n in names if n == column.name]
-        return (exact or [n for n in names if matches(n, column.name, quoted)])[0]
 
 
 def _conjunct_nodes(node: exp.Expr) -> list[exp.Expr]:
