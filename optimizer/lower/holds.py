@@ -12,20 +12,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from optimizer.algebra.digest import digest
-from optimizer.algebra.expression import Call, Column, Expression, columns_of, inputs_of, rename_inputs
-from optimizer.algebra.normalize import conjuncts
+from optimizer.algebra.expression import Column, Expression, columns_of, inputs_of, rename_inputs
 from optimizer.algebra.types import ColumnType
 from optimizer.algebra.udf_names import user_calls, user_name
 from optimizer.formulate.branches import Planned, held_column
-from optimizer.formulate.model import Retain, all_of, over
+from optimizer.formulate.model import Retain, over
 from optimizer.logical.canonical_inputs import canonical_input, canonical_names, sort_key
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.deadlines import Wait, longest_wait_us, needed_windows, waits
 from optimizer.logical.query import Absence, Output, Query
 from optimizer.logical.retention import with_retentions
-from optimizer.logical.window import UNBOUNDED, Sliding, Window, union
+from optimizer.logical.window import UNBOUNDED, Sliding
+from optimizer.lower.partner_stores import PartnerStores, in_order
 from optimizer.lower.text import query_text
-from optimizer.lower.to_graph import graph_stream
 from optimizer.physical.equalities import hashes_agree, split_equality
 from optimizer.physical.graph import (
     DueRule,
@@ -95,6 +94,7 @@ class _Writer:
     edges: dict[str, Edge] = field(init=False)
     rules: dict[str, Rule] = field(init=False)
     streams: dict[str, GraphStream] = field(init=False)
+    partners: PartnerStores = field(init=False)
     holds: list[Hold] = field(init=False, default_factory=list)
     names: dict[str, Mapping[str, str]] = field(init=False, default_factory=dict)
     """By conjunctive query, alias -> canonical input."""
@@ -104,6 +104,9 @@ class _Writer:
         self.edges = {edge.id: edge for edge in self.graph.edges}
         self.rules = {rule.id: rule for rule in self.graph.rules}
         self.streams = {stream.name: stream for stream in self.graph.streams}
+        self.partners = PartnerStores(
+            self.stores, self.edges, self.rules, self.streams, self.catalog, self.retain, self.tasks
+        )
         for query in self.graph.queries:
             self.names[query.name] = {item.alias: item.input for item in query.inputs}
 
@@ -148,7 +151,9 @@ class _Writer:
             inputs=(StoredInput(stream.name, stream.name, tuple(column for column, _ in stream.columns)),),
             partitioning=None,
             tasks=max(
-                self._tasks(item.stream) for a in branch.absences for item in (*branch.inputs, *a.inputs)
+                self.partners.tasks_of(item.stream)
+                for a in branch.absences
+                for item in (*branch.inputs, *a.inputs)
             ),
             retention=(Sliding(0),),
         )
@@ -301,7 +306,7 @@ class _Writer:
             read_of = {c for p in absence.predicates for c in columns_of(p) if c.input == alias} | {
                 times[alias]
             }
-            store = self._store(
+            store = self.partners.store(
                 streams[alias], alias, own, read_of, back, self._key_wanted(absence, bound, alias)
             )
             looks.append(Look(store.id, UNBOUNDED if wait.back_us is None else Sliding(wait.back_us)))
@@ -318,7 +323,7 @@ class _Writer:
             identity = digest("P", "due", held.id, sender, absence, store.id, rename, used)
             kind, key = _probing(store, equalities)
             if sender:
-                columns = _in_order(arriving)
+                columns = in_order(arriving)
                 edge = Edge(digest("E", "probe", identity), sender, store.id, kind, key, level, columns)
                 self.edges[edge.id] = edge
                 self._lead_on(sender, edge)
@@ -363,102 +368,6 @@ class _Writer:
     def _key_wanted(self, absence: Absence, bound: Sequence[str], alias: str) -> Column | None:
         return next(iter(sorted(self._joined_on(absence, bound, alias), key=lambda c: c.name)), None)
 
-    def _store(
-        self,
-        stream: str,
-        alias: str,
-        own: Sequence[Expression],
-        read: Iterable[Column],
-        back_us: int | None,
-        key: Column | None,
-    ) -> GraphStore:
-        """A store with the tuples of a stream that pass `own`, as long as they are needed."""
-        wanted = frozenset(over(p, {alias: stream}) for p in own)
-        retention = UNBOUNDED if back_us is None else Sliding(back_us)
-        columns = {column.name for column in read}
-        if self.retain == "everything":
-            columns |= {name for name, _ in self.catalog[stream].columns}
-        fitting = self._fitting(stream, wanted) or [self._new_store(stream, wanted, key)]
-        # All of them, whichever is asked: a plan that asks another one finds there what this one kept.
-        grown = [self._grown(store, columns, retention) for store in fitting]
-
-        def rank(store: GraphStore) -> tuple[bool, bool, str]:
-            kept_by = store.partitioning
-            by_key = isinstance(kept_by, Column) and key is not None and kept_by.name == key.name
-            return not by_key, not isinstance(kept_by, Slices | Grid | Grids), store.id
-
-        return min(grown, key=rank)
-
-    def _grown(self, store: GraphStore, columns: Iterable[str], retention: Window) -> GraphStore:
-        """The store with further columns, kept for longer."""
-        (stored,) = store.inputs
-        together = tuple(sorted({*stored.columns, *columns}))
-        grown = replace(
-            store,
-            inputs=(replace(stored, columns=together),),
-            retention=(union((store.retention[0], retention)),),
-        )
-        self.stores[grown.id] = grown
-        types = dict(self.catalog[stored.stream].columns)
-        carried = _in_order(Column(stored.input, name, types[name]) for name in together)
-        for rule in self.rules.values():
-            if isinstance(rule, StoreRule) and rule.store == grown.id:
-                self.edges[rule.edge] = replace(self.edges[rule.edge], columns=carried)
-        return grown
-
-    def _fitting(self, stream: str, wanted: frozenset[Expression]) -> list[GraphStore]:
-        """The base stores that have every tuple that passes."""
-        fitting = {}
-        for rule in self.rules.values():
-            if not isinstance(rule, StoreRule) or not self.stores[rule.store].is_base:
-                continue
-            origin = self.rules[self.edges[rule.edge].origin]
-            if (
-                isinstance(origin, SourceRule)
-                and origin.stream == stream
-                and rule.edge in origin.out
-                and _passes(origin.filter, wanted)
-            ):
-                fitting[rule.store] = self.stores[rule.store]
-        return list(fitting.values())
-
-    def _new_store(self, stream: str, wanted: frozenset[Expression], key: Column | None) -> GraphStore:
-        if self.retain == "everything":
-            wanted = frozenset()
-        declared = self.catalog[stream]
-        self.streams.setdefault(stream, graph_stream(declared))
-        kept = all_of(wanted) if wanted else None
-        by = None if key is None else Column(stream, key.name, key.type)
-        store = GraphStore(
-            id=digest("S", "partners", stream, kept, by, self._tasks(stream)),
-            label=stream if by is None else f"{stream}[{by.name}]",
-            inputs=(StoredInput(stream, stream, (declared.event_time,)),),
-            partitioning=by,
-            tasks=self._tasks(stream),
-            retention=(Sliding(0),),
-        )
-        identity = digest("R", stream, stream, kept)
-        edge = Edge(
-            id=digest("E", "store", identity, store.id),
-            origin=identity,
-            target=store.id,
-            kind="shuffle" if by is None else "group_by",
-            key=by,
-            level=1,
-            columns=(),
-        )
-        self.stores[store.id], self.edges[edge.id] = store, edge
-        rule = self.rules.get(identity, SourceRule(identity, stream, stream, kept, ()))
-        assert isinstance(rule, SourceRule)
-        self.rules[identity] = replace(rule, out=tuple(sorted({*rule.out, edge.id})))
-        put = StoreRule(digest("K", edge.id), edge.id, store.id)
-        self.rules[put.id] = put
-        return store
-
-    def _tasks(self, stream: str) -> int:
-        there = [s.tasks for s in self.stores.values() if s.is_base and s.inputs[0].stream == stream]
-        return max(there, default=self.catalog[stream].parallelism or self.tasks)
-
     # Surroundings
 
     def _query(self, query: Query) -> GraphQuery:
@@ -498,10 +407,6 @@ class _Writer:
         )
 
 
-def _in_order(columns: Iterable[Column]) -> tuple[Column, ...]:
-    return tuple(sorted(columns, key=lambda column: (column.input, column.name)))
-
-
 def _split(
     fresh: Iterable[Expression], bound: set[str], stored: str
 ) -> tuple[tuple[Equality, ...], tuple[Expression, ...]]:
@@ -512,14 +417,6 @@ def _split(
         tuple(equality for equality in split.values() if equality is not None),
         tuple(predicate for predicate, equality in split.items() if equality is None),
     )
-
-
-def _passes(kept: Expression | None, wanted: frozenset[Expression]) -> bool:
-    """True if a filter lets pass what the wanted conditions do, as far as texts tell."""
-    if kept is None or frozenset(conjuncts(kept)) <= wanted:
-        return True
-    alternatives = kept.arguments if isinstance(kept, Call) and kept.function == "or" else ()
-    return any(frozenset(conjuncts(alternative)) <= wanted for alternative in alternatives)
 
 
 def _probing(store: GraphStore, equalities: Sequence[Equality]) -> tuple[EdgeKind, Column | None]:
