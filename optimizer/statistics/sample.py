@@ -12,6 +12,7 @@ import polars as pl
 from optimizer.algebra.expression import Expression, columns_of, inputs_of, rename_inputs
 from optimizer.algebra.render import quote, to_duckdb_sql
 from optimizer.logical.canonical_inputs import stream_of
+from optimizer.sql import null_where_it_errs
 from optimizer.statistics.interval import Interval
 
 _CONFIDENCE = 1.96
@@ -82,7 +83,8 @@ class SampleStatistics:
                 connection.register(table, frame.to_arrow())
                 pairs *= len(frame)
                 least = min(least, len(frame))
-            condition = to_duckdb_sql(rename_inputs(predicate, names))
+            # As in queries: what raises is not true.
+            condition = to_duckdb_sql(rename_inputs(predicate, names), null_where_it_errs)
             tables = ", ".join(quote(table) for table in names.values())
             row = connection.execute(f"SELECT count(*) FROM {tables} WHERE {condition}").fetchone()
         assert row is not None

@@ -90,6 +90,17 @@ def test_samples_are_counted_exactly() -> None:
     assert sample.selectivity(_predicate("p.i = r.i", "p, r")) is None
 
 
+def test_a_pair_for_which_a_predicate_raises_does_not_match() -> None:
+    """As in queries: 2147483647 + 1 is no int."""
+    most = 2**31 - 1
+    frame = pl.DataFrame(
+        {"i": pl.Series([most, 1, 2], dtype=pl.Int32), "j": pl.Series([3, 2, 1], dtype=pl.Int32)}
+    )
+    estimate = SampleStatistics({"p": frame, "q": frame}).selectivity(_predicate("p.i + 1 = q.j"))
+    assert estimate is not None
+    assert estimate.expected == pytest.approx(2 / 9)
+
+
 def test_an_unseen_predicate_is_rare_but_not_free() -> None:
     frame = pl.DataFrame({"i": [1, 2], "j": [5, 6]})
 
