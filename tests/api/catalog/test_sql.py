@@ -147,10 +147,15 @@ def test_explain_of_an_outer_join(
     graph = PhysicalGraph.from_json(json.dumps(document["graph"]))
     assert [query.name for query in graph.queries] == ["new"]
     assert [hold.query for hold in graph.holds] == ["new"]
-    assert document["marginal"]["topology"] == "flights"
+    # What waits has no price yet.
+    assert document["marginal"] is None
     deploy_query(owner, create_query(owner, "second", OUTER), "flights")
     again = post(as_owner, "/api/sql/explain/", {"sql": OUTER, "name": "third"}).json()
-    assert again["marginal"]["topology"] == "flights"
+    assert again["marginal"] is None
+    beside = post(as_owner, "/api/sql/explain/", {"sql": GOOD, "name": "fourth"}).json()
+    assert beside["marginal"]["topology"] == "flights"
+    outlook = post(as_owner, "/api/sql/outlook/", {"sql": GOOD, "name": "fourth"})
+    assert (outlook.status_code, outlook.json()["topology"]) == (200, "flights")
 
 
 def test_explain_refuses_like_validate(as_owner: Client, post: Post, streams: dict[str, Stream]) -> None:
