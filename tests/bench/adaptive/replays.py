@@ -44,7 +44,9 @@ class Replayed:
 def options(scenario: Scenario, adaptive: bool) -> list[str]:
     """Command-line options of a replay, besides its directories."""
     words = ["--batch-rows", str(scenario.batch_rows), "--epoch-batches", str(EPOCH_BATCHES)]
-    return [*words, "--parallelism", str(TASKS), *(["--adaptive"] if adaptive else [])]
+    # The experiments are about tuples sent, and so is what plans are chosen by.
+    words += ["--parallelism", str(TASKS), "--cost", "messages"]
+    return [*words, *(["--adaptive"] if adaptive else [])]
 
 
 def replay(scenario: Scenario, folder: Path, out: Path, adaptive: bool) -> Replayed:
