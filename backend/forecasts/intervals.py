@@ -12,11 +12,10 @@ from optimizer.physical.at_once import at_once
 from optimizer.physical.graph import GraphStore
 from optimizer.planner.plan import Plan
 from optimizer.statistics import DefaultStatistics, Interval, LayeredStatistics
+from optimizer.statistics.observation.evidence import DECLARED
 
 RUN_SHARE = 1 / 8
 """Tuples leave a store in runs that span at most this share of its retention (`jobs.storage.partition`)."""
-DECLARED = 2.0
-"""The factor to either side by which a number without an interval, as somebody declared it, may be off."""
 RESULTS_SHARE = 1 / 3
 """Runs of results are written anew once a quarter of them has expired (`jobs.storage.partition`)."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from jobs.recovery.manifest import write_durably
 from optimizer.adaptation import LearntStatistics, Moved, Weighed
@@ -38,7 +38,7 @@ class Decision:
     """For people."""
     moved: Moved | None
     """The statistic that changed most since the running plan was chosen."""
-    learnt: LearntStatistics
+    learnt: Annotated[LearntStatistics, Field(alias="known")]
     """All that the decision was made on."""
     weighed: Weighed | None
     """The two plans compared; None if there was only one to choose from."""
@@ -61,7 +61,7 @@ class Decisions:
 
     def record(self, decision: Decision) -> None:
         """Durable when it returns."""
-        write_durably(self._root / f"{decision.batch}.json", _DECISION.dump_json(decision))
+        write_durably(self._root / f"{decision.batch}.json", _DECISION.dump_json(decision, by_alias=True))
         self.all.append(decision)
 
     def find(self, batch: int) -> Decision | None:

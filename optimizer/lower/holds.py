@@ -245,7 +245,7 @@ class _Writer:
         receiver: str,
     ) -> Edge:
         """Write the rule that sends columns of what is due into a tree, and its edge."""
-        ordered = sorted(set(read), key=lambda column: (column.input, column.name))
+        ordered = in_order(set(read))
         columns = tuple((held_column(c), Column(names[c.input], c.name, c.type)) for c in ordered)
         identity = digest("D", store.id, columns, receiver)
         edge = Edge(
@@ -255,7 +255,7 @@ class _Writer:
             kind=kind,
             key=key,
             level=level,
-            columns=tuple(sorted((column for _, column in columns), key=lambda c: (c.input, c.name))),
+            columns=in_order(column for _, column in columns),
         )
         self.edges[edge.id] = edge
         streams = {

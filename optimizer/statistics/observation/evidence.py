@@ -122,11 +122,11 @@ def is_better(found: Interval, prior: Interval) -> bool:
     return _width(found) < _width(prior)
 
 
-_PRIOR = 2.0
+DECLARED = 2.0
 """The factor to either side by which a number without an interval, as somebody declared it, may be off."""
 
 
 def _width(interval: Interval) -> float:
     if interval.low == interval.high:
-        return 2 * log(_PRIOR)
+        return 2 * log(DECLARED)
     return log(interval.high / interval.low) if interval.low > 0 else float("inf")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from jobs.adaptation.controller import Controller, Policy
+from jobs.adaptation.decision import Decisions
 from jobs.adaptation.report import report_epochs
 from jobs.adaptation.schedule import Schedule
 from jobs.control_plane.epoch_reporter import EpochLog
@@ -218,6 +220,18 @@ def test_queries_come_and_go_at_their_batches(replays: list[Replay], tmp_path: P
     answered = [tuple(query.name for query in graph.queries) for graph in graphs]
     assert answered == [("q1",)] * 3 + [("q1", "q2")] * 4 + [("q1",)] * 7
     assert {tuple(stream.name for stream in graph.streams) for graph in graphs} == {("r", "s", "t", "u")}
+
+
+def test_decisions_keep_the_names_that_checkpoints_have(replays: list[Replay], tmp_path: Path) -> None:
+    """A replay that an older release began goes on."""
+    begin(replays, tmp_path / "a", policy()).run(2)
+    (path,) = (tmp_path / "a" / "decisions").glob("*.json")
+    document = json.loads(path.read_text())
+    assert {"known", "learnt"} & document.keys() == {"known"}
+    del document["known"]["memory"]
+    path.write_text(json.dumps(document))
+    (read,) = Decisions(tmp_path / "a").all
+    assert read.learnt.find_rate("r") is not None
 
 
 def test_another_plan_at_every_epoch(replays: list[Replay], tmp_path: Path) -> None:
