@@ -25,7 +25,7 @@ from optimizer.algebra.identifiers import matches
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
-from optimizer.sql.binding.names import CALLS, WRITTEN
+from optimizer.sql.binding.scalar.names import CALLS, WRITTEN
 from optimizer.sql.grammar.places import SourceText, span_of
 from optimizer.sql.grammar.syntax import read_select
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 
 from optimizer.algebra.render import duckdb_type, quote
-from optimizer.sql.binding.constants import connection
+from optimizer.sql.binding.scalar.constants import connection
 from optimizer.sql.binding.scope import Source
 
 

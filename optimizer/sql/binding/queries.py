@@ -10,15 +10,11 @@ from sqlglot.tokenizer_core import TokenType
 
 from optimizer.algebra.connectivity import connected_components
 from optimizer.algebra.errors import InputError
-from optimizer.algebra.expression import Column, Expression, Literal, inputs_of
-from optimizer.algebra.identifiers import matches, nearest
-from optimizer.algebra.normalize import conjuncts
-from optimizer.algebra.render import to_sql
+from optimizer.algebra.expression import Column, Expression, inputs_of
 from optimizer.algebra.typing import TypeMismatch
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Input, Output, Query
-from optimizer.logical.views import inline
-from optimizer.sql.binding.expressions import Translator
+from optimizer.sql.binding.conditions import conjunct_nodes, read_conjuncts
 from optimizer.sql.binding.outer.branching import (
     JoinKind,
     Part,
@@ -30,9 +26,10 @@ from optimizer.sql.binding.outer.branching import (
 )
 from optimizer.sql.binding.outer.deadlines import unanswerable
 from optimizer.sql.binding.outer.subqueries import Asked, asked_in
+from optimizer.sql.binding.scalar.expressions import Translator
 from optimizer.sql.binding.scope import Scope, Source
 from optimizer.sql.binding.select_list import SelectList
-from optimizer.sql.binding.windows import read_window
+from optimizer.sql.binding.tables import read_entry
 from optimizer.sql.grammar.places import SourceText, span_of
 from optimizer.sql.grammar.syntax import keyword_span, read_condition, read_select
 
@@ -262,7 +259,11 @@ class Reader:
         if len(self._inputs) > MOST_INPUTS:
             return None  # told already
         try:
-            source = self._source(table)
+            entry = read_entry(table, self._scope, self._inputs, self._catalog, self._views)
+            self._inputs += entry.inputs
+            self._predicates += entry.predicates
+            if entry.cross_join:
+                self._links.append(entry.source.inputs)
             if len(self._inputs) > MOST_INPUTS:
                 found, expected = f"{len(self._inputs)} streams", f"at most {MOST_INPUTS} in a query"
                 raise self._text.error(span_of(table), "too-many-inputs", found, f"{expected} and its views")
@@ -270,57 +271,15 @@ class Reader:
             self.errors.append(error)
             self._scope.broken = True
             return None
-        self._scope.sources.append(source)
-        return source
-
-    def _source(self, table: exp.Expr) -> Source:
-        if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
-            raise self._text.error(span_of(table), "syntax", "this", "the name of a stream or a view")
-        identifier = table.this
-        quoted = bool(identifier.args.get("quoted"))
-        alias_node = table.args.get("alias")
-        naming = alias_node.this if alias_node is not None else identifier
-        alias = naming.name if naming.args.get("quoted") else naming.name.lower()
-        if not alias:
-            raise self._text.error(span_of(naming), "syntax", "an empty name", "an alias")
-        if any(matches(other.alias, alias) for other in self._scope.visible):
-            raise self._text.error(
-                span_of(naming), "duplicate-alias", f"alias {alias} twice", "another alias for the second"
-            )
-        window = read_window(table.meta.get("window"), self._text)
-        stream = self._catalog.find(identifier.name, quoted)
-        if stream is not None:
-            self._inputs.append(Input(alias, stream.name, window))
-            columns = tuple((name, Column(alias, name, kind)) for name, kind in stream.columns)
-            return Source(alias, stream.name, columns, frozenset({alias}), table)
-        view = next((n for n in self._views if matches(n, identifier.name, quoted)), None)
-        if view is None:
-            names = [*self._catalog.names, *self._views]
-            raise self._text.error(
-                span_of(identifier),
-                "unknown-stream",
-                f"stream {identifier.name}",
-                f"one of {', '.join(names)}" if names else "a registered stream",
-                nearest(identifier.name, names),
-            )
-        taken = [*(i.alias for i in self._inputs), *(s.alias for s in self._scope.sources)]
-        if self._views[view].branches:
-            found = f"the query {view}, which has outer, semi or anti joins"
-            raise self._text.error(span_of(identifier), "unsupported", found, "a query of inner joins")
-        inlined = inline(self._views[view], alias, window, taken)
-        self._inputs += inlined.inputs
-        self._predicates += inlined.predicates
-        names_in = frozenset(i.alias for i in inlined.inputs)
-        if inlined.cross_join:
-            self._links.append(names_in)
-        return Source(alias, view, inlined.columns, names_in, table)
+        self._scope.sources.append(entry.source)
+        return entry.source
 
     # Conditions
 
     def _read_where(self, select: exp.Select) -> None:
         """Read WHERE: its conditions, and the subqueries that it asks for partners."""
         where, before = select.args.get("where"), len(self._predicates)
-        nodes = [] if where is None else _conjunct_nodes(where.this)
+        nodes = [] if where is None else conjunct_nodes(where.this)
         asked = [(node, found) for node in nodes if (found := asked_in(node)) is not None]
         for node in nodes:
             if node not in [asking for asking, _ in asked]:
@@ -368,35 +327,7 @@ class Reader:
             raise self._text.error(span_of(node), "type-mismatch", found, expected) from None
 
     def _add_condition(self, node: exp.Expr) -> None:
-        for part in _conjunct_nodes(node):
-            try:
-                predicate = self._translator.predicate(part)
-            except InputError as error:
-                self._report(error)
-                continue
-            for conjunct in conjuncts(predicate):
-                self._add_conjunct(part, conjunct)
-
-    def _add_conjunct(self, node: exp.Expr, predicate: Expression) -> None:
-        if isinstance(predicate, Literal) and predicate.value is True:
-            return
-        if not inputs_of(predicate):
-            value = "NULL" if isinstance(predicate, Literal) and predicate.value is None else "FALSE"
-            suggestion = _null_test(node)
-            words = self._text.text[slice(*span)] if (span := span_of(node)) else to_sql(predicate)
-            self.errors.append(
-                self._text.error(
-                    span,
-                    "never-true",
-                    f"the condition {words}, which is {value}",
-                    "one that can be true",
-                    f"{self._text.text[slice(*known)]} {suggestion}"
-                    if suggestion and (known := span_of(node.this))
-                    else None,
-                )
-            )
-            return
-        self._predicates.append(predicate)
+        self._predicates += read_conjuncts(node, self._text, self._translator, self._report)
 
     def _outputs(self, select: exp.Select) -> list[Output]:
         return SelectList(self._text, self._scope, self._translator, self._report).outputs(select)
@@ -430,28 +361,6 @@ class Reader:
                 else "a condition that joins the subquery",
             )
         )
-
-
-def _conjunct_nodes(node: exp.Expr) -> list[exp.Expr]:
-    """The parts of a chain of ANDs, in the order of the text, parentheses removed."""
-    parts: list[exp.Expr] = []
-    pending = [node]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, exp.And):
-            pending += [part.expression, part.this]
-        elif isinstance(part, exp.Paren):
-            pending.append(part.this)
-        else:
-            parts.append(part)
-    return parts
-
-
-def _null_test(node: exp.Expr) -> str | None:
-    """What a comparison with NULL was meant to be."""
-    if isinstance(node, exp.EQ | exp.NEQ) and isinstance(node.expression, exp.Null):
-        return "IS NULL" if isinstance(node, exp.EQ) else "IS NOT NULL"
-    return None
 
 
 def _qualified(alias: str, identifier: exp.Expr) -> exp.Column:

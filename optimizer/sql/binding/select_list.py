@@ -12,8 +12,8 @@ from optimizer.algebra.identifiers import matches
 from optimizer.algebra.render import to_sql
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.query import Output
-from optimizer.sql.binding.expressions import Translator
 from optimizer.sql.binding.output_names import output_name
+from optimizer.sql.binding.scalar.expressions import Translator
 from optimizer.sql.binding.scope import Scope
 from optimizer.sql.grammar.places import SourceText, span_of
 

@@ -17,7 +17,7 @@ from optimizer.algebra.expression import Call, Column, Expression, Literal, inpu
 from optimizer.algebra.functions import FUNCTIONS
 from optimizer.algebra.normalize import canonical, conjuncts, ordered_call
 from optimizer.logical.query import Absence, Branch, Input, Output
-from optimizer.sql.binding.constants import ConstantError, fold
+from optimizer.sql.binding.scalar.constants import ConstantError, fold
 
 JoinKind: TypeAlias = Kind["INNER", "LEFT", "RIGHT", "FULL"]
 MOST_BRANCHES = 32

@@ -8,7 +8,7 @@ from optimizer.algebra.errors import InputError
 from optimizer.algebra.expression import Call, Expression, columns_of
 from optimizer.algebra.functions import FUNCTIONS, Function
 from optimizer.algebra.typing import TypeMismatch, arity, call
-from optimizer.sql.binding.constants import ConstantError, check_constants, fold
+from optimizer.sql.binding.scalar.constants import ConstantError, check_constants, fold
 from optimizer.sql.grammar.places import SourceText, span_of
 from optimizer.udf.registry import UserFunction
 from optimizer.udf.typing import user_call

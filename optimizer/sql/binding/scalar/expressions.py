@@ -14,9 +14,8 @@ from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.normalize import negation
 from optimizer.algebra.types import ColumnType
 from optimizer.algebra.typing import TypeMismatch, call, cast, is_null
-from optimizer.logical.durations import UNIT_NAMES, duration_us, parse_duration_us, unit_us
-from optimizer.sql.binding.calls import Calls
-from optimizer.sql.binding.names import (
+from optimizer.sql.binding.scalar.literals import Literals
+from optimizer.sql.binding.scalar.names import (
     AGGREGATES,
     CALLS,
     ELSEWHERE,
@@ -37,7 +36,7 @@ MAX_DEPTH = 60
 """Calls within calls."""
 
 
-class Translator(Calls):
+class Translator(Literals):
     """Translates expressions of one query.
 
     Every method raises `InputError` at the place of the fault.
@@ -112,33 +111,6 @@ class Translator(Calls):
             except InputError:
                 raise self._volatile(node, name) from None
         return self._scope.resolve(node)
-
-    def _literal(self, node: exp.Expr) -> Expression:
-        assert isinstance(node, exp.Literal)
-        text = str(node.this)
-        if node.is_string:
-            return Literal(text, T.STRING)
-        digits = text.replace("_", "")
-        if digits.isascii() and digits.isdigit():
-            value = int(digits) if len(digits) < 40 else 2**63
-            if value >= 2**63:
-                raise self._error(
-                    node, "out-of-range", text, "a number below 2^63, or one with a decimal point"
-                )
-            return Literal(value, T.INT if value < 2**31 else T.BIGINT)
-        try:
-            number = float(digits)
-        except ValueError:
-            raise self._error(node, "syntax", text, "a number") from None
-        if number in (float("inf"), float("-inf")):
-            raise self._error(node, "out-of-range", text, "a number below 1.8e308")
-        return Literal(number, T.DOUBLE)
-
-    def _boolean(self, node: exp.Expr) -> Expression:
-        return Literal(bool(node.this), T.BOOLEAN)
-
-    def _null(self, node: exp.Expr) -> Expression:
-        return Literal(None, T.BOOLEAN)
 
     def _paren(self, node: exp.Expr) -> Expression:
         return self.expression(node.this)
@@ -252,34 +224,6 @@ class Translator(Calls):
             return self._fold(node, cast(operand, target))
         except TypeMismatch as error:
             raise self._error(node.this, "type-mismatch", error.found, error.expected) from None
-
-    def _interval(self, node: exp.Expr) -> Expression:
-        made = self._interval_us(node)
-        if abs(made) >= 2**63:
-            found = f"an interval of {made // 86_400_000_000} days"
-            raise self._error(node, "out-of-range", found, "at most 106751991 days")
-        return Literal(made, T.INTERVAL)
-
-    def _interval_us(self, node: exp.Expr) -> int:
-        text, unit = str(node.this.this), node.args.get("unit")
-        if unit is not None and not unit.name.lower().startswith("second") and "." in text:
-            # DuckDB cuts the fraction off here, though not within the quotes.
-            found, better = f"INTERVAL {text} {unit.name}", f"INTERVAL '{text} {unit.name.lower()}'"
-            raise self._error(node, "bad-interval", found, f"a whole number, or {better}")
-        try:
-            if unit is None:
-                return parse_duration_us(text)
-            if unit_us(unit.name) is None:
-                suggestion = nearest(unit.name, UNIT_NAMES)
-                expected = f"one of {', '.join(UNIT_NAMES)}"
-                raise self._error(node, "bad-interval", f"unit {unit.name}", expected, suggestion)
-            return duration_us(text, unit.name)
-        except InputError:
-            raise
-        except ValueError:
-            found = f"INTERVAL '{text}'{' ' + unit.name if unit is not None else ''}"
-            expected = "a number with a fixed unit, such as INTERVAL '90 minutes'"
-            raise self._error(node, "bad-interval", found, expected) from None
 
     def _extract(self, node: exp.Expr) -> Expression:
         return self._part(node, node.this, str(node.this.name), node.expression)
@@ -397,9 +341,9 @@ class Translator(Calls):
 
     _handlers: ClassVar[dict[type[exp.Expr], Callable[[Translator, exp.Expr], Expression]]] = {
         exp.Column: _column,
-        exp.Literal: _literal,
-        exp.Boolean: _boolean,
-        exp.Null: _null,
+        exp.Literal: Literals._literal,
+        exp.Boolean: Literals._boolean,
+        exp.Null: Literals._null,
         exp.Paren: _paren,
         exp.Not: _not,
         exp.Neg: _negate,
@@ -409,7 +353,7 @@ class Translator(Calls):
         exp.In: _in,
         exp.Case: _case,
         exp.Cast: _cast,
-        exp.Interval: _interval,
+        exp.Interval: Literals._interval,
         exp.Extract: _extract,
         exp.Substring: _substring,
         exp.Trim: _trim,

@@ -1,0 +1,74 @@
+"""Entries of FROM: streams and views, with their windows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from optimizer.algebra.expression import Column, Expression
+from optimizer.algebra.identifiers import matches, nearest
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Input, Query
+from optimizer.logical.views import inline
+from optimizer.sql.binding.scope import Scope, Source
+from optimizer.sql.binding.windows import read_window
+from optimizer.sql.grammar.places import span_of
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A source, with what it adds to the query."""
+
+    source: Source
+    inputs: Sequence[Input]
+    predicates: Sequence[Expression] = ()
+    cross_join: bool = False
+    """True if a view's inputs are connected by CROSS JOINs."""
+
+
+def read_entry(
+    table: exp.Expr, scope: Scope, inputs: Sequence[Input], catalog: Catalog, views: Mapping[str, Query]
+) -> Entry:
+    """Resolve an entry of FROM, beside the `inputs` before it.
+
+    Raises `InputError`.
+    """
+    text = scope.text
+    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+        raise text.error(span_of(table), "syntax", "this", "the name of a stream or a view")
+    identifier = table.this
+    quoted = bool(identifier.args.get("quoted"))
+    alias_node = table.args.get("alias")
+    naming = alias_node.this if alias_node is not None else identifier
+    alias = naming.name if naming.args.get("quoted") else naming.name.lower()
+    if not alias:
+        raise text.error(span_of(naming), "syntax", "an empty name", "an alias")
+    if any(matches(other.alias, alias) for other in scope.visible):
+        raise text.error(
+            span_of(naming), "duplicate-alias", f"alias {alias} twice", "another alias for the second"
+        )
+    window = read_window(table.meta.get("window"), text)
+    stream = catalog.find(identifier.name, quoted)
+    if stream is not None:
+        columns = tuple((name, Column(alias, name, kind)) for name, kind in stream.columns)
+        source = Source(alias, stream.name, columns, frozenset({alias}), table)
+        return Entry(source, (Input(alias, stream.name, window),))
+    view = next((n for n in views if matches(n, identifier.name, quoted)), None)
+    if view is None:
+        names = [*catalog.names, *views]
+        raise text.error(
+            span_of(identifier),
+            "unknown-stream",
+            f"stream {identifier.name}",
+            f"one of {', '.join(names)}" if names else "a registered stream",
+            nearest(identifier.name, names),
+        )
+    taken = [*(i.alias for i in inputs), *(s.alias for s in scope.sources)]
+    if views[view].branches:
+        found = f"the query {view}, which has outer, semi or anti joins"
+        raise text.error(span_of(identifier), "unsupported", found, "a query of inner joins")
+    inlined = inline(views[view], alias, window, taken)
+    source = Source(alias, view, inlined.columns, frozenset(i.alias for i in inlined.inputs), table)
+    return Entry(source, inlined.inputs, inlined.predicates, inlined.cross_join)
