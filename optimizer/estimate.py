@@ -17,15 +17,8 @@ from optimizer.algebra.udf_names import calls_user_function
 from optimizer.logical.canonical_inputs import conjuncts, sort_key
 from optimizer.physical.at_once import at_once
 from optimizer.physical.fanout import fanout
-from optimizer.physical.graph import (
-    Edge,
-    GraphStore,
-    PhysicalGraph,
-    ProbeRule,
-    Rule,
-    SourceRule,
-    StoreRule,
-)
+from optimizer.physical.graph import Edge, GraphStore, PhysicalGraph
+from optimizer.physical.rules import ProbeRule, Rule, SourceRule, StoreRule
 from optimizer.search.cost_model import lasting_s, mean_life_s
 from optimizer.search.pricing import COMPACTED, CopyLoad, Pricing, SourceLoad, StepLoad
 from optimizer.search.problem import Options

@@ -15,7 +15,8 @@ from jobs.protocol import ResultTrace, results_key
 from optimizer.algebra.expression import Expression, inputs_of, rename_inputs
 from optimizer.algebra.render import to_sql
 from optimizer.logical.canonical_inputs import stream_of
-from optimizer.physical.graph import Emit, PhysicalGraph, ProbeRule, Rule, SettleRule, SourceRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import Emit, ProbeRule, Rule, SettleRule, SourceRule
 
 
 @dataclass(frozen=True, slots=True)

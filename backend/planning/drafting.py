@@ -23,7 +23,7 @@ from optimizer.explain.forecast import AddedStore, added_state
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.logical.stream import Stream
-from optimizer.physical.graph import ProbeRule
+from optimizer.physical.rules import ProbeRule
 from optimizer.planner.plan import Plan, plan
 from optimizer.planner.settings import Method, PlannerSettings
 from optimizer.sql import parse_predicate

@@ -17,7 +17,8 @@ from jobs.protocol.metrics import newest
 from jobs.recovery.batch_history import BatchLine
 from optimizer.partitioning.matrix.groups import Cardinality, grids_by_stream
 from optimizer.physical.at_once import at_once
-from optimizer.physical.graph import GraphStore, PhysicalGraph, ProbeRule, SourceRule, StoreRule
+from optimizer.physical.graph import GraphStore, PhysicalGraph
+from optimizer.physical.rules import ProbeRule, SourceRule, StoreRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from pathlib import Path
 from jobs.driver.coordinator import Excess
 from jobs.join.probe import CHECKED
 from optimizer.algebra.errors import InputError, Place
-from optimizer.physical.graph import PhysicalGraph, ProbeRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule
 from optimizer.physical.usage import users_of
 
 

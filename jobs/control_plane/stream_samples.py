@@ -15,7 +15,8 @@ from jobs.plan.tuples import ARRIVAL, ARRIVALS_PER_TASK, MOST_TASKS
 from jobs.storage.run import RunRef, StateRoot
 from optimizer.algebra.expression import Column, Expression, columns_of
 from optimizer.physical.at_once import at_once
-from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule, SourceRule
 
 ROWS = 2000
 """Tuples per stream; pairs of two samples stay below its square."""

@@ -21,7 +21,7 @@ from jobs.expressions.dtypes import DTYPES
 from jobs.expressions.readable import readable
 from jobs.plan.tuples import column_name
 from optimizer.algebra.expression import Call, Column, Expression, Literal, walk
-from optimizer.physical.graph import Emit, ProbeRule
+from optimizer.physical.rules import Emit, ProbeRule
 
 Compile = Callable[[Expression], pl.Expr]
 GUARD = "@guarded"

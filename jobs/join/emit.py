@@ -18,7 +18,7 @@ from jobs.plan.index import RuleIndex
 from jobs.plan.per_plan import PerPlan
 from jobs.plan.tuples import ARRIVAL, LATE, Result, column_name
 from optimizer.algebra.expression import Column, columns_of
-from optimizer.physical.graph import Emit
+from optimizer.physical.rules import Emit
 
 RESULT_LATE = "_late"
 

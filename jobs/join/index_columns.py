@@ -14,7 +14,8 @@ from jobs.plan.tuples import column_name
 from jobs.storage.memory_budget import Limit
 from optimizer.algebra.expression import Column, Expression
 from optimizer.algebra.types import ColumnType, common_type
-from optimizer.physical.graph import GraphStore, ProbeRule
+from optimizer.physical.graph import GraphStore
+from optimizer.physical.rules import ProbeRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,16 +20,15 @@ import polars as pl
 
 from jobs.expressions.predicate_order import staged
 from jobs.join.hash_join import Buckets
+from jobs.join.pair_counts import coincidence, counted_pairs
 from jobs.join.probe_plan import STORED_ARRIVAL, STORED_LATE, STORED_ORDINAL, ProbePlan, plan_of
 from jobs.join.range_join import Stretches, best_range, best_stretches, number_keys, pieces, stretches
 from jobs.plan.event_time import all_earlier, all_later
 from jobs.plan.index import RuleIndex
-from jobs.plan.per_plan import PerPlan
 from jobs.plan.tuples import ARRIVAL, LATE, ORDINAL
 from jobs.storage.partition import PartitionState
 from jobs.storage.run import RunRef
-from optimizer.algebra.expression import Expression
-from optimizer.physical.graph import ProbeRule
+from optimizer.physical.rules import ProbeRule
 
 _PAIRS = 500_000
 """Pairs formed at once where no key selects them; bounds memory."""
@@ -39,8 +38,6 @@ _FEW_STORED = 32_768
 """With no more tuples, looking them up is faster than planning a join and having it done."""
 _SORTING = 8
 """Sorting a stored tuple takes about as long as forming and checking so many pairs in a hash join."""
-_SAMPLED_STORED = 2_000
-"""Stored tuples from which it is told how often keys repeat."""
 CHECKED = 100
 """Pairs that may be formed and checked per combination that a step may make."""
 _Engine: TypeAlias = Literal["in-memory", "streaming"]
@@ -55,14 +52,6 @@ class TooMany(Exception):
         super().__init__(f"more than {combinations} combinations")
         self.combinations = combinations
         """At least so many; how many it would have been is not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Repetition:
-    """The probability, from one batch, that two tuples of a store have equal keys."""
-
-    batch: int
-    probability: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +75,6 @@ class Held:
             self.integers[name] = _integers(self.column(name))
         return self.integers[name]
 
-
-_REPETITIONS: PerPlan[dict[tuple[str, tuple[Expression, ...]], Repetition]] = PerPlan(dict)
-"""How often keys of a store coincide."""
 
 Tables = dict[tuple[str, ...], Held]
 """By what they were made of; kept by the caller for as long as the store stays as it is."""
@@ -168,7 +154,9 @@ def _meet(
     """All combinations with the given stored tuples."""
     if not plan.probe_keys:
         return _expand(plan, arriving, best_stretches(arriving, stored, plan.ranges), conditions, most)
-    pairs = _estimated_pairs(index, rule, state.batch, arriving, stored)
+    pairs = float(arriving.height * stored.height)
+    if pairs > _FEW_PAIRS:
+        pairs *= coincidence(index, rule, state.batch, stored)
     return _join(plan, arriving, stored, conditions, pairs, most)
 
 
@@ -305,7 +293,7 @@ def _join(
             keys = number_keys(arriving, stored, plan.probe_keys, plan.stored_keys)
             return _expand(plan, arriving, stretches(arriving, stored, some, keys), conditions, most)
     if most is not None and pairs > most:
-        _refuse_too_many(_counted_pairs(plan, arriving, stored), most * CHECKED)
+        _refuse_too_many(counted_pairs(plan, arriving, stored), most * CHECKED)
     partners = stored.lazy()
     if len(plan.probe_keys) == 1 and stored.height > _SCREENED * arriving.height:
         # Most stored tuples have no partner. Looking their keys up in a set is several times as fast as
@@ -326,39 +314,6 @@ def _join(
     return made
 
 
-def _estimated_pairs(
-    index: RuleIndex, rule: ProbeRule, batch: int, arriving: pl.DataFrame, stored: pl.DataFrame
-) -> float:
-    """Pairs with equal keys, from how often keys of a sample coincide.
-
-    An arriving and a stored tuple coincide as often as two stored ones, if both sides are alike.
-    What was found for one rule holds for all rules of the batch that join the store on the same.
-    """
-    product = float(arriving.height * stored.height)
-    if product <= _FEW_PAIRS:
-        return product
-    keys = (rule.store, tuple(equality.stored for equality in rule.equalities))
-    known = _REPETITIONS[index].get(keys)
-    if known is None or known.batch != batch:
-        probability = _coincidence(stored, plan_of(index, rule).stored_keys)
-        known = _REPETITIONS[index][keys] = Repetition(batch, probability)
-    return product * known.probability
-
-
-def _coincidence(stored: pl.DataFrame, keys: Sequence[str]) -> float:
-    """The probability that two tuples have equal keys, judged by a sample.
-
-    Of k sampled keys, k * (k - 1) / 2 pairs coincide with the probability sum(p * p) over the
-    keys' frequencies p: Alon, Matias, Szegedy, STOC 1996, section 2.2, on the second frequency moment.
-    """
-    sample = stored[:: max(1, stored.height // _SAMPLED_STORED)]
-    if sample.height < 2:
-        return 1.0
-    found = sample.select(pl.col(key).alias(str(i)) for i, key in enumerate(keys)).drop_nulls()
-    _, counts = np.unique(found.hash_rows().to_numpy(), return_counts=True)
-    return float((counts * (counts - 1)).sum()) / (sample.height * (sample.height - 1))
-
-
 def _expand(
     plan: ProbePlan,
     arriving: pl.DataFrame,
@@ -376,20 +331,6 @@ def _expand(
         if most is not None:
             _refuse_too_many(made, most)
     return pl.concat(kept) if kept else pl.DataFrame()
-
-
-def _counted_pairs(plan: ProbePlan, arriving: pl.DataFrame, stored: pl.DataFrame) -> int:
-    """How many pairs have equal keys."""
-    names = [str(number) for number in range(len(plan.probe_keys))]
-
-    def counted(frame: pl.DataFrame, keys: Sequence[str], count: str) -> pl.LazyFrame:
-        values = [pl.col(key).alias(name) for name, key in zip(names, keys, strict=True)]
-        return frame.lazy().select(values).group_by(names).agg(pl.len().cast(pl.Float64).alias(count))
-
-    both = counted(arriving, plan.probe_keys, "arriving").join(
-        counted(stored, plan.stored_keys, "stored"), on=names
-    )
-    return int(both.select((pl.col("arriving") * pl.col("stored")).sum()).collect().item())
 
 
 def _refuse_too_many(combinations: int, most: int) -> None:

@@ -20,7 +20,7 @@ from jobs.plan.tuples import ARRIVAL, LATE, column_name, ordinal
 from optimizer.algebra.expression import Column, Expression, columns_of, inputs_of, rename_inputs
 from optimizer.algebra.types import ColumnType, common_type
 from optimizer.algebra.udf_names import calls_user_function
-from optimizer.physical.graph import ProbeRule
+from optimizer.physical.rules import ProbeRule
 
 _FURTHER = "@key of "
 STORED_ARRIVAL, STORED_LATE, STORED_ORDINAL = "@stored arrival", "@stored late", "@stored ordinal"

@@ -16,7 +16,8 @@ from jobs.plan.event_time import all_earlier, all_later
 from jobs.plan.index import RuleIndex, edge_columns
 from jobs.plan.per_plan import PerPlan
 from jobs.plan.tuples import ARRIVAL, LATE, Message, column_name, home_of
-from optimizer.physical.graph import Edge, ProbeRule
+from optimizer.physical.graph import Edge
+from optimizer.physical.rules import ProbeRule
 
 _Route: TypeAlias = tuple[Partitioning, bool, str | None, bool, bool, str | None]
 """What edges that place tuples alike have in common: the partitioning, whether they probe where nothing is

@@ -6,7 +6,8 @@ import hashlib
 
 from jobs.plan.index import index_of
 from optimizer.algebra.expression import columns_of
-from optimizer.physical.graph import PhysicalGraph, SourceRule, StoreRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import SourceRule, StoreRule
 
 
 def stored_columns(graph: PhysicalGraph) -> dict[str, tuple[str, ...]]:

@@ -10,19 +10,8 @@ from jobs.plan.tuples import column_name
 from optimizer.algebra.expression import Column, Expression, inputs_of, rename_inputs
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.window import UNBOUNDED, Window
-from optimizer.physical.graph import (
-    DueRule,
-    Edge,
-    GraphStore,
-    Hold,
-    PhysicalGraph,
-    ProbeRule,
-    Rule,
-    SettleRule,
-    SourceRule,
-    StoreRule,
-    received_on,
-)
+from optimizer.physical.graph import Edge, GraphStore, Hold, PhysicalGraph
+from optimizer.physical.rules import DueRule, ProbeRule, Rule, SettleRule, SourceRule, StoreRule, received_on
 from optimizer.physical.usage import users_of
 
 

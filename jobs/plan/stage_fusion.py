@@ -16,7 +16,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from optimizer.physical.graph import DueRule, PhysicalGraph, ProbeRule, SettleRule, StoreRule, received_on
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import DueRule, ProbeRule, SettleRule, StoreRule, received_on
 
 
 @dataclass(frozen=True, slots=True)

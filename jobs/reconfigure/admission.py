@@ -7,7 +7,8 @@ from jobs.plan.columns import needed_columns
 from jobs.plan.index import RuleIndex
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.udf_names import user_calls
-from optimizer.physical.graph import PhysicalGraph, ProbeRule, StoreRule, expressions_of, received_on
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule, StoreRule, expressions_of, received_on
 
 
 def check_usable(graph: PhysicalGraph, running: PhysicalGraph | None, partitions: int, plan_id: str) -> None:

@@ -26,7 +26,8 @@ from jobs.storage.partition import PartitionState, state_root
 from jobs.storage.run import RunRef
 from jobs.worker.level import work
 from optimizer.physical.at_once import at_once
-from optimizer.physical.graph import PhysicalGraph, ProbeRule, Rule, StoreRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule, Rule, StoreRule
 
 _TUPLES_AT_ONCE = 400_000
 """Stored tuples that one step of a rebuild sends; bounds memory."""

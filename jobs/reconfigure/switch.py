@@ -35,7 +35,8 @@ from jobs.storage.partition import run_figures, state_root
 from jobs.storage.run import RunRef, new_attempt, run_path
 from optimizer.algebra.expression import Column
 from optimizer.logical.window import union
-from optimizer.physical.graph import GraphStore, PhysicalGraph, ProbeRule
+from optimizer.physical.graph import GraphStore, PhysicalGraph
+from optimizer.physical.rules import ProbeRule
 
 
 @dataclass(frozen=True, slots=True)

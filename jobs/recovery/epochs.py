@@ -9,7 +9,8 @@ from statistics import median
 from jobs.protocol import QErrorMetrics
 from jobs.recovery.manifest import BatchCounts
 from optimizer.physical.fanout import fanout
-from optimizer.physical.graph import Estimate, PhysicalGraph, ProbeRule
+from optimizer.physical.graph import Estimate, PhysicalGraph
+from optimizer.physical.rules import ProbeRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from jobs.plan.index import index_of
 from jobs.sources.formats.arrow_types import stream_schema
 from jobs.worker.ingest import ingest
 from jobs.worker.task import load_graph
-from optimizer.physical.graph import ProbeRule
+from optimizer.physical.rules import ProbeRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ from jobs.plan.event_time import FIRST_US, LAST_US, later_than
 from jobs.plan.index import RuleIndex
 from jobs.plan.tuples import ARRIVAL, ARRIVALS_PER_TASK, LATE, Message, Result, column_name, first_arrival
 from jobs.storage.partition import PartitionState
-from optimizer.physical.graph import Hold, SettleRule
+from optimizer.physical.graph import Hold
+from optimizer.physical.rules import SettleRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ from jobs.protocol.metrics import StreamProgress
 from jobs.sources.ahead import LatestTimes, beyond
 from jobs.worker.holding import hold
 from optimizer.algebra.expression import Column
-from optimizer.physical.graph import GraphStream, PhysicalGraph, SourceRule
+from optimizer.physical.graph import GraphStream, PhysicalGraph
+from optimizer.physical.rules import SourceRule
 
 AHEAD = "event time ahead of arrival"
 """The reason of a tuple whose event time lies further ahead of its arrival than its stream allows."""

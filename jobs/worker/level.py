@@ -25,7 +25,8 @@ from jobs.protocol.metrics import EdgeMetrics, QueryCounts, StoreCounts
 from jobs.storage.partition import PartitionState
 from jobs.storage.run import RunRef
 from jobs.worker.holding import Waiting, fall_due, hold, settle
-from optimizer.physical.graph import Edge, PhysicalGraph, ProbeRule
+from optimizer.physical.graph import Edge, PhysicalGraph
+from optimizer.physical.rules import ProbeRule
 
 
 @dataclass(frozen=True, slots=True)

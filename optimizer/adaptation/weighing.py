@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from optimizer.algebra.expression import Expression
 from optimizer.estimate import Estimated, cost_of, estimate
 from optimizer.physical.at_once import at_once
-from optimizer.physical.graph import PhysicalGraph, ProbeRule, StoreRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule, StoreRule
 from optimizer.search.problem import Options
 from optimizer.statistics.interval import Interval
 from optimizer.statistics.observation.chains import chains, matched_share

@@ -19,20 +19,8 @@ from optimizer.explain.stores import OtherPartitioning, WithoutResult, other_par
 from optimizer.logical.canonical_inputs import sort_key
 from optimizer.logical.retention import Retention, derived_retentions
 from optimizer.logical.window import Window
-from optimizer.physical.graph import (
-    Edge,
-    Emit,
-    Equality,
-    GraphFunction,
-    GraphStore,
-    Grid,
-    Grids,
-    PhysicalGraph,
-    ProbeRule,
-    Slices,
-    SourceRule,
-    StoreRule,
-)
+from optimizer.physical.graph import Edge, GraphFunction, GraphStore, Grid, Grids, PhysicalGraph, Slices
+from optimizer.physical.rules import Emit, Equality, ProbeRule, SourceRule, StoreRule
 from optimizer.planner.plan import Plan
 from optimizer.search.pricing import CORES
 from optimizer.search.state_graph import narrowed

@@ -16,7 +16,7 @@ from optimizer.logical.canonical_inputs import canonical_expression, sort_key
 from optimizer.logical.query import Query
 from optimizer.logical.stream import Stream
 from optimizer.logical.window import Window
-from optimizer.physical.graph import WindowBound
+from optimizer.physical.rules import WindowBound
 from optimizer.search.pricing import CopyLoad
 from optimizer.search.problem import Problem
 from optimizer.search.widths import POSITION_BYTES

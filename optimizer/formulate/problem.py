@@ -16,7 +16,7 @@ from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.logical.retention import with_retentions
 from optimizer.physical.equalities import hashes_agree
-from optimizer.physical.graph import WindowBound
+from optimizer.physical.rules import WindowBound
 from optimizer.search.cost_model import tasks_for
 from optimizer.search.problem import Attribute, JoinPredicate, JoinQuery, Problem, Relation
 from optimizer.search.widths import width

@@ -17,7 +17,7 @@ from optimizer.formulate.model import QueryTerms, Translation, any_of, over
 from optimizer.logical.canonical_inputs import stream_of
 from optimizer.lower.probe_forest import Forest, Node, StoreKey
 from optimizer.physical.equalities import equality_class
-from optimizer.physical.graph import WindowBound
+from optimizer.physical.rules import WindowBound
 
 
 @dataclass(slots=True)

@@ -12,48 +12,43 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from optimizer.algebra.digest import digest
-from optimizer.algebra.expression import Column, Expression, columns_of, inputs_of, rename_inputs
+from optimizer.algebra.expression import Column, columns_of, inputs_of, rename_inputs
 from optimizer.algebra.types import ColumnType
-from optimizer.algebra.udf_names import user_calls, user_name
 from optimizer.formulate.branches import Planned, held_column
 from optimizer.formulate.model import Retain, over
-from optimizer.logical.canonical_inputs import canonical_input, canonical_names, sort_key
+from optimizer.logical.canonical_inputs import canonical_input, canonical_names
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.deadlines import Wait, longest_wait_us, needed_windows, waits
 from optimizer.logical.query import Absence, Output, Query
 from optimizer.logical.retention import with_retentions
 from optimizer.logical.window import UNBOUNDED, Sliding
-from optimizer.lower.partner_stores import PartnerStores, in_order
+from optimizer.lower.partner_stores import PartnerStores, in_order, joined_on, probing
 from optimizer.lower.text import query_text
-from optimizer.physical.equalities import hashes_agree, split_equality
+from optimizer.lower.to_graph import called_functions
+from optimizer.physical.equalities import split_conditions
 from optimizer.physical.graph import (
-    DueRule,
     Edge,
     EdgeKind,
-    Emit,
-    Equality,
-    Found,
-    GraphFunction,
     GraphQuery,
     GraphStore,
     GraphStream,
-    Grid,
-    Grids,
     Hold,
     Look,
     PhysicalGraph,
-    ProbeRule,
     QueryInput,
+    StoredInput,
+)
+from optimizer.physical.rules import (
+    DueRule,
+    Emit,
+    Found,
+    ProbeRule,
     Rule,
     SettleRule,
-    Slices,
     SourceRule,
-    StoredInput,
     StoreRule,
     WindowBound,
-    expressions_of,
 )
-from optimizer.udf.measure import cost_us
 
 DEADLINE = "@deadline"
 """The event time of what is held."""
@@ -133,7 +128,7 @@ class _Writer:
             # In order of kind, and within a kind as they were: new ones behind.
             rules=tuple(sorted(self.rules.values(), key=lambda rule: kinds.index(type(rule)))),
             queries=tuple(sorted(queries, key=lambda query: query.name)),
-            functions=self._functions(),
+            functions=called_functions(self.rules.values(), self.catalog.functions),
             holds=tuple(self.holds),
         )
 
@@ -296,7 +291,7 @@ class _Writer:
         left = {wait.alias: wait for wait in waited}
         level, sender = 1, ""
         while left:
-            alias = min(left, key=lambda a: (-self._equalities(absence, bound, a), a))
+            alias = min(left, key=lambda a: (-len(joined_on(absence, bound, a)), a))
             wait = left.pop(alias)
             here = {names[a] for a in bound}
             fresh = [p for p, read in pending.items() if read <= {*bound, alias}]
@@ -306,11 +301,10 @@ class _Writer:
             read_of = {c for p in absence.predicates for c in columns_of(p) if c.input == alias} | {
                 times[alias]
             }
-            store = self.partners.store(
-                streams[alias], alias, own, read_of, back, self._key_wanted(absence, bound, alias)
-            )
+            key_wanted = min(joined_on(absence, bound, alias), key=lambda c: c.name, default=None)
+            store = self.partners.store(streams[alias], alias, own, read_of, back, key_wanted)
             looks.append(Look(store.id, UNBOUNDED if wait.back_us is None else Sliding(wait.back_us)))
-            equalities, others = _split(fresh, here, names[alias])
+            equalities, others = split_conditions(fresh, frozenset(here), frozenset({names[alias]}))
             later = {c for p in pending for c in columns_of(p)}
             arriving = {
                 column
@@ -321,7 +315,7 @@ class _Writer:
             rename = ((store.inputs[0].input, names[alias]),)
             used = tuple(WindowBound(n, windows[n]) for n in sorted({*here, names[alias]}))
             identity = digest("P", "due", held.id, sender, absence, store.id, rename, used)
-            kind, key = _probing(store, equalities)
+            kind, key = probing(store, equalities)
             if sender:
                 columns = in_order(arriving)
                 edge = Edge(digest("E", "probe", identity), sender, store.id, kind, key, level, columns)
@@ -353,21 +347,6 @@ class _Writer:
         assert isinstance(rule, ProbeRule)
         self.rules[probe] = replace(rule, out=(edge.id,))
 
-    def _equalities(self, absence: Absence, bound: Sequence[str], alias: str) -> int:
-        return sum(1 for _ in self._joined_on(absence, bound, alias))
-
-    def _joined_on(self, absence: Absence, bound: Sequence[str], alias: str) -> Iterable[Column]:
-        """Columns of an alias that are equal to columns of bound ones."""
-        for predicate in absence.predicates:
-            equality = split_equality(predicate, frozenset(bound), frozenset({alias}))
-            if equality is None or not hashes_agree(equality.probe.type, equality.stored.type):
-                continue
-            if isinstance(equality.stored, Column) and isinstance(equality.probe, Column):
-                yield equality.stored
-
-    def _key_wanted(self, absence: Absence, bound: Sequence[str], alias: str) -> Column | None:
-        return next(iter(sorted(self._joined_on(absence, bound, alias), key=lambda c: c.name)), None)
-
     # Surroundings
 
     def _query(self, query: Query) -> GraphQuery:
@@ -392,43 +371,3 @@ class _Writer:
             outputs=tuple((output.name, output.expression.type) for output in query.outputs),
             marks_late=False,
         )
-
-    def _functions(self) -> tuple[GraphFunction, ...]:
-        called = {
-            user_name(c.function)
-            for rule in self.rules.values()
-            for expression in expressions_of(rule)
-            for c in user_calls(expression)
-        }
-        return tuple(
-            GraphFunction(f.name, f.arguments, f.returns, cost_us(f))
-            for f in self.catalog.functions
-            if f.name in called
-        )
-
-
-def _split(
-    fresh: Iterable[Expression], bound: set[str], stored: str
-) -> tuple[tuple[Equality, ...], tuple[Expression, ...]]:
-    """Conditions as equalities to hash on, and the others."""
-    ordered = sorted(fresh, key=sort_key)
-    split = {p: split_equality(p, frozenset(bound), frozenset({stored})) for p in ordered}
-    return (
-        tuple(equality for equality in split.values() if equality is not None),
-        tuple(predicate for predicate, equality in split.items() if equality is None),
-    )
-
-
-def _probing(store: GraphStore, equalities: Sequence[Equality]) -> tuple[EdgeKind, Column | None]:
-    """Kind and key of an edge along which a store is probed."""
-    match store.partitioning:
-        case Slices():
-            return "slices", None
-        case Grid() | Grids():
-            return "grid", None
-        case Column(name=name):
-            for one in equalities:
-                stored, probe = one.stored, one.probe
-                if isinstance(stored, Column) and stored.name == name and isinstance(probe, Column):
-                    return "group_by", probe
-    return "all", None

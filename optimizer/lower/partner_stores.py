@@ -13,20 +13,12 @@ from optimizer.algebra.expression import Call, Column, Expression
 from optimizer.algebra.normalize import conjuncts
 from optimizer.formulate.model import Retain, all_of, over
 from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Absence
 from optimizer.logical.window import UNBOUNDED, Sliding, Window, union
 from optimizer.lower.to_graph import graph_stream
-from optimizer.physical.graph import (
-    Edge,
-    GraphStore,
-    GraphStream,
-    Grid,
-    Grids,
-    Rule,
-    Slices,
-    SourceRule,
-    StoredInput,
-    StoreRule,
-)
+from optimizer.physical.equalities import hashes_agree, split_equality
+from optimizer.physical.graph import Edge, EdgeKind, GraphStore, GraphStream, Grid, Grids, Slices, StoredInput
+from optimizer.physical.rules import Equality, Rule, SourceRule, StoreRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +129,34 @@ class PartnerStores:
     def tasks_of(self, stream: str) -> int:
         there = [s.tasks for s in self.stores.values() if s.is_base and s.inputs[0].stream == stream]
         return max(there, default=self.catalog[stream].parallelism or self.tasks)
+
+
+def joined_on(absence: Absence, bound: Sequence[str], alias: str) -> list[Column]:
+    """Columns of an alias that are equal to columns of bound ones."""
+    split = (split_equality(p, frozenset(bound), frozenset({alias})) for p in absence.predicates)
+    return [
+        one.stored
+        for one in split
+        if one is not None
+        and hashes_agree(one.probe.type, one.stored.type)
+        and isinstance(one.stored, Column)
+        and isinstance(one.probe, Column)
+    ]
+
+
+def probing(store: GraphStore, equalities: Sequence[Equality]) -> tuple[EdgeKind, Column | None]:
+    """Kind and key of an edge along which a store is probed."""
+    match store.partitioning:
+        case Slices():
+            return "slices", None
+        case Grid() | Grids():
+            return "grid", None
+        case Column(name=name):
+            for one in equalities:
+                stored, probe = one.stored, one.probe
+                if isinstance(stored, Column) and stored.name == name and isinstance(probe, Column):
+                    return "group_by", probe
+    return "all", None
 
 
 def in_order(columns: Iterable[Column]) -> tuple[Column, ...]:

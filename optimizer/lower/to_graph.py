@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -16,22 +16,23 @@ from optimizer.logical.window import Window, union
 from optimizer.lower.columns import Columns, left_over
 from optimizer.lower.probe_forest import Forest, Node, StoreKey
 from optimizer.lower.text import query_text
-from optimizer.physical.equalities import split_equality
+from optimizer.physical.equalities import split_conditions
 from optimizer.physical.graph import (
     Edge,
-    Emit,
-    Equality,
     Estimate,
     GraphFunction,
     GraphQuery,
     GraphStore,
     GraphStream,
     PhysicalGraph,
-    ProbeRule,
     QueryInput,
+    StoredInput,
+)
+from optimizer.physical.rules import (
+    Emit,
+    ProbeRule,
     Rule,
     SourceRule,
-    StoredInput,
     StoreRule,
     WindowBound,
     expressions_of,
@@ -39,6 +40,7 @@ from optimizer.physical.graph import (
 from optimizer.statistics.defaults import default_selectivity
 from optimizer.udf.measure import cost_us, costs_us
 from optimizer.udf.pair_cost import pair_cost, rank
+from optimizer.udf.registry import FunctionRegistry
 
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -120,7 +122,9 @@ class _Writer:
             queries=tuple(self._query(terms) for terms in self.translation.queries),
             estimates=tuple(self.estimates[identity] for identity in sorted(self.estimates)),
             method=method,
-            functions=self._functions(),
+            functions=called_functions(
+                [*self.sources.values(), *self.probes.values()], self.translation.functions
+            ),
         )
 
     # Stores
@@ -215,16 +219,9 @@ class _Writer:
             raise ValueError("a source cannot be probed")
         store, level = self.stores[node.store], self._level(node)
         bound, held = frozenset(node.bound), frozenset(name for _, name in node.renames)
-        equalities: list[Equality] = []
-        others: list[Expression] = []
-        for predicate in sorted(node.fresh, key=sort_key):
-            equality = split_equality(predicate, bound, held)
-            if equality is not None:
-                equalities.append(equality)
-            else:
-                others.append(predicate)
-        others += sorted({*self.columns.checks(node), *node.residuals}, key=sort_key)
-        others = self._cheapest_first(others)
+        equalities, plain = split_conditions(node.fresh, bound, held)
+        checked = sorted({*self.columns.checks(node), *node.residuals}, key=sort_key)
+        others = self._cheapest_first([*plain, *checked])
         windows = tuple(WindowBound(name, window) for name, window in node.windows)
         key = self.columns.key(node)
         identity = self._id("P", origin, store.id, node.renames, equalities, others, windows)
@@ -250,7 +247,7 @@ class _Writer:
             start=node.start.input,
             bound=node.bound,
             renames=node.renames,
-            equalities=tuple(equalities),
+            equalities=equalities,
             predicates=tuple(others),
             windows=windows,
             out=tuple(sorted(out)),
@@ -276,18 +273,6 @@ class _Writer:
             return rank(cost, default_selectivity(predicate).expected if known is None else known.selectivity)
 
         return [p for p in predicates if p not in costly] + sorted(costly, key=place)
-
-    def _functions(self) -> tuple[GraphFunction, ...]:
-        """The user functions that rules and outputs call."""
-        rules: list[Rule] = [*self.sources.values(), *self.probes.values()]
-        called = {
-            user_name(c.function) for rule in rules for e in expressions_of(rule) for c in user_calls(e)
-        }
-        return tuple(
-            GraphFunction(f.name, f.arguments, f.returns, cost_us(f))
-            for f in self.translation.functions
-            if f.name in called
-        )
 
     def _level(self, node: Node) -> int:
         """The stage of a node: behind its sender, and not before its store is complete."""
@@ -326,6 +311,14 @@ class _Writer:
 
     def _id(self, prefix: str, *parts: object) -> str:
         return digest(prefix, self.salt, *parts)
+
+
+def called_functions(rules: Iterable[Rule], functions: FunctionRegistry) -> tuple[GraphFunction, ...]:
+    """The user functions that rules and outputs call."""
+    called = {user_name(c.function) for rule in rules for e in expressions_of(rule) for c in user_calls(e)}
+    return tuple(
+        GraphFunction(f.name, f.arguments, f.returns, cost_us(f)) for f in functions if f.name in called
+    )
 
 
 def graph_stream(stream: Stream) -> GraphStream:

@@ -21,17 +21,8 @@ import numpy.typing as npt
 
 from optimizer.algebra.digest import digest
 from optimizer.physical.fanout import fanout, reach_us
-from optimizer.physical.graph import (
-    Estimate,
-    GraphStore,
-    Grid,
-    Grids,
-    PhysicalGraph,
-    ProbeRule,
-    Rule,
-    Slices,
-    StoreRule,
-)
+from optimizer.physical.graph import Estimate, GraphStore, Grid, Grids, PhysicalGraph, Slices
+from optimizer.physical.rules import ProbeRule, Rule, StoreRule
 from optimizer.search.problem import Options, Solution, Status
 
 PAIR = 0.005

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from optimizer.physical.graph import DueRule, PhysicalGraph, ProbeRule, Rule, SettleRule, StoreRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import DueRule, ProbeRule, Rule, SettleRule, StoreRule
 
 
 def at_once(graph: PhysicalGraph) -> PhysicalGraph:

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from optimizer.algebra.expression import Call, Column, Expression, columns_of
 from optimizer.algebra.types import ColumnType, common_type
-from optimizer.physical.graph import Equality
+from optimizer.logical.canonical_inputs import sort_key
+from optimizer.physical.rules import Equality
 
 
 def hashes_agree(left: ColumnType, right: ColumnType) -> bool:
@@ -59,6 +60,17 @@ def split_equality(predicate: Expression, bound: frozenset[str], stored: frozens
             common = common_type(probe.type, kept.type)
             return Equality(cast(probe, common), cast(kept, common))
     return None
+
+
+def split_conditions(
+    conditions: Iterable[Expression], bound: frozenset[str], stored: frozenset[str]
+) -> tuple[tuple[Equality, ...], tuple[Expression, ...]]:
+    """Equalities to hash on, and the other conditions, each in a fixed order."""
+    split = {p: split_equality(p, bound, stored) for p in sorted(conditions, key=sort_key)}
+    return (
+        tuple(equality for equality in split.values() if equality is not None),
+        tuple(predicate for predicate, equality in split.items() if equality is None),
+    )
 
 
 def cast(expression: Expression, to: ColumnType) -> Expression:

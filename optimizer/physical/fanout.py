@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from optimizer.physical.graph import Edge, GraphStore, ProbeRule, Rule, Slices, StoreRule
+from optimizer.physical.graph import Edge, GraphStore, Slices
+from optimizer.physical.rules import ProbeRule, Rule, StoreRule
 
 
 def fanout(edge: Edge, store: GraphStore, rule: Rule) -> float:

@@ -32,7 +32,7 @@ one t_j - t_i <= window_i. Documents have microseconds, inclusive; null is unbou
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any, Literal
@@ -40,11 +40,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from optimizer.algebra.errors import InputError, Place
-from optimizer.algebra.expression import Column, Expression
+from optimizer.algebra.expression import Column
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.source import CONNECTORS, Source
 from optimizer.logical.stream import LatePolicy
 from optimizer.logical.window import Window
+from optimizer.physical.rules import Rule, WindowBound
 from optimizer.physical.task_grid import TaskGrid, task_grids
 
 GRAPH_VERSION: Literal[1] = 1
@@ -223,143 +224,6 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class WindowBound:
-    input: str
-    window: Annotated[Window, Field(alias="window_us")]
-
-
-@dataclass(frozen=True, slots=True)
-class Emit:
-    """A leaf: what is left of a query's conditions, then its projection."""
-
-    query: str
-    residuals: tuple[Expression, ...]
-    windows: tuple[WindowBound, ...]
-    """The query's own windows where the shared prefix used wider ones; empty otherwise."""
-    outputs: tuple[tuple[str, Expression], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SourceRule:
-    """Ingests tuples of `stream` that pass `filter` as `input`, which go along `out`."""
-
-    id: str
-    stream: str
-    input: str
-    filter: Expression | None
-    out: tuple[str, ...]
-    emits: tuple[Emit, ...] = ()
-    kind: Literal["source"] = "source"
-
-
-@dataclass(frozen=True, slots=True)
-class StoreRule:
-    """What arrives on `edge` is kept in `store`."""
-
-    id: str
-    edge: str
-    store: str
-    kind: Literal["store"] = "store"
-
-
-@dataclass(frozen=True, slots=True)
-class Equality:
-    """`probe = stored`: an equality to hash on in the local join; NULL equals nothing."""
-
-    probe: Expression
-    stored: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeRule:
-    """Joins tuples that arrive on `edge` with `store`'s; the results go along `out`."""
-
-    id: str
-    edge: str
-    store: str
-    start: str
-    """The canonical input whose new tuples started this tree."""
-    bound: tuple[str, ...]
-    """The canonical inputs that arriving messages already contain, sorted."""
-    renames: tuple[tuple[str, str], ...]
-    """(name in the store, name in this tree) for every input of the store."""
-    equalities: tuple[Equality, ...]
-    predicates: tuple[Expression, ...]
-    """Everything else to check here, over the tree's names: theta, n-ary, the stored side's filter. Those
-    that call user functions are in the order in which they are best evaluated."""
-    windows: tuple[WindowBound, ...]
-    """For every input in `bound` and in the store."""
-    out: tuple[str, ...]
-    emits: tuple[Emit, ...]
-    kind: Literal["probe"] = "probe"
-
-    @property
-    def window_of(self) -> dict[str, Window]:
-        """`windows` by input."""
-        return {bound.input: bound.window for bound in self.windows}
-
-    @property
-    def stored_window(self) -> Window:
-        """The window of a base store's input."""
-        return self.window_of[self.renames[0][1]]
-
-
-@dataclass(frozen=True, slots=True)
-class DueRule:
-    """Sends what falls due of a hold along `out`, before level 1 stores anything."""
-
-    id: str
-    hold: str
-    start: str
-    """The canonical input that stands for the start tuple's."""
-    inputs: tuple[tuple[str, str], ...]
-    """(canonical input of this tree, its stream), sorted."""
-    columns: tuple[tuple[str, Column], ...]
-    """(column of the hold's stream, its name in this tree)."""
-    out: tuple[str, ...]
-    emits: tuple[Emit, ...] = ()
-    kind: Literal["due"] = "due"
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Where partners of held combinations arrive."""
-
-    edge: str
-    present: bool
-    """True if a combination must have a partner there, false if it must have none."""
-
-
-@dataclass(frozen=True, slots=True)
-class SettleRule:
-    """Answers with the combinations on `edge` whose partners are as asked for."""
-
-    id: str
-    hold: str
-    edge: str
-    start: str
-    inputs: tuple[str, ...]
-    """The canonical inputs of the combinations, sorted."""
-    found: tuple[Found, ...]
-    emits: tuple[Emit, ...]
-    out: tuple[str, ...] = ()
-    kind: Literal["settle"] = "settle"
-
-
-Rule = SourceRule | StoreRule | ProbeRule | DueRule | SettleRule
-
-
-def received_on(rule: Rule) -> tuple[str, ...]:
-    """The edges on which a rule receives."""
-    match rule:
-        case StoreRule() | ProbeRule():
-            return (rule.edge,)
-        case SettleRule():
-            return (rule.edge, *(found.edge for found in rule.found))
-    return ()
-
-
-@dataclass(frozen=True, slots=True)
 class Look:
     """A store in which partners of held combinations are looked for."""
 
@@ -489,22 +353,6 @@ class PhysicalGraph:
             raise InputError(
                 "bad-plan", Place(source, path=path or None), repr(first["input"])[:80], first["msg"]
             ) from error
-
-
-def expressions_of(rule: Rule) -> Iterator[Expression]:
-    """Every expression that a rule evaluates, outputs included."""
-    match rule:
-        case StoreRule():
-            return
-        case SourceRule():
-            if rule.filter is not None:
-                yield rule.filter
-        case ProbeRule():
-            yield from (side for equality in rule.equalities for side in (equality.probe, equality.stored))
-            yield from rule.predicates
-    for leaf in rule.emits:
-        yield from leaf.residuals
-        yield from (expression for _, expression in leaf.outputs)
 
 
 @cache

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optimizer.physical.graph import (
-    DueRule,
-    PhysicalGraph,
-    ProbeRule,
-    SettleRule,
-    SourceRule,
-    StoreRule,
-    received_on,
-)
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import DueRule, ProbeRule, SettleRule, SourceRule, StoreRule, received_on
 
 
 @dataclass(frozen=True, slots=True)

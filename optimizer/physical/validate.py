@@ -11,29 +11,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn
 
 from optimizer.algebra.expression import Call, Column, Expression, columns_of, rename_inputs
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.canonical_inputs import canonical_expression, conjuncts, stream_of
 from optimizer.logical.window import UNBOUNDED, Window
+from optimizer.physical.elements import Elements, fault
 from optimizer.physical.equalities import equality_class
-from optimizer.physical.graph import (
-    Edge,
-    Emit,
-    GraphStore,
-    Grid,
-    Grids,
-    PhysicalGraph,
-    ProbeRule,
-    Slices,
-    SourceRule,
-    StoreRule,
-)
-
-
-class InvalidGraph(ValueError):
-    """A graph that would lose, repeat or invent results; names the element at fault."""
+from optimizer.physical.graph import Edge, GraphStore, Grid, Grids, PhysicalGraph, Slices
+from optimizer.physical.rules import Emit, ProbeRule, SourceRule, StoreRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +56,12 @@ def validate(graph: PhysicalGraph, predicates: Mapping[str, frozenset[Expression
 class _Checker:
     graph: PhysicalGraph
     predicates: Mapping[str, frozenset[Expression]] | None
-    stores: dict[str, GraphStore] = field(init=False)
-    edges: dict[str, Edge] = field(init=False)
-    receivers: dict[str, StoreRule | ProbeRule] = field(init=False, default_factory=dict)
-    rules: dict[str, SourceRule | StoreRule | ProbeRule] = field(init=False)
-    feeders: dict[str, list[Edge]] = field(init=False, default_factory=lambda: defaultdict(list))
+    elements: Elements = field(init=False)
     leaving: dict[str, Established] = field(init=False, default_factory=dict)
     held: dict[str, Established] = field(init=False, default_factory=dict)
 
     def check(self) -> None:
-        self._check_references()
+        self.elements = Elements(self.graph)
         for rule in self.graph.rules:
             if isinstance(rule, ProbeRule):
                 self._leaving(rule.id)
@@ -89,59 +71,14 @@ class _Checker:
             self._check_store(store)
         self._check_queries()
 
-    # References
-
-    def _check_references(self) -> None:
-        graph = self.graph
-        _unique("store", (s.id for s in graph.stores))
-        _unique("edge", (e.id for e in graph.edges))
-        _unique("rule", (r.id for r in graph.rules))
-        _unique("query", (q.name for q in graph.queries))
-        self.stores = {store.id: store for store in graph.stores}
-        self.edges = {edge.id: edge for edge in graph.edges}
-        self.rules = {
-            rule.id: rule for rule in graph.rules if isinstance(rule, SourceRule | StoreRule | ProbeRule)
-        }
-        streams = {stream.name for stream in graph.streams}
-        sent: Counter[str] = Counter()
-        for rule in graph.rules:
-            if isinstance(rule, SourceRule):
-                if rule.stream not in streams or stream_of(rule.input) != rule.stream:
-                    _fault(rule.id, f"starts from the unknown input {rule.input} of {rule.stream}")
-            elif isinstance(rule, StoreRule | ProbeRule):
-                self._receive(rule)
-            if isinstance(rule, StoreRule):
-                continue
-            if not rule.out and not rule.emits:
-                _fault(rule.id, "sends nothing anywhere")
-            for name in rule.out:
-                sent[name] += 1
-                if name not in self.edges or self.edges[name].origin != rule.id:
-                    _fault(rule.id, f"sends along edge {name}, which does not begin there")
-        for edge in graph.edges:
-            if edge.target not in self.stores:
-                _fault(edge.id, f"leads to the unknown store {edge.target}")
-            if sent[edge.id] != 1 or edge.id not in self.receivers:
-                _fault(edge.id, "is not both sent along and received, once each")
-
-    def _receive(self, rule: StoreRule | ProbeRule) -> None:
-        edge = self.edges.get(rule.edge)
-        if edge is None or edge.target != rule.store:
-            _fault(rule.id, f"receives on edge {rule.edge}, which does not lead to its store")
-        if rule.edge in self.receivers:
-            _fault(rule.edge, "is received by two rules")
-        self.receivers[rule.edge] = rule
-        if isinstance(rule, StoreRule):
-            self.feeders[rule.store].append(edge)
-
     # What is established
 
     def _leaving(self, rule_id: str) -> Established:
         """What holds for everything that a source or probe rule sends."""
         if rule_id not in self.leaving:
-            rule = self.rules[rule_id]
+            rule = self.elements.rules[rule_id]
             if isinstance(rule, StoreRule):
-                _fault(rule_id, "stores, so nothing leaves it")
+                fault(rule_id, "stores, so nothing leaves it")
             self.leaving[rule_id] = (
                 self._of_source(rule) if isinstance(rule, SourceRule) else self._of_probe(rule)
             )
@@ -155,20 +92,20 @@ class _Checker:
         return Established(conditions, {rule.input: UNBOUNDED}, columns, 0)
 
     def _of_probe(self, rule: ProbeRule) -> Established:
-        edge, store = self.edges[rule.edge], self.stores[rule.store]
+        edge, store = self.elements.edges[rule.edge], self.elements.stores[rule.store]
         before = self._leaving(edge.origin)
         stored = self._held(store, rule)
         names = dict(rule.renames)
         if set(names) != {item.input for item in store.inputs}:
-            _fault(rule.id, f"does not rename all inputs of store {store.label}")
+            fault(rule.id, f"does not rename all inputs of store {store.label}")
         if tuple(sorted(before.windows)) != rule.bound or set(rule.bound) & set(names.values()):
-            _fault(rule.id, "does not bind the inputs that arrive")
-        origin = self.rules[edge.origin]
+            fault(rule.id, "does not bind the inputs that arrive")
+        origin = self.elements.rules[edge.origin]
         start = origin.input if isinstance(origin, SourceRule) else getattr(origin, "start", None)
         if rule.start != start:
-            _fault(rule.id, f"claims to start from {rule.start}, its sender starts from {start}")
+            fault(rule.id, f"claims to start from {rule.start}, its sender starts from {start}")
         if edge.level <= before.level:
-            _fault(edge.id, f"is handled at level {edge.level}, not behind its sender at {before.level}")
+            fault(edge.id, f"is handled at level {edge.level}, not behind its sender at {before.level}")
         windows = rule.window_of
         self._check_windows(rule, origin, before, stored, windows)
         columns = frozenset(edge.columns) | frozenset(
@@ -194,55 +131,55 @@ class _Checker:
     ) -> None:
         names = dict(rule.renames)
         if set(windows) != set(rule.bound) | set(names.values()):
-            _fault(rule.id, "does not check the windows of all its inputs")
+            fault(rule.id, "does not check the windows of all its inputs")
         # A narrower window than before is checked again, for all pairs: a query that leaves what it
         # shared with others takes its own.
         if isinstance(origin, ProbeRule) and not all(
             window.covers(windows[name]) for name, window in before.windows.items()
         ):
-            _fault(rule.id, "checks a wider window than the rule before it")
-        store = self.stores[rule.store]
+            fault(rule.id, "checks a wider window than the rule before it")
+        store = self.elements.stores[rule.store]
         for item, retention in zip(store.inputs, store.retention, strict=True):
             window = windows[names[item.input]]
             if not store.is_base and not stored.windows[item.input].covers(window):
-                _fault(rule.id, f"reads {item.input} of {store.label} in a wider window than was stored")
+                fault(rule.id, f"reads {item.input} of {store.label} in a wider window than was stored")
             if not retention.covers(window):
-                _fault(store.id, f"evicts {item.input} before the window of rule {rule.id} ends")
+                fault(store.id, f"evicts {item.input} before the window of rule {rule.id} ends")
 
     def _check_routing(
         self, rule: ProbeRule, edge: Edge, store: GraphStore, conditions: frozenset[Expression]
     ) -> None:
         if (edge.kind == "grid") != isinstance(store.partitioning, Grid | Grids):
-            _fault(edge.id, f"does not ask one row of {store.label}, as probes of grids and no others do")
+            fault(edge.id, f"does not ask one row of {store.label}, as probes of grids and no others do")
         if edge.kind == "grid":
             return
         if edge.kind == "shuffle":
-            _fault(edge.id, "sends a probe to one task, whichever it is")
+            fault(edge.id, "sends a probe to one task, whichever it is")
         if edge.kind == "all":
             return
         if edge.kind == "slices":
             if not isinstance(store.partitioning, Slices):
-                _fault(edge.id, f"looks for slices of {store.label}, which has none")
+                fault(edge.id, f"looks for slices of {store.label}, which has none")
             return
         if edge.key is None or not isinstance(store.partitioning, Column) or edge.key not in edge.columns:
-            _fault(edge.id, "groups by a key that it does not carry, or into a store without partitioning")
+            fault(edge.id, "groups by a key that it does not carry, or into a store without partitioning")
         names = dict(rule.renames)
         target = Column(names[store.partitioning.input], store.partitioning.name, store.partitioning.type)
         if target not in equality_class(edge.key, conditions):
-            _fault(edge.id, f"groups by {edge.key.input}.{edge.key.name}, not equal to {store.label}")
+            fault(edge.id, f"groups by {edge.key.input}.{edge.key.name}, not equal to {store.label}")
 
     def _held(self, store: GraphStore, rule: ProbeRule) -> Established:
         """What holds for a store's tuples, complete at the level of `rule`."""
         if store.id not in self.held:
-            feeders = [(edge, self._leaving(edge.origin)) for edge in self.feeders[store.id]]
+            feeders = [(edge, self._leaving(edge.origin)) for edge in self.elements.feeders[store.id]]
             if not feeders:
-                _fault(store.id, "is probed but never stored into")
+                fault(store.id, "is probed but never stored into")
             first = feeders[0][1]
             for edge, established in feeders:
                 if established.conditions != first.conditions or (
                     not store.is_base and established.windows != first.windows
                 ):
-                    _fault(edge.id, f"feeds {store.label} with tuples of another relation")
+                    fault(edge.id, f"feeds {store.label} with tuples of another relation")
             columns = frozenset(
                 column
                 for column in first.columns
@@ -252,10 +189,10 @@ class _Checker:
             level = max(edge.level for edge, _ in feeders)
             self.held[store.id] = Established(first.conditions, first.windows, columns, level)
         held = self.held[store.id]
-        if self.edges[rule.edge].level < held.level:
-            _fault(
+        if self.elements.edges[rule.edge].level < held.level:
+            fault(
                 rule.id,
-                f"probes {store.label} at level {self.edges[rule.edge].level}, "
+                f"probes {store.label} at level {self.elements.edges[rule.edge].level}, "
                 f"before it is complete at level {held.level}",
             )
         return held
@@ -266,44 +203,44 @@ class _Checker:
         sender = self._leaving(edge.origin)
         missing = set(edge.columns) - sender.columns
         if missing:
-            _fault(edge.id, f"carries {_names(missing)}, which its sender does not have")
+            fault(edge.id, f"carries {_names(missing)}, which its sender does not have")
         if edge.level <= sender.level:
-            _fault(edge.id, f"is handled at level {edge.level}, not behind its sender at {sender.level}")
+            fault(edge.id, f"is handled at level {edge.level}, not behind its sender at {sender.level}")
         for name in sender.windows:
             stream = next(s for s in self.graph.streams if s.name == stream_of(name))
             if not any(c.input == name and c.name == stream.event_time for c in edge.columns):
-                _fault(edge.id, f"does not carry the event time of {name}")
+                fault(edge.id, f"does not carry the event time of {name}")
 
     def _check_store(self, store: GraphStore) -> None:
         try:
             _ = store.grids
         except ValueError as error:
-            _fault(store.id, f"is not laid out over all its tasks: {error}")
+            fault(store.id, f"is not laid out over all its tasks: {error}")
         if isinstance(store.partitioning, Slices):
             if not store.is_base:
-                _fault(store.id, f"cuts {store.label} into slices, but its tuples have several event times")
+                fault(store.id, f"cuts {store.label} into slices, but its tuples have several event times")
             if not store.retention[0].is_bounded:
-                _fault(store.id, f"cuts {store.label} into slices, but keeps its tuples for ever")
-        for edge in self.feeders[store.id]:
+                fault(store.id, f"cuts {store.label} into slices, but keeps its tuples for ever")
+        for edge in self.elements.feeders[store.id]:
             needed = {(item.input, name) for item in store.inputs for name in item.columns}
             if needed - {(column.input, column.name) for column in edge.columns}:
-                _fault(edge.id, f"does not carry all columns of {store.label}")
+                fault(edge.id, f"does not carry all columns of {store.label}")
             if (edge.kind, edge.key) != _placing(store):
-                _fault(edge.id, f"does not place tuples by the partitioning of {store.label}")
-        starts = Counter(self._start(edge.origin) for edge in self.feeders[store.id])
+                fault(edge.id, f"does not place tuples by the partitioning of {store.label}")
+        starts = Counter(self._start(edge.origin) for edge in self.elements.feeders[store.id])
         expected = Counter(item.input for item in store.inputs)
         if starts != expected:
-            _fault(
+            fault(
                 store.id, f"is fed from {_counted(starts)}, expected once from each of {_counted(expected)}"
             )
         probed = any(isinstance(r, ProbeRule) and r.store == store.id for r in self.graph.rules)
         if not store.is_base and not probed:
-            _fault(store.id, "is materialized but never probed")
+            fault(store.id, "is materialized but never probed")
 
     def _start(self, rule_id: str) -> str:
-        rule = self.rules[rule_id]
+        rule = self.elements.rules[rule_id]
         if isinstance(rule, StoreRule):
-            _fault(rule_id, "stores, so nothing starts there")
+            fault(rule_id, "stores, so nothing starts there")
         return rule.input if isinstance(rule, SourceRule) else rule.start
 
     # Queries
@@ -317,12 +254,12 @@ class _Checker:
                 leaves[emit.query].append((rule.id, self._leaving(rule.id), emit))
         unknown = set(leaves) - {query.name for query in self.graph.queries}
         if unknown:
-            _fault(leaves[min(unknown)][0][0], f"answers the unknown query {min(unknown)}")
+            fault(leaves[min(unknown)][0][0], f"answers the unknown query {min(unknown)}")
         for query in self.graph.queries:
             starts = Counter(self._start(rule_id) for rule_id, _, _ in leaves[query.name])
             expected = Counter(item.input for item in query.inputs)
             if starts != expected:
-                _fault(
+                fault(
                     query.name,
                     f"is answered from {_counted(starts)}, expected once from each of {_counted(expected)}",
                 )
@@ -332,7 +269,7 @@ class _Checker:
             own = {item.input: item.window for item in query.inputs}
             for (rule_id, got, emit), total in zip(leaves[query.name], totals, strict=True):
                 if reduced(wanted) != total:
-                    _fault(rule_id, f"answers {query.name} with other conditions than asked for")
+                    fault(rule_id, f"answers {query.name} with other conditions than asked for")
                 self._check_leaf(rule_id, got, emit, own, query.outputs)
 
     def _total(self, rule_id: str, got: Established, emit: Emit) -> frozenset[Expression]:
@@ -349,21 +286,21 @@ class _Checker:
         outputs: tuple[tuple[str, ColumnType], ...],
     ) -> None:
         if set(got.windows) != set(own):
-            _fault(rule_id, f"answers {emit.query} without binding exactly its inputs")
+            fault(rule_id, f"answers {emit.query} without binding exactly its inputs")
         checked = {bound.input: bound.window for bound in emit.windows} or got.windows
         if len(own) > 1 and checked != own:
-            _fault(rule_id, f"answers {emit.query} in other windows than asked for")
+            fault(rule_id, f"answers {emit.query} in other windows than asked for")
         for name, window in got.windows.items():
             if len(own) > 1 and not window.covers(own[name]):
-                _fault(rule_id, f"checks a narrower window on {name} than {emit.query} asks for")
+                fault(rule_id, f"checks a narrower window on {name} than {emit.query} asks for")
         if tuple((name, expression.type) for name, expression in emit.outputs) != outputs:
-            _fault(rule_id, f"projects other columns than {emit.query} declares")
+            fault(rule_id, f"projects other columns than {emit.query} declares")
         self._read(rule_id, (expression for _, expression in emit.outputs), got.columns)
 
     def _read(self, element: str, expressions: Iterable[Expression], columns: frozenset[Column]) -> None:
         missing = {column for expression in expressions for column in columns_of(expression)} - columns
         if missing:
-            _fault(element, f"reads {_names(missing)}, which does not reach it")
+            fault(element, f"reads {_names(missing)}, which does not reach it")
 
 
 def _placing(store: GraphStore) -> tuple[str, Column | None]:
@@ -395,19 +332,9 @@ def _is_implied(condition: Expression, known: frozenset[Expression]) -> bool:
     return any(conjuncts(alternative) <= known for alternative in condition.arguments)
 
 
-def _unique(kind: str, names: Iterable[str]) -> None:
-    for name, count in Counter(names).items():
-        if count > 1:
-            _fault(name, f"is the id of {count} different elements of kind {kind}")
-
-
 def _names(columns: Iterable[Column]) -> str:
     return ", ".join(sorted(f"{column.input}.{column.name}" for column in columns))
 
 
 def _counted(names: Counter[str]) -> str:
     return ", ".join(f"{name} ({count})" for name, count in sorted(names.items())) or "nowhere"
-
-
-def _fault(element: str, problem: str) -> NoReturn:
-    raise InvalidGraph(f"{element} {problem}")

@@ -38,7 +38,8 @@ from jobs.protocol import (
     statistics_key,
 )
 from optimizer.algebra.types import ColumnType
-from optimizer.physical.graph import PhysicalGraph, ProbeRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule
 from tests.api.conftest import TWO_WAY
 
 pytestmark = pytest.mark.django_db

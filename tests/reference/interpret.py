@@ -17,19 +17,8 @@ from optimizer.algebra.expression import Column, Expression
 from optimizer.algebra.render import duckdb_type, quote, to_duckdb_sql
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.canonical_inputs import stream_of
-from optimizer.physical.graph import (
-    Edge,
-    Emit,
-    GraphStore,
-    Grid,
-    Grids,
-    PhysicalGraph,
-    ProbeRule,
-    Slices,
-    SourceRule,
-    StoreRule,
-    WindowBound,
-)
+from optimizer.physical.graph import Edge, GraphStore, Grid, Grids, PhysicalGraph, Slices
+from optimizer.physical.rules import Emit, ProbeRule, SourceRule, StoreRule, WindowBound
 from optimizer.udf.duckdb import register
 from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 

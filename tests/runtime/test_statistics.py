@@ -17,7 +17,8 @@ import pytest
 
 from jobs.control_plane.stream_samples import ROWS
 from jobs.protocol import BatchCompleted, EpochCompleted, Stop, StreamsSampled, samples_key, stream_key
-from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule, StoreRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule, SourceRule, StoreRule
 from tests.runtime.live import BEGIN, TOPOLOGY, Live, RedisServer, write_live_workload
 
 WINDOW_S = 3

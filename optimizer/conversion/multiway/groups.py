@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from optimizer.conversion.binary.tree import Derived, Filter, Join, Node, Project, Scan, children
-from optimizer.sql.binding.names import VOLATILE
+from optimizer.sql.binding.scalar.names import VOLATILE
 
 LEAST_INPUTS = 3
 """A join of two inputs is no tree: there is nothing to convert (UMJoin section 3.2.1)."""

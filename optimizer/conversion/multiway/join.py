@@ -26,8 +26,8 @@ from optimizer.conversion.binary.tree import (
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
 from optimizer.sql import format_query, identifier
-from optimizer.sql.binding.constants import connection
 from optimizer.sql.binding.queries import Reader
+from optimizer.sql.binding.scalar.constants import connection
 from optimizer.sql.builder import QueryBuilder
 from optimizer.sql.grammar.places import SourceText
 

@@ -13,7 +13,8 @@ from random import Random
 from optimizer.algebra.expression import Column
 from optimizer.partitioning.matrix.layout import copies_sent, rows_of, with_groups
 from optimizer.partitioning.matrix.shape import Arrangement, best_arrangement, shapes
-from optimizer.physical.graph import GraphStore, PhysicalGraph, ProbeRule, StoreRule
+from optimizer.physical.graph import GraphStore, PhysicalGraph
+from optimizer.physical.rules import ProbeRule, StoreRule
 from optimizer.physical.task_grid import decompose
 from optimizer.search.problem import Cost, Options, Solution, Status
 from optimizer.statistics.provider import StatisticsProvider

@@ -8,21 +8,8 @@ from dataclasses import replace
 from optimizer.algebra.digest import digest
 from optimizer.partitioning.matrix.shape import Arrangement
 from optimizer.physical.fanout import fanout
-from optimizer.physical.graph import (
-    DueRule,
-    Edge,
-    Estimate,
-    GraphStore,
-    Grid,
-    Grids,
-    PhysicalGraph,
-    ProbeRule,
-    Rule,
-    SettleRule,
-    SourceRule,
-    StoreRule,
-    received_on,
-)
+from optimizer.physical.graph import Edge, Estimate, GraphStore, Grid, Grids, PhysicalGraph
+from optimizer.physical.rules import DueRule, ProbeRule, Rule, SettleRule, SourceRule, StoreRule, received_on
 
 
 def with_groups(graph: PhysicalGraph, groups: Mapping[str, tuple[int, ...]]) -> PhysicalGraph:

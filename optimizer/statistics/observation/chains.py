@@ -6,7 +6,8 @@ from typing import Protocol, runtime_checkable
 
 from optimizer.algebra.digest import digest
 from optimizer.physical.at_once import at_once
-from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule, SourceRule
 from optimizer.statistics.interval import Interval
 from optimizer.statistics.provider import StatisticsProvider
 

@@ -10,7 +10,8 @@ from optimizer.algebra.expression import Call, Expression, inputs_of
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.canonical_inputs import conjuncts, sort_key, stream_of
 from optimizer.physical.at_once import at_once
-from optimizer.physical.graph import PhysicalGraph, ProbeRule, Rule, SourceRule, StoreRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule, Rule, SourceRule, StoreRule
 from optimizer.statistics.observation.chains import chains
 from optimizer.statistics.observation.daily import Rate
 from optimizer.statistics.observation.observed import ObservedStatistics, ObservedStep

@@ -37,7 +37,8 @@ from jobs.protocol import (
     StoreMetrics,
     events_key,
 )
-from optimizer.physical.graph import PhysicalGraph, ProbeRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule
 from optimizer.physical.usage import users_of
 
 pytestmark = pytest.mark.django_db

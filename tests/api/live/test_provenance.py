@@ -15,7 +15,8 @@ from backend.deployments.actions import deploy_query
 from backend.planning import revisions
 from backend.topologies.models import Plan, Topology
 from jobs.protocol import ResultTrace, results_key
-from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule, SourceRule
 
 
 @pytest.fixture

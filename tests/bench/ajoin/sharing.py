@@ -10,7 +10,8 @@ from pathlib import Path
 from optimizer.estimate import estimate
 from optimizer.formulate.model import Retain, conditions_of
 from optimizer.lower.to_graph import to_graph
-from optimizer.physical.graph import PhysicalGraph, ProbeRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule
 from optimizer.physical.validate import validate
 from optimizer.planner.context import PlanningContext
 from optimizer.planner.plan import plan

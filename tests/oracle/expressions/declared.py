@@ -11,7 +11,7 @@ from optimizer.algebra.functions import FUNCTIONS, Function
 from optimizer.algebra.functions.declaration import TRUNCATIONS, WIDER
 from optimizer.algebra.types import ColumnType
 from optimizer.algebra.typing import call
-from optimizer.sql.binding.constants import check_constants
+from optimizer.sql.binding.scalar.constants import check_constants
 
 T = ColumnType
 Draw = Callable[[ColumnType, Random], Expression]

@@ -18,7 +18,8 @@ from optimizer.logical.stream import Stream
 from optimizer.logical.window import Sliding
 from optimizer.partitioning.matrix import best_shape, input_load, with_groups
 from optimizer.partitioning.matrix.groups import grids_by_stream
-from optimizer.physical.graph import PhysicalGraph, SourceRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import SourceRule
 from optimizer.planner.plan import plan
 from optimizer.search.problem import Options
 from optimizer.sql import parse_query

@@ -18,8 +18,10 @@ from optimizer.logical.stream import Stream
 from optimizer.methods import METHODS
 from optimizer.partitioning.matrix import keep_groups, with_groups
 from optimizer.partitioning.matrix.groups import Cardinality, followed, grids_by_stream, rows_for
-from optimizer.physical.graph import GraphStore, Grid, Grids, PhysicalGraph, ProbeRule
-from optimizer.physical.validate import InvalidGraph, validate
+from optimizer.physical.elements import InvalidGraph
+from optimizer.physical.graph import GraphStore, Grid, Grids, PhysicalGraph
+from optimizer.physical.rules import ProbeRule
+from optimizer.physical.validate import validate
 from optimizer.planner.plan import Plan, plan
 from optimizer.search.problem import Options
 from optimizer.sql import parse_query

@@ -9,7 +9,8 @@ import pytest
 
 from optimizer.adaptation import learn
 from optimizer.estimate import estimate
-from optimizer.physical.graph import PhysicalGraph, ProbeRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule
 from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
 from optimizer.statistics import (

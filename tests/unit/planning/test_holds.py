@@ -12,7 +12,8 @@ from optimizer.logical.query import Query
 from optimizer.logical.stream import Stream
 from optimizer.lower.text import query_text
 from optimizer.physical.at_once import at_once
-from optimizer.physical.graph import DueRule, PhysicalGraph, ProbeRule, SettleRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import DueRule, ProbeRule, SettleRule
 from optimizer.physical.usage import users_of
 from optimizer.planner.plan import plan
 from optimizer.planner.plan_in_use import Running

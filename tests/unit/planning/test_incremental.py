@@ -11,7 +11,8 @@ from optimizer.algebra.errors import InputError
 from optimizer.formulate.problem import Subsumption
 from optimizer.logical.query import Query
 from optimizer.methods import METHODS
-from optimizer.physical.graph import PhysicalGraph, ProbeRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule
 from optimizer.planner import subsumption
 from optimizer.planner.components import connected
 from optimizer.planner.context import PlanningContext

@@ -9,8 +9,10 @@ from random import Random
 import pytest
 
 from optimizer.algebra.render import to_sql
-from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule
-from optimizer.physical.validate import InvalidGraph, validate
+from optimizer.physical.elements import InvalidGraph
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule, SourceRule
+from optimizer.physical.validate import validate
 from optimizer.planner.plan import Plan, plan
 from optimizer.search.problem import Options
 from optimizer.sql import parse_query

@@ -15,7 +15,8 @@ from optimizer.algebra.expression import inputs_of
 from optimizer.logical.query import Input, Query
 from optimizer.logical.window import UNBOUNDED, sliding
 from optimizer.methods import METHODS
-from optimizer.physical.graph import PhysicalGraph, ProbeRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule
 from optimizer.planner.plan import Plan, plan
 from optimizer.search.problem import Options
 from optimizer.sql import parse_query

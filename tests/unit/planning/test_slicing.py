@@ -14,9 +14,11 @@ from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
 from optimizer.logical.window import UNBOUNDED
 from optimizer.partitioning.slicing import busiest_share, slice_all, with_slices
+from optimizer.physical.elements import InvalidGraph
 from optimizer.physical.fanout import reach_us
-from optimizer.physical.graph import GraphStore, PhysicalGraph, ProbeRule, Slices
-from optimizer.physical.validate import InvalidGraph, validate
+from optimizer.physical.graph import GraphStore, PhysicalGraph, Slices
+from optimizer.physical.rules import ProbeRule
+from optimizer.physical.validate import validate
 from optimizer.planner.plan import plan
 from optimizer.search.problem import Options
 from optimizer.sql import parse_query

@@ -11,8 +11,10 @@ from optimizer.algebra.expression import Column, Expression
 from optimizer.algebra.types import ColumnType
 from optimizer.formulate.model import conditions_of
 from optimizer.logical.window import Sliding
-from optimizer.physical.graph import PhysicalGraph, ProbeRule, SourceRule, StoreRule, WindowBound
-from optimizer.physical.validate import InvalidGraph, validate
+from optimizer.physical.elements import InvalidGraph
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule, SourceRule, StoreRule, WindowBound
+from optimizer.physical.validate import validate
 from optimizer.planner.plan import plan
 from optimizer.search.problem import Options
 from tests.unit.planning.clash import CATALOG, STATISTICS, queries

@@ -17,7 +17,8 @@ from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.logical.stream import Stream
 from optimizer.physical.fanout import fanout
-from optimizer.physical.graph import PhysicalGraph, SourceRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import SourceRule
 from optimizer.sql import parse_query, to_duckdb
 
 COLUMNS = (

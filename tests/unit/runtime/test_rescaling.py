@@ -23,15 +23,8 @@ from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
 from optimizer.logical.window import UNBOUNDED, window_of
-from optimizer.physical.graph import (
-    GraphStore,
-    Grid,
-    PhysicalGraph,
-    ProbeRule,
-    Slices,
-    SourceRule,
-    StoredInput,
-)
+from optimizer.physical.graph import GraphStore, Grid, PhysicalGraph, Slices, StoredInput
+from optimizer.physical.rules import ProbeRule, SourceRule
 from optimizer.planner.plan import plan
 from optimizer.search.problem import Options
 from optimizer.sql import parse_query

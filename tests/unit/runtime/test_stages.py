@@ -15,7 +15,8 @@ from jobs.worker.task import BatchContext
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
-from optimizer.physical.graph import PhysicalGraph, ProbeRule, StoreRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule, StoreRule
 from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
 from tests.unit.runtime.in_process import Topology

@@ -13,7 +13,8 @@ from jobs.plan.tuples import ARRIVAL, EVERY_TASK
 from jobs.storage.partition import PartitionState
 from jobs.worker.ingest import ingest
 from jobs.worker.level import Worked, work
-from optimizer.physical.graph import PhysicalGraph, ProbeRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule
 from tests.unit.runtime.test_level import graph, rows
 
 R, S = "r [RANGE 10 SECONDS]", "s [RANGE 10 SECONDS]"

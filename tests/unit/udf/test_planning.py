@@ -18,7 +18,8 @@ from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
 from optimizer.methods import METHODS
 from optimizer.methods.solution.costs import cost_of
-from optimizer.physical.graph import PhysicalGraph, ProbeRule
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule
 from optimizer.planner.plan import Plan, plan
 from optimizer.search.cost_model import CostModel
 from optimizer.search.problem import JoinPredicate, Options, Problem, Relation
