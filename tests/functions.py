@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
+from optimizer.algebra.aggregates import AGGREGATES
 from optimizer.algebra.expression import Literal
 from optimizer.algebra.functions import GROUPS, Function
 from optimizer.algebra.render import to_sql
@@ -35,12 +36,17 @@ def completion() -> str:
         for group in GROUPS.values()
         for f in _listed(group)
     )
-    return _HEAD + "".join(f"  {row},\n" for row in rows) + "];\n"
+    aggregates = (
+        json.dumps({"sql": f.name.upper(), "signature": f.signature, "help": f"Of a group: {f.help}"})
+        for f in AGGREGATES.values()
+    )
+    return _HEAD + "".join(f"  {row},\n" for row in (*rows, *aggregates)) + "];\n"
 
 
 def with_functions(text: str) -> str:
     """The text with the list between `<!-- functions -->` and `<!-- end of functions -->` anew."""
     listed = "\n".join(line for heading in GROUPS for line in _section(heading))
+    listed += "\n".join(_aggregates())
     return _LIST.sub(lambda _: f"<!-- functions -->\n{listed}\n<!-- end of functions -->", text)
 
 
@@ -57,6 +63,16 @@ def example_value(function: Function) -> str:
         # A reader need not know which integers are bigints, or which type NULL has.
         return "NULL" if value.value is None else str(value.value)
     return to_sql(value)
+
+
+def _aggregates() -> Iterator[str]:
+    yield from ("", "## Aggregates", "", "| aggregate of a group | |", "|---|---|")
+    for function in AGGREGATES.values():
+        also = f" Also {', '.join(f'`{alias.upper()}`' for alias in function.aliases)}." * bool(
+            function.aliases
+        )
+        yield f"| `{function.signature}` | {function.help}{also} |"
+    yield ""
 
 
 def _listed(group: Sequence[Function]) -> Iterator[Function]:

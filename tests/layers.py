@@ -21,7 +21,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("plan", "protocol"),
         ("expressions",),
         ("failures", "storage"),
-        ("join", "partitioning"),
+        ("aggregation", "join", "partitioning"),
         ("recovery",),
         ("metrics", "sources"),
         ("sinks",),

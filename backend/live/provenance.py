@@ -16,7 +16,7 @@ from optimizer.algebra.expression import Expression, inputs_of, rename_inputs
 from optimizer.algebra.render import to_sql
 from optimizer.logical.canonical_inputs import stream_of
 from optimizer.physical.graph import PhysicalGraph
-from optimizer.physical.rules import Emit, ProbeRule, Rule, SettleRule, SourceRule
+from optimizer.physical.rules import AggregateRule, Emit, ProbeRule, Rule, SettleRule, SourceRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,8 @@ def _follow(graph: PhysicalGraph, name: str, trace: ResultTrace, topology: str, 
     aliases = {source.input: source.alias for source in query.inputs}
     steps: list[Step] = []
     rule = rules[trace.rule]
+    if isinstance(rule, AggregateRule):
+        raise Conflict("grouped", "this result is of a group of tuples: no single one completed it")
     if isinstance(rule, SettleRule):
         raise Conflict("waited", "this result waited until nothing could join it: no tuple completed it")
     leaf = next(emit for emit in _emits(rule) if emit.query == name)

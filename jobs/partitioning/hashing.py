@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from jobs.storage.key_hash import Tasks
+from jobs.storage.key_hash import Tasks, hash_tasks
 from optimizer.physical.task_grid import TaskGrid
 
 
@@ -25,6 +25,22 @@ def spread_tasks(arrivals: pl.Series, tasks: int) -> Tasks:
     """
     numbers = arrivals.to_numpy()
     return (numbers % tasks).astype(np.int64)
+
+
+def group_tasks(keys: Sequence[pl.Series], tasks: int) -> Tasks:
+    """The task of each row by all of its keys, NULL among them.
+
+    >>> group_tasks([pl.Series([1, None, 1]), pl.Series(["a", "b", "a"])], 7).tolist()[::2]
+    [2, 2]
+    """
+    placed = np.zeros(len(keys[0]), dtype=np.int64)
+    for key in keys:
+        placed = (placed * _SPREADING + hash_tasks(key, _SPREADING)) % (1 << 40)
+    return placed % tasks
+
+
+_SPREADING = 8_191
+"""A prime: no number of tasks has a factor in common with it."""
 
 
 def column_tasks(grids: Sequence[TaskGrid]) -> list[range]:

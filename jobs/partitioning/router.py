@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import polars as pl
 
+from jobs.partitioning.hashing import group_tasks, split
 from jobs.partitioning.layout import NO_LAYOUTS, Layouts, partitioning_of, rescaled_stores
 from jobs.partitioning.slices import Numbers
 from jobs.partitioning.strategy import Arriving, Partitioning, Parts, Reach
@@ -17,7 +18,7 @@ from jobs.plan.index import RuleIndex, edge_columns
 from jobs.plan.per_plan import PerPlan
 from jobs.plan.tuples import ARRIVAL, LATE, Message, column_name, home_of
 from optimizer.physical.graph import Edge
-from optimizer.physical.rules import ProbeRule
+from optimizer.physical.rules import AggregateRule, ProbeRule
 
 _Route: TypeAlias = tuple[Partitioning, bool, str | None, bool, bool, str | None]
 """What edges that place tuples alike have in common: the partitioning, whether they probe where nothing is
@@ -50,6 +51,9 @@ def send(
         if edge.kind == "home":
             messages.extend(_home(edge, frame[sent_columns(index, edge)]))
             continue
+        if edge.kind == "group":
+            messages.extend(_grouped(index, edge, frame[sent_columns(index, edge)]))
+            continue
         partitioning = partitioning_under(index, edge.target, layouts)
         probing = edge_id not in index.store_edges
         key = _key(edge)
@@ -78,6 +82,19 @@ def _home(edge: Edge, rows: pl.DataFrame) -> list[Message]:
     """Messages to the tasks that gave the rows' arrival numbers."""
     homes = home_of(rows.get_column(ARRIVAL))
     return [Message(edge.id, task, rows.filter(homes == task)) for task in homes.unique().sort().to_list()]
+
+
+def _grouped(index: RuleIndex, edge: Edge, rows: pl.DataFrame) -> list[Message]:
+    """Messages to the tasks of the rows' groups."""
+    rule = index.receivers[edge.id]
+    assert isinstance(rule, AggregateRule)
+    held = index.holds[rule.hold]
+    assert held.groups is not None
+    keys = [rows.get_column(f"{held.stream.name}.{name}") for name in held.groups.key_names]
+    tasks = group_tasks(keys, index.stores[edge.target].tasks)
+    return [
+        Message(edge.id, task, part) for task, part in split(rows, tasks, index.stores[edge.target].tasks)
+    ]
 
 
 def arriving(index: RuleIndex, edge: Edge, rows: pl.DataFrame, sent: pl.DataFrame) -> Arriving:

@@ -11,7 +11,16 @@ from optimizer.algebra.expression import Column, Expression, inputs_of, rename_i
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.window import UNBOUNDED, Window
 from optimizer.physical.graph import Edge, GraphStore, Hold, PhysicalGraph
-from optimizer.physical.rules import DueRule, ProbeRule, Rule, SettleRule, SourceRule, StoreRule, received_on
+from optimizer.physical.rules import (
+    AggregateRule,
+    DueRule,
+    ProbeRule,
+    Rule,
+    SettleRule,
+    SourceRule,
+    StoreRule,
+    received_on,
+)
 from optimizer.physical.usage import users_of
 
 
@@ -23,6 +32,8 @@ class RuleIndex:
         self.holds: dict[str, Hold] = {hold.name: hold for hold in graph.holds}
         self.held_edges = {(hold.name, rule): edge for hold in graph.holds for rule, edge in hold.edges}
         """By hold and rule, the edge along which what the rule's leaf holds goes to the store."""
+        self.direct_edges = {(hold.name, rule): edge for hold in graph.holds for rule, edge in hold.direct}
+        """By hold and rule, the edge along which what is due as it is found goes past the store."""
         self.streams = {
             stream.name: stream for stream in (*graph.streams, *(hold.stream for hold in graph.holds))
         }
@@ -37,6 +48,7 @@ class RuleIndex:
         self.due_rules: dict[str, list[DueRule]] = defaultdict(list)
         """By hold."""
         self.settle_rules: dict[int, list[SettleRule]] = defaultdict(list)
+        self.aggregate_rules: dict[int, list[AggregateRule]] = defaultdict(list)
         for rule in graph.rules:
             match rule:
                 case SourceRule():
@@ -49,6 +61,8 @@ class RuleIndex:
                     self.due_rules[rule.hold].append(rule)
                 case SettleRule():
                     self.settle_rules[self.edges[rule.edge].level].append(rule)
+                case AggregateRule():
+                    self.aggregate_rules[self.edges[rule.edge].level].append(rule)
         self.store_edges = frozenset(rule.edge for rule in graph.rules if isinstance(rule, StoreRule))
         self.receivers: dict[str, Rule] = {edge: rule for rule in graph.rules for edge in received_on(rule)}
         """What receives on each edge."""
@@ -85,7 +99,9 @@ class RuleIndex:
     def outputs(self, name: str) -> dict[str, ColumnType]:
         """The columns that a leaf gives, for a query or for a hold."""
         held = self.holds.get(name)
-        return dict(self.queries[name].outputs if held is None else held.stream.columns)
+        if held is None:
+            return dict(self.queries[name].outputs)
+        return dict(held.stream.columns if held.groups is None else held.groups.taken)
 
     def gives_late(self, name: str) -> bool:
         """True if the results of a leaf's query say whether they are late."""
@@ -140,7 +156,7 @@ class RuleIndex:
     def _stays(self, edge: Edge) -> bool:
         rule = self.rules[edge.origin]
         # What is held stays where earlier plans put it, which may have had more tasks.
-        if not isinstance(rule, ProbeRule) or edge.kind == "home":
+        if not isinstance(rule, ProbeRule) or edge.kind in ("home", "group"):
             return False
         into = self.edges[rule.edge]
         tasks = self.stores[edge.target].tasks

@@ -13,11 +13,11 @@ the task itself.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from optimizer.physical.graph import PhysicalGraph
-from optimizer.physical.rules import DueRule, ProbeRule, SettleRule, StoreRule, received_on
+from optimizer.physical.rules import AggregateRule, DueRule, ProbeRule, SettleRule, StoreRule, received_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +42,37 @@ def stages_of(graph: PhysicalGraph, staying: frozenset[str]) -> Stages:
     """
     into = {rule.id: rule.edge for rule in graph.rules if isinstance(rule, ProbeRule)}
     due = {rule.id for rule in graph.rules if isinstance(rule, DueRule)}
-    settled = {
-        edge: received_on(r) for r in graph.rules if isinstance(r, SettleRule) for edge in received_on(r)
-    }
+    settling = {rule.id: received_on(rule) for rule in graph.rules if isinstance(rule, SettleRule)}
+    grouping = [received_on(rule) for rule in graph.rules if isinstance(rule, AggregateRule)]
     stored = {rule.edge for rule in graph.rules if isinstance(rule, StoreRule)}
     of_edge: dict[str, int] = {}
     filled: dict[str, int] = defaultdict(int)
     # A level's edges come from levels before it, and what it stores is stored before it probes.
     for edge in sorted(graph.edges, key=lambda edge: (edge.level, edge.id not in stored)):
         before = into.get(edge.origin)
-        # What falls due is sent at the first level, out of stores that no task but their own reads.
-        stage = 1 + (edge.origin in due) if before is None else of_edge[before] + (edge.id not in staying)
+        if edge.origin in settling:
+            # All that a rule settles by has come to it before anything goes on.
+            stage = 1 + _together(of_edge, settling[edge.origin])
+        elif before is None:
+            # What falls due is sent at the first level, out of stores that no task but their own reads.
+            stage = 1 + (edge.origin in due)
+        else:
+            stage = of_edge[before] + (edge.id not in staying)
         if edge.id in stored:
             filled[edge.target] = max(filled[edge.target], stage)
         else:
             stage = max(stage, filled[edge.target])
         of_edge[edge.id] = stage
-    for edges in settled.values():
-        last = max(of_edge[edge] for edge in edges)
-        of_edge.update(dict.fromkeys(edges, last))
+    for edges in (*settling.values(), *grouping):
+        _together(of_edge, edges)
     levels: dict[int, set[int]] = defaultdict(set)
     for edge in graph.edges:
         levels[of_edge[edge.id]].add(edge.level)
     return Stages(of_edge, tuple(tuple(sorted(levels[stage])) for stage in sorted(levels)))
+
+
+def _together(of_edge: dict[str, int], edges: Sequence[str]) -> int:
+    """Put edges into the last of their stages, and return it."""
+    last = max(of_edge[edge] for edge in edges)
+    of_edge.update(dict.fromkeys(edges, last))
+    return last

@@ -88,8 +88,7 @@ def switch(
         layout: StoreLayout | None = partitioning.first_layout()
         if source is None:
             kept[store.id] = ()
-            seen = before.streams.get(store.inputs[0].stream, StreamState()).max_event_time_us
-            start = None if seen is None else seen + 1
+            start = _unseen_from(new, store, before)
         else:
             held = next(s for s in old.stores if s.id == source)
             free = source not in using and set(before.stores[source].columns) == set(columns[store.id])
@@ -182,18 +181,26 @@ def complete_since(graph: PhysicalGraph, states: Mapping[str, StoreState]) -> di
             # The stored tuple may be as old as the widest window allows.
             widest = union(i.window for i in asked.inputs).reach_us
             found[asked.name] = _NEVER if widest is None else min(_NEVER, since + widest)
+    for hold in graph.holds:
+        if hold.groups is not None:
+            found[hold.query] = newest(found[hold.query], states[hold.store].complete_from_us)
     return found
 
 
 def certain_from(graph: PhysicalGraph, previous: Manifest | None) -> dict[str, int]:
-    """Per hold, since when it is known whether combinations have partners.
+    """Per hold, the event time since when what it waits for is known.
 
-    Left out are holds all of whose partners are stored. A combination is as old as its newest tuple.
+    That is whether combinations have partners, or all combinations of groups. Left out are holds for
+    which all is known. A combination is as old as its newest tuple, a group as its
+    bucket's beginning.
     """
     found: dict[str, int] = {}
     if previous is None:
         return found
     for hold in graph.holds:
+        complete = previous.queries.get(hold.query, QueryState()).complete_since_us
+        if hold.groups is not None and complete is not None:
+            found[hold.name] = complete
         for look in hold.looks:
             since = previous.stores[look.store].complete_from_us if look.store in previous.stores else None
             if since is not None:
@@ -205,6 +212,17 @@ def certain_from(graph: PhysicalGraph, previous: Manifest | None) -> dict[str, i
 _NEVER = 253_402_300_799_000_000
 """The end of the year 9999: a query without a window over a store that misses tuples never is
 complete."""
+
+
+def _unseen_from(graph: PhysicalGraph, store: GraphStore, before: Manifest) -> int | None:
+    """The event time from which nothing that fills a store has come; None before all."""
+    kept = next((hold for hold in graph.holds if hold.groups and hold.store == store.id), None)
+    streams = [store.inputs[0].stream]
+    if kept is not None:
+        streams = [i.stream for query in graph.queries if query.name == kept.query for i in query.inputs]
+    seen = [before.streams.get(name, StreamState()).max_event_time_us for name in streams]
+    known = [time for time in seen if time is not None]
+    return max(known) + 1 if known else None
 
 
 def _serves(known: StoreState, columns: tuple[str, ...], condition: str) -> bool:

@@ -1,4 +1,4 @@
-"""Combinations that wait: they are held, sent once they are due, and settled.
+"""Combinations that wait: held, sent once they are due, settled or aggregated.
 
 A combination whose deadline the watermark has passed is due in one batch: the first behind the one that found
 it in which the watermark stands behind the deadline and did not do so before. So nothing is marked, and a
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from jobs.aggregation.groups import finish, merge, states_of
 from jobs.failures.evaluation_errors import FailedCalls
 from jobs.join.emit import emit
 from jobs.partitioning.layout import NO_LAYOUTS, Layouts
@@ -22,7 +23,8 @@ from jobs.plan.index import RuleIndex
 from jobs.plan.tuples import ARRIVAL, ARRIVALS_PER_TASK, LATE, Message, Result, column_name, first_arrival
 from jobs.storage.partition import PartitionState
 from optimizer.physical.graph import Hold
-from optimizer.physical.rules import SettleRule
+from optimizer.physical.groups import Groups
+from optimizer.physical.rules import AggregateRule, SettleRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +54,39 @@ def hold(
             final.append(result)
         elif result.table.height:
             rows = _waiting(index, held, result, watermark_us)
+            direct = index.direct_edges.get((held.name, result.rule))
+            if direct is not None and watermark_us is not None:
+                # Its group's other rows are on their way from the store, to where these go too.
+                due = pl.col(f"{held.stream.name}.{held.stream.event_time}").to_physical() < watermark_us
+                messages.extend(send(index, (direct,), rows.filter(due), layouts=layouts))
+                rows = rows.filter(~due)
             messages.extend(send(index, (index.held_edges[held.name, result.rule],), rows, layouts=layouts))
     return messages
 
 
 def _waiting(index: RuleIndex, held: Hold, result: Result, watermark_us: int | None) -> pl.DataFrame:
+    ((deadline, _), *_) = held.stream.columns
+    names = [name for name, _ in held.stream.columns]
+    if held.groups is not None:
+        rows = states_of(held.groups, result.table.with_columns(result.arrivals.alias(ARRIVAL)), deadline)
+    else:
+        until = _deadline(held, watermark_us).alias(deadline)
+        rows = result.table.with_columns(until, result.arrivals.alias(ARRIVAL))
+    late = [pl.lit(False).alias(LATE)] if index.marks_late else []
+    rows = rows[[*names, ARRIVAL]].rename({name: f"{held.stream.name}.{name}" for name in names})
+    return rows.with_columns(*late)
+
+
+def _deadline(held: Hold, watermark_us: int | None) -> pl.Expr:
     latest = [
         pl.min_horizontal(*(later_than(pl.col(bound.input), _us(bound.window.reach_us)) for bound in bounds))
         for bounds in held.deadlines
     ]
     # Not before the watermark: what is past already is due in the next batch in which that moves.
     first = FIRST_US if watermark_us is None else watermark_us
-    ((deadline, _), *_) = held.stream.columns
     until = pl.max_horizontal(*latest, pl.lit(first, dtype=pl.Int64))
     until = pl.min_horizontal(until, pl.lit(LAST_US - 1, dtype=pl.Int64))
-    names = [name for name, _ in held.stream.columns]
-    rows = result.table.with_columns(until.cast(pl.Datetime("us", "UTC")).alias(deadline))
-    rows = rows[names].rename({name: f"{held.stream.name}.{name}" for name in names})
-    late = [pl.lit(False).alias(LATE)] if index.marks_late else []
-    return rows.with_columns(result.arrivals.alias(ARRIVAL), *late)
+    return until.cast(pl.Datetime("us", "UTC"))
 
 
 def _us(reach_us: int | None) -> int:
@@ -92,6 +108,8 @@ def fall_due(
         rows = _due(index, held, state, waiting)
         if rows is None or rows.is_empty():
             continue
+        if held.groups is not None and held.groups.merges:
+            rows = _merged(held, held.groups, rows)
         rows = rows.with_columns(pl.int_range(after, after + rows.height, dtype=pl.Int64).alias(ARRIVAL))
         after += rows.height
         for rule in index.due_rules[held.name]:
@@ -107,6 +125,14 @@ def fall_due(
             sent[rule.id] = tree.height
     assert after - first_arrival(state.batch, state.partition) <= ARRIVALS_PER_TASK
     return sent
+
+
+def _merged(held: Hold, groups: Groups, rows: pl.DataFrame) -> pl.DataFrame:
+    """One row of what is due of each group here."""
+    prefix = f"{held.stream.name}."
+    own = rows.rename({name: name.removeprefix(prefix) for name in rows.columns})
+    found = merge(groups, own, (LATE,) if LATE in rows.columns else ())
+    return found.rename({name: f"{prefix}{name}" for name in found.columns if name not in (ARRIVAL, LATE)})
 
 
 def _due(index: RuleIndex, held: Hold, state: PartitionState, waiting: Waiting) -> pl.DataFrame | None:
@@ -138,6 +164,23 @@ def _due(index: RuleIndex, held: Hold, state: PartitionState, waiting: Waiting) 
         ]
     rows = pl.concat([rows.select(columns) for rows in found])
     return rows.sort([deadline, ARRIVAL, *columns[1:]], maintain_order=True)
+
+
+def aggregate(
+    index: RuleIndex, rule: AggregateRule, frames: Mapping[str, pl.DataFrame], failed: FailedCalls
+) -> list[Result]:
+    """The results of the groups that are final, all of whose rows are here."""
+    held = index.holds[rule.hold]
+    assert held.groups is not None
+    prefix = f"{held.stream.name}."
+    parts = [frames[edge] for edge in (rule.edge, *rule.direct) if edge in frames]
+    if not parts:
+        return []
+    rows = pl.concat([part[parts[0].columns] for part in parts])
+    rows = rows.rename({name: name.removeprefix(prefix) for name in rows.columns})
+    groups = finish(held.groups, rows)
+    groups = groups.rename({name: f"{prefix}{name}" for name in groups.columns if name != ARRIVAL})
+    return emit(index, rule.id, rule.emits, (), groups, failed)
 
 
 def settle(

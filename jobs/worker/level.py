@@ -24,7 +24,7 @@ from jobs.plan.tuples import ARRIVAL, EVERY_TASK, LATE, ORDINAL, Message, Result
 from jobs.protocol.metrics import EdgeMetrics, QueryCounts, StoreCounts
 from jobs.storage.partition import PartitionState
 from jobs.storage.run import RunRef
-from jobs.worker.holding import Waiting, fall_due, hold, settle
+from jobs.worker.holding import Waiting, aggregate, fall_due, hold, settle
 from optimizer.physical.graph import Edge, PhysicalGraph
 from optimizer.physical.rules import ProbeRule
 
@@ -116,8 +116,7 @@ def work(
             inputs = tuple(bound.input for bound in rule.windows)
             answers = emit(index, rule.id, rule.emits, inputs, found, failed)
             later.extend(hold(index, answers, results, watermark_us, layouts))
-    for settling in index.settle_rules[level]:
-        results.extend(settle(index, settling, frames, failed))
+    later.extend(hold(index, _waited(index, level, frames, failed), results, watermark_us, layouts))
     for edge, parts in arrived.items():
         counted = _counted(index, index.edges[edge], frames[edge], state.partition, layouts)
         _count_received(index, index.edges[edge], parts, counted, tally)
@@ -133,6 +132,15 @@ def work(
         too_many,
         failed.letters,
     )
+
+
+def _waited(
+    index: RuleIndex, level: int, frames: Mapping[str, pl.DataFrame], failed: FailedCalls
+) -> list[Result]:
+    """What has waited, and is now settled or a finished group."""
+    settled = [result for rule in index.settle_rules[level] for result in settle(index, rule, frames, failed)]
+    groups = [r for rule in index.aggregate_rules[level] for r in aggregate(index, rule, frames, failed)]
+    return settled + groups
 
 
 def _probed(
@@ -270,7 +278,7 @@ def _counted(index: RuleIndex, edge: Edge, frame: pl.DataFrame, task: int, layou
 
     Of a tuple's copies only one counts.
     """
-    if edge.kind == "home":
+    if edge.kind in ("home", "group"):
         return frame.height
     tuples, probing = arriving(index, edge, frame, frame), edge.id not in index.store_edges
     partitioning = partitioning_under(index, edge.target, layouts)

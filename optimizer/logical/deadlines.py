@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from optimizer.algebra.expression import Column
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
-from optimizer.logical.event_time_conditions import time_constraints
+from optimizer.logical.event_time.bounds import TimeBounds, close
+from optimizer.logical.event_time.conditions import time_constraints
 from optimizer.logical.query import Absence, Branch, Input, Query
 from optimizer.logical.retention import window_constraints, with_retentions
-from optimizer.logical.time_bounds import TimeBounds, close
 from optimizer.logical.window import UNBOUNDED, Sliding, Window, union
 
 
@@ -59,6 +59,33 @@ def waits(branch: Branch, absence: Absence, catalog: Catalog) -> tuple[Wait, ...
     return tuple(found)
 
 
+def group_wait_us(query: Query, catalog: Catalog) -> tuple[int | None, str]:
+    """How many microseconds after its bucket a group still gets combinations.
+
+    None if nothing bounds it. Returned with it is the alias that the group waits for longest, or for ever.
+
+    Raises `KeyError` if the catalog lacks a stream, `ValueError` if combinations without any of the aliases
+    whose event times are bucketed may be results.
+    """
+    assert query.grouping is not None
+    longest: tuple[int, str] = (0, "")
+    for branch in query.branches:
+        bucketed = [item for item in branch.inputs if item.alias in query.grouping.bucket.aliases]
+        if not bucketed:
+            raise ValueError(branch.text)
+        for absence in (None, *branch.absences):
+            inputs = branch.inputs if absence is None else (*branch.inputs, *absence.inputs)
+            times = {item.alias: _time(item, catalog) for item in inputs}
+            bounds = _bounds(branch, absence, times)
+            for item in branch.inputs if absence is None else absence.inputs:
+                found = [bounds.most_us(times[one.alias], times[item.alias]) for one in bucketed]
+                known = [most for most in found if most is not None]
+                if not known:
+                    return None, item.alias
+                longest = max(longest, (max(0, min(known)) if item not in bucketed else 0, item.alias))
+    return longest
+
+
 def needed_windows(query: Query, catalog: Catalog) -> tuple[Input, ...]:
     """A query's inputs with how long before the newest tuple theirs may be.
 
@@ -77,15 +104,15 @@ def needed_windows(query: Query, catalog: Catalog) -> tuple[Input, ...]:
     return tuple(replace(item, window=union(windows[item.alias] or [item.window])) for item in query.inputs)
 
 
-def _bounds(branch: Branch, absence: Absence, times: dict[str, Column]) -> TimeBounds:
-    beside = [item for item in branch.inputs if item.alias in absence.beside]
-    windows = [
-        *window_constraints(branch.inputs, [times[item.alias] for item in branch.inputs]),
-        *window_constraints(
-            (*beside, *absence.inputs), [times[item.alias] for item in (*beside, *absence.inputs)]
-        ),
-    ]
-    said = time_constraints((*branch.predicates, *absence.predicates))
+def _bounds(branch: Branch, absence: Absence | None, times: dict[str, Column]) -> TimeBounds:
+    windows = window_constraints(branch.inputs, [times[item.alias] for item in branch.inputs])
+    predicates = branch.predicates
+    if absence is not None:
+        beside = [item for item in branch.inputs if item.alias in absence.beside]
+        both = (*beside, *absence.inputs)
+        windows += window_constraints(both, [times[item.alias] for item in both])
+        predicates += absence.predicates
+    said = time_constraints(predicates)
     # Infinite times may fulfil what excludes itself: then only windows are sure.
     found = close((*said, *windows)) or close(windows)
     assert found is not None, "windows never exclude each other"

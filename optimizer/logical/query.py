@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from optimizer.algebra.expression import Expression, inputs_of
 from optimizer.algebra.types import ColumnType
+from optimizer.logical.grouping import GROUP, Grouping
 from optimizer.logical.window import UNBOUNDED, Window
 
 
@@ -77,7 +78,8 @@ class Query:
     one (DESIGN section 1).
 
     A query with outer, semi or anti joins is the UNION ALL of its branches, each of which is conjunctive
-    beside its absences. Its own inputs and predicates are then all that its text names, for people.
+    beside its absences. Its own inputs and predicates are then all that its text names, for people. One with
+    GROUP BY has branches as well, whose outputs are what its groups take of each combination.
 
     Raises `ValueError` when aliases repeat, when an expression reads an unknown alias, when
     a predicate is not boolean, or when output names repeat.
@@ -94,6 +96,7 @@ class Query:
     """Empty for a conjunctive query."""
     written: str = field(default="", compare=False)
     """The text of a query with branches."""
+    grouping: Grouping | None = None
 
     def __post_init__(self) -> None:
         aliases = [i.alias for i in self.inputs]
@@ -105,7 +108,7 @@ class Query:
         if not names or len(set(names)) != len(names):
             raise ValueError(f"query {self.name}: output names repeat or are missing: {', '.join(names)}")
         for expression in (*self.predicates, *(o.expression for o in self.outputs)):
-            unknown = inputs_of(expression) - set(aliases)
+            unknown = inputs_of(expression) - {*aliases, *([GROUP] if self.grouping else [])}
             if unknown:
                 raise ValueError(f"query {self.name} reads unknown alias {', '.join(sorted(unknown))}")
         for predicate in self.predicates:

@@ -1,7 +1,7 @@
 """How long a query needs the tuples of its inputs.
 
 That is their stated windows, or less where predicates say so. These bound differences of event times
-(`optimizer.logical.event_time_conditions`), a window W_i says `t_j - t_i <= W_i` of every other input j, and
+(`optimizer.logical.event_time.conditions`), a window W_i says `t_j - t_i <= W_i` of every other input j, and
 the closure of both gives every pair its bound. The *retention* of an input is the largest of its bounds to
 another one, rounded up to a millisecond. In every result T - t_i is at most that, so the query with its
 retentions in place of its windows means the same: plans are made from it, and nothing behind them knows of
@@ -36,9 +36,9 @@ from optimizer.algebra.render import quote_if_needed, to_sql
 from optimizer.algebra.types import ColumnType
 from optimizer.algebra.typing import call
 from optimizer.logical.catalog import Catalog
-from optimizer.logical.event_time_conditions import time_constraints
+from optimizer.logical.event_time.bounds import Constraint, TimeBounds, close
+from optimizer.logical.event_time.conditions import time_constraints
 from optimizer.logical.query import Input, Query
-from optimizer.logical.time_bounds import Constraint, TimeBounds, close
 from optimizer.logical.window import UNBOUNDED, Sliding, Window
 
 _ROUNDED_US = 1_000

@@ -22,6 +22,7 @@ from optimizer.logical.deadlines import Wait, longest_wait_us, needed_windows, w
 from optimizer.logical.query import Absence, Output, Query
 from optimizer.logical.retention import with_retentions
 from optimizer.logical.window import UNBOUNDED, Sliding
+from optimizer.lower.groups import GroupWriter, answered
 from optimizer.lower.partner_stores import PartnerStores, in_order, joined_on, probing
 from optimizer.lower.text import query_text
 from optimizer.lower.to_graph import called_functions
@@ -39,6 +40,7 @@ from optimizer.physical.graph import (
     StoredInput,
 )
 from optimizer.physical.rules import (
+    AggregateRule,
     DueRule,
     Emit,
     Found,
@@ -106,7 +108,7 @@ class _Writer:
             self.names[query.name] = {item.alias: item.input for item in query.inputs}
 
     def graph_with_holds(self) -> PhysicalGraph:
-        answers = {one.conjunctive.name: one.query.name for one in self.planned if not one.holds}
+        answers = {one.conjunctive.name: answered(one.query) for one in self.planned if not one.holds}
         for rule in list(self.rules.values()):
             if not isinstance(rule, StoreRule) and any(emit.query in answers for emit in rule.emits):
                 emits = tuple(replace(e, query=answers.get(e.query, e.query)) for e in rule.emits)
@@ -114,12 +116,15 @@ class _Writer:
         for one in self.planned:
             if one.holds:
                 self._hold(one)
+        for query in {one.query.name: one.query for one in self.planned}.values():
+            if query.grouping is not None:
+                self._group(query)
         gone = {one.conjunctive.name for one in self.planned}
         queries = [query for query in self.graph.queries if query.name not in gone]
         queries += [
             self._query(query) for query in {one.query.name: one.query for one in self.planned}.values()
         ]
-        kinds = [SourceRule, StoreRule, ProbeRule, DueRule, SettleRule]
+        kinds = [SourceRule, StoreRule, ProbeRule, DueRule, SettleRule, AggregateRule]
         return replace(
             self.graph,
             streams=tuple(self.streams[name] for name in sorted(self.streams)),
@@ -187,6 +192,18 @@ class _Writer:
         )
         self._settle(one, store, chains)
 
+    def _group(self, query: Query) -> None:
+        parts = [one for one in self.planned if one.query is query]
+        first = parts[0].branch.inputs[0].alias
+        self.holds.append(
+            GroupWriter(self.catalog, self.stores, self.edges, self.rules).write(
+                query,
+                DEADLINE,
+                start=self.names[parts[0].conjunctive.name][first],
+                tasks=max(self.partners.tasks_of(item.stream) for one in parts for item in one.branch.inputs),
+            )
+        )
+
     def _held_edge(self, rule: Rule, store: GraphStore, stream: GraphStream) -> str:
         level = self.edges[rule.edge].level if isinstance(rule, ProbeRule) else 0
         columns = tuple(Column(stream.name, column, kind) for column, kind in stream.columns)
@@ -223,7 +240,7 @@ class _Writer:
             start=start,
             inputs=tuple(sorted(names.values())),
             found=tuple(found),
-            emits=(Emit(one.query.name, (), (), outputs),),
+            emits=(Emit(answered(one.query), (), (), outputs),),
         )
 
     def _due(

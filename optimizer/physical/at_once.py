@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from optimizer.physical.graph import PhysicalGraph
-from optimizer.physical.rules import DueRule, ProbeRule, Rule, SettleRule, StoreRule
+from optimizer.physical.rules import AggregateRule, DueRule, ProbeRule, Rule, SettleRule, StoreRule
 
 
 def at_once(graph: PhysicalGraph) -> PhysicalGraph:
@@ -30,7 +30,7 @@ def at_once(graph: PhysicalGraph) -> PhysicalGraph:
             return rule.store in held
         while isinstance(rule, ProbeRule):
             rule = rules[origins[rule.edge]]
-        return isinstance(rule, DueRule | SettleRule)
+        return isinstance(rule, DueRule | SettleRule | AggregateRule)
 
     def answering(rule: Rule) -> Rule:
         if isinstance(rule, StoreRule) or not rule.emits:

@@ -23,7 +23,8 @@ A tuple stored in an MIR carries the (a, k) of the start tuple that made it.
 
 Holds. What waits for a deadline lies in the base store of a stream of its own, whose event time is the
 deadline. Once the watermark has passed it, due rules send it as new tuples of the batch, which see all that
-is stored; probe trees find its partners, and settle rules answer by whether it has any.
+is stored; probe trees find its partners, and settle rules answer by whether it has any. Groups wait as
+states in such a store too; what is due of them meets in aggregate rules.
 
 Windows. For inputs i, j bound together, t_j lies in the window of i for every ordered pair: for a sliding
 one t_j - t_i <= window_i. Documents have microseconds, inclusive; null is unbounded.
@@ -45,6 +46,7 @@ from optimizer.algebra.types import ColumnType
 from optimizer.logical.source import CONNECTORS, Source
 from optimizer.logical.stream import LatePolicy
 from optimizer.logical.window import Window
+from optimizer.physical.groups import Groups
 from optimizer.physical.rules import Rule, WindowBound
 from optimizer.physical.task_grid import TaskGrid, task_grids
 
@@ -194,7 +196,7 @@ class GraphStore:
         return frozenset(task for grid in self.grids for task in grid.row(0))
 
 
-EdgeKind = Literal["shuffle", "group_by", "all", "slices", "grid", "home"]
+EdgeKind = Literal["shuffle", "group_by", "all", "slices", "grid", "home", "group"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +208,7 @@ class Edge:
     tasks of all slices that it may find partners in, in order to probe; `grid` to one task in every row of
     one of the store's grids in order to store it, and to one row of each in order to probe. Store edges of
     random stores are `shuffle`, probes of them `all`. `home` leads to a settle rule, in the task from which
-    what was held was sent.
+    what was held was sent, and `group` to an aggregate rule, in the task of the hash of all keys of a group.
     """
 
     id: str
@@ -253,6 +255,10 @@ class Hold:
     """Per stream of partners, bounds on its event times by columns of the combination: partners come no
     later than the earliest of time + window. The deadline is the latest of these."""
     looks: tuple[Look, ...]
+    direct: tuple[tuple[str, str], ...] = ()
+    """(rule, edge): along which what is due as a rule finds it goes past the store."""
+    groups: Groups | None = None
+    """What waits are states of groups, if these are given."""
 
     def among(self, stores: Mapping[str, str]) -> Hold:
         """The same where the stores are called otherwise."""
@@ -335,6 +341,9 @@ class PhysicalGraph:
             stream.update(stream.pop("source") or {})
         if not self.holds:
             del document["holds"]
+        for hold in document.get("holds", ()):
+            if hold["groups"] is None:
+                del hold["groups"], hold["direct"]
         return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
     @staticmethod

@@ -139,7 +139,24 @@ class SettleRule:
     kind: Literal["settle"] = "settle"
 
 
-Rule = SourceRule | StoreRule | ProbeRule | DueRule | SettleRule
+@dataclass(frozen=True, slots=True)
+class AggregateRule:
+    """Answers with the groups of a hold, all of whose states arrive."""
+
+    id: str
+    hold: str
+    edge: str
+    """Along which the hold's due rule sends."""
+    direct: tuple[str, ...]
+    """Along which settle rules send what is due as they find it."""
+    start: str
+    """An input of the query, by which failures are told."""
+    emits: tuple[Emit, ...]
+    out: tuple[str, ...] = ()
+    kind: Literal["aggregate"] = "aggregate"
+
+
+Rule = SourceRule | StoreRule | ProbeRule | DueRule | SettleRule | AggregateRule
 
 
 def received_on(rule: Rule) -> tuple[str, ...]:
@@ -149,6 +166,8 @@ def received_on(rule: Rule) -> tuple[str, ...]:
             return (rule.edge,)
         case SettleRule():
             return (rule.edge, *(found.edge for found in rule.found))
+        case AggregateRule():
+            return (rule.edge, *rule.direct)
     return ()
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from optimizer.physical.graph import PhysicalGraph
-from optimizer.physical.rules import DueRule, ProbeRule, SettleRule, SourceRule, StoreRule, received_on
+from optimizer.physical.rules import (
+    AggregateRule,
+    DueRule,
+    ProbeRule,
+    SettleRule,
+    SourceRule,
+    StoreRule,
+    received_on,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +35,7 @@ class Users:
 
 def users_of(graph: PhysicalGraph) -> Users:
     """The names of the queries that need each store, probe and source of a plan."""
-    receivers: dict[str, list[ProbeRule | StoreRule | SettleRule]] = {}
+    receivers: dict[str, list[ProbeRule | StoreRule | SettleRule | AggregateRule]] = {}
     probes: dict[str, list[ProbeRule]] = {}
     for rule in graph.rules:
         if isinstance(rule, SourceRule | DueRule):
@@ -47,7 +55,7 @@ def users_of(graph: PhysicalGraph) -> Users:
             known[store] = frozenset(waiting).union(*(behind(rule) for rule in probes.get(store, ())))
         return known[store]
 
-    def behind(rule: SourceRule | ProbeRule | DueRule | SettleRule) -> frozenset[str]:
+    def behind(rule: SourceRule | ProbeRule | DueRule | SettleRule | AggregateRule) -> frozenset[str]:
         if rule.id not in served:
             found = {held.get(emit.query, emit.query) for emit in rule.emits}
             for edge in rule.out:
@@ -62,6 +70,6 @@ def users_of(graph: PhysicalGraph) -> Users:
         sources={
             rule.id: behind(rule)
             for rule in graph.rules
-            if isinstance(rule, SourceRule | DueRule | SettleRule)
+            if isinstance(rule, SourceRule | DueRule | SettleRule | AggregateRule)
         },
     )

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlglot import exp
-
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.expression import Expression
 from optimizer.algebra.render import quote, to_sql
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
+from optimizer.sql.binding.grouping import finality
 from optimizer.sql.binding.inference import inferred_catalog
 from optimizer.sql.binding.outer.deadlines import deadlines
 from optimizer.sql.binding.queries import Reader
+from optimizer.sql.binding.statement import StatementReader
 from optimizer.sql.binding.unbounded import unbounded
 from optimizer.sql.duckdb import newest_first, null_where_it_errs, to_duckdb
 from optimizer.sql.format import format_query
 from optimizer.sql.grammar.places import SourceText
-from optimizer.sql.grammar.syntax import is_plain_identifier, read_condition, read_select
+from optimizer.sql.grammar.syntax import is_plain_identifier, read_condition, read_statement, read_streams
 
 _NO_VIEWS: Mapping[str, Query] = {}
 
@@ -50,7 +50,8 @@ def parse_query(
     errors the first in the text.
     """
     place = SourceText(text, source or name)
-    reader = Reader(place, catalog if catalog is not None else inferred_catalog(place, views), views)
+    known = catalog if catalog is not None else inferred_catalog(place, views)
+    reader = StatementReader(place, known, views)
     query = reader.read(name)
     if query is None:
         raise reader.errors[0]
@@ -63,7 +64,7 @@ def check(text: str, catalog: Catalog, views: Mapping[str, Query] = _NO_VIEWS) -
     >>> check("SELECT a FROM missing", Catalog())[0].code
     'unknown-stream'
     """
-    reader = Reader(SourceText(text, "query"), catalog, views)
+    reader = StatementReader(SourceText(text, "query"), catalog, views)
     reader.read("query")
     return reader.errors
 
@@ -86,12 +87,16 @@ def hints(text: str, catalog: Catalog, views: Mapping[str, Query] = _NO_VIEWS) -
     query:1:38: found results of r without s, expected 30 minutes after r.at
     """
     source = SourceText(text, "query")
-    reader = Reader(source, catalog, views)
-    query = reader.read("query")
-    if query is None:
+    reader = StatementReader(source, catalog, views)
+    if reader.read("query") is None:
         return []
-    appear = deadlines(source, query, catalog, reader.waiting)
-    return [*unbounded(source, query, reader.sources, catalog), *appear]
+    told: list[InputError] = []
+    for part in reader.parts:
+        assert part.found is not None, "what can be read has all of its parts"
+        told += unbounded(source, part.found, part.sources, catalog)
+        told += deadlines(source, part.found, catalog, part.waiting)
+        told += finality(source, part.found, catalog)
+    return told
 
 
 def parse_predicate(text: str, catalog: Catalog, source: str | None = None) -> Expression:
@@ -121,10 +126,10 @@ def streams_read(text: str) -> tuple[str, ...]:
     (('r', 's'), ())
     """
     try:
-        select = read_select(SourceText(text, "query"))
+        statement = read_statement(SourceText(text, "query"))
     except InputError:
         return ()
-    return tuple(dict.fromkeys(table.name for table in select.find_all(exp.Table)))
+    return tuple(dict.fromkeys(table.name for table in read_streams(statement)))
 
 
 def check_condition(text: str, source: str = "condition") -> None:

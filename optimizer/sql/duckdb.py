@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 
 from optimizer.algebra.expression import Call, Expression
-from optimizer.algebra.render import quote, to_duckdb_sql
+from optimizer.algebra.render import duckdb_type, quote, to_duckdb_sql
+from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
+from optimizer.logical.grouping import GROUP, Aggregate, Grouping
 from optimizer.logical.query import Absence, Branch, Input, Query
 
 _NEVER_RAISE = frozenset({"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "is_null", "in", "case"})
@@ -66,6 +68,18 @@ def to_duckdb(
     Raises:
         KeyError: the catalog lacks one of the query's streams.
     """
+    if query.grouping is not None:
+        return _groups(query, query.grouping, _combinations(query, catalog, beside, also, around), around)
+    return _combinations(query, catalog, beside, also, around)
+
+
+def _combinations(
+    query: Query,
+    catalog: Catalog,
+    beside: Sequence[str],
+    also: Sequence[str],
+    around: Callable[[Call, str], str] | None,
+) -> str:
     selects = []
     for part in query.branches or (query,):
         conditions = _conditions(part.inputs, part.predicates, catalog, around)
@@ -79,10 +93,55 @@ def to_duckdb(
     return "\nUNION ALL\n".join(selects)
 
 
+def _groups(
+    query: Query,
+    grouping: Grouping,
+    combinations: str,
+    around: Callable[[Call, str], str] | None,
+    last: str = "",
+) -> str:
+    """SQL for the groups of combinations, which are given as SQL."""
+    bucket, names = grouping.bucket, grouping.taken
+    if bucket.overlapping > 1:
+        start = f"{quote(bucket.key)} - to_microseconds(n * {bucket.slide_us}) AS {quote(bucket.key)}"
+        others = f"SELECT * REPLACE ({start}) FROM ({combinations}), range({bucket.overlapping}) AS slides(n)"
+        combinations = f"SELECT * EXCLUDE (n) FROM ({others})"
+    keys = [
+        f"{quote(name)} + 0.0 AS {quote(name)}" if key.type is ColumnType.DOUBLE else quote(name)
+        for name, key in grouping.keys
+    ]
+    kept = [*keys, *(f"{_aggregate(one, names)} AS {quote(one.name)}" for one in grouping.aggregates)]
+    positions = ", ".join(str(number) for number in range(1, len(keys) + 1))
+    groups = f"SELECT {', '.join(kept)} FROM ({combinations})" + f" GROUP BY {positions}"
+    outputs = ", ".join(f"{to_duckdb_sql(o.expression, around)} AS {quote(o.name)}" for o in query.outputs)
+    where = [f"({to_duckdb_sql(condition, around)})" for condition in grouping.conditions]
+    asked = f"\nWHERE {' AND '.join(where)}" if where else ""
+    return f"SELECT {outputs}\nFROM ({groups}) AS {quote(GROUP)}{asked}{last}"
+
+
+def _aggregate(one: Aggregate, names: Mapping[Expression, str]) -> str:
+    if one.scheme in ("least_by", "greatest_by"):
+        # Of several that are least or greatest DuckDB's own functions take any.
+        value, by = (quote(names[argument]) for argument in one.arguments)
+        asked = [f"{value} IS NOT NULL", f"{by} IS NOT NULL"]
+        asked += [] if one.where is None else [quote(names[one.where])]
+        pair = f"{'min' if one.scheme == 'least_by' else 'max'}({{'by': {by}, 'value': {value}}})"
+        return f"({pair} FILTER ({' AND '.join(asked)})).value"
+    arguments = ", ".join(quote(names[argument]) for argument in one.arguments) or "*"
+    where = "" if one.where is None else f" FILTER ({quote(names[one.where])})"
+    text = f"{one.function}({'DISTINCT ' if one.distinct else ''}{arguments}){where}"
+    # DuckDB's sums have types of their own.
+    return f"TRY_CAST({text} AS {duckdb_type(one.type)})" if one.function == "sum" else text
+
+
 def newest_first(
     query: Query, catalog: Catalog, limit: int, around: Callable[[Call, str], str] | None = None
 ) -> str:
     """SQL for DuckDB that gives the results with the newest tuples; as `to_duckdb`."""
+    if query.grouping is not None:
+        newest = f"\nORDER BY {quote(GROUP)}.{quote(query.grouping.bucket.key)} DESC LIMIT {limit}"
+        combinations = _combinations(query, catalog, (), (), around)
+        return _groups(query, query.grouping, combinations, around, newest)
     if query.branches:
         parts = [
             replace(query, branches=(branch,), inputs=branch.inputs, predicates=(), outputs=branch.outputs)

@@ -10,14 +10,24 @@ from __future__ import annotations
 from sqlglot.tokenizer_core import Token, TokenType
 
 from optimizer.sql.grammar.places import SourceText
-from optimizer.sql.grammar.syntax import comment_end, read_select, written_tokens
+from optimizer.sql.grammar.syntax import comment_end, read_statement, written_tokens
 
 _INDENT = "  "
 _KEYWORDS = frozenset(
     """SELECT FROM WHERE AND OR NOT JOIN INNER CROSS LEFT RIGHT FULL OUTER EXISTS ON USING AS BETWEEN IN
-    LIKE ILIKE IS NULL TRUE FALSE CASE WHEN THEN ELSE END INTERVAL DISTINCT""".split()  # noqa: SIM905 - a list of words reads better so
+    LIKE ILIKE IS NULL TRUE FALSE CASE WHEN THEN ELSE END INTERVAL DISTINCT HAVING FILTER ALL
+    WITH UNION""".split()  # noqa: SIM905 - a list of words reads better so
 )
-_CLAUSES = {TokenType.FROM, TokenType.WHERE}
+_CLAUSES = {
+    TokenType.FROM,
+    TokenType.WHERE,
+    TokenType.GROUP_BY,
+    TokenType.HAVING,
+    TokenType.UNION,
+    TokenType.SELECT,
+}
+_LISTS = {TokenType.SELECT, TokenType.FROM}
+"""Clauses with a line for each entry."""
 _SIDES = {TokenType.LEFT, TokenType.RIGHT, TokenType.FULL}
 _JOIN_STARTS = {TokenType.JOIN, TokenType.INNER, TokenType.CROSS, TokenType.OUTER, *_SIDES}
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET}
@@ -56,7 +66,7 @@ def format_query(text: str) -> str:
     Raises `InputError` for a text that is no single SELECT.
     """
     source = SourceText(text, "query")
-    read_select(source)
+    read_statement(source)
     return _Layout(text).write(written_tokens(source))
 
 
@@ -105,9 +115,9 @@ class _Layout:
             return ""
         kind, before = token.token_type, previous.token_type
         if self._depth == 0 and self._cases == 0:
-            if before is TokenType.SELECT or (
-                before is TokenType.COMMA and self._clause is not TokenType.WHERE
-            ):
+            starts = before is TokenType.SELECT and kind is not TokenType.DISTINCT
+            starts = starts or (before is TokenType.DISTINCT and self._clause is TokenType.SELECT)
+            if starts or (before is TokenType.COMMA and self._clause in _LISTS):
                 return "\n" + _INDENT
             if kind in _CLAUSES:
                 return "\n"
@@ -127,6 +137,8 @@ class _Layout:
     def _written(self, previous: Token | None, token: Token) -> str:
         text = self._text[token.start : token.end + 1]
         window = previous is not None and previous.token_type is TokenType.L_BRACKET
+        if token.token_type is TokenType.GROUP_BY:
+            return "GROUP BY"
         keyword = token.token_type is not TokenType.VAR and text.upper() in _KEYWORDS
         keyword = keyword and not self._is_called(token)
         if previous is not None and previous.token_type in (TokenType.DOT, TokenType.ALIAS):

@@ -80,7 +80,8 @@ export function forestOf(graph: PhysicalGraph): Forest {
 
   /** The store that a rule reads or fills, and what the rule is called. */
   const placeOf = (rule: Exclude<Rule, { kind: "source" | "due" }>): [GraphStore | null, string] => {
-    if (rule.kind === "settle") return [null, holds.get(rule.hold)?.label ?? rule.hold];
+    if (rule.kind === "settle" || rule.kind === "aggregate")
+      return [null, holds.get(rule.hold)?.label ?? rule.hold];
     const store = stores.get(rule.store) ?? null;
     return [store, store?.label ?? rule.store];
   };

@@ -111,6 +111,18 @@ export const column = z.object({
 });
 export type Column = z.infer<typeof column>;
 
+export const groupAggregate = z.object({
+  arguments: z.array(z.string()),
+  distinct: z.boolean(),
+  function: z.string(),
+  name: z.string(),
+  scheme: z.enum(["count", "exact_sum", "least", "greatest", "least_by", "greatest_by", "values"]),
+  states: z.array(z.tuple([z.string(), columnType])),
+  type: columnType,
+  where: z.string().nullable(),
+});
+export type GroupAggregate = z.infer<typeof groupAggregate>;
+
 export const graphFunction = z.object({
   arguments: z.array(columnType),
   cost_us: z.number(),
@@ -161,25 +173,24 @@ export const edge = z.object({
   columns: z.array(column),
   id: z.string(),
   key: column.nullable(),
-  kind: z.enum(["shuffle", "group_by", "all", "slices", "grid", "home"]),
+  kind: z.enum(["shuffle", "group_by", "all", "slices", "grid", "home", "group"]),
   level: whole,
   origin: z.string(),
   target: z.string(),
 });
 export type Edge = z.infer<typeof edge>;
 
-export const hold = z.object({
-  deadlines: z.array(z.array(windowBound)),
-  edges: z.array(z.tuple([z.string(), z.string()])),
-  label: z.string(),
-  looks: z.array(look),
-  name: z.string(),
-  query: z.string(),
-  store: z.string(),
-  stream: graphStream,
-  times: z.array(z.string()),
+export const groups = z.object({
+  aggregates: z.array(groupAggregate),
+  bucket: z.string(),
+  keys: whole,
+  overlapping: whole,
+  size_us: whole,
+  slide_us: whole,
+  taken: z.array(z.tuple([z.string(), columnType])),
+  wait_us: whole,
 });
-export type Hold = z.infer<typeof hold>;
+export type Groups = z.infer<typeof groups>;
 
 export const emit = z.object({
   outputs: z.array(z.tuple([z.string(), z.discriminatedUnion("kind", [column, literal, call])])),
@@ -194,6 +205,21 @@ export const equality = z.object({
   stored: z.discriminatedUnion("kind", [column, literal, call]),
 });
 export type Equality = z.infer<typeof equality>;
+
+export const hold = z.object({
+  deadlines: z.array(z.array(windowBound)),
+  direct: z.array(z.tuple([z.string(), z.string()])).default([]),
+  edges: z.array(z.tuple([z.string(), z.string()])),
+  groups: groups.nullable().default(null),
+  label: z.string(),
+  looks: z.array(look),
+  name: z.string(),
+  query: z.string(),
+  store: z.string(),
+  stream: graphStream,
+  times: z.array(z.string()),
+});
+export type Hold = z.infer<typeof hold>;
 
 export const sourceRule = z.object({
   emits: z.array(emit).default([]),
@@ -231,6 +257,18 @@ export const dueRule = z.object({
 });
 export type DueRule = z.infer<typeof dueRule>;
 
+export const aggregateRule = z.object({
+  direct: z.array(z.string()),
+  edge: z.string(),
+  emits: z.array(emit),
+  hold: z.string(),
+  id: z.string(),
+  kind: z.literal("aggregate"),
+  out: z.array(z.string()).default([]),
+  start: z.string(),
+});
+export type AggregateRule = z.infer<typeof aggregateRule>;
+
 export const probeRule = z.object({
   bound: z.array(z.string()),
   edge: z.string(),
@@ -254,7 +292,7 @@ export const physicalGraph = z.object({
   holds: z.array(hold).default([]),
   method: z.string().default(""),
   queries: z.array(graphQuery),
-  rules: z.array(z.discriminatedUnion("kind", [sourceRule, storeRule, probeRule, dueRule, settleRule])),
+  rules: z.array(z.discriminatedUnion("kind", [sourceRule, storeRule, probeRule, dueRule, settleRule, aggregateRule])),
   stores: z.array(graphStore),
   streams: z.array(graphStream),
   version: z.literal(1),

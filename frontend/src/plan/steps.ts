@@ -54,7 +54,7 @@ export function compare(
 function labelOf(rule: Rule | undefined, stores: ReadonlyMap<string, GraphStore>): string {
   if (rule === undefined) return "";
   if (rule.kind === "source") return rule.filter === null ? rule.input : `σ ${rule.input}`;
-  if (rule.kind === "due" || rule.kind === "settle") return rule.hold;
+  if (rule.kind === "due" || rule.kind === "settle" || rule.kind === "aggregate") return rule.hold;
   if (rule.kind === "probe") return [...rule.bound, ...rule.renames.map(([, name]) => name)].join(" ⋈ ");
   return stores.get(rule.store)?.label ?? rule.store;
 }

@@ -75,6 +75,18 @@ FUNCTIONS = (
         "TIME_BUCKET(INTERVAL 5 MINUTES, TIMESTAMP '2013-01-31 14:33:05')",
     ),
     declared(
+        "TUMBLE(at moment, size width) -> at",
+        "The beginning of the bucket that a timestamp is in, as TIME_BUCKET(size, at).",
+        "TUMBLE(TIMESTAMP '2013-01-31 14:33:05', INTERVAL 5 MINUTES)",
+        rule="written",
+    ),
+    declared(
+        "HOP(at moment, slide width, size width) -> at",
+        "The beginning of the last bucket that a timestamp is in; as a key of GROUP BY, of each of them.",
+        "HOP(TIMESTAMP '2013-01-31 14:33:05', INTERVAL 1 MINUTE, INTERVAL 5 MINUTES)",
+        duckdb="TIME_BUCKET({1}, {0})",
+    ),
+    declared(
         "DATE_DIFF(part unit, start moment, end moment) -> bigint",
         "How many boundaries of days, hours, ... lie between two timestamps.",
         "DATE_DIFF('hour', TIMESTAMP '2013-01-31 14:59:00', TIMESTAMP '2013-01-31 15:01:00')",

@@ -9,7 +9,16 @@ from optimizer.algebra.digest import digest
 from optimizer.partitioning.matrix.shape import Arrangement
 from optimizer.physical.fanout import fanout
 from optimizer.physical.graph import Edge, Estimate, GraphStore, Grid, Grids, PhysicalGraph
-from optimizer.physical.rules import DueRule, ProbeRule, Rule, SettleRule, SourceRule, StoreRule, received_on
+from optimizer.physical.rules import (
+    AggregateRule,
+    DueRule,
+    ProbeRule,
+    Rule,
+    SettleRule,
+    SourceRule,
+    StoreRule,
+    received_on,
+)
 
 
 def with_groups(graph: PhysicalGraph, groups: Mapping[str, tuple[int, ...]]) -> PhysicalGraph:
@@ -94,7 +103,7 @@ def _led_to(edge: Edge, store: GraphStore, keeps: bool) -> Edge:
 
 
 def _renamed(rule: Rule, laid: Mapping[str, GraphStore], kept: frozenset[str]) -> Rule:
-    if isinstance(rule, SettleRule):
+    if isinstance(rule, SettleRule | AggregateRule):
         return rule
     if isinstance(rule, StoreRule):
         return replace(rule, store=laid[rule.store].id)

@@ -27,7 +27,7 @@ from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
 from optimizer.sql.binding.scalar.names import CALLS, WRITTEN
 from optimizer.sql.grammar.places import SourceText, span_of
-from optimizer.sql.grammar.syntax import read_select
+from optimizer.sql.grammar.syntax import read_statement, read_streams
 
 T = ColumnType
 EVENT_TIME = "event_time"
@@ -47,32 +47,32 @@ def inferred_catalog(text: SourceText, views: Collection[str]) -> Catalog:
     Raises `InputError` for `*`, which says nothing without a catalog.
     """
     try:
-        select = read_select(text)
+        statement = read_statement(text)
     except InputError:
         return Catalog()
-    return _Inference(text, select, views).catalog()
+    return _Inference(text, statement, views).catalog()
 
 
 class _Inference:
-    def __init__(self, text: SourceText, select: exp.Select, views: Collection[str]) -> None:
-        self._select = select
+    def __init__(self, text: SourceText, statement: exp.Query, views: Collection[str]) -> None:
+        self._statement = statement
         self._streams: dict[str, str] = {}
         """Stream by folded alias, views left out."""
-        for table in select.find_all(exp.Table):
+        for table in read_streams(statement):
             if not any(matches(view, table.name) for view in views):
                 self._streams[(table.alias or table.name).casefold()] = table.name
         self._names: dict[Key, str] = {}
         self._parent: dict[Key, Key] = {}
         self._kinds: dict[Key, ColumnType] = {}
-        for item in select.expressions:
+        for item in (item for select in statement.find_all(exp.Select) for item in select.expressions):
             star = item.this if isinstance(item, exp.Column) else item
             if isinstance(star, exp.Star):
                 raise text.error(span_of(item), "unsupported", "* without a catalog", "the columns' names")
 
     def catalog(self) -> Catalog:
-        for column in self._select.find_all(exp.Column):
+        for column in self._statement.find_all(exp.Column):
             self._key(column)
-        for node in self._select.find_all(exp.Expr):
+        for node in self._statement.find_all(exp.Expr):
             self._read(node)
         streams: dict[str, dict[str, tuple[str, ColumnType]]] = {}
         declared: dict[str, str] = {}

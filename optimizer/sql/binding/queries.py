@@ -11,10 +11,13 @@ from sqlglot.tokenizer_core import TokenType
 from optimizer.algebra.connectivity import connected_components
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.expression import Column, Expression, inputs_of
+from optimizer.algebra.types import ColumnType
 from optimizer.algebra.typing import TypeMismatch
 from optimizer.logical.catalog import Catalog
+from optimizer.logical.grouping import Grouping
 from optimizer.logical.query import Input, Output, Query
 from optimizer.sql.binding.conditions import conjunct_nodes, read_conjuncts
+from optimizer.sql.binding.grouping import GroupReader, GroupTranslator, is_grouped, never_final
 from optimizer.sql.binding.outer.branching import (
     JoinKind,
     Part,
@@ -29,13 +32,13 @@ from optimizer.sql.binding.outer.subqueries import Asked, asked_in
 from optimizer.sql.binding.scalar.expressions import Translator
 from optimizer.sql.binding.scope import Scope, Source
 from optimizer.sql.binding.select_list import SelectList
-from optimizer.sql.binding.tables import read_entry
+from optimizer.sql.binding.tables import Entry, read_entry
 from optimizer.sql.grammar.places import SourceText, span_of
-from optimizer.sql.grammar.syntax import keyword_span, read_condition, read_select
+from optimizer.sql.grammar.syntax import keyword_span, read_condition
 
 _CLAUSES: Mapping[str, tuple[str, TokenType, str]] = {
-    "distinct": ("DISTINCT", TokenType.DISTINCT, "all results, or a projection that is unique"),
-    "group": ("GROUP BY", TokenType.GROUP_BY, "single results: aggregate where they are read"),
+    "distinct": ("DISTINCT", TokenType.DISTINCT, "a subquery without it: EXISTS asks once"),
+    "group": ("GROUP BY", TokenType.GROUP_BY, "a subquery of single rows"),
     "having": ("HAVING", TokenType.HAVING, "a condition in WHERE"),
     "qualify": ("QUALIFY", TokenType.QUALIFY, "a condition in WHERE"),
     "order": ("ORDER BY", TokenType.ORDER_BY, "results in the order in which they are found"),
@@ -56,7 +59,7 @@ _JOIN_ARGUMENTS = frozenset({"this", "on", "using", "kind", "side", "method"})
 
 
 class Reader:
-    """Reads one text; collects errors, so that an editor can underline all of them."""
+    """Reads one SELECT; collects errors, so that an editor can underline all of them."""
 
     def __init__(
         self,
@@ -78,35 +81,54 @@ class Reader:
         self._parts: list[Part] = [Part(frozenset())]
         self.waiting: dict[str, tuple[int, int] | None] = {}
         """Aliases that may be absent, and where the text says so: empty for a conjunctive query."""
+        self.found: Query | None = None
         self.errors: list[InputError] = []
         if around is not None:
             self._inputs, self._links, self.errors = around._inputs, around._links, around.errors
 
-    def read(self, name: str) -> Query | None:
-        """The query, or None with at least one error in `errors`."""
-        try:
-            select = read_select(self._text)
-        except InputError as error:
-            self.errors.append(error)
-            return None
+    def read(self, select: exp.Select, name: str) -> Query | None:
+        """The query of one SELECT, or None with at least one error in `errors`."""
         self._check_clauses(select)
         self._read_from(select)
         self._read_where(select)
-        outputs = self._outputs(select)
+        grouping, outputs = self._grouped(select) if is_grouped(select) else (None, self._outputs(select))
         if not self.errors:
             self._check_connected()
         if self.errors:
             self.errors.sort(key=lambda e: (e.place.line or 0, e.place.column or 0))
             return None
         unconnected = len(self._join_components()) > 1
-        found = Query(name, tuple(self._inputs), tuple(self._predicates), tuple(outputs), unconnected)
-        if not self.waiting:
-            return found
-        found = replace(
-            found, branches=branches(self._parts, outputs, self._by_alias), written=self._text.text
+        found = Query(
+            name, tuple(self._inputs), tuple(self._predicates), tuple(outputs), unconnected, grouping=grouping
         )
+        self.found = found
+        if not self.waiting and grouping is None:
+            return found
+        taken = outputs
+        if grouping is not None:
+            taken = [Output(column, expression) for expression, column in grouping.taken.items()]
+        found = replace(found, branches=branches(self._parts, taken, self._by_alias), written=self._text.text)
         self.errors += unanswerable(self._text, found, self._catalog, self.waiting)
-        return None if self.errors else found
+        if grouping is not None and not self.errors:
+            self.errors += never_final(self._text, found, self._catalog, span_of(select))
+        self.found = None if self.errors else found
+        return self.found
+
+    def _grouped(self, select: exp.Select) -> tuple[Grouping | None, list[Output]]:
+        """The groups of SELECT, and its outputs over them; None with an error."""
+        streams = {item.alias: item.stream for item in self._inputs}
+        own = frozenset().union(*(source.inputs for source in self._scope.sources))
+        times = {
+            alias: Column(alias, self._catalog[stream].event_time, ColumnType.TIMESTAMP)
+            for alias, stream in streams.items()
+            if alias in own
+        }
+        translator = GroupTranslator(self._scope, self._catalog.functions, times)
+        outputs = SelectList(self._text, self._scope, translator, self._report).outputs(select)
+        if self.errors or not times:
+            return None, outputs
+        found = GroupReader(self._text, translator, times, self._report).read(select, outputs)
+        return (None, outputs) if found is None else found
 
     @property
     def sources(self) -> Sequence[Source]:
@@ -132,12 +154,14 @@ class Reader:
 
     def _check_clauses(self, select: exp.Select) -> None:
         for argument, value in select.args.items():
-            if not value or argument in ("expressions", "from_", "joins", "where"):
+            own = self._around is None
+            if not value or argument in ("expressions", "from_", "joins", "where", "with_"):
+                continue
+            if own and argument in ("distinct", "group", "having"):
                 continue
             words, kind, expected = _CLAUSES.get(
                 argument, (argument.strip("_").upper().replace("_", " "), TokenType.SELECT, "a plain SELECT")
             )
-            own = self._around is None
             span = keyword_span(self._text, frozenset({kind})) if own else span_of(select)
             self.errors.append(self._text.error(span, "unsupported", words, expected))
         if select.args.get("from_") is None:
@@ -259,7 +283,7 @@ class Reader:
         if len(self._inputs) > MOST_INPUTS:
             return None  # told already
         try:
-            entry = read_entry(table, self._scope, self._inputs, self._catalog, self._views)
+            entry = self._entry(table)
             self._inputs += entry.inputs
             self._predicates += entry.predicates
             if entry.cross_join:
@@ -273,6 +297,21 @@ class Reader:
             return None
         self._scope.sources.append(entry.source)
         return entry.source
+
+    def _entry(self, table: exp.Expr) -> Entry:
+        """An entry of FROM; a subquery is a view that has no other name than its alias."""
+        if not isinstance(table, exp.Subquery):
+            return read_entry(table, self._scope, self._inputs, self._catalog, self._views)
+        alias = table.args["alias"].this
+        inside = Reader(self._text, self._catalog, self._views)
+        view = inside.read(table.this, alias.name)
+        if view is None:
+            first, *others = inside.errors
+            self.errors += others
+            raise first
+        named = exp.Table(this=alias)
+        named.meta["window"] = table.meta.get("window")
+        return read_entry(named, self._scope, self._inputs, Catalog(), {alias.name: view})
 
     # Conditions
 

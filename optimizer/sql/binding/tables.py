@@ -67,7 +67,8 @@ def read_entry(
         )
     taken = [*(i.alias for i in inputs), *(s.alias for s in scope.sources)]
     if views[view].branches:
-        found = f"the query {view}, which has outer, semi or anti joins"
+        what = "groups" if views[view].grouping else "outer, semi or anti joins"
+        found = f"the query {view}, which has {what}"
         raise text.error(span_of(identifier), "unsupported", found, "a query of inner joins")
     inlined = inline(views[view], alias, window, taken)
     source = Source(alias, view, inlined.columns, frozenset(i.alias for i in inlined.inputs), table)

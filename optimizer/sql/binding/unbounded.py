@@ -15,7 +15,7 @@ from optimizer.logical.query import Query
 from optimizer.logical.retention import bounding_conditions, retentions
 from optimizer.sql.binding.scope import Source
 from optimizer.sql.grammar.places import SourceText
-from optimizer.sql.grammar.syntax import read_select, written_tokens
+from optimizer.sql.grammar.syntax import read_statement, written_tokens
 
 
 def unbounded(
@@ -56,9 +56,12 @@ def unbounded(
 def _end(text: SourceText) -> tuple[tuple[int, int], str] | None:
     """The last word of the text and what a further condition begins with.
 
-    There is none where it would become a part of an OR.
+    There is none where it would become a part of an OR, or of another clause.
     """
-    where = read_select(text).args.get("where")
+    statement = read_statement(text)
+    where = statement.args.get("where")
+    if isinstance(statement, exp.Union) or statement.args.get("group"):
+        return None
     if where is not None and isinstance(where.this, exp.Or):
         return None
     tokens = [token for token in written_tokens(text) if token.token_type is not TokenType.SEMICOLON]

@@ -128,15 +128,31 @@ class WindowedParser(DuckDBParser):
 
     def _joined_in_brackets(self) -> exp.Expr:
         """(a JOIN b ON ...): the first stream with the joins behind it."""
-        if self._next and self._next.token_type in (TokenType.SELECT, TokenType.WITH, TokenType.VALUES):
-            expected = "the name of a stream or a view: save a subquery as a view"
-            raise self._fault(expected, "subquery")
+        if self._next and self._next.token_type in (TokenType.WITH, TokenType.VALUES):
+            raise self._fault("the name of a stream or a view, or a subquery", "subquery")
         self._advance()
+        if self._curr and self._curr.token_type is TokenType.SELECT:
+            return self._subquery()
         table = self._parse_table()
         assert table is not None
         while (join := self._parse_join()) is not None:
             table.append("joins", join)
         self._expect(TokenType.R_PAREN, ")")
+        return table
+
+    def _subquery(self) -> exp.Expr:
+        """SELECT ...) AS alias, behind an opening bracket."""
+        select = self._parse_select()
+        self._expect(TokenType.R_PAREN, ")")
+        window = self._range_window()
+        self._match(TokenType.ALIAS)
+        alias = self._parse_id_var(any_token=False, tokens=self.TABLE_ALIAS_TOKENS)
+        if alias is None:
+            raise self._fault("an alias for the subquery")
+        table = self.expression(exp.Subquery(this=select, alias=exp.TableAlias(this=alias)))
+        window = window or self._range_window()
+        if window is not None:
+            table.meta["window"] = window
         return table
 
     def _stream_name(self) -> exp.Expr:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from sqlglot import Dialect, exp
@@ -24,11 +24,12 @@ _DIALECT = Windowed()
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 _SET_OPERATIONS = {TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT}
+_BEHIND = (("order", "ORDER BY", TokenType.ORDER_BY), ("limit", "LIMIT", TokenType.LIMIT))
 _EXPECTING = re.compile(r"^(?:Expecting|Expected) (.+)$", re.IGNORECASE)
 
 
-def read_select(text: SourceText) -> exp.Select:
-    """The syntax tree of the one SELECT in a text.
+def read_statement(text: SourceText) -> exp.Query:
+    """The syntax tree of the one query in a text: SELECTs that UNION ALL joins.
 
     Raises `InputError` for everything else: no statement, several, another kind, or text
     that is no SQL.
@@ -36,9 +37,31 @@ def read_select(text: SourceText) -> exp.Select:
     tokens = tokens_of(text)
     _check_shape(text, tokens)
     statements = [tree for tree in parsed(text, tokens, WindowedParser.parse) if tree is not None]
-    if len(statements) != 1 or not isinstance(statements[0], exp.Select):
+    if len(statements) != 1 or not isinstance(statements[0], exp.Select | exp.Union):
         raise text.error(None, "syntax", "text that is no query", "SELECT ... FROM ... WHERE ...")
     return statements[0]
+
+
+def selects_of(text: SourceText, statement: exp.Expr) -> list[exp.Select]:
+    """The SELECTs that UNION ALL joins, in their order.
+
+    Raises `InputError` for what stands around them.
+    """
+    if isinstance(statement, exp.Select):
+        return [statement]
+    if isinstance(statement, exp.Union) and not statement.args.get("distinct"):
+        for clause, words, kind in _BEHIND:
+            if statement.args.get(clause):
+                span = keyword_span(text, frozenset({kind}))
+                raise text.error(span, "unsupported", f"{words} of UNION ALL", "all results")
+        return [*selects_of(text, statement.left), *selects_of(text, statement.right)]
+    raise text.error(None, "unsupported", "queries in brackets", "SELECT ... UNION ALL SELECT ...")
+
+
+def read_streams(statement: exp.Query) -> Iterator[exp.Table]:
+    """The entries of FROM that are neither subqueries nor named by WITH."""
+    named = {cte.alias.casefold() for cte in statement.find_all(exp.CTE)}
+    return (table for table in statement.find_all(exp.Table) if table.name.casefold() not in named)
 
 
 def read_condition(text: SourceText) -> exp.Expr:
@@ -181,34 +204,21 @@ def _check_shape(text: SourceText, tokens: list[Token]) -> None:
     if not tokens or all(token.token_type is TokenType.SEMICOLON for token in tokens):
         raise text.error((0, 1), "empty", "no query", "SELECT ... FROM ... WHERE ...")
     first = tokens[0]
-    if first.token_type is TokenType.WITH:
-        raise text.error(
-            _span(first), "unsupported", "WITH", "one SELECT: save the other query and read it by its name"
-        )
-    if first.token_type is not TokenType.SELECT:
+    if first.token_type not in (TokenType.SELECT, TokenType.WITH):
         raise text.error(_span(first), "syntax", _quote(first), "SELECT")
     ended, depth, before = False, 0, TokenType.SEMICOLON
     check_nesting(text, tokens)
-    subqueries = {
-        id(third)
-        for one, two, third in zip(tokens, tokens[1:], tokens[2:], strict=False)
-        if one.token_type in (TokenType.EXISTS, TokenType.IN) and two.token_type is TokenType.L_PAREN
-    }
-    for token in tokens:
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         kind = token.token_type
         depth += (kind in _OPENING) - (kind in _CLOSING)
         if ended and kind is not TokenType.SEMICOLON:
             raise text.error(_span(token), "several-statements", "a second statement", "one SELECT")
         if kind is TokenType.SEMICOLON:
             ended = True
-        elif kind in _SET_OPERATIONS and depth == 0 and before is not TokenType.DOT:
-            raise text.error(
-                _span(token), "unsupported", token.text.upper(), "one SELECT: write each as its own query"
-            )
-        elif kind is TokenType.SELECT and token is not first and id(token) not in subqueries:
-            raise text.error(
-                _span(token), "subquery", "a subquery", "a join, or a saved query that is read by its name"
-            )
+        elif kind in _SET_OPERATIONS and before is not TokenType.DOT:
+            everything = following is not None and following.token_type is TokenType.ALL
+            if kind is not TokenType.UNION or not everything:
+                raise text.error(_span(token), "unsupported", token.text.upper(), "UNION ALL")
         before = kind
 
 

@@ -58,8 +58,9 @@ def case_of(seed: int, plain: bool = False) -> Case:
     """The case of a seed; `plain` as for `generate`."""
     workload = generate(seed, plain)
     chance = dice(f"setup {seed}", plain)
-    if chance.random() < 0.15:
-        query = workload.queries[0]
+    query = workload.queries[0]
+    # Groups of parts are none of the whole.
+    if chance.random() < 0.15 and query.grouped is None and query.also is None:
         condition = reading(chance, ColumnType.BOOLEAN, [chance.choice(around(query)).alias], 2)
         workload = replace(workload, queries=(*parted(query, condition), *workload.queries[1:]))
     return Case(seed, workload, draw_setups(chance, len(workload.arrivals)))

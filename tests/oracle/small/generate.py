@@ -23,6 +23,7 @@ from tests.oracle.small.grammar import (
     shifted,
     term,
 )
+from tests.oracle.small.grouped import grouped
 from tests.oracle.small.joined import joined
 from tests.oracle.small.judging import Reference
 from tests.oracle.small.timed import in_time
@@ -58,6 +59,13 @@ def generate(seed: int, plain: bool = False) -> SmallWorkload:
         queries = tuple(in_time(timed, query) for query in queries)
     if not plain and (outer := dice(f"outer {seed}", plain)).random() < 0.3:
         queries = tuple(joined(outer, query) for query in queries)
+    if not plain and (nesting := dice(f"nested {seed}", plain)).random() < 0.2:
+        queries = tuple(map(_nested, queries))
+        if len(queries) > 1 and nesting.random() < 0.7:
+            first, second, *others = map(_of_ids, queries)
+            queries = (replace(first, also=second), second, *others)
+    elif not plain and (groups := dice(f"groups {seed}", plain)).random() < 0.35:
+        queries = tuple(grouped(groups, query) for query in queries)
     return SmallWorkload(streams, lateness_us, arrivals, queries)
 
 
@@ -125,6 +133,15 @@ def _row(chance: Dice, pools: Pools, times: list[int], number: int, missing: flo
 
 
 # Queries
+
+
+def _nested(query: SmallQuery) -> SmallQuery:
+    return replace(query, inputs=tuple(replace(i, nested=n % 2 == 0) for n, i in enumerate(query.inputs)))
+
+
+def _of_ids(query: SmallQuery) -> SmallQuery:
+    """The query with outputs that all others have too."""
+    return replace(query, outputs=(column(query.inputs[0].alias, "id", T.BIGINT),))
 
 
 HasResults = Callable[[SmallQuery], bool]

@@ -98,6 +98,10 @@ def _conditions(case: Case) -> Iterator[Case]:
     def changed(query: SmallQuery) -> Iterator[SmallQuery]:
         for n in range(len(query.predicates)):
             yield replace(query, predicates=(*query.predicates[:n], *query.predicates[n + 1 :]))
+        if query.also is not None:
+            yield replace(query, also=None)
+        for simpler in () if query.grouped is None else query.grouped.simpler():
+            yield replace(query, grouped=simpler)
         for n in range(len(query.outputs)):
             if len(query.outputs) > 1:
                 yield replace(query, outputs=(*query.outputs[:n], *query.outputs[n + 1 :]))
@@ -153,7 +157,9 @@ def _each_query(case: Case, changed: Callable[[SmallQuery], Iterator[SmallQuery]
     for n, query in enumerate(case.workload.queries):
         for simpler in changed(query):
             queries = (*case.workload.queries[:n], simpler, *case.workload.queries[n + 1 :])
-            if simpler.outputs:
+            # Groups and UNION ALL go by the positions of outputs.
+            alone = simpler.grouped is None and simpler.also is None
+            if simpler.outputs and (alone or len(simpler.outputs) == len(query.outputs)):
                 yield _with(case, replace(case.workload, queries=queries))
 
 

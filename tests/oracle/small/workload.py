@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pyarrow as pa
 
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
-from tests.oracle.small import joined
+from tests.oracle.small import grouped, joined
 from tests.oracle.small.grammar import COLUMNS, Term
+from tests.oracle.small.grouped import Grouped
 from tests.oracle.small.values import ARROW, SECOND_US
 from tests.oracle.small.values import column as arrow_column
 
@@ -28,12 +29,19 @@ class SmallInput:
     joined: str = ""
     """How it is joined to those before it: see `tests.oracle.small.joined`; empty in a query of commas."""
 
+    nested: bool = False
+    """True for a subquery in FROM."""
+
     def text(self) -> str:
+        return f"{f'(SELECT * FROM {self._windowed})' if self.nested else self._windowed} AS {self.alias}"
+
+    @property
+    def _windowed(self) -> str:
         if self.window_us is None:
-            return f"{self.stream} AS {self.alias}"
+            return self.stream
         if self.window_us % DAY_US == 0 and self.window_us:
-            return f"{self.stream} [RANGE {self.window_us // DAY_US} DAYS] AS {self.alias}"
-        return f"{self.stream} [RANGE {self.window_us} MICROSECONDS] AS {self.alias}"
+            return f"{self.stream} [RANGE {self.window_us // DAY_US} DAYS]"
+        return f"{self.stream} [RANGE {self.window_us} MICROSECONDS]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +54,9 @@ class SmallQuery:
     """Of the predicates, those that stand in WHERE and not in ON."""
     member: tuple[Term, Term] | None = None
     """What is IN the subquery, and what that selects."""
+    grouped: Grouped | None = None
+    also: SmallQuery | None = None
+    """What UNION ALL adds."""
 
     @property
     def is_joined(self) -> bool:
@@ -54,8 +65,11 @@ class SmallQuery:
 
     def text(self) -> str:
         """As Millrace reads it."""
-        if self.is_joined:
-            return joined.text(self)
+        plain = joined.text(self) if self.is_joined else self._text()
+        own = plain if self.grouped is None else grouped.text(self, plain)
+        return own if self.also is None else f"{own} UNION ALL {self.also.text()}"
+
+    def _text(self) -> str:
         where = " AND ".join(f"({p.text()})" for p in self.predicates)
         has_conditions = any(p.aliases() for p in self.predicates)
         between = " CROSS JOIN " if not has_conditions else ", "
@@ -66,6 +80,10 @@ class SmallQuery:
 
     def reference(self) -> str:
         """As DuckDB answers it. Tables have the event time in microseconds too, as `@us`."""
+        if self.also is not None:
+            return f"{replace(self, also=None).reference()} UNION ALL {self.also.reference()}"
+        if self.grouped is not None:
+            return grouped.reference(self, grouped.inner(self).reference())
         if self.is_joined:
             return joined.reference(self)
         conditions = [f"({p.reference()})" for p in self.predicates]

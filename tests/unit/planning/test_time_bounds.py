@@ -7,7 +7,7 @@ from itertools import permutations, product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.logical.time_bounds import Constraint, close
+from optimizer.logical.event_time.bounds import Constraint, close
 
 NAMES = ("a", "b", "c", "d", "e")
 LARGE = 2**80

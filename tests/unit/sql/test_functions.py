@@ -18,6 +18,9 @@ LISTED = [function for group in GROUPS.values() for function in group if functio
 def database() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
+    # Names of the field that DuckDB lacks.
+    connection.execute("CREATE MACRO tumble(t, size) AS time_bucket(size, t)")
+    connection.execute("CREATE MACRO hop(t, slide, size) AS time_bucket(slide, t)")
     return connection
 
 

@@ -1,5 +1,7 @@
 """Texts that are no query, by what is wrong with them."""
 
+from tests.unit.sql.unusable_groups import UNUSABLE_GROUPS
+
 UNUSABLE: dict[str, str] = {
     # No query at all
     "empty": "",
@@ -8,7 +10,22 @@ UNUSABLE: dict[str, str] = {
     "another statement": "DROP TABLE departures",
     "insert": "INSERT INTO departures VALUES (1)",
     "two statements": "SELECT d.at FROM departures d; SELECT 2",
-    "with": "WITH x AS (SELECT at FROM departures) SELECT at FROM x",
+    "with the name of a stream": "WITH weather AS (SELECT at FROM departures) SELECT at FROM weather",
+    "with columns": "WITH x(y) AS (SELECT at FROM departures) SELECT y FROM x",
+    "with without a query": "WITH x AS SELECT at FROM departures SELECT at FROM x",
+    "with a mistake inside": "WITH x AS (SELECT ad FROM departures) SELECT at FROM x",
+    "with itself": "WITH RECURSIVE x AS (SELECT at FROM weather UNION ALL SELECT at FROM x) SELECT at FROM x",
+    "with groups": (
+        "WITH x AS (SELECT at, COUNT(*) AS n FROM departures GROUP BY at) SELECT x.at FROM x, weather w "
+        "WHERE x.at = w.at"
+    ),
+    "union all of other columns": "SELECT at FROM departures UNION ALL SELECT at, origin FROM weather",
+    "union all of other types": "SELECT at FROM departures UNION ALL SELECT origin FROM weather",
+    "union all with a mistake": "SELECT at FROM departures UNION ALL SELECT ad FROM weather",
+    "union all in order": "SELECT at FROM departures UNION ALL SELECT at FROM weather ORDER BY at",
+    "union all in brackets": "SELECT at FROM departures UNION ALL (SELECT at FROM weather)",
+    "union all of groups": ("SELECT at FROM departures UNION ALL SELECT w.at FROM weather w GROUP BY w.at"),
+    "except": "SELECT at FROM departures EXCEPT SELECT at FROM weather",
     "union": "SELECT at FROM departures UNION SELECT at FROM weather",
     "from first": "FROM departures",
     "no from": "SELECT 1",
@@ -156,7 +173,9 @@ UNUSABLE: dict[str, str] = {
     "window function": "SELECT row_number() OVER (ORDER BY at) FROM departures",
     "subquery in where": "SELECT at FROM departures WHERE origin IN (SELECT origin FROM weather)",
     "exists": "SELECT at FROM departures WHERE EXISTS (SELECT 1 FROM weather)",
-    "subquery in from": "SELECT at FROM (SELECT * FROM departures) x",
+    "subquery in from without an alias": "SELECT at FROM (SELECT * FROM departures)",
+    "subquery in from with a mistake": "SELECT at FROM (SELECT ad FROM departures) x",
+    "subquery in select": "SELECT (SELECT at FROM weather) FROM departures",
     "values": "SELECT * FROM (VALUES (1)) x",
     "now": "SELECT at FROM departures WHERE at > now()",
     "current timestamp": "SELECT at FROM departures WHERE at > CURRENT_TIMESTAMP",
@@ -190,4 +209,5 @@ UNUSABLE: dict[str, str] = {
     "width of nothing": "SELECT time_bucket(INTERVAL 0 SECONDS, d.at) FROM departures d",
     "bits of text": "SELECT d.flight & 1 FROM departures d",
     "operator of another dialect": "SELECT d.at FROM departures d WHERE d.flight REGEXP 'UA'",
+    **UNUSABLE_GROUPS,
 }

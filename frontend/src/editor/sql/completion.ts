@@ -52,6 +52,8 @@ const WINDOWS: readonly Offer[] = [
 ];
 const UNITS = ["SECONDS", "MINUTES", "HOURS", "DAYS", "SECOND", "MINUTE", "HOUR", "DAY"];
 const CONNECTIVES = [
+  "GROUP BY",
+  "HAVING",
   "AND",
   "OR",
   "NOT",
@@ -153,6 +155,7 @@ function offersFor(
         keyword("CROSS JOIN"),
         keyword("ON"),
         keyword("WHERE"),
+        keyword("GROUP BY"),
       ];
     case "expression": {
       const columns = sources.flatMap((source) =>

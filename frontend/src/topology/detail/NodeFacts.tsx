@@ -17,6 +17,7 @@ const KINDS = {
   slices: "to the tasks whose slices its windows touch",
   grid: "to one row of tasks",
   home: "back to the task that sent what is due",
+  group: "to the task of the group",
 } as const;
 
 /** What is known of a plan, as far as a step's facts need it. */

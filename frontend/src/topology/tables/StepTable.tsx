@@ -18,6 +18,7 @@ const KINDS = {
   slices: "by time",
   grid: "one row of tasks",
   home: "back home",
+  group: "by group",
 } as const;
 /** From here on an estimate is called wrong rather than rough. */
 const FAR_OFF = 10;

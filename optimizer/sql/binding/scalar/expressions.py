@@ -302,6 +302,9 @@ class Translator(Literals):
                         unit, "type-mismatch", self._words(unit), "a part in quotes, such as 'hour'"
                     )
                 return self._part(node, unit, unit.name, operands[1])
+            case "tumble":
+                swapped = [operands[1], operands[0]]
+                return self._call(node, "time_bucket", [self.expression(o) for o in swapped], swapped)
             case "date_add":
                 return self._call(node, "add", [self.expression(operand) for operand in operands], operands)
             case "concat":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from optimizer.algebra.aggregates import AGGREGATE_NAMES
 from optimizer.algebra.functions import FUNCTIONS, GROUPS
 
 _KEYWORDS = frozenset({"AND", "OR", "NOT", "IN", "LIKE", "ILIKE", "CASE", "CAST"})
@@ -51,7 +52,7 @@ WRITTEN = {
     for name in (function.sql.lower(), *function.aliases)
 }
 """Calls of which binding makes other ones."""
-SUGGESTED = tuple(sorted({*CALLS, *WRITTEN, "cast"}))
+SUGGESTED = tuple(sorted({*CALLS, *WRITTEN, *AGGREGATE_NAMES, "cast"}))
 
 RENAMED: dict[str, str] = {
     "btrim": "trim",

@@ -21,7 +21,7 @@ from math import gcd
 from optimizer.algebra.expression import Call, Expression, Literal
 from optimizer.algebra.types import MOMENTS, ColumnType
 from optimizer.logical.durations import UNITS_US
-from optimizer.logical.time_bounds import Constraint
+from optimizer.logical.event_time.bounds import Constraint
 
 _DAY_US = UNITS_US["day"]
 _TRUNCATIONS = {
@@ -90,6 +90,24 @@ def time_constraints(predicates: Iterable[Expression]) -> Iterator[Constraint]:
                     yield from _at_most(second.plus(first, -1), step, predicate)
 
 
+def time_within(expression: Expression) -> tuple[Expression, int] | None:
+    """The one time that an expression follows, and by how much it is later at most.
+
+    None if it is no such time. A bucket of an hour begins 3599.999999 seconds before the last time in it:
+
+    >>> from optimizer.algebra.expression import Column
+    >>> at = Column("a", "at", ColumnType.TIMESTAMP)
+    >>> hour = Literal(3_600_000_000, ColumnType.INTERVAL)
+    >>> time_within(Call("time_bucket", (hour, at), ColumnType.TIMESTAMP)) == (at, 3_599_999_999)
+    True
+    """
+    found = _sum(expression)
+    ((time, often), *others) = found.times.items() or ((None, 0),)
+    if time is None or others or often != 1 or time.type not in MOMENTS:
+        return None
+    return time, -found.low_us
+
+
 def _at_most(difference: _Sum, less_us: int, origin: Expression) -> Iterator[Constraint]:
     """The constraint that a difference is at most 0, less a step."""
     by_sign = {often: time for time, often in difference.times.items()}
@@ -109,6 +127,12 @@ def _sum(expression: Expression) -> _Sum:
             return _Sum({}, 0, 0, 0).plus(_sum(operand), -1)
         case Call("date_trunc", (Literal(value=str(unit)), operand)):
             return _sum(operand).truncated(*_TRUNCATIONS[unit])
+        case Call("time_bucket", (Literal(value=int(width)), operand)) if (
+            operand.type is ColumnType.TIMESTAMP
+        ):
+            return _sum(operand).truncated(width, 1)
+        case Call("hop", (operand, Literal(value=int(slide)), Literal())):
+            return _sum(operand).truncated(slide, 1)
         case Call("cast", (operand,), type=ColumnType.DATE) if operand.type is ColumnType.TIMESTAMP:
             return _sum(operand).truncated(_DAY_US, _DAY_US)
         case Call("cast", (operand,), type=ColumnType.TIMESTAMP) if operand.type is ColumnType.DATE:

@@ -1,0 +1,1 @@
+"""Groups of event-time buckets: states of aggregates, merged until all is final."""

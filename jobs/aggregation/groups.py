@@ -1,0 +1,60 @@
+"""Groups while they wait, and once they are final."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from jobs.aggregation.states import lifted, lowered, merged, one_zero, result
+from jobs.expressions.dtypes import DTYPES, FIRST_MOMENT
+from jobs.plan.event_time import LAST_US, earlier_than, later_than
+from jobs.plan.tuples import ARRIVAL
+from optimizer.algebra.types import ColumnType
+from optimizer.physical.groups import Groups
+
+
+def states_of(groups: Groups, taken: pl.DataFrame, deadline: str) -> pl.DataFrame:
+    """The states of combinations, by group, and until when the groups wait.
+
+    Args:
+        groups: what to make of the combinations.
+        taken: what was taken of each, and its arrival number.
+        deadline: what the column with the event time is called from which the group is final.
+
+    Returns:
+        A row per group if all states merge, else one per combination; of buckets that overlap one each.
+    """
+    columns = [column for one in groups.aggregates for column in lifted(one)]
+    keys = [one_zero(pl.col(name), kind).alias(name) for name, kind in groups.taken[: groups.keys]]
+    rows = taken.select(*keys, *columns, ARRIVAL)
+    if groups.overlapping > 1:
+        # The newest bucket of a time is the last to begin; those before it began a slide earlier each.
+        starts = [
+            _moved(pl.col(groups.bucket), number * groups.slide_us) for number in range(groups.overlapping)
+        ]
+        rows = pl.concat([rows.with_columns(start.alias(groups.bucket)) for start in starts])
+    last = later_than(pl.col(groups.bucket), groups.size_us - 1 + groups.wait_us)
+    # A time without a bucket, such as infinity, has no end but that of all.
+    until = pl.min_horizontal(last.fill_null(LAST_US - 1), pl.lit(LAST_US - 1, dtype=pl.Int64))
+    rows = rows.with_columns(until.cast(DTYPES[ColumnType.TIMESTAMP]).alias(deadline))
+    return merge(groups, rows, (deadline,)) if groups.merges else rows
+
+
+def merge(groups: Groups, rows: pl.DataFrame, beside: tuple[str, ...] = ()) -> pl.DataFrame:
+    """One row per group, of states that merge."""
+    keys = [*beside, *groups.key_names]
+    states = [column for one in groups.aggregates for column in merged(one)]
+    return rows.group_by(keys, maintain_order=True).agg(*states, pl.col(ARRIVAL).max())
+
+
+def finish(groups: Groups, rows: pl.DataFrame) -> pl.DataFrame:
+    """The keys and aggregates of final groups, in the order of the keys."""
+    columns = [lowered(one) for one in groups.aggregates]
+    found = rows.group_by(groups.key_names).agg(*columns, pl.col(ARRIVAL).max())
+    found = found.with_columns(result(one, found.get_column(one.name)) for one in groups.aggregates)
+    return found.sort(groups.key_names)
+
+
+def _moved(start: pl.Expr, by_us: int) -> pl.Expr:
+    """A bucket's start earlier; NULL before the first moment."""
+    moved = earlier_than(start, by_us)
+    return pl.when(moved >= FIRST_MOMENT).then(moved).cast(DTYPES[ColumnType.TIMESTAMP])

@@ -1,0 +1,166 @@
+"""Aggregates of Polars columns: lifted to states, merged, and lowered to results.
+
+See `optimizer.algebra.aggregates`. Results do not depend on the order of what is aggregated, so not on plans,
+batches and tasks either: integers are summed in 128 bits, and a sum of doubles is the exact one, rounded once
+(Shewchuk, Discrete Comput. Geom. 18, 1997).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import polars as pl
+
+from jobs.expressions.dtypes import DTYPES
+from optimizer.algebra.types import ColumnType
+from optimizer.physical.groups import GroupAggregate
+
+_HALF = 1 << 32
+"""What the high half of an integer counts."""
+
+
+def lifted(one: GroupAggregate) -> list[pl.Expr]:
+    """The state that one combination is, from the columns that were taken of it."""
+    arguments = [pl.col(name) for name in one.arguments]
+    if one.where is not None:
+        arguments = [pl.when(pl.col(one.where)).then(argument) for argument in arguments]
+    names = [name for name, _ in one.states]
+    match one.scheme:
+        case "count" if not arguments:
+            counted = pl.lit(True) if one.where is None else pl.col(one.where).fill_null(False)
+            return [counted.cast(pl.Int64).alias(names[0])]
+        case "count":
+            return [arguments[0].is_not_null().cast(pl.Int64).alias(names[0])]
+        case "exact_sum":
+            number = arguments[0].cast(pl.Int64)
+            return [
+                (number // _HALF).fill_null(0).alias(names[0]),
+                (number & (_HALF - 1)).fill_null(0).alias(names[1]),
+                number.is_not_null().cast(pl.Int64).alias(names[2]),
+            ]
+        case "least_by" | "greatest_by":
+            whole = pl.all_horizontal(argument.is_not_null() for argument in arguments)
+            return [
+                pl.when(whole).then(one_zero(argument, kind)).alias(name)
+                for argument, (name, kind) in zip(arguments, one.states, strict=True)
+            ]
+    return [one_zero(arguments[0], one.states[0][1]).alias(names[0])]
+
+
+def merged(one: GroupAggregate) -> list[pl.Expr]:
+    """Within a group, one state of several; of any scheme but `values`."""
+    columns = [pl.col(name) for name, _ in one.states]
+    match one.scheme:
+        case "count" | "exact_sum":
+            # Halves of 2**31 numbers have a sum of 64 bits.
+            return [column.sum() for column in columns]
+        case "least":
+            return [columns[0].min()]
+        case "greatest":
+            return [_greatest(columns[0], one.states[0][1])]
+        case "least_by" | "greatest_by":
+            value, by = (column.filter(columns[1].is_not_null()) for column in columns)
+            order = {"descending": one.scheme == "greatest_by"}
+            return [value.sort_by(by, value, **order).first(), by.sort(**order).first()]
+    raise AssertionError(f"states of {one.name} are values")
+
+
+def lowered(one: GroupAggregate) -> pl.Expr:
+    """Within a group, the result; of scheme `values` a list that `result` reads."""
+    if one.scheme == "values":
+        values = pl.col(one.states[0][0]).drop_nulls()
+        if one.distinct:
+            values = values.unique()
+        return (values.len() if one.function == "count" else values).alias(one.name)
+    first, *others = merged(one)
+    match one.scheme:
+        case "exact_sum":
+            high, low, count = (expression.cast(pl.Int128) for expression in (first, *others))
+            total = high * _HALF + low
+            if one.function == "avg":
+                found = total.cast(pl.Float64) / count.cast(pl.Float64)
+            else:
+                found = total.cast(pl.Int64, strict=False)
+            return pl.when(count > 0).then(found).alias(one.name)
+    return first.alias(one.name)
+
+
+def result(one: GroupAggregate, column: pl.Series) -> pl.Series:
+    """The results of a finished column of `lowered`."""
+    if one.scheme != "values" or one.function == "count":
+        return column.cast(DTYPES[one.type])
+    answer = _OF_NUMBERS[one.function]
+    found = [answer(numbers) if numbers else None for numbers in column.to_list()]
+    if one.type is ColumnType.BIGINT:
+        found = [None if n is None or (abs(n) >= 2**63 and n != -(2**63)) else n for n in found]
+    return pl.Series(column.name, found, DTYPES[one.type])
+
+
+def one_zero(value: pl.Expr, kind: ColumnType) -> pl.Expr:
+    """The values with one zero instead of two, which compare equal.
+
+    Not by adding 0.0, which Polars leaves out.
+    """
+    return pl.when(value == 0).then(0.0).otherwise(value) if kind is ColumnType.DOUBLE else value
+
+
+def _greatest(values: pl.Expr, kind: ColumnType) -> pl.Expr:
+    """The greatest value; NaN is greater than numbers, as in DuckDB."""
+    return values.nan_max() if kind is ColumnType.DOUBLE else values.max()
+
+
+def exact_sum(numbers: Sequence[float]) -> float:
+    """The sum, rounded once.
+
+    >>> exact_sum([1e308, 1e308, -1e308]), exact_sum([1e308, 1e308]), exact_sum([0.1] * 10)
+    (1e+308, inf, 1.0)
+    """
+    try:
+        return math.fsum(numbers)
+    except ValueError:
+        return math.nan  # of both infinities
+    except OverflowError:
+        total = sum(map(Fraction, numbers))
+        try:
+            return float(total)
+        except OverflowError:
+            return math.inf if total > 0 else -math.inf
+
+
+def _total(numbers: Sequence[float]) -> float:
+    return sum(numbers) if isinstance(numbers[0], int) else exact_sum(numbers)
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return float(_total(numbers)) / len(numbers)
+
+
+def _variance(numbers: Sequence[float], freedom: int) -> float | None:
+    """The variance, of exact numbers and rounded once; NaN of what is not finite."""
+    if len(numbers) <= freedom:
+        return None
+    if not all(map(math.isfinite, numbers)):
+        return math.nan
+    exact = [Fraction(number) for number in numbers]
+    mean = sum(exact) / len(exact)
+    try:
+        return float(sum((number - mean) ** 2 for number in exact) / (len(exact) - freedom))
+    except OverflowError:
+        return math.inf
+
+
+def _deviation(numbers: Sequence[float], freedom: int) -> float | None:
+    found = _variance(numbers, freedom)
+    return None if found is None else math.sqrt(found)
+
+
+_OF_NUMBERS: dict[str, Callable[[Sequence[float]], float | None]] = {
+    "sum": _total,
+    "avg": _mean,
+    "var_samp": lambda numbers: _variance(numbers, 1),
+    "var_pop": lambda numbers: _variance(numbers, 0),
+    "stddev_samp": lambda numbers: _deviation(numbers, 1),
+    "stddev_pop": lambda numbers: _deviation(numbers, 0),
+}

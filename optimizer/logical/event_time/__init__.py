@@ -1,0 +1,1 @@
+"""Bounds on differences of event times, and the conditions that say them."""

@@ -1,0 +1,75 @@
+"""GROUP BY and DISTINCT of a query's combinations, by buckets of event time.
+
+A group's bucket ends some time, and until the watermark is as far behind that as tuples of the group can
+still come the group waits. Then it is final and leaves once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from optimizer.algebra.aggregates import Scheme, scheme
+from optimizer.algebra.expression import Expression
+from optimizer.algebra.types import ColumnType
+
+GROUP = "@group"
+"""The input that a finished group's keys and aggregates are columns of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """The stretch of event time that a group is about."""
+
+    key: str
+    """The key that says when it begins."""
+    size_us: int
+    """How long after its beginning event times in it may be, microseconds; the end is not in it."""
+    aliases: tuple[str, ...]
+    """The newest event time of these is in it, sorted."""
+    slide_us: int = 0
+    """How long after one bucket the next one begins if they overlap; a key is then the last to begin."""
+    overlapping: int = 1
+    """In how many buckets an event time is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One aggregate of a group."""
+
+    name: str
+    """The column of `GROUP`."""
+    function: str
+    """A name of `optimizer.algebra.aggregates.AGGREGATES`."""
+    arguments: tuple[Expression, ...]
+    """Over the combination; none for COUNT(*)."""
+    where: Expression | None
+    """FILTER's condition."""
+    distinct: bool
+    type: ColumnType
+
+    @property
+    def scheme(self) -> Scheme:
+        """What is kept of a group for it."""
+        return scheme(self.function, [argument.type for argument in self.arguments], self.distinct)
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """How combinations become groups. A query's outputs are then over `GROUP`."""
+
+    keys: tuple[tuple[str, Expression], ...]
+    """(column of `GROUP`, what it is of a combination)."""
+    bucket: Bucket
+    aggregates: tuple[Aggregate, ...]
+    conditions: tuple[Expression, ...] = ()
+    """HAVING's conjuncts, over `GROUP`."""
+
+    @property
+    def taken(self) -> dict[Expression, str]:
+        """What is taken of a combination, by expression the name that it waits under."""
+        found = {expression: name for name, expression in self.keys}
+        for aggregate in self.aggregates:
+            for expression in (*aggregate.arguments, aggregate.where):
+                if expression is not None:
+                    found.setdefault(expression, f"of{len(found) + 1}")
+        return found

@@ -1,0 +1,57 @@
+"""What a graph says of groups: their keys, states and ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from optimizer.algebra.aggregates import Scheme
+from optimizer.algebra.types import ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAggregate:
+    """One aggregate of groups."""
+
+    name: str
+    function: str
+    """A name of `optimizer.algebra.aggregates.AGGREGATES`."""
+    arguments: tuple[str, ...]
+    """Columns that are taken of combinations."""
+    where: str | None
+    """The one that says which combinations count; None if all do."""
+    distinct: bool
+    type: ColumnType
+    scheme: Scheme
+    states: tuple[tuple[str, ColumnType], ...]
+    """The columns of its state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Combinations of equal keys, which become one result when their bucket is over."""
+
+    taken: tuple[tuple[str, ColumnType], ...]
+    """What leaves give of a combination: its keys, then arguments and conditions of aggregates."""
+    keys: int
+    """How many of these are keys."""
+    bucket: str
+    """The key with the bucket's beginning; of buckets that overlap, of the last that begins."""
+    size_us: int
+    """How long after its beginning event times in a bucket may be, the end not in it."""
+    slide_us: int
+    """How long after one bucket the next one begins, if they overlap."""
+    overlapping: int
+    """In how many buckets a time is."""
+    wait_us: int
+    """How long after the last time in a bucket combinations of it may still be found."""
+    aggregates: tuple[GroupAggregate, ...]
+
+    @property
+    def key_names(self) -> list[str]:
+        """The columns that tell groups apart."""
+        return [name for name, _ in self.taken[: self.keys]]
+
+    @property
+    def merges(self) -> bool:
+        """True if one row is enough of a group's rows."""
+        return all(one.scheme != "values" for one in self.aggregates)

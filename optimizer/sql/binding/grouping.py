@@ -1,0 +1,328 @@
+"""GROUP BY, aggregates, HAVING and DISTINCT of a SELECT."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from optimizer.algebra.aggregates import AGGREGATE_NAMES, AGGREGATES
+from optimizer.algebra.errors import InputError
+from optimizer.algebra.expression import Call, Column, Expression, Literal, columns_of
+from optimizer.algebra.identifiers import matches
+from optimizer.algebra.normalize import canonical, conjuncts
+from optimizer.algebra.render import to_sql
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.deadlines import group_wait_us
+from optimizer.logical.durations import duration_text
+from optimizer.logical.event_time.conditions import time_within
+from optimizer.logical.grouping import GROUP, Aggregate, Bucket, Grouping
+from optimizer.logical.query import Output, Query
+from optimizer.sql.binding.scalar.expressions import Translator
+from optimizer.sql.binding.scalar.names import AGGREGATES as KNOWN_AGGREGATES
+from optimizer.sql.binding.scope import Scope
+from optimizer.sql.grammar.places import SourceText, span_of
+from optimizer.sql.grammar.syntax import keyword_span
+from optimizer.udf.registry import FunctionRegistry
+
+T = ColumnType
+_CLAUSES = (("group", "GROUP BY", TokenType.GROUP_BY), ("distinct", "DISTINCT", TokenType.DISTINCT))
+MOST_OVERLAPPING = 1000
+"""Buckets of HOP that one event time may be in: each is a group of its own."""
+
+
+def is_grouped(select: exp.Select) -> bool:
+    """True if a SELECT gives groups instead of combinations."""
+    if any(select.args.get(clause) for clause in ("group", "having", "distinct")):
+        return True
+    return any(
+        isinstance(node, exp.Anonymous) and str(node.this).lower() in KNOWN_AGGREGATES
+        for item in select.expressions
+        for node in item.find_all(exp.Anonymous)
+    )
+
+
+class GroupTranslator(Translator):
+    """Translates expressions over groups: an aggregate in them is a column of `GROUP`."""
+
+    def __init__(self, scope: Scope, functions: FunctionRegistry, times: Mapping[str, Column]) -> None:
+        super().__init__(scope, functions)
+        self._times = times
+        """Of every alias, its event time."""
+        self.aggregates: dict[Aggregate, Column] = {}
+        self._inside = False
+
+    def _translate(self, node: exp.Expr) -> Expression:
+        if isinstance(node, exp.Filter):
+            return self._aggregate(node.this, node.expression.this)
+        if isinstance(node, exp.Anonymous):
+            match str(node.this).lower():
+                case name if name in KNOWN_AGGREGATES:
+                    return self._aggregate(node, None)
+                case "result_time":
+                    return self._result_time(node)
+        return super()._translate(node)
+
+    def _aggregate(self, node: exp.Expr, where: exp.Expr | None) -> Expression:
+        written = str(node.this)
+        function = AGGREGATES.get(AGGREGATE_NAMES.get(written.lower(), ""))
+        if function is None:
+            expected = f"one of {', '.join(name.upper() for name in AGGREGATES)}"
+            raise self._error(node, "unsupported", f"aggregate {written}", expected)
+        if self._inside:
+            raise self._error(node, "aggregate", f"{written} inside an aggregate", "one aggregate")
+        self._inside = True
+        try:
+            operands, distinct = node.expressions, False
+            if len(operands) == 1 and isinstance(operands[0], exp.Distinct):
+                operands, distinct = operands[0].expressions, True
+            counts_rows = function.name == "count" and (
+                not operands or (len(operands) == 1 and isinstance(operands[0], exp.Star))
+            )
+            if counts_rows:
+                operands = []
+            elif len(operands) != len(function.takes):
+                found = f"{len(operands)} argument{'' if len(operands) == 1 else 's'} of {written}"
+                raise self._error(node, "wrong-arguments", found, function.signature)
+            arguments = tuple(self.expression(operand) for operand in operands)
+            for operand, argument, types in zip(operands, arguments, function.takes, strict=False):
+                if argument.type is T.INTERVAL or (types and argument.type not in types):
+                    expected = " or ".join(map(str, types)) if types else "a column's type"
+                    found = f"{argument.type} ({self._words(operand)})"
+                    raise self._error(operand, "type-mismatch", found, f"{expected} in {function.signature}")
+            condition = None if where is None else self.predicate(where)
+        finally:
+            self._inside = False
+        kind = function.result([argument.type for argument in arguments])
+        one = Aggregate("", function.name, arguments, condition, distinct, kind)
+        if one not in self.aggregates:
+            self.aggregates[one] = Column(GROUP, f"agg{len(self.aggregates) + 1}", kind)
+        return self.aggregates[one]
+
+    def _result_time(self, node: exp.Expr) -> Expression:
+        if node.expressions:
+            raise self._error(node, "wrong-arguments", "arguments of RESULT_TIME", "RESULT_TIME()")
+        times = [self._times[alias] for alias in sorted(self._times)]
+        return times[0] if len(times) == 1 else self._call(node, "greatest", list(times), [node] * len(times))
+
+
+class GroupReader:
+    """Reads the clauses of one SELECT that make groups."""
+
+    def __init__(
+        self,
+        text: SourceText,
+        translator: GroupTranslator,
+        times: Mapping[str, Column],
+        report: Callable[[InputError], None],
+    ) -> None:
+        self._text = text
+        self._translator = translator
+        self._times = times
+        self._report = report
+
+    def read(self, select: exp.Select, outputs: Sequence[Output]) -> tuple[Grouping, list[Output]] | None:
+        """The groups of a SELECT and its outputs over them; None with an error.
+
+        Args:
+            select: with the clauses.
+            outputs: its list, as `GroupTranslator` reads it.
+        """
+        keys = self._keys(select, outputs)
+        having = select.args.get("having")
+        conditions: list[tuple[exp.Expr, Expression]] = []
+        if having is not None:
+            try:
+                conditions = [(having.this, c) for c in conjuncts(self._translator.predicate(having.this))]
+            except InputError as error:
+                self._report(error)
+        if keys is None:
+            return None
+        names = {key: Column(GROUP, f"key{number}", key.type) for number, key in enumerate(keys, 1)}
+        bucket = self._bucket(select, names)
+        if bucket is None:
+            return None
+        try:
+            nodes = [item.unalias() for item in select.expressions]
+            # A star stands for several outputs, and none of its own is wrong.
+            places = nodes if len(nodes) == len(outputs) else [select] * len(outputs)
+            over = [
+                Output(o.name, self._over(place, o.expression, names))
+                for place, o in zip(places, outputs, strict=True)
+            ]
+            asked = tuple(self._over(place, condition, names) for place, condition in conditions)
+        except InputError as error:
+            self._report(error)
+            return None
+        aggregates = tuple(
+            replace(one, name=column.name) for one, column in self._translator.aggregates.items()
+        )
+        return Grouping(tuple((c.name, key) for key, c in names.items()), bucket, aggregates, asked), over
+
+    def _keys(self, select: exp.Select, outputs: Sequence[Output]) -> list[Expression] | None:
+        group, distinct = select.args.get("group"), select.args.get("distinct")
+        aggregated = bool(self._translator.aggregates)
+        if distinct is not None and (group is not None or aggregated):
+            self._refused(select, "unsupported", "DISTINCT of groups", "GROUP BY alone")
+            return None
+        if distinct is not None and distinct.args.get("on"):
+            self._refused(distinct, "unsupported", "DISTINCT ON", "ARG_MAX(value, time) with GROUP BY")
+            return None
+        if group is None:
+            if distinct is not None:
+                return list(dict.fromkeys(o.expression for o in outputs))
+            return []
+        nodes = list(group.expressions)
+        for node in nodes:
+            if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets):
+                self._refused(node, "unsupported", type(node).__name__.upper(), "one list of keys")
+                return None
+        everything = group.args.get("all") or (
+            len(nodes) == 1 and isinstance(nodes[0], exp.Column) and nodes[0].sql().upper() == "ALL"
+        )
+        if everything:
+            return list(dict.fromkeys(o.expression for o in outputs if not _reads_group(o.expression)))
+        found: list[Expression] = []
+        for node in nodes:
+            try:
+                found.append(self._key(node, outputs))
+            except InputError as error:
+                self._report(error)
+                return None
+        return list(dict.fromkeys(found))
+
+    def _key(self, node: exp.Expr, outputs: Sequence[Output]) -> Expression:
+        """A key: an expression, an output's number, or the name of one that is no column."""
+        if isinstance(node, exp.Literal) and not node.is_string:
+            number = str(node.this)
+            if not number.isdigit() or not 1 <= int(number) <= len(outputs):
+                expected = f"a number from 1 to {len(outputs)}, or an expression"
+                raise self._text.error(span_of(node), "bad-key", f"output {number}", expected)
+            found = outputs[int(number) - 1].expression
+        else:
+            try:
+                found = self._translator.expression(node)
+            except InputError:
+                named = None
+                if isinstance(node, exp.Column) and not node.table:
+                    quoted = bool(node.this.args.get("quoted"))
+                    named = next((o for o in outputs if matches(o.name, node.name, quoted)), None)
+                if named is None:
+                    raise
+                found = named.expression
+        if _reads_group(found):
+            expected = "an expression over one combination of tuples"
+            raise self._text.error(span_of(node), "aggregate", "an aggregate in GROUP BY", expected)
+        return found
+
+    def _bucket(self, select: exp.Select, names: Mapping[Expression, Column]) -> Bucket | None:
+        """The key that says when a group is over; the shortest, if there are several."""
+        own = {time: alias for alias, time in self._times.items()}
+        found: list[Bucket] = []
+        for key, column in names.items():
+            within = time_within(key) if key.type is T.TIMESTAMP else None
+            if within is None:
+                continue
+            time, later_us = within
+            greatest = isinstance(time, Call) and time.function == "greatest"
+            parts = time.arguments if isinstance(time, Call) and greatest else (time,)
+            if not all(isinstance(part, Column) and part in own for part in parts):
+                continue
+            aliases = tuple(sorted({part.input for part in parts if isinstance(part, Column)}))
+            slide_us, overlapping = 0, 1
+            if isinstance(key, Call) and key.function == "hop":
+                slide_us, overlapping = self._overlapping(key)
+                if not overlapping:
+                    return None
+            size_us = max(1, later_us + 1 + slide_us * (overlapping - 1))
+            found.append(Bucket(column.name, size_us, aliases, slide_us, overlapping))
+        hops = [bucket for bucket in found if bucket.slide_us]
+        if len(hops) > 1:
+            self._refused(select, "bad-bucket", "several HOPs in GROUP BY", "one of them")
+            return None
+        if found:
+            return next(iter(hops), min(found, key=lambda bucket: bucket.size_us))
+        time = min(self._times.values(), key=lambda column: column.input)
+        words, span = "an aggregate", span_of(select.expressions[0])
+        for clause, told, token in _CLAUSES:
+            if select.args.get(clause):
+                words, span = told, keyword_span(self._text, frozenset({token}))
+        where = "the outputs" if words == "DISTINCT" else "the keys of GROUP BY"
+        expected = f"a bucket of event time among {where}, such as TUMBLE({to_sql(time)}, INTERVAL 1 MINUTE)"
+        self._report(self._text.error(span, "no-bucket", f"{words} without an end", expected))
+        return None
+
+    def _overlapping(self, hop: Call) -> tuple[int, int]:
+        """The slide of overlapping buckets, and how many a time is in; none with an error."""
+        slide_us, size_us = (int(part.value or 0) for part in hop.arguments[1:] if isinstance(part, Literal))
+        if size_us % slide_us or not 1 <= size_us // slide_us <= MOST_OVERLAPPING:
+            found = f"buckets of {duration_text(size_us).lower()} every {duration_text(slide_us).lower()}"
+            expected = f"HOP(time, slide, size) with a size that is 1 to {MOST_OVERLAPPING} times the slide"
+            span = keyword_span(self._text, frozenset({TokenType.GROUP_BY}))
+            self._report(self._text.error(span, "bad-bucket", found, expected))
+            return slide_us, 0
+        return slide_us, size_us // slide_us
+
+    def _over(self, node: exp.Expr, expression: Expression, names: Mapping[Expression, Column]) -> Expression:
+        """An expression of keys and aggregates as one over `GROUP`."""
+        if expression in names:
+            return names[expression]
+        match expression:
+            case Column() if expression.input != GROUP:
+                keys = ", ".join(to_sql(key) for key in names)
+                expected = f"one of the keys ({keys}), or an aggregate such as MAX({to_sql(expression)})"
+                raise self._text.error(
+                    span_of(node), "not-grouped", f"{to_sql(expression)} outside the keys", expected
+                )
+            case Call():
+                arguments = tuple(self._over(node, argument, names) for argument in expression.arguments)
+                return canonical(Call(expression.function, arguments, expression.type))
+        return expression
+
+    def _refused(self, node: exp.Expr, code: str, found: str, expected: str) -> None:
+        self._report(self._text.error(span_of(node), code, found, expected))
+
+
+def _reads_group(expression: Expression) -> bool:
+    return any(column.input == GROUP for column in columns_of(expression))
+
+
+def never_final(
+    text: SourceText, query: Query, catalog: Catalog, place: tuple[int, int] | None
+) -> Iterator[InputError]:
+    """Why groups of a query can never be final."""
+    late = next((item.stream for item in query.inputs if catalog[item.stream].late == "join"), None)
+    if late is not None:
+        found = f"{late}, whose late tuples are joined, in a query with groups"
+        yield text.error(place, "late-join", found, "streams that drop late tuples")
+    try:
+        wait_us, alias = group_wait_us(query, catalog)
+    except ValueError as error:
+        found = f"results of {error} without the bucket's stream"
+        yield text.error(place, "no-bucket", found, "a bucket of RESULT_TIME(), which every result has")
+        return
+    if wait_us is None:
+        yield text.error(
+            place,
+            "no-deadline",
+            f"no end to the wait for {alias}, so no group is ever final",
+            f"windows, a condition that bounds {alias}'s event time, or a bucket of RESULT_TIME()",
+        )
+
+
+def finality(text: SourceText, query: Query, catalog: Catalog) -> Iterator[InputError]:
+    """The hint that says when groups appear."""
+    if query.grouping is None:
+        return
+    bucket = query.grouping.bucket
+    wait_us, alias = group_wait_us(query, catalog)
+    size = (
+        "the event time"
+        if bucket.size_us == 1
+        else f"{duration_text(bucket.size_us).lower()} after its beginning"
+    )
+    later = f", and {duration_text(wait_us).lower()} for {alias}" if wait_us else ""
+    yield text.error((0, 6), "deadline", "groups of the bucket", f"{size}{later}")

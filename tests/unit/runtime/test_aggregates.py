@@ -1,0 +1,137 @@
+"""States of aggregates: merged in any way they give one result, DuckDB's."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from datetime import UTC, datetime
+
+import duckdb
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobs.aggregation.groups import finish, merge, states_of
+from jobs.expressions.dtypes import DTYPES
+from jobs.plan.tuples import ARRIVAL
+from optimizer.algebra.aggregates import AGGREGATES, scheme, states
+from optimizer.algebra.types import ColumnType
+from optimizer.physical.groups import GroupAggregate, Groups
+
+T = ColumnType
+_AT = datetime(2024, 2, 29, 12, 0, 7, tzinfo=UTC)
+_VALUES = {
+    T.INT: st.integers(-(2**31), 2**31 - 1),
+    T.BIGINT: st.integers(-(2**63), 2**63 - 1),
+    T.DOUBLE: st.sampled_from([0.0, -0.0, 1.5, -2.25, 1e300, math.nan, math.inf, -math.inf]),
+    T.STRING: st.sampled_from(["", "a", "B", "ä", "\U0001f600"]),
+    T.BOOLEAN: st.booleans(),
+    T.BINARY: st.sampled_from([b"", b"\x00", b"\xff", b"ab"]),
+}
+
+
+def _aggregate(function: str, kinds: list[ColumnType], distinct: bool = False) -> GroupAggregate:
+    kept = scheme(function, kinds, distinct)
+    return GroupAggregate(
+        name="agg1",
+        function=function,
+        arguments=("of2", "of3")[: len(AGGREGATES[function].takes)],
+        where="of4",
+        distinct=distinct,
+        type=AGGREGATES[function].result(kinds),
+        scheme=kept,
+        states=tuple((f"agg1.{name}", kind) for name, kind in states(kept, kinds)),
+    )
+
+
+def _groups(one: GroupAggregate, kind: ColumnType, slide_us: int = 0) -> Groups:
+    taken = (("key1", T.TIMESTAMP), ("of2", kind), ("of3", T.INT), ("of4", T.BOOLEAN))
+    return Groups(taken, 1, "key1", 10_000_000, slide_us, 2 if slide_us else 1, 0, (one,))
+
+
+def _frame(kind: ColumnType, rows: list[tuple[object, object, object]]) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "key1": [_AT] * len(rows),
+            "of2": [row[0] for row in rows],
+            "of3": [row[1] for row in rows],
+            "of4": [row[2] for row in rows],
+            ARRIVAL: range(len(rows)),
+        },
+        schema_overrides={
+            "key1": DTYPES[T.TIMESTAMP],
+            "of2": DTYPES[kind],
+            "of3": pl.Int32,
+            "of4": pl.Boolean,
+        },
+    )
+
+
+def _duckdb(one: GroupAggregate, frame: pl.DataFrame) -> object:
+    """DuckDB's answer over the same rows; of equals under ARG_MIN and ARG_MAX as documented."""
+    kept = frame.filter(pl.col("of4")).to_arrow()  # noqa: F841 (DuckDB reads it)
+    called = f"{one.function}({'DISTINCT ' if one.distinct else ''}of2)"
+    if one.function.startswith("arg_"):
+        called = (
+            f"({one.function[4:]}({{'by': of3, 'value': of2}}) "
+            "FILTER (WHERE of2 IS NOT NULL AND of3 IS NOT NULL)).value"
+        )
+    elif one.function == "sum":
+        called = f"TRY_CAST({called} AS BIGINT)"
+    ((answer,),) = duckdb.sql(f"SELECT {called} FROM kept").fetchall()
+    return answer
+
+
+@given(st.data())
+def test_states_merged_in_any_way_give_what_duckdb_gives(data: st.DataObject) -> None:
+    kind = data.draw(st.sampled_from(sorted(_VALUES)))
+    functions = ["count", "min", "max", "arg_min", "arg_max"]
+    functions += ["sum", "avg"] if kind in (T.INT, T.BIGINT) else []
+    functions += ["bool_and", "bool_or"] if kind is T.BOOLEAN else []
+    function = data.draw(st.sampled_from(functions))
+    one = _aggregate(function, [kind, T.INT], data.draw(st.booleans()) and not function.startswith("arg_"))
+    row = st.tuples(
+        st.none() | _VALUES[kind], st.none() | st.integers(0, 2), st.sampled_from([True, False, None])
+    )
+    frame = _frame(kind, data.draw(st.lists(row, min_size=1, max_size=12)))
+    groups = _groups(one, kind)
+    cut = data.draw(st.integers(0, frame.height))
+    parts = [part for part in (frame[:cut], frame[cut:]) if part.height]
+    found = pl.concat([states_of(groups, part, "@deadline") for part in parts])
+    if groups.merges:
+        found = merge(groups, found)
+    (answer,) = finish(groups, found).get_column("agg1").to_list()
+    expected = _duckdb(one, frame)
+    if isinstance(expected, float) and math.isnan(expected):
+        assert math.isnan(answer)
+    else:
+        assert answer == expected
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [("var_samp", statistics.variance), ("stddev_pop", statistics.pstdev), ("avg", statistics.fmean)],
+)
+@given(numbers=st.lists(st.floats(-1e100, 1e100), min_size=2, max_size=20))
+def test_moments_of_doubles_are_exact_ones_rounded(
+    function: str, expected: object, numbers: list[float]
+) -> None:
+    one = _aggregate(function, [T.DOUBLE, T.INT])
+    frame = _frame(T.DOUBLE, [(number, 0, True) for number in numbers])
+    groups = _groups(one, T.DOUBLE)
+    (answer,) = finish(groups, states_of(groups, frame, "@deadline")).get_column("agg1").to_list()
+    assert answer == pytest.approx(expected(numbers), rel=1e-12, abs=0)  # type: ignore[operator]
+    (reversed_,) = (
+        finish(groups, states_of(groups, frame.reverse(), "@deadline")).get_column("agg1").to_list()
+    )
+    assert reversed_ == answer
+
+
+def test_a_time_is_in_every_bucket_that_slides_over_it() -> None:
+    one = _aggregate("count", [T.INT, T.INT])
+    groups = _groups(one, T.INT, slide_us=5_000_000)
+    found = states_of(groups, _frame(T.INT, [(1, 1, True)]), "@deadline")
+    starts = found.get_column("key1").to_list()
+    assert [start.second for start in starts] == [7, 2]
+    assert [at.microsecond for at in found.get_column("@deadline").to_list()] == [999_999, 999_999]

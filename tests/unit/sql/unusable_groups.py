@@ -1,0 +1,54 @@
+"""Unusable queries with groups, by what is wrong with them."""
+
+from __future__ import annotations
+
+_HOUR = "TUMBLE(d.at, INTERVAL 1 HOUR) AS b"
+_HOP = "HOP(d.at, INTERVAL 1 MINUTE, INTERVAL"
+
+
+def _grouped(outputs: str, by: str = "b", source: str = "departures d") -> str:
+    return f"SELECT {outputs} FROM {source} GROUP BY {by}"
+
+
+UNUSABLE_GROUPS: dict[str, str] = {
+    "group without a bucket": _grouped("d.origin, COUNT(*)", "d.origin"),
+    "aggregate without a bucket": "SELECT MAX(d.delay) + 1 AS most FROM departures d",
+    "distinct without a bucket": "SELECT DISTINCT d.origin, d.delay FROM departures d",
+    "column outside the keys": _grouped(f"{_HOUR}, d.origin, COUNT(*)"),
+    "column outside the keys in having": _grouped(f"{_HOUR}, COUNT(*)", "b HAVING d.delay > 3"),
+    "star of groups": _grouped("*", "TUMBLE(d.at, INTERVAL 1 HOUR)"),
+    "aggregate in where": _grouped(_HOUR, source="departures d WHERE COUNT(*) > 3"),
+    "aggregate of an aggregate": _grouped(f"{_HOUR}, SUM(COUNT(*))"),
+    "aggregate as a key": _grouped("COUNT(*) AS n", "n"),
+    "sum of text": _grouped(f"{_HOUR}, SUM(d.flight)"),
+    "bool_and of a number": _grouped(f"{_HOUR}, BOOL_AND(d.delay)"),
+    "arg_max of one": _grouped(f"{_HOUR}, ARG_MAX(d.flight)"),
+    "unknown aggregate": _grouped(f"{_HOUR}, MEDIAN(d.delay)"),
+    "aggregate of another dialect": _grouped(f"{_HOUR}, APPROX_COUNT_DISTINCT(d.delay)"),
+    "misspelt aggregate": _grouped(f"{_HOUR}, STDEV(d.delay)"),
+    "filter of a number": _grouped(f"{_HOUR}, COUNT(*) FILTER (WHERE d.delay)"),
+    "filter behind a function": _grouped(f"{_HOUR}, ABS(d.delay) FILTER (WHERE TRUE)"),
+    "bucket of a number": _grouped("TUMBLE(d.delay, INTERVAL 1 HOUR) AS b, COUNT(*)"),
+    "bucket without a size": _grouped("TUMBLE(d.at) AS b, COUNT(*)"),
+    "bucket of seconds as a number": _grouped("TUMBLE(d.at, 60) AS b, COUNT(*)"),
+    "bucket of no length": _grouped("TUMBLE(d.at, INTERVAL 0 SECONDS) AS b, COUNT(*)"),
+    "hop of odd sizes": _grouped("HOP(d.at, INTERVAL 7 HOURS, INTERVAL 10 HOURS) AS b, COUNT(*)"),
+    "hop of nothing": _grouped("HOP(d.at, INTERVAL 0 HOURS, INTERVAL 10 HOURS) AS b, COUNT(*)"),
+    "two hops": _grouped(f"{_HOP} 5 MINUTES) AS b, {_HOP} 9 MINUTES) AS c, COUNT(*)", "b, c"),
+    "result time of something": _grouped("TUMBLE(RESULT_TIME(d.at), INTERVAL 1 HOUR) AS b, COUNT(*)"),
+    "bucket that never ends": _grouped(
+        f"{_HOUR}, COUNT(*)", source="departures d, weather w WHERE d.origin = w.origin"
+    ),
+    "bucket of an optional stream": _grouped(
+        "TUMBLE(w.at, INTERVAL 1 HOUR) AS b, COUNT(*)",
+        source="departures [RANGE 1 HOUR] d LEFT JOIN weather [RANGE 1 HOUR] w ON d.origin = w.origin",
+    ),
+    "key beyond the outputs": _grouped(f"{_HOUR}, COUNT(*)", "3"),
+    "unknown key": _grouped(f"{_HOUR}, COUNT(*)", "b, carier"),
+    "rollup": _grouped(f"{_HOUR}, d.origin, COUNT(*)", "ROLLUP(b, d.origin)"),
+    "grouping sets": _grouped(f"{_HOUR}, d.origin, COUNT(*)", "GROUPING SETS ((b), (d.origin))"),
+    "distinct of groups": "SELECT DISTINCT" + _grouped(f"{_HOUR}, COUNT(*)")[6:],
+    "distinct on": f"SELECT DISTINCT ON (d.origin) {_HOUR}, d.origin FROM departures d",
+    "order of groups": _grouped(f"{_HOUR}, COUNT(*) AS n", "b ORDER BY n DESC LIMIT 3"),
+    "text in order": _grouped(f"{_HOUR}, STRING_AGG(d.flight, ',' ORDER BY d.at)"),
+}
