@@ -107,6 +107,19 @@ def test_stores_of_partners_are_kept_as_much_longer_as_combinations_wait() -> No
     assert users_of(graph).stores == {store.id: frozenset({"q"}) for store in graph.stores}
 
 
+def test_a_condition_of_the_combination_alone_bounds_where_partners_are_looked_for() -> None:
+    # c is as new as a, and b is too: only the first of the two is a condition of the subquery.
+    asked = query(
+        "a, b WHERE a.at = b.at AND a.k IN (SELECT c.k FROM c WHERE c.at = a.at)", outputs="a.k, b.x"
+    )
+    graph = plan([asked], CATALOG, method="flat").graph
+    looked_into = {look.store for hold in graph.holds for look in hold.looks}
+    retentions = {store.id: store.retention[0] for store in graph.stores}
+    probes = [r for r in graph.rules if isinstance(r, ProbeRule) and r.store in looked_into]
+    assert [rule for rule in probes if rule.stored_window.is_bounded] == probes
+    assert all(retentions[rule.store].covers(rule.stored_window) for rule in probes)
+
+
 def test_the_store_of_an_inner_branch_serves_the_other_one() -> None:
     graph = plan([query("a [RANGE 1 HOUR] LEFT JOIN b ON a.k = b.k")], CATALOG, method="greedy").graph
     (hold,) = graph.holds
