@@ -1,0 +1,125 @@
+"""Groups while a topology runs: when they leave, after a crash, under another plan, and for a new query."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.deadlines import group_wait_us
+from optimizer.logical.query import Query
+from optimizer.logical.stream import Stream
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import AggregateRule
+from optimizer.planner.plan import plan
+from optimizer.sql import parse_query
+from tests.unit.runtime.in_process import Topology
+
+_COLUMNS = (("at", ColumnType.TIMESTAMP), ("k", ColumnType.INT), ("x", ColumnType.DOUBLE))
+CATALOG = Catalog.of(Stream(name, _COLUMNS, "at") for name in ("a", "b"))
+_SCHEMA = pa.schema([("at", pa.timestamp("us", "UTC")), ("k", pa.int32()), ("x", pa.float64())])
+_NOON = datetime(2024, 3, 1, 12, tzinfo=UTC)
+COUNTED = "SELECT TUMBLE(at, INTERVAL 10 SECONDS) AS b, k, COUNT(*) AS n FROM a GROUP BY b, k"
+
+
+def _query(text: str, name: str = "q") -> Query:
+    return parse_query(text, name, CATALOG)
+
+
+def _graph(*texts: str, tasks: int = 1) -> PhysicalGraph:
+    queries = [_query(text, f"q{number}") for number, text in enumerate(texts)]
+    return plan(queries, CATALOG, method="flat", tasks=tasks).graph
+
+
+def _rows(*seconds: float, k: int = 1) -> pa.Table:
+    return pa.Table.from_pylist(
+        [{"at": _NOON + timedelta(seconds=s), "k": k, "x": s} for s in seconds], schema=_SCHEMA
+    )
+
+
+def _counts(topology: Topology, query: str = "q0") -> dict[tuple[int, ...], int]:
+    """Per bucket, in seconds after noon, and the other keys: the count. A group is told once."""
+    rows = topology.answers(query).rows()
+    found = {(int((row[0] - _NOON).total_seconds()), *row[1:-1]): row[-1] for row in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+def test_a_group_leaves_once_the_watermark_is_behind_its_bucket(tmp_path: Path) -> None:
+    topology = Topology(_graph(COUNTED, tasks=3), tmp_path)
+    topology.feed({"a": _rows(1, 2, 9)})
+    topology.feed({"a": _rows(9.5, 10)})
+    assert _counts(topology) == {}
+    topology.feed({"a": _rows(11)})
+    assert _counts(topology) == {(0, 1): 4}
+    topology.feed({"a": _rows(40)}, ended=["a"])
+    topology.feed({})
+    assert _counts(topology) == {(0, 1): 4, (10, 1): 2, (40, 1): 1}
+
+
+def test_a_crash_before_a_commit_counts_nothing_twice(tmp_path: Path) -> None:
+    topology = Topology(_graph(COUNTED), tmp_path)
+    topology.feed({"a": _rows(1, 2)})
+    topology.die_in({"a": _rows(3, 30)})
+    topology.feed({"a": _rows(3, 30)})
+    topology.feed({"a": _rows(31)})
+    assert _counts(topology) == {(0, 1): 3}
+
+
+def test_another_plan_goes_on_with_what_waits(tmp_path: Path) -> None:
+    topology = Topology(_graph(COUNTED), tmp_path)
+    topology.feed({"a": _rows(1, 2)})
+    topology.change(
+        _graph(COUNTED, "SELECT a.at, b.x FROM a [RANGE 1 HOUR], b [RANGE 1 HOUR] WHERE a.k = b.k")
+    )
+    topology.feed({"a": _rows(3, 30), "b": _rows(30)})
+    topology.feed({"a": _rows(31), "b": _rows(31)})
+    assert _counts(topology) == {(0, 1): 3}
+
+
+def test_a_new_query_begins_with_the_first_bucket_that_it_sees_whole(tmp_path: Path) -> None:
+    topology = Topology(_graph("SELECT at FROM a"), tmp_path)
+    topology.feed({"a": _rows(1, 12)})
+    topology.change(_graph("SELECT at FROM a", COUNTED))
+    # Nothing says what the buckets of 0 and of 10 had before.
+    topology.feed({"a": _rows(13, 21, 29)})
+    topology.feed({"a": _rows(35, 50)})
+    topology.feed({"a": _rows(51)})
+    assert _counts(topology, "q1") == {(20, 1): 2, (30, 1): 1}
+
+
+def test_a_combination_that_falls_due_with_its_group_is_in_it(tmp_path: Path) -> None:
+    # What has no partner is found at its own deadline, in the batch in which its bucket ends.
+    text = (
+        "SELECT TUMBLE(RESULT_TIME(), INTERVAL 10 SECONDS) AS t, COUNT(*) AS n "
+        "FROM a [RANGE 5 SECONDS] LEFT JOIN b ON a.k = b.k AND b.at >= a.at GROUP BY t"
+    )
+    graph = _graph(text)
+    (rule,) = (rule for rule in graph.rules if isinstance(rule, AggregateRule))
+    assert rule.direct
+    topology = Topology(graph, tmp_path)
+    topology.feed({"a": _rows(1, 9, k=7), "b": _rows(2, k=7)})
+    topology.feed({"a": _rows(60), "b": _rows(60)})
+    topology.feed({"a": _rows(61), "b": _rows(61)})
+    assert _counts(topology) == {(0,): 2}
+    assert PhysicalGraph.from_json(graph.to_json()) == graph
+
+
+@pytest.mark.parametrize(
+    ("rest", "time", "wait_s"),
+    [
+        ("a", "a.at", 0),
+        ("a [RANGE 5 SECONDS], b [RANGE 1 HOUR] WHERE a.k = b.k", "a.at", 5),
+        ("a [RANGE 5 SECONDS], b [RANGE 1 HOUR] WHERE a.k = b.k", "RESULT_TIME()", 0),
+        ("a, b WHERE a.k = b.k AND b.at < a.at + INTERVAL 7 SECONDS AND b.at >= a.at", "b.at", 0),
+        ("a, b WHERE a.k = b.k AND b.at <= a.at + INTERVAL 7 SECONDS AND b.at >= a.at", "a.at", 7),
+        ("a [RANGE 9 SECONDS] LEFT JOIN b ON a.k = b.k AND b.at >= a.at", "RESULT_TIME()", 9),
+    ],
+)
+def test_a_group_waits_for_what_may_still_join(rest: str, time: str, wait_s: int) -> None:
+    asked = _query(f"SELECT TUMBLE({time}, INTERVAL 1 HOUR) AS t, COUNT(*) AS n FROM {rest} GROUP BY t")
+    assert group_wait_us(asked, CATALOG)[0] == wait_s * 1_000_000
