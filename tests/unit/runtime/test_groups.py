@@ -81,6 +81,17 @@ def test_another_plan_goes_on_with_what_waits(tmp_path: Path) -> None:
     assert _counts(topology) == {(0, 1): 3}
 
 
+@pytest.mark.parametrize("tasks", [(3, 1), (1, 3)])
+def test_other_numbers_of_tasks_find_all_that_waits(tmp_path: Path, tasks: tuple[int, int]) -> None:
+    topology = Topology(_graph(COUNTED, "SELECT a.at FROM a, b WHERE a.k = b.k", tasks=3), tmp_path)
+    topology.change(_graph(COUNTED, tasks=tasks[0]))
+    topology.feed({"a": _rows(1, 2, 4, 5), "b": _rows(1)})
+    topology.change(_graph(COUNTED, tasks=tasks[1]))
+    topology.feed({"a": _rows(5, 6, 30), "b": _rows(30)})
+    topology.feed({"a": _rows(31), "b": _rows(31)})
+    assert _counts(topology) == {(0, 1): 6}
+
+
 def test_a_new_query_begins_with_the_first_bucket_that_it_sees_whole(tmp_path: Path) -> None:
     topology = Topology(_graph("SELECT at FROM a"), tmp_path)
     topology.feed({"a": _rows(1, 12)})
