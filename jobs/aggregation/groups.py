@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from jobs.aggregation.states import lifted, lowered, merged, one_zero, result
+from jobs.expressions import compile_expression
 from jobs.expressions.dtypes import DTYPES, FIRST_MOMENT
 from jobs.plan.event_time import LAST_US, earlier_than, later_than
 from jobs.plan.tuples import ARRIVAL
@@ -52,6 +53,17 @@ def finish(groups: Groups, rows: pl.DataFrame) -> pl.DataFrame:
     found = rows.group_by(groups.key_names).agg(*columns, pl.col(ARRIVAL).max())
     found = found.with_columns(result(one, found.get_column(one.name)) for one in groups.aggregates)
     return found.sort(groups.key_names)
+
+
+def first_groups(groups: Groups, found: pl.DataFrame, prefix: str) -> pl.DataFrame:
+    """Of every bucket the first groups; the columns of keys begin with `prefix`."""
+    assert groups.limit is not None
+    keys = [f"{prefix}{name}" for name in groups.key_names]
+    ranks = {f"@rank{n}": compile_expression(rank.expression) for n, rank in enumerate(groups.ranks)}
+    descending = [rank.descending for rank in groups.ranks] + [False] * len(keys)
+    last = [not rank.nulls_first for rank in groups.ranks] + [True] * len(keys)
+    ordered = found.with_columns(**ranks).sort([*ranks, *keys], descending=descending, nulls_last=last)
+    return ordered.drop(*ranks).group_by(f"{prefix}{groups.bucket}", maintain_order=True).head(groups.limit)
 
 
 def _moved(start: pl.Expr, by_us: int) -> pl.Expr:

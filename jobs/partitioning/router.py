@@ -90,7 +90,7 @@ def _grouped(index: RuleIndex, edge: Edge, rows: pl.DataFrame) -> list[Message]:
     assert isinstance(rule, AggregateRule)
     held = index.holds[rule.hold]
     assert held.groups is not None
-    keys = [rows.get_column(f"{held.stream.name}.{name}") for name in held.groups.key_names]
+    keys = [rows.get_column(f"{held.stream.name}.{name}") for name in held.groups.together]
     tasks = group_tasks(keys, index.stores[edge.target].tasks)
     return [
         Message(edge.id, task, part) for task, part in split(rows, tasks, index.stores[edge.target].tasks)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from jobs.aggregation.groups import finish, merge, states_of
+from jobs.aggregation.groups import finish, first_groups, merge, states_of
+from jobs.expressions.predicate_order import staged
 from jobs.failures.evaluation_errors import FailedCalls
 from jobs.join.emit import emit
 from jobs.partitioning.layout import NO_LAYOUTS, Layouts
@@ -180,6 +181,9 @@ def aggregate(
     rows = rows.rename({name: name.removeprefix(prefix) for name in rows.columns})
     groups = finish(held.groups, rows)
     groups = groups.rename({name: f"{prefix}{name}" for name in groups.columns if name != ARRIVAL})
+    if held.groups.limit is not None:
+        (leaf,) = rule.emits
+        groups = first_groups(held.groups, groups.filter(*staged(leaf.residuals, [])), prefix)
     return emit(index, rule.id, rule.emits, (), groups, failed)
 
 

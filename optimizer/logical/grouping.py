@@ -54,6 +54,16 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True)
+class Order:
+    """One entry of ORDER BY."""
+
+    expression: Expression
+    """Over `GROUP`."""
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Grouping:
     """How combinations become groups. A query's outputs are then over `GROUP`."""
 
@@ -63,6 +73,10 @@ class Grouping:
     aggregates: tuple[Aggregate, ...]
     conditions: tuple[Expression, ...] = ()
     """HAVING's conjuncts, over `GROUP`."""
+    order: tuple[Order, ...] = ()
+    """Groups that are alike by it are in the order of their keys."""
+    limit: int | None = None
+    """The first so many groups of every bucket are results; all if None."""
 
     @property
     def taken(self) -> dict[Expression, str]:

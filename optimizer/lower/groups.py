@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from optimizer.algebra.aggregates import states
 from optimizer.algebra.digest import digest
@@ -14,7 +14,7 @@ from optimizer.logical.grouping import GROUP, Aggregate, Grouping
 from optimizer.logical.query import Query
 from optimizer.logical.window import Sliding
 from optimizer.physical.graph import Edge, GraphStore, GraphStream, Hold, StoredInput
-from optimizer.physical.groups import GroupAggregate, Groups
+from optimizer.physical.groups import GroupAggregate, Groups, Rank
 from optimizer.physical.rules import (
     AggregateRule,
     DueRule,
@@ -94,6 +94,7 @@ class GroupWriter:
                 ),
             ),
         )
+        groups = replace(groups, ranks=_ranks(grouping, stream.name))
         return Hold(
             name=name,
             query=query.name,
@@ -128,6 +129,13 @@ class GroupWriter:
         return identity
 
 
+def _ranks(grouping: Grouping, stream: str) -> tuple[Rank, ...]:
+    return tuple(
+        Rank(rename_inputs(order.expression, {GROUP: stream}), order.descending, order.nulls_first)
+        for order in grouping.order
+    )
+
+
 def _groups(query: Query, grouping: Grouping, catalog: Catalog) -> Groups:
     names = grouping.taken
     wait_us, alias = group_wait_us(query, catalog)
@@ -155,4 +163,5 @@ def _groups(query: Query, grouping: Grouping, catalog: Catalog) -> Groups:
         overlapping=grouping.bucket.overlapping,
         wait_us=wait_us,
         aggregates=tuple(map(one, grouping.aggregates)),
+        limit=grouping.limit,
     )

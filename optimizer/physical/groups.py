@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from optimizer.algebra.aggregates import Scheme
+from optimizer.algebra.expression import Expression
 from optimizer.algebra.types import ColumnType
 
 
@@ -27,6 +28,16 @@ class GroupAggregate:
 
 
 @dataclass(frozen=True, slots=True)
+class Rank:
+    """One column of the order of a bucket's groups."""
+
+    expression: Expression
+    """Over the hold's stream."""
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Groups:
     """Combinations of equal keys, which become one result when their bucket is over."""
 
@@ -45,6 +56,14 @@ class Groups:
     wait_us: int
     """How long after the last time in a bucket combinations of it may still be found."""
     aggregates: tuple[GroupAggregate, ...]
+    ranks: tuple[Rank, ...] = ()
+    limit: int | None = None
+    """How many groups of a bucket are results, the first by `ranks` and then by their keys; None for all."""
+
+    @property
+    def together(self) -> list[str]:
+        """The keys whose equal values one task must have."""
+        return self.key_names if self.limit is None else [self.bucket]
 
     @property
     def key_names(self) -> list[str]:

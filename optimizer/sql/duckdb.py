@@ -116,7 +116,21 @@ def _groups(
     outputs = ", ".join(f"{to_duckdb_sql(o.expression, around)} AS {quote(o.name)}" for o in query.outputs)
     where = [f"({to_duckdb_sql(condition, around)})" for condition in grouping.conditions]
     asked = f"\nWHERE {' AND '.join(where)}" if where else ""
-    return f"SELECT {outputs}\nFROM ({groups}) AS {quote(GROUP)}{asked}{last}"
+    return f"SELECT {outputs}\nFROM ({groups}) AS {quote(GROUP)}{asked}{_first(grouping, around)}{last}"
+
+
+def _first(grouping: Grouping, around: Callable[[Call, str], str] | None) -> str:
+    """The condition that leaves the first groups of every bucket."""
+    if grouping.limit is None:
+        return ""
+    by = [
+        f"{to_duckdb_sql(one.expression, around)} {'DESC' if one.descending else 'ASC'} "
+        f"NULLS {'FIRST' if one.nulls_first else 'LAST'}"
+        for one in grouping.order
+    ]
+    by += [f"{quote(GROUP)}.{quote(name)} NULLS LAST" for name, _ in grouping.keys]
+    window = f"PARTITION BY {quote(GROUP)}.{quote(grouping.bucket.key)} ORDER BY {', '.join(by)}"
+    return f"\nQUALIFY row_number() OVER ({window}) <= {grouping.limit}"
 
 
 def _aggregate(one: Aggregate, names: Mapping[Expression, str]) -> str:

@@ -180,18 +180,6 @@ export const edge = z.object({
 });
 export type Edge = z.infer<typeof edge>;
 
-export const groups = z.object({
-  aggregates: z.array(groupAggregate),
-  bucket: z.string(),
-  keys: whole,
-  overlapping: whole,
-  size_us: whole,
-  slide_us: whole,
-  taken: z.array(z.tuple([z.string(), columnType])),
-  wait_us: whole,
-});
-export type Groups = z.infer<typeof groups>;
-
 export const emit = z.object({
   outputs: z.array(z.tuple([z.string(), z.discriminatedUnion("kind", [column, literal, call])])),
   query: z.string(),
@@ -200,26 +188,18 @@ export const emit = z.object({
 });
 export type Emit = z.infer<typeof emit>;
 
+export const rank = z.object({
+  descending: z.boolean(),
+  expression: z.discriminatedUnion("kind", [column, literal, call]),
+  nulls_first: z.boolean(),
+});
+export type Rank = z.infer<typeof rank>;
+
 export const equality = z.object({
   probe: z.discriminatedUnion("kind", [column, literal, call]),
   stored: z.discriminatedUnion("kind", [column, literal, call]),
 });
 export type Equality = z.infer<typeof equality>;
-
-export const hold = z.object({
-  deadlines: z.array(z.array(windowBound)),
-  direct: z.array(z.tuple([z.string(), z.string()])).default([]),
-  edges: z.array(z.tuple([z.string(), z.string()])),
-  groups: groups.nullable().default(null),
-  label: z.string(),
-  looks: z.array(look),
-  name: z.string(),
-  query: z.string(),
-  store: z.string(),
-  stream: graphStream,
-  times: z.array(z.string()),
-});
-export type Hold = z.infer<typeof hold>;
 
 export const sourceRule = z.object({
   emits: z.array(emit).default([]),
@@ -269,6 +249,20 @@ export const aggregateRule = z.object({
 });
 export type AggregateRule = z.infer<typeof aggregateRule>;
 
+export const groups = z.object({
+  aggregates: z.array(groupAggregate),
+  bucket: z.string(),
+  keys: whole,
+  limit: whole.nullable().default(null),
+  overlapping: whole,
+  ranks: z.array(rank).default([]),
+  size_us: whole,
+  slide_us: whole,
+  taken: z.array(z.tuple([z.string(), columnType])),
+  wait_us: whole,
+});
+export type Groups = z.infer<typeof groups>;
+
 export const probeRule = z.object({
   bound: z.array(z.string()),
   edge: z.string(),
@@ -284,6 +278,21 @@ export const probeRule = z.object({
   windows: z.array(windowBound),
 });
 export type ProbeRule = z.infer<typeof probeRule>;
+
+export const hold = z.object({
+  deadlines: z.array(z.array(windowBound)),
+  direct: z.array(z.tuple([z.string(), z.string()])).default([]),
+  edges: z.array(z.tuple([z.string(), z.string()])),
+  groups: groups.nullable().default(null),
+  label: z.string(),
+  looks: z.array(look),
+  name: z.string(),
+  query: z.string(),
+  store: z.string(),
+  stream: graphStream,
+  times: z.array(z.string()),
+});
+export type Hold = z.infer<typeof hold>;
 
 export const physicalGraph = z.object({
   edges: z.array(edge),

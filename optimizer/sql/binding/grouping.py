@@ -19,7 +19,7 @@ from optimizer.logical.catalog import Catalog
 from optimizer.logical.deadlines import group_wait_us
 from optimizer.logical.durations import duration_text
 from optimizer.logical.event_time.conditions import time_within
-from optimizer.logical.grouping import GROUP, Aggregate, Bucket, Grouping
+from optimizer.logical.grouping import GROUP, Aggregate, Bucket, Grouping, Order
 from optimizer.logical.query import Output, Query
 from optimizer.sql.binding.scalar.expressions import Translator
 from optimizer.sql.binding.scalar.names import AGGREGATES as KNOWN_AGGREGATES
@@ -154,13 +154,15 @@ class GroupReader:
                 for place, o in zip(places, outputs, strict=True)
             ]
             asked = tuple(self._over(place, condition, names) for place, condition in conditions)
+            order, limit = self._order(select, outputs, names)
         except InputError as error:
             self._report(error)
             return None
         aggregates = tuple(
             replace(one, name=column.name) for one, column in self._translator.aggregates.items()
         )
-        return Grouping(tuple((c.name, key) for key, c in names.items()), bucket, aggregates, asked), over
+        kept = tuple((column.name, key) for key, column in names.items())
+        return Grouping(kept, bucket, aggregates, asked, order, limit), over
 
     def _keys(self, select: exp.Select, outputs: Sequence[Output]) -> list[Expression] | None:
         group, distinct = select.args.get("group"), select.args.get("distinct")
@@ -195,28 +197,31 @@ class GroupReader:
         return list(dict.fromkeys(found))
 
     def _key(self, node: exp.Expr, outputs: Sequence[Output]) -> Expression:
-        """A key: an expression, an output's number, or the name of one that is no column."""
+        """A key: see `_named`."""
+        found = self._named(node, outputs)
+        if _reads_group(found):
+            expected = "an expression over one combination of tuples"
+            raise self._text.error(span_of(node), "aggregate", "an aggregate in GROUP BY", expected)
+        return found
+
+    def _named(self, node: exp.Expr, outputs: Sequence[Output]) -> Expression:
+        """An expression, an output's number, or the name of one that is no column."""
         if isinstance(node, exp.Literal) and not node.is_string:
             number = str(node.this)
             if not number.isdigit() or not 1 <= int(number) <= len(outputs):
                 expected = f"a number from 1 to {len(outputs)}, or an expression"
                 raise self._text.error(span_of(node), "bad-key", f"output {number}", expected)
-            found = outputs[int(number) - 1].expression
-        else:
-            try:
-                found = self._translator.expression(node)
-            except InputError:
-                named = None
-                if isinstance(node, exp.Column) and not node.table:
-                    quoted = bool(node.this.args.get("quoted"))
-                    named = next((o for o in outputs if matches(o.name, node.name, quoted)), None)
-                if named is None:
-                    raise
-                found = named.expression
-        if _reads_group(found):
-            expected = "an expression over one combination of tuples"
-            raise self._text.error(span_of(node), "aggregate", "an aggregate in GROUP BY", expected)
-        return found
+            return outputs[int(number) - 1].expression
+        try:
+            return self._translator.expression(node)
+        except InputError:
+            named = None
+            if isinstance(node, exp.Column) and not node.table:
+                quoted = bool(node.this.args.get("quoted"))
+                named = next((o for o in outputs if matches(o.name, node.name, quoted)), None)
+            if named is None:
+                raise
+            return named.expression
 
     def _bucket(self, select: exp.Select, names: Mapping[Expression, Column]) -> Bucket | None:
         """The key that says when a group is over; the shortest, if there are several."""
@@ -254,6 +259,34 @@ class GroupReader:
         expected = f"a bucket of event time among {where}, such as TUMBLE({to_sql(time)}, INTERVAL 1 MINUTE)"
         self._report(self._text.error(span, "no-bucket", f"{words} without an end", expected))
         return None
+
+    def _order(
+        self, select: exp.Select, outputs: Sequence[Output], names: Mapping[Expression, Column]
+    ) -> tuple[tuple[Order, ...], int | None]:
+        """What ORDER BY and LIMIT leave of every bucket."""
+        order, limit = select.args.get("order"), select.args.get("limit")
+        for clause, other, words, missing, kind in (
+            (order, limit, "ORDER BY", "LIMIT", TokenType.ORDER_BY),
+            (limit, order, "LIMIT", "ORDER BY", TokenType.LIMIT),
+        ):
+            if clause is not None and other is None:
+                span = keyword_span(self._text, frozenset({kind}))
+                expected = f"{missing} too: together they leave the first groups of every bucket"
+                raise self._text.error(span, "unsupported", f"{words} without {missing}", expected)
+        if order is None or limit is None:
+            return (), None
+        count = limit.expression
+        if not isinstance(count, exp.Literal) or not str(count.this).isdigit() or not int(count.this):
+            raise self._text.error(span_of(count), "syntax", count.sql("duckdb"), "a whole number above 0")
+        found = [
+            Order(
+                self._over(one.this, self._named(one.this, outputs), names),
+                bool(one.args.get("desc")),
+                bool(one.args.get("nulls_first")),
+            )
+            for one in order.expressions
+        ]
+        return tuple(found), int(count.this)
 
     def _overlapping(self, hop: Call) -> tuple[int, int]:
         """The slide of overlapping buckets, and how many a time is in; none with an error."""

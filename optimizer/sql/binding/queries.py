@@ -157,7 +157,8 @@ class Reader:
             own = self._around is None
             if not value or argument in ("expressions", "from_", "joins", "where", "with_"):
                 continue
-            if own and argument in ("distinct", "group", "having"):
+            grouped = own and is_grouped(select)
+            if grouped and argument in ("distinct", "group", "having", "order", "limit"):
                 continue
             words, kind, expected = _CLAUSES.get(
                 argument, (argument.strip("_").upper().replace("_", " "), TokenType.SELECT, "a plain SELECT")

@@ -43,6 +43,8 @@ class Grouped:
     aggregates: tuple[SmallAggregate, ...]
     having: bool
     """True to leave out groups of one."""
+    first: tuple[int, bool, int] | None = None
+    """(position among the results, whether the greatest comes first, how many of each bucket are results)."""
 
     @property
     def distinct(self) -> bool:
@@ -53,11 +55,14 @@ class Grouped:
         """No groups, or with less in them."""
         yield None
         for n in range(len(self.keys)):
-            yield replace(self, keys=(*self.keys[:n], *self.keys[n + 1 :]))
+            yield replace(self, keys=(*self.keys[:n], *self.keys[n + 1 :]), first=None)
         for n in range(len(self.aggregates)):
-            yield replace(self, aggregates=(*self.aggregates[:n], *self.aggregates[n + 1 :]))
+            fewer = (*self.aggregates[:n], *self.aggregates[n + 1 :])
+            yield replace(self, aggregates=fewer, first=None)
         if self.having:
             yield replace(self, having=False)
+        if self.first:
+            yield replace(self, first=None)
 
 
 def grouped(chance: Dice, query: SmallQuery) -> SmallQuery:
@@ -78,7 +83,11 @@ def grouped(chance: Dice, query: SmallQuery) -> SmallQuery:
     if not aggregates and slide_us is not None:
         aggregates = [SmallAggregate("count", ())]
     having = bool(aggregates) and chance.random() < 0.2
-    made = Grouped(time, size_us, slide_us, keys, tuple(aggregates), having)
+    first = None
+    if keys and chance.random() < 0.3:
+        position = chance.randrange(1 + len(keys) + len(aggregates))
+        first = position, chance.random() < 0.5, chance.choice((1, 1, 2, 3))
+    made = Grouped(time, size_us, slide_us, keys, tuple(aggregates), having, first)
     return replace(query, outputs=tuple(outputs), grouped=made)
 
 
@@ -118,10 +127,14 @@ def text(query: SmallQuery, plain: str) -> str:
     told = ", ".join(f"{o} AS o{n}" for n, o in enumerate([*keys, *map(written, made.aggregates)]))
     start = len("SELECT " + ", ".join(f"{o} AS o{n}" for n, o in enumerate(outputs)))
     behind = plain[start:]
+    first = ""
+    if made.first is not None:
+        position, descending, most = made.first
+        first = f" ORDER BY o{position}{' DESC' if descending else ''} LIMIT {most}"
     if made.distinct:
-        return f"SELECT DISTINCT {told}{behind}"
+        return f"SELECT DISTINCT {told}{behind}{first}"
     having = " HAVING COUNT(*) > 1" if made.having else ""
-    return f"SELECT {told}{behind} GROUP BY {', '.join(keys)}{having}"
+    return f"SELECT {told}{behind} GROUP BY {', '.join(keys)}{having}{first}"
 
 
 def inner(query: SmallQuery) -> SmallQuery:
@@ -158,7 +171,14 @@ def reference(query: SmallQuery, plain: str) -> str:
     )
     positions = ", ".join(str(n) for n in range(1, len(keys) + 1))
     having = " HAVING count(*) > 1" if made.having else ""
-    return f"SELECT {told} FROM (SELECT * FROM ({rows})) GROUP BY {positions}{having}"
+    groups = f"SELECT {told} FROM (SELECT * FROM ({rows})) GROUP BY {positions}{having}"
+    if made.first is None:
+        return groups
+    position, descending, most = made.first
+    by = [f"o{position} {'DESC' if descending else 'ASC'} NULLS LAST"]
+    by += [f"o{n} NULLS LAST" for n in range(len(keys))]
+    ranked = f"row_number() OVER (PARTITION BY o0 ORDER BY {', '.join(by)})"
+    return f"SELECT * FROM ({groups}) QUALIFY {ranked} <= {most}"
 
 
 def _theirs(one: SmallAggregate, outputs: Sequence[Term]) -> str:

@@ -49,6 +49,10 @@ UNUSABLE_GROUPS: dict[str, str] = {
     "grouping sets": _grouped(f"{_HOUR}, d.origin, COUNT(*)", "GROUPING SETS ((b), (d.origin))"),
     "distinct of groups": "SELECT DISTINCT" + _grouped(f"{_HOUR}, COUNT(*)")[6:],
     "distinct on": f"SELECT DISTINCT ON (d.origin) {_HOUR}, d.origin FROM departures d",
-    "order of groups": _grouped(f"{_HOUR}, COUNT(*) AS n", "b ORDER BY n DESC LIMIT 3"),
+    "order of groups": _grouped(f"{_HOUR}, COUNT(*) AS n", "b ORDER BY n DESC"),
+    "limit of groups": _grouped(f"{_HOUR}, COUNT(*) AS n", "b LIMIT 3"),
+    "limit of nothing": _grouped(f"{_HOUR}, COUNT(*) AS n", "b ORDER BY n LIMIT 0"),
+    "order outside the keys": _grouped(f"{_HOUR}, COUNT(*) AS n", "b ORDER BY d.delay LIMIT 3"),
+    "offset of groups": _grouped(f"{_HOUR}, COUNT(*) AS n", "b ORDER BY n LIMIT 3 OFFSET 2"),
     "text in order": _grouped(f"{_HOUR}, STRING_AGG(d.flight, ',' ORDER BY d.at)"),
 }
