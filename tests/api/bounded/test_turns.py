@@ -34,7 +34,8 @@ class Holder:
         self.inside = threading.Event()
         self.refused: Exception | None = None
         self._order = order
-        self._thread = threading.Thread(target=self._hold, args=(places,))
+        # A test that fails leaves it waiting.
+        self._thread = threading.Thread(target=self._hold, args=(places,), daemon=True)
         self._thread.start()
 
     def _hold(self, places: Turns) -> None:
