@@ -68,5 +68,8 @@ class Watermarks:
         marks = [mark for mark in holding if mark is not None]
         least = min(marks) if marks and len(marks) == len(holding) else None
         topology = newest(previous.watermark_us, least)
+        if graph.holds and topology is not None:
+            # Behind what is found at the end of time there is a moment left in which it falls due.
+            topology = min(topology, LAST_US - 1)
         late = {name: newest(mark, topology) for name, mark in own.items()}
         return Watermarks(topology, tuple((name, mark) for name, mark in late.items() if mark is not None))

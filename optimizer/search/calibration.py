@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -11,6 +10,10 @@ from optimizer.algebra.errors import InputError, Place
 from optimizer.search.coefficients import Coefficients
 
 _KEY = "microseconds"
+_MOST_US = 1e9
+"""Of a coefficient: more than any machine takes for one thing, and few enough to add plans' costs up."""
+_SHOWN = 80
+"""Characters of a number that is none."""
 
 
 def write_calibration(path: Path, coefficients: Coefficients, figures: dict[str, float]) -> None:
@@ -33,17 +36,17 @@ def read_calibration(path: Path) -> Coefficients:
         raise InputError(
             "no-calibration", Place(str(path)), error.strerror or str(error), "a file of `jobs calibrate`"
         ) from error
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise InputError(
             "bad-calibration", Place(str(path)), repr(error), f"{_KEY}: a number for each coefficient"
         ) from error
-    bad = [name for name, value in found.items() if not (math.isfinite(value) and value >= 0)]
+    bad = [name for name, value in found.items() if not 0 <= value <= _MOST_US]
     if bad or len(found) < len(names):
         wrong = bad[0] if bad else sorted(names - found.keys())[0]
         raise InputError(
             "bad-calibration",
             Place(str(path), path=f"{_KEY}.{wrong}"),
-            str(given.get(wrong)),
-            "a number >= 0",
+            str(given.get(wrong))[:_SHOWN],
+            f"a number from 0 to {_MOST_US:g}",
         )
     return Coefficients(**found)

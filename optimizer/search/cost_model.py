@@ -21,6 +21,9 @@ from optimizer.udf.pair_cost import rank
 SHORTEST_WINDOW_S = 1e-6
 """Event times are microseconds: a window of zero still admits tuples of the same instant."""
 
+MOST_TUPLES = 1e100
+"""Of a relation or a result: beyond, costs could not be added up and compared any more."""
+
 
 class CostModel:
     """Rates and sizes of the sub-queries of one problem.
@@ -50,7 +53,7 @@ class CostModel:
 
     def content(self, relation: str) -> float:
         """Tuples of a base relation inside its window: rate times window."""
-        return self._relations[relation].tuples_per_second * self.window_s(relation)
+        return min(MOST_TUPLES, self._relations[relation].tuples_per_second * self.window_s(relation))
 
     def volume(self, relations: Iterable[str], predicates: Iterable[str]) -> float:
         """Product of windows' contents and predicates' selectivities, in sorted order.
@@ -58,7 +61,7 @@ class CostModel:
         Divided by the window of a starting relation it is the rate of results that this
         relation starts.
         """
-        contents = prod(self.content(relation) for relation in sorted(relations))
+        contents = min(MOST_TUPLES, prod(self.content(relation) for relation in sorted(relations)))
         return contents * prod(self._predicates[p].selectivity for p in sorted(predicates))
 
     def rate(self, start: str, relations: frozenset[str], predicates: frozenset[str]) -> float:

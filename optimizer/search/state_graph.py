@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import TypeAlias
 
-from optimizer.search.cost_model import CostModel, evaluation
+from optimizer.search.cost_model import MOST_TUPLES, CostModel, evaluation
 from optimizer.search.incumbent import Incumbent, NamedArc
 from optimizer.search.join_graph import (
     STATE_LIMIT,
@@ -213,6 +213,7 @@ class StateGraph:
         volume = 1.0
         for i in bits(mask):
             volume *= self._contents[members[i]]
+        volume = min(MOST_TUPLES, volume)
         for inside, predicate in local:
             if inside & ~mask == 0:
                 volume *= self.predicates[predicate].selectivity

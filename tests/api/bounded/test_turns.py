@@ -34,7 +34,8 @@ class Holder:
         self.inside = threading.Event()
         self.refused: Exception | None = None
         self._order = order
-        self._thread = threading.Thread(target=self._hold, args=(places,))
+        # A test that fails leaves it waiting.
+        self._thread = threading.Thread(target=self._hold, args=(places,), daemon=True)
         self._thread.start()
 
     def _hold(self, places: Turns) -> None:
@@ -147,8 +148,10 @@ def test_a_queue_that_is_full_or_too_slow_says_so() -> None:
     assert held.inside.wait(20)
     waits = Holder(full, 2, order)
     until(lambda: full.in_use == (1, 1))
+    began = time.monotonic()
     with pytest.raises(Busy), full.place(Caller(3)):
         pass
+    assert time.monotonic() - began < 10, "at once, and not after the patience of who waits"
     held.leave()
     waits.leave()
     slow = turns(places=1, patience_s=0.2)

@@ -46,14 +46,15 @@ from tests.runtime.live import RedisServer
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("flights", "_nobody_listens")]
 
 
-def test_without_an_id_a_stream_begins_with_the_present(teammate: User, bus: redis.Redis) -> None:
-    newest = say(bus, *range(5000))[-1]
+@pytest.mark.parametrize("past", [3, 5000])
+def test_without_an_id_a_stream_begins_with_the_present(past: int, teammate: User, bus: redis.Redis) -> None:
+    newest = say(bus, *range(past))[-1]
 
     async def story() -> None:
         async with aclosing(await open_stream(await session(teammate))) as stream:
             assert await next_event(stream) == {"event": "reset", "data": "{}"}
             assert await next_event(stream) == {"id": newest}, "it comes back with this one"
-            [following] = say(bus, 5000)
+            [following] = say(bus, past)
             assert (await next_event(stream))["id"] == following
 
     asyncio.run(story())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from dataclasses import replace
+from dataclasses import fields, replace
 from math import ceil
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from optimizer.cli.plan import main
 from optimizer.methods.trees.tree import STRATEGIES
 from optimizer.physical.graph import PhysicalGraph, graph_schema
 from optimizer.search.calibration import write_calibration
-from optimizer.search.coefficients import COEFFICIENTS
+from optimizer.search.coefficients import COEFFICIENTS, Coefficients
 
 GOLDEN = Path(__file__).parent / "golden"
 SCHEMA = Path(__file__).parents[3] / "optimizer" / "physical_graph.schema.json"
@@ -57,7 +57,25 @@ def test_costs_are_cores_gigabytes_and_milliseconds(
     assert 0 < steps < shipped["cost"]["cores"]
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"microseconds": {}}', '{"microseconds": {"step": -1}}'])
+def calibrated(number: str) -> str:
+    """Every coefficient this."""
+    joined = ", ".join(f'"{one.name}": {number}' for one in fields(Coefficients))
+    return f'{{"microseconds": {{{joined}}}}}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "[]", '{"microseconds": {}}', '{"microseconds": {"step": -1}}'),
+        # What no machine measures, and what plans cannot be compared by.
+        *(
+            calibrated(number)
+            for number in ("-1e-9", "NaN", "Infinity", "1e308", "1" * 400, "1" * 5000, "null")
+        ),
+        "[" * 200_000,
+    ],
+    ids=lambda text: text[:40],
+)
 def test_a_bad_calibration_is_refused(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     calibration = tmp_path / "calibration.json"
     calibration.write_text(text)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import resource
+from dataclasses import replace
 from itertools import combinations, permutations
 from random import Random
 
@@ -15,6 +17,7 @@ from optimizer.logical.canonical_inputs import _twins_in_order
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.logical.stream import Stream
+from optimizer.logical.window import Sliding
 from optimizer.planner.plan import plan
 from optimizer.search.join_graph import FEW_RELATIONS, is_searched_whole, shape_of
 from optimizer.search.problem import Options
@@ -129,3 +132,19 @@ def test_orders_of_twins_are_the_permutations_that_keep_theirs() -> None:
 
         expected = [order for order in permutations(members) if kept(order, members, twins)]
         assert list(_twins_in_order(members, twins)) == expected
+
+
+@pytest.mark.parametrize("method", ["greedy", "flat"])
+@pytest.mark.parametrize("shape", [crossed, alike, rays])
+def test_numbers_of_tuples_beyond_any_are_planned_with_too(shape: object, method: str) -> None:
+    """What an account may declare, joined with itself, comes to more than doubles hold."""
+    assert callable(shape)
+    streams = tuple(replace(stream, tuples_per_second=1e12) for stream in CATALOG.streams)
+    query = shape(13)
+    longest = Sliding(999_999_999 * 86_400_000_000)
+    query = replace(query, inputs=tuple(replace(one, window=longest) for one in query.inputs))
+
+    made = plan([query], Catalog(streams), None, method, Options(time_limit_s=1.0), tasks=2)
+
+    explained = to_text(explain(made))
+    assert not re.search(r"\b(inf|nan)\b", explained), explained

@@ -229,6 +229,25 @@ def test_the_longest_window_finds_everything(setup: str, name: str) -> None:
     assert found.results == 2 * 20 * 20
 
 
+@pytest.mark.parametrize("setup", SETUPS)
+@pytest.mark.parametrize("kind", ["LEFT", "RIGHT", "FULL", "NOT EXISTS", "EXISTS"])
+@pytest.mark.parametrize("end", [LAST_US, LAST_DAY_US], ids=["infinity", "the last moment"])
+def test_what_has_no_partner_at_the_end_of_time_falls_due(setup: str, kind: str, end: int) -> None:
+    """Its deadline is the end of time too, which the watermark has reached before the streams have ended."""
+    inputs = (SmallInput("a", "s0", 10_000_000), SmallInput("b", "s1", 10_000_000, kind))
+    keys = compared("=", *(column(alias, "i", ColumnType.INT) for alias in "ab"))
+    outside = inputs[:1] if kind.endswith("EXISTS") else inputs
+    query = SmallQuery("q0", inputs, (keys,), ids(outside))
+    # s0 has 0 and 2, s1 has 0, 1 and 1: some meet, and some of either side do not.
+    arrivals = (
+        *tuples("s0", [end]),
+        *tuples("s1", [end, end]),
+        replace(tuples("s0", [end])[0], row=tuple({**dict(tuples("s0", [end])[0].row), "i": 2}.items())),
+        *tuples("s1", [end, end])[1:],
+    )
+    judged(SmallWorkload(("s0", "s1"), 0, arrivals, (query,)), setup, 3)
+
+
 def test_no_lateness_is_too_long_for_a_stream_whose_late_tuples_are_joined(tmp_path: Path) -> None:
     stream = Stream("s0", DECLARED, "ts", lateness=timedelta.max, late="join")
     catalog = Catalog((stream,))

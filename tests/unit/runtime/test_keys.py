@@ -11,7 +11,7 @@ from optimizer.algebra.types import ColumnType
 from tests.oracle.small.case import Case, Compared, judge
 from tests.oracle.small.execution import Setup
 from tests.oracle.small.grammar import Term, column, compared
-from tests.oracle.small.values import ODD, ORDINARY, START_US
+from tests.oracle.small.values import FIRST_US, LAST_US, ODD, ORDINARY, START_US
 from tests.oracle.small.workload import DECLARED, Arrival, SmallInput, SmallQuery, SmallWorkload
 
 T = ColumnType
@@ -72,6 +72,8 @@ LAYOUTS = {
     "intermediate results": Setup("tree", 2, (), None, "cost", 0, few=True),
 }
 KINDS = dict(DECLARED)
+ENDS = {T.TIMESTAMP: (FIRST_US, LAST_US)}
+"""Of time, where Python has no moments."""
 
 
 def workload(equalities: tuple[Term, ...], seed: int) -> SmallWorkload:
@@ -81,7 +83,7 @@ def workload(equalities: tuple[Term, ...], seed: int) -> SmallWorkload:
     for number in range(48):
         row: dict[str, object] = {}
         for name, kind in DECLARED:
-            values = [*ORDINARY[kind][:2], *ODD[kind]]
+            values = [*ORDINARY[kind][:2], *ODD[kind], *ENDS.get(kind, ())]
             row[name] = None if chance.random() < 0.05 else chance.choice(values)
         row |= {"ts": START_US + number * 250_000, "id": number}
         if number % 3 == 0:
