@@ -175,7 +175,8 @@ def test_what_has_no_default_must_be_given() -> None:
 
 
 def test_every_setting_is_one_that_the_product_reads() -> None:
-    readers = (ROOT / "backend" / "settings.py", ROOT / "jobs" / "__main__.py")
+    readers = [ROOT / "backend" / "environment.py", ROOT / "jobs" / "__main__.py"]
+    readers += (ROOT / "jobs").glob("*/kafka/*.py")
     settings = "".join(reader.read_text() for reader in readers)
     # Read by dj-database-url, Spark and prometheus-client.
     elsewhere = {"DATABASE_URL", "PROMETHEUS_MULTIPROC_DIR", "SPARK_LOCAL_HOSTNAME", "SPARK_LOCAL_DIRS"}
