@@ -22,7 +22,7 @@ BinaryEntry = tuple[bytes, dict[bytes, bytes]]
 """The same as `binary_connection` reads it."""
 BatchPart = TypeVar("BatchPart", bound=BaseModel)
 
-CONTROL_KEPT = 1000
+CONTROL_MESSAGES_KEPT = 1000
 """Control messages kept; the job follows them within seconds."""
 MOST_CONNECTIONS = 32
 """Of a process' pool: requests, each a thread, wait for one of them."""
@@ -83,7 +83,7 @@ def async_connection() -> redis.asyncio.Redis:
 
 def send_control(topology: str, message: Control) -> str:
     """Append a control message; returns its Redis id."""
-    return _append(control_key(topology), message.model_dump_json(), CONTROL_KEPT)
+    return _append(control_key(topology), message.model_dump_json(), CONTROL_MESSAGES_KEPT)
 
 
 def send_event(topology: str, message: AnyEvent) -> str:

@@ -29,10 +29,11 @@ from jobs.protocol import (
 )
 from jobs.protocol.metrics import StorePoint, values
 
-HISTORY_KEPT = 300
+BATCHES_KEPT = 300
 SWITCHES_KEPT = 50
 EPOCHS_KEPT = 50
 STORE_BATCHES_KEPT = 60
+"""Points of a sparkline."""
 STORE_BATCHES_LEAST = 5
 STORE_POINTS_KEPT = 600
 """Over all stores together: many stores are followed for fewer batches, so that a snapshot stays small."""
@@ -216,7 +217,7 @@ def _with_point(history: tuple[HistoryPoint, ...], point: HistoryPoint) -> tuple
     for index in range(len(history) - 1, -1, -1):
         if history[index].batch == point.batch:
             return (*history[:index], point, *history[index + 1 :])
-    return (*history, point)[-HISTORY_KEPT:]
+    return (*history, point)[-BATCHES_KEPT:]
 
 
 def _with_stores(history: tuple[StoresPoint, ...], event: BatchCompleted) -> tuple[StoresPoint, ...]:
