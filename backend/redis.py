@@ -22,7 +22,7 @@ BinaryEntry = tuple[bytes, dict[bytes, bytes]]
 """The same as `binary_connection` reads it."""
 BatchPart = TypeVar("BatchPart", bound=BaseModel)
 
-CONTROL_KEPT = 1000
+CONTROL_MESSAGES_KEPT = 1000
 """Control messages kept; the job follows them within seconds."""
 MOST_CONNECTIONS = 32
 """Of a process' pool: requests, each a thread, wait for one of them."""
@@ -32,21 +32,23 @@ EVENTS_KEPT = 20_000
 
 def connection() -> redis.Redis:
     """The process' pool of connections. Raises `Unavailable` when no REDIS_URL is set."""
-    if not settings.REDIS_URL:
-        raise Unavailable("redis-unavailable", "REDIS_URL is not set")
-    return _connection(settings.REDIS_URL)
+    return _connection(_url())
 
 
 def binary_connection() -> redis.Redis:
     """Like `connection`, but replies are bytes, as entries may hold Arrow data."""
-    if not settings.REDIS_URL:
-        raise Unavailable("redis-unavailable", "REDIS_URL is not set")
-    return binary_connection_to(settings.REDIS_URL)
+    return binary_connection_to(_url())
 
 
 def binary_connection_to(url: str) -> redis.Redis:
     """The same, without settings, for callers told the URL, such as a worker process."""
     return _connection(url, decode=False)
+
+
+def _url() -> str:
+    if not settings.REDIS_URL:
+        raise Unavailable("redis-unavailable", "REDIS_URL is not set")
+    return str(settings.REDIS_URL)
 
 
 @cache
@@ -69,10 +71,8 @@ def async_connection() -> redis.asyncio.Redis:
     with a timeout, redis-py sends by `asyncio.wait_for`, which before Python 3.12 may swallow the
     cancellation of its task (https://github.com/python/cpython/issues/86296). Callers have `asyncio.timeout`.
     """
-    if not settings.REDIS_URL:
-        raise Unavailable("redis-unavailable", "REDIS_URL is not set")
     return redis.asyncio.Redis.from_url(
-        settings.REDIS_URL,
+        _url(),
         socket_connect_timeout=3,
         socket_timeout=None,
         decode_responses=True,
@@ -83,7 +83,7 @@ def async_connection() -> redis.asyncio.Redis:
 
 def send_control(topology: str, message: Control) -> str:
     """Append a control message; returns its Redis id."""
-    return _append(control_key(topology), message.model_dump_json(), CONTROL_KEPT)
+    return _append(control_key(topology), message.model_dump_json(), CONTROL_MESSAGES_KEPT)
 
 
 def send_event(topology: str, message: AnyEvent) -> str:

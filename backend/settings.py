@@ -1,206 +1,16 @@
-"""Settings, all of them from the environment.
+"""What Django and its applications are told."""
 
-`backend.shell.checks` says what is wrong with them.
-
-MILLRACE_HOME               where everything lives that the product writes (.millrace)
-DATABASE_URL                sqlite:///<MILLRACE_HOME>/millrace.sqlite3
-REDIS_URL                   required: broker, control plane and ingestion
-SECRET_KEY                  generated once into MILLRACE_HOME/secret_key
-MILLRACE_DEBUG              1 turns Django's debug pages on
-MILLRACE_HOSTS              comma-separated host names that the site answers to (localhost)
-MILLRACE_ORIGINS            comma-separated origins trusted for CSRF behind a proxy (none)
-MILLRACE_SECURE             1 behind TLS: cookies are sent over TLS only, plain HTTP is redirected
-MILLRACE_HSTS_SECONDS       with MILLRACE_SECURE, how long browsers shall insist on TLS (3600)
-MILLRACE_RATE_ACCOUNT       requests that one account or token may make of one web process (1200/min)
-MILLRACE_RATE_ANONYMOUS     the same for one address that is not signed in (120/min)
-MILLRACE_RATE_SIGN_IN       passwords that one address may try, right or wrong (30/min); of IPv6 a network of
-                            64 bits counts as one address
-MILLRACE_TRUSTED_PROXIES    addresses and networks of proxies, comma-separated (none): who asked, and whether
-                            over TLS, is read from X-Forwarded-For and -Proto if they connect, else not
-MILLRACE_LISTENERS_ACCOUNT  live connections of pages that one account may have to one web process (20)
-MILLRACE_LISTENERS          and all accounts together (1000)
-MILLRACE_LOGIN_FAILURES     wrong passwords for one account from one address until both wait (10)
-MILLRACE_LOGIN_WAIT_SECONDS how long they wait (900)
-MILLRACE_MAX_STATE_TUPLES   a query is deployed only if it alone keeps fewer tuples, as estimated (1e9)
-MILLRACE_MAX_TUPLE_RATE     and if none of its steps makes more tuples per second, as estimated (1e9)
-MILLRACE_STREAM_ENTRIES     tuples sent to the API that Redis keeps of a stream, about (1e6)
-MILLRACE_RESULT_FILES       1 keeps all results and dead letters, <MILLRACE_HOME>/topologies/NAME/out (0)
-MILLRACE_MAX_STATE_BYTES    a query that needs more state in every batch is suspended (1e11)
-MILLRACE_MAX_RESULT_RATE    and so is one that gives more results per second in every batch (1e6)
-MILLRACE_EXCESS_BATCHES     after so many batches in a row (20)
-MILLRACE_MAX_COMBINATIONS   a query one of whose steps makes more in one batch and task is suspended at
-                            once (5e6); bounds the memory of a batch
-MILLRACE_KAFKA_SERVERS      brokers that streams may be read from, HOST:PORT (none); how to log in, and the
-                            other MILLRACE_KAFKA_ settings, are in docs/guide/kafka.md
-MILLRACE_MASTER             the Spark master of the topologies' jobs (this machine)
-MILLRACE_STATE              a URL under which they keep their stores (their checkpoints;
-                            docs/guide/cluster.md)
-MILLRACE_CHECK_SECONDS      what a running query published is compared with a batch join this often (60;
-                            0: never)
-MILLRACE_TASK_SECONDS       a worker's task that takes longer is ended (300)
-MILLRACE_METRICS_TOKEN      lets Prometheus read /metrics; without it only operators may
-MILLRACE_METRICS_PORT       where a Celery worker offers its own metrics (0: nowhere)
-MILLRACE_LOG_FORMAT         line or json (line)
-MILLRACE_LOG_LEVEL          INFO
-MILLRACE_WEBHOOK_HOSTS      hosts that alerts are posted to, comma-separated, * in them (any public one)
-MILLRACE_WEBHOOK_PRIVATE    1 lets alerts be posted to private addresses
-MILLRACE_WEBHOOK_CA         a file of further certificate authorities that webhooks may have (PEM)
-MILLRACE_EMAIL              smtp://user:password@host:587?tls=1, smtps://... or file:///folder; without it,
-                            no e-mail
-MILLRACE_EMAIL_FROM         the sender of alerts (millrace@localhost)
-MILLRACE_METHOD             the optimization method of new topologies (ilp)
-MILLRACE_PLAN_SECONDS       the solver's time limit for a topology (5)
-MILLRACE_WORK_PROCESSES     processes in which a web process plans, previews and converts for people (2)
-MILLRACE_WORK_SECONDS       processor time of one such request; in wall time, three times as long (10)
-MILLRACE_WORK_BYTES         memory that one may use (5e8)
-MILLRACE_WORK_PER_ACCOUNT   how many of one account's are worked at or wait, in a web process (4)
-MILLRACE_HEARTBEAT_SECONDS  a job silent for longer is dead (10)
-MILLRACE_START_SECONDS      a job may take this long from launch to its first heartbeat (120)
-MILLRACE_STUCK_SECONDS      a job that commits nothing while tuples wait for longer is stuck (300)
-MILLRACE_TRIGGER_MS         trigger interval of new topologies (500)
-MILLRACE_PARALLELISM        tasks of the stores whose stream sets none (the processors, at most 4)
-MILLRACE_MOST_QUERIES       queries that one topology is given before another one is begun (200)
-MILLRACE_QUOTA_TOPOLOGIES   topologies that may answer queries of one account's making (5); operators, whom no
-                            quota holds, set others for an account or a team in the admin
-MILLRACE_QUOTA_STREAMS      streams that one account may have (200)
-MILLRACE_QUOTA_QUERIES      queries that one account may have made (500)
-MILLRACE_QUOTA_VERSIONS     versions of one query (1000)
-MILLRACE_QUOTA_ALERTS       alerts that one account may have (100)
-MILLRACE_QUOTA_TOKENS       tokens that one account may have (100)
-MILLRACE_MAX_JOBS           topologies' jobs that run at once; another one waits for its turn (one for every
-                            2 GiB of this machine's memory, or of its control group's)
-MILLRACE_DEMO_PASSWORD      password of the demo account (millrace)
-"""
+# ruff: noqa: F403, F405
+# Django's settings are one module's names.
 
 from __future__ import annotations
 
-import os
-import secrets
-import sys
-from contextlib import suppress
 from datetime import timedelta
-from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import dj_database_url
-import psutil
 
-from backend.privacy import keep_private
-
-BASE_DIR = Path(__file__).resolve().parent.parent
-
-
-def _list(name: str, default: str = "") -> list[str]:
-    return [part.strip() for part in os.environ.get(name, default).split(",") if part.strip()]
-
-
-MILLRACE_NOT_NUMBERS: dict[str, str] = {}
-"""Texts where a number is expected, by name of the setting: a system check reports them."""
-
-
-def _number(name: str, default: float) -> float:
-    """The number, or the default where the text is none."""
-    text = os.environ.get(name, "")
-    try:
-        return float(text) if text else default
-    except ValueError:
-        MILLRACE_NOT_NUMBERS[name] = text
-        return default
-
-
-def _memory_bytes() -> int:
-    """The memory of this machine, or less if its control group has less."""
-    present = psutil.virtual_memory().total
-    with suppress(OSError, ValueError):
-        # "max" where there is no limit.
-        return min(present, int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    return present
-
-
-def _secret_key(home: Path) -> str:
-    """The key given, or one that is made once, so that sessions outlive a restart."""
-    given = os.environ.get("SECRET_KEY")
-    if given:
-        return given
-    file = home / "secret_key"
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return file.read_text().strip()
-    with os.fdopen(descriptor, "w") as stream:
-        key = secrets.token_urlsafe(50)
-        stream.write(key)
-    return key
-
-
-MILLRACE_HOME = Path(os.environ.get("MILLRACE_HOME") or BASE_DIR / ".millrace").resolve()
-keep_private(MILLRACE_HOME)
-
-SECRET_KEY = _secret_key(MILLRACE_HOME)
-DEBUG = os.environ.get("MILLRACE_DEBUG") == "1"
-ALLOWED_HOSTS = _list("MILLRACE_HOSTS", "localhost,127.0.0.1,[::1]")
-CSRF_TRUSTED_ORIGINS = _list("MILLRACE_ORIGINS")
-SECURE = os.environ.get("MILLRACE_SECURE") == "1"
-MILLRACE_TRUSTED_PROXIES = _list("MILLRACE_TRUSTED_PROXIES")
-
-REDIS_URL = os.environ.get("REDIS_URL", "")
-MILLRACE_METHOD = os.environ.get("MILLRACE_METHOD", "ilp")
-MILLRACE_PLAN_SECONDS = _number("MILLRACE_PLAN_SECONDS", 5.0)
-MILLRACE_WORK_PROCESSES = _number("MILLRACE_WORK_PROCESSES", 2.0)
-MILLRACE_WORK_SECONDS = _number("MILLRACE_WORK_SECONDS", 10.0)
-MILLRACE_WORK_BYTES = _number("MILLRACE_WORK_BYTES", 5e8)
-# What workers do is imported once, by the server that they are forked from.
-MILLRACE_WORK_PRELOAD = "backend.planning.preload"
-MILLRACE_WORK_PER_ACCOUNT = _number("MILLRACE_WORK_PER_ACCOUNT", 4.0)
-MILLRACE_HEARTBEAT_SECONDS = _number("MILLRACE_HEARTBEAT_SECONDS", 10.0)
-MILLRACE_START_SECONDS = _number("MILLRACE_START_SECONDS", 120.0)
-MILLRACE_STUCK_SECONDS = _number("MILLRACE_STUCK_SECONDS", 300.0)
-MILLRACE_TRIGGER_MS = _number("MILLRACE_TRIGGER_MS", 500.0)
-MILLRACE_PARALLELISM = _number("MILLRACE_PARALLELISM", float(min(4, os.cpu_count() or 1)))
-MILLRACE_MOST_QUERIES = _number("MILLRACE_MOST_QUERIES", 200.0)
-MILLRACE_QUOTA_TOPOLOGIES = _number("MILLRACE_QUOTA_TOPOLOGIES", 5.0)
-MILLRACE_QUOTA_STREAMS = _number("MILLRACE_QUOTA_STREAMS", 200.0)
-MILLRACE_QUOTA_QUERIES = _number("MILLRACE_QUOTA_QUERIES", 500.0)
-MILLRACE_QUOTA_VERSIONS = _number("MILLRACE_QUOTA_VERSIONS", 1000.0)
-MILLRACE_QUOTA_ALERTS = _number("MILLRACE_QUOTA_ALERTS", 100.0)
-MILLRACE_QUOTA_TOKENS = _number("MILLRACE_QUOTA_TOKENS", 100.0)
-MILLRACE_MAX_JOBS = _number("MILLRACE_MAX_JOBS", float(max(1, _memory_bytes() // (2 << 30))))
-MILLRACE_HSTS_SECONDS = _number("MILLRACE_HSTS_SECONDS", 3600.0)
-MILLRACE_LISTENERS_ACCOUNT = _number("MILLRACE_LISTENERS_ACCOUNT", 20.0)
-MILLRACE_LISTENERS = _number("MILLRACE_LISTENERS", 1000.0)
-MILLRACE_LOGIN_FAILURES = _number("MILLRACE_LOGIN_FAILURES", 10.0)
-MILLRACE_LOGIN_WAIT_SECONDS = _number("MILLRACE_LOGIN_WAIT_SECONDS", 900.0)
-MILLRACE_MAX_STATE_TUPLES = _number("MILLRACE_MAX_STATE_TUPLES", 1e9)
-MILLRACE_MAX_TUPLE_RATE = _number("MILLRACE_MAX_TUPLE_RATE", 1e9)
-MILLRACE_STREAM_ENTRIES = _number("MILLRACE_STREAM_ENTRIES", 1e6)
-MILLRACE_MAX_STATE_BYTES = _number("MILLRACE_MAX_STATE_BYTES", 1e11)
-MILLRACE_MAX_RESULT_RATE = _number("MILLRACE_MAX_RESULT_RATE", 1e6)
-MILLRACE_EXCESS_BATCHES = _number("MILLRACE_EXCESS_BATCHES", 20.0)
-MILLRACE_MAX_COMBINATIONS = _number("MILLRACE_MAX_COMBINATIONS", 5e6)
-MILLRACE_RATES = {
-    "user": os.environ.get("MILLRACE_RATE_ACCOUNT", "1200/min"),
-    "anon": os.environ.get("MILLRACE_RATE_ANONYMOUS", "120/min"),
-    "sign_in": os.environ.get("MILLRACE_RATE_SIGN_IN", "30/min"),
-}
-MILLRACE_CHECK_SECONDS = _number("MILLRACE_CHECK_SECONDS", 60.0)
-MILLRACE_TASK_SECONDS = _number("MILLRACE_TASK_SECONDS", 300.0)
-MILLRACE_METRICS_TOKEN = os.environ.get("MILLRACE_METRICS_TOKEN", "")
-MILLRACE_METRICS_PORT = _number("MILLRACE_METRICS_PORT", 0.0)
-MILLRACE_LOG_FORMAT = os.environ.get("MILLRACE_LOG_FORMAT", "line")
-MILLRACE_MASTER = os.environ.get("MILLRACE_MASTER", "")
-MILLRACE_STATE = os.environ.get("MILLRACE_STATE", "")
-MILLRACE_JOB_COMMAND = [
-    *(sys.executable, "-m", "jobs", "run"),
-    *(("--master", MILLRACE_MASTER) if MILLRACE_MASTER else ()),
-    *(("--state", MILLRACE_STATE) if MILLRACE_STATE else ()),
-]
-MILLRACE_RESULT_FILES = os.environ.get("MILLRACE_RESULT_FILES") == "1"
-MILLRACE_WEBHOOK_HOSTS = _list("MILLRACE_WEBHOOK_HOSTS")
-MILLRACE_WEBHOOK_PRIVATE = os.environ.get("MILLRACE_WEBHOOK_PRIVATE") == "1"
-MILLRACE_WEBHOOK_CA = os.environ.get("MILLRACE_WEBHOOK_CA", "")
-MILLRACE_EMAIL = os.environ.get("MILLRACE_EMAIL", "")
-MILLRACE_EMAIL_FROM = os.environ.get("MILLRACE_EMAIL_FROM", "millrace@localhost")
-MILLRACE_DEMO_PASSWORD = os.environ.get("MILLRACE_DEMO_PASSWORD", "millrace")
+from backend.environment import *
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -474,5 +284,5 @@ LOGGING = {
     },
     # Anybody may send a header with a host of no name: it is refused, without twenty lines of log.
     "loggers": {"django.security.DisallowedHost": {"handlers": ["nowhere"], "propagate": False}},
-    "root": {"handlers": ["console"], "level": os.environ.get("MILLRACE_LOG_LEVEL", "INFO")},
+    "root": {"handlers": ["console"], "level": MILLRACE_LOG_LEVEL},
 }

@@ -6,16 +6,15 @@ from django.urls import include, path, register_converter
 from django.views.generic import RedirectView
 
 from backend.accounts.pages import Login
-from backend.alerts import pages as alert_pages
-from backend.catalog import pages as catalog_pages
+from backend.catalog.pages import QueryPage
 from backend.http import converters
 from backend.observation.health import healthz, readyz
 from backend.observation.pages import metrics
 from backend.shell.icon import icon
+from backend.shell.pages import Page
 from backend.shell.schema import Docs, Schema
-from backend.streams import pages as stream_pages
-from backend.tokens import pages as token_pages
-from backend.topologies import pages as topology_pages
+from backend.streams.pages import StreamPage
+from backend.topologies.pages import TopologyPage
 
 register_converter(converters.NameConverter, "name")
 register_converter(converters.KeyConverter, "key")
@@ -30,17 +29,23 @@ urlpatterns = [
     path("", RedirectView.as_view(url="/queries/")),
     path("login/", Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
-    path("queries/", catalog_pages.catalog, name="queries"),
-    path("queries/new/", catalog_pages.new_query, name="new-query"),
-    path("queries/<key:pk>/", catalog_pages.query, name="query"),
-    path("convert/", catalog_pages.conversion, name="convert"),
-    path("topologies/", topology_pages.topologies, name="topologies"),
-    path("topologies/<name:name>/", topology_pages.topology, name="topology"),
-    path("streams/", stream_pages.streams, name="streams"),
-    path("streams/<name:name>/", stream_pages.stream, name="stream"),
-    path("jobs/", topology_pages.jobs, name="jobs"),
-    path("alerts/", alert_pages.alerts, name="alerts"),
-    path("tokens/", token_pages.tokens, name="tokens"),
+    path(
+        "queries/",
+        Page.as_view(
+            island="catalog", title="Queries", section="queries", template_name="catalog/catalog.html"
+        ),
+        name="queries",
+    ),
+    path("queries/new/", QueryPage.as_view(), name="new-query"),
+    path("queries/<key:pk>/", QueryPage.as_view(), name="query"),
+    path("convert/", Page.as_view(island="conversion", title="Convert", section="convert"), name="convert"),
+    path("topologies/", TopologyPage.as_view(), name="topologies"),
+    path("topologies/<name:name>/", TopologyPage.as_view(), name="topology"),
+    path("streams/", Page.as_view(island="streams", title="Streams"), name="streams"),
+    path("streams/<name:name>/", StreamPage.as_view(), name="stream"),
+    path("jobs/", Page.as_view(island="jobs", title="Jobs"), name="jobs"),
+    path("alerts/", Page.as_view(island="alerts", title="Alerts"), name="alerts"),
+    path("tokens/", Page.as_view(island="tokens", title="Tokens"), name="tokens"),
     path("favicon.ico", icon, name="icon"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),

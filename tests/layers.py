@@ -35,6 +35,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "backend": (
         ("client", "celery", "errors", "privacy"),
+        ("environment",),
         ("bounded", "redis", "settings"),
         ("asgi", "http", "run"),
         ("accounts",),

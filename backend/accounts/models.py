@@ -12,7 +12,7 @@ class Team(models.Model):
 
     name = models.CharField(max_length=63, unique=True)
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="teams", blank=True)
-    # What one query of the team may cost; None is what the installation allows, see backend.settings.
+    # What one query of the team may cost; None is what the installation allows, see backend.environment.
     max_state_tuples = models.FloatField(null=True, blank=True, validators=[MinValueValidator(1.0)])
     """Tuples kept, as estimated at deployment."""
     max_tuple_rate = models.FloatField(null=True, blank=True, validators=[MinValueValidator(1.0)])

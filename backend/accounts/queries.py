@@ -89,6 +89,25 @@ class Owned(Protocol):
     def team_id(self) -> int | None: ...
 
 
+class Named(Owned, Protocol):
+    """The same with a name, as a refusal tells it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def owner(self) -> User: ...
+    @property
+    def team(self) -> Team | None: ...
+
+
+def refuse_others(account: User, record: Named, may: str = "may do that") -> None:
+    """Raise `Forbidden` unless for owner, team authors and operators of the record."""
+    if not may_edit(account, record.owner_id, record.team_id):
+        team = "" if record.team is None else f", the team {record.team.name}"
+        text = f"{record.owner} owns {record.name}; only its owner{team} or an operator {may}"
+        raise Forbidden("not-yours", text)
+
+
 def editable(account: User, records: Iterable[Owned]) -> set[int]:
     """The keys of those records that the account `may_edit`.
 

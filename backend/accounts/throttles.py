@@ -23,7 +23,9 @@ from backend.http.proxies import holder
 AT_ONCE = max(1, (os.cpu_count() or 1) // 2)
 """Passwords that one process looks at together: each takes a processor for a third of a second."""
 MOST_WAITING = 20
-WAIT_S = 10.0
+"""Sign-ins beside those that are looked at; the next one is told to come again."""
+WAIT_SECONDS = 10.0
+"""For its turn, before a sign-in is told so too."""
 
 
 class AccountRate(UserRateThrottle):
@@ -66,7 +68,7 @@ def SignIn(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest]
                 return _later("too many people sign in at this moment", 503, 5)
             waiting += 1
             try:
-                async with asyncio.timeout(WAIT_S):
+                async with asyncio.timeout(WAIT_SECONDS):
                     await places.acquire()
             except TimeoutError:
                 return _later("too many people sign in at this moment", 503, 5)

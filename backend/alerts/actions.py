@@ -10,11 +10,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from backend.accounts.queries import may_edit, refuse_viewers
+from backend.accounts.queries import refuse_others, refuse_viewers
 from backend.accounts.quotas import Resource, claim
 from backend.alerts import tasks, webhooks
 from backend.alerts.models import Alert, AlertRule, Channel, Delivery, Kind
-from backend.errors import Conflict, Forbidden, InputErrors
+from backend.errors import Conflict, InputErrors
 from backend.streams.actions import team_to_give
 from backend.topologies.models import Topology
 from optimizer.algebra.errors import InputError, Place
@@ -66,12 +66,12 @@ def create_rule(owner: User, spec: RuleSpec) -> AlertRule:
 
 def change_rule(account: User, rule: AlertRule, spec: RuleSpec) -> None:
     """Make the rule as `spec` says."""
-    _refuse_others(account, rule)
+    refuse_others(account, rule)
     _write(account, rule, spec)
 
 
 def delete_rule(account: User, rule: AlertRule) -> None:
-    _refuse_others(account, rule)
+    refuse_others(account, rule)
     rule.delete()
 
 
@@ -80,7 +80,7 @@ def try_rule(account: User, rule: AlertRule) -> Delivery:
 
     Raises `Forbidden`; `Conflict` right after another.
     """
-    _refuse_others(account, rule)
+    refuse_others(account, rule)
     now = timezone.now()
     if Alert.objects.filter(rule=rule, kind=Kind.TEST, opened_at__gt=now - BETWEEN_TESTS).exists():
         raise Conflict(
@@ -127,8 +127,3 @@ def _forget(rule: AlertRule) -> None:
     if rule.enabled:
         left = left.exclude(topology=rule.topology)
     left.update(closed_at=timezone.now())
-
-
-def _refuse_others(account: User, rule: AlertRule) -> None:
-    if not may_edit(account, rule.owner_id, rule.team_id):
-        raise Forbidden("not-yours", f"{rule.owner} owns {rule.name}; only its owner or an operator may")

@@ -22,9 +22,9 @@ from django.conf import settings
 
 from backend.alerts.addresses import is_public
 
-TIMEOUT_S = 10.0
+TIMEOUT_SECONDS = 10.0
 """Without a byte."""
-DEADLINE_S = 20.0
+DEADLINE_SECONDS = 20.0
 """For all of it: a receiver that sends a byte now and then must not keep a worker busy."""
 SIGNATURE = "X-Millrace-Signature"
 
@@ -72,9 +72,9 @@ def post(url: str, body: bytes, secret: str) -> None:
     address = _address(host, port)
     connection: http.client.HTTPConnection
     if parts.scheme == "https":
-        connection = _PinnedTLS(address, host, port, timeout=TIMEOUT_S)
+        connection = _PinnedTLS(address, host, port, timeout=TIMEOUT_SECONDS)
     else:
-        connection = _Pinned(address, host, port, timeout=TIMEOUT_S)
+        connection = _Pinned(address, host, port, timeout=TIMEOUT_SECONDS)
     path = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
     signature = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     headers = {
@@ -82,7 +82,7 @@ def post(url: str, body: bytes, secret: str) -> None:
         "User-Agent": "Millrace",
         SIGNATURE: f"sha256={signature}",
     }
-    timer = threading.Timer(DEADLINE_S, _break_off, (connection,))
+    timer = threading.Timer(DEADLINE_SECONDS, _break_off, (connection,))
     timer.start()
     try:
         connection.request("POST", path, body, headers)

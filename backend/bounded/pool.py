@@ -28,10 +28,10 @@ from backend.errors import TooMuchWork, Unavailable
 P = ParamSpec("P")
 T = TypeVar("T")
 
-USES = 500
+MOST_USES = 500
 """A worker is replaced after so much work, whatever its libraries have kept."""
-_LOOK_S = 0.1
-GRACE_S = 0.4
+_LOOK_SECONDS = 0.1
+GRACE_SECONDS = 0.4
 """What is nearly done when its client goes is let be: a warm worker is worth more."""
 
 
@@ -144,7 +144,7 @@ class Pool:
     def _await(self, worker: Worker, caller: Caller, seconds: float, contested_s: float) -> None:
         began = time.monotonic()
         left: float | None = None
-        while not worker.has_answered(_LOOK_S):
+        while not worker.has_answered(_LOOK_SECONDS):
             now = time.monotonic()
             used = worker.used_s
             if used > seconds or now - began > self.limits.wall_seconds:
@@ -155,7 +155,7 @@ class Pool:
                 raise OutOfMemory
             if caller.gone.is_set():
                 left = now if left is None else left
-                if now - left >= GRACE_S:
+                if now - left >= GRACE_SECONDS:
                     raise Gone
 
     def _taken(self) -> Worker:
@@ -171,7 +171,7 @@ class Pool:
         return Worker(self.limits)
 
     def _give_back(self, worker: Worker, kept: bool) -> None:
-        if not kept or worker.done >= USES or not worker.is_alive:
+        if not kept or worker.done >= MOST_USES or not worker.is_alive:
             worker.end()
             return
         with self._lock:
@@ -191,13 +191,16 @@ class Pool:
             return [worker.pid for worker in self._idle]
 
 
-WAITING = 64
-PATIENCE_S = 30.0
-WALL = 3.0
+MOST_WAITING = 64
+"""Requests; the next one is told to come again."""
+PATIENCE_SECONDS = 30.0
+"""For a worker, before the client is told to come again."""
+WALL_PER_CPU = 3.0
 """Wall time for each second of processor time: others use the processors too."""
 READ_SECONDS = 3.0
 """Of processor time; the longest text takes one."""
 QUICK_PROCESSES = 2
+"""What is quick never waits behind what is not."""
 QUICK_SECONDS = 1.0
 """Of processor time. Whoever takes longer begins again behind those who take long."""
 CONTESTED_SECONDS = 0.3
@@ -205,7 +208,9 @@ CONTESTED_SECONDS = 0.3
 MANY_JOINED = 7
 """Streams whose plan, if all are joined with all, takes longer than that: six take 0.1 s, seven 0.4 s."""
 READ_PROCESSES = 2
-HARD_S = 60.0
+"""Texts are read while they are typed: never behind a plan."""
+HARD_SECONDS = 60.0
+"""An account whose request was not quick skips the quick workers for so long."""
 _ADVICE = "join fewer streams at once, split the text into views, or write it shorter"
 
 
@@ -228,8 +233,8 @@ def slow() -> Pool:
 
 
 def _pool(processes: int, seconds: float, niceness: int) -> Pool:
-    turns = Turns(processes, int(settings.MILLRACE_WORK_PER_ACCOUNT), WAITING, PATIENCE_S)
-    return Pool(turns, Limits(seconds, WALL * seconds, int(settings.MILLRACE_WORK_BYTES), niceness))
+    turns = Turns(processes, int(settings.MILLRACE_WORK_PER_ACCOUNT), MOST_WAITING, PATIENCE_SECONDS)
+    return Pool(turns, Limits(seconds, WALL_PER_CPU * seconds, int(settings.MILLRACE_WORK_BYTES), niceness))
 
 
 _hard_at: dict[int | None, float] = {}
@@ -240,7 +245,7 @@ def _found_hard(caller: Caller) -> None:
     now = time.monotonic()
     _hard_at[caller.account] = now
     if len(_hard_at) > 10_000:
-        for account in [one for one, at in list(_hard_at.items()) if now - at > HARD_S]:
+        for account in [one for one, at in list(_hard_at.items()) if now - at > HARD_SECONDS]:
             _hard_at.pop(account, None)
 
 
@@ -252,7 +257,7 @@ def plan(caller: Caller, function: Callable[P, T], *arguments: P.args, **_: P.kw
 
     Raises what `Pool.run` raises.
     """
-    if time.monotonic() - _hard_at.get(caller.account, -HARD_S) >= HARD_S:
+    if time.monotonic() - _hard_at.get(caller.account, -HARD_SECONDS) >= HARD_SECONDS:
         with suppress(OutOfTime):
             return quick().attempt(caller, QUICK_SECONDS, CONTESTED_SECONDS, function, arguments)
     return slow().run(caller, function, *arguments, **_)

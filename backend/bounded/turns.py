@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from backend.bounded.caller import Caller
 from backend.errors import Busy, TooManyAtOnce
 
-_LOOK_S = 0.1
+_LOOK_SECONDS = 0.1
 """How often somebody who waits looks whether its client is still there."""
-_HALF_LIFE_S = 10.0
+_HALF_LIFE_SECONDS = 10.0
 """Work of so long ago counts half, so that yesterday's does not count today."""
 
 
@@ -117,7 +117,7 @@ class Turns:
                         raise Gone
                     if time.monotonic() > deadline:
                         raise Busy
-                    self._changed.wait(_LOOK_S)
+                    self._changed.wait(_LOOK_SECONDS)
                 if caller.gone.is_set():
                     raise Gone
                 self._held[caller.account] += 1
@@ -145,4 +145,4 @@ class Turns:
 
     def _usage(self, account: int | None, now: float) -> float:
         used, then = self._used.get(account, (0.0, now))
-        return float(used * 0.5 ** ((now - then) / _HALF_LIFE_S))
+        return float(used * 0.5 ** ((now - then) / _HALF_LIFE_SECONDS))

@@ -25,9 +25,10 @@ from optimizer.udf.registry import FunctionRegistry
 
 MOST_TUPLES = 20_000
 """Of each stream."""
-SECONDS = 10.0
+DUCKDB_SECONDS = 10.0
 """Of DuckDB's work; then the preview is refused."""
-MEMORY = "256MB"
+DUCKDB_MEMORY = "256MB"
+"""DuckDB ends a query that needs more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,5 +17,5 @@ def previewed(caller: Caller, query: Query, catalog: Catalog, limit: int) -> Pre
     """See `preview`; refused as `backend.bounded` refuses."""
     if not settings.REDIS_URL:
         raise Unavailable("redis-unavailable", "REDIS_URL is not set")
-    bounds = Bounds(settings.REDIS_URL, preview.MOST_TUPLES, preview.SECONDS, preview.MEMORY)
+    bounds = Bounds(settings.REDIS_URL, preview.MOST_TUPLES, preview.DUCKDB_SECONDS, preview.DUCKDB_MEMORY)
     return pool.plan(caller, preview.preview, query, catalog, limit, bounds)

@@ -14,7 +14,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from backend.client.documents import Topology
 from backend.client.errors import ClientError, Problem, Refused
 from backend.client.millrace import Millrace
 
@@ -148,10 +147,6 @@ def _status(millrace: Millrace, _: argparse.Namespace) -> int:
         ],
     )
     return 1 if any(one.state == "failed" for one in topologies) else 0
-
-
-def _fault(topology: Topology) -> str:
-    return topology.error or topology.deployment_error or ""
 
 
 def _tail(millrace: Millrace, given: argparse.Namespace) -> int:

@@ -11,7 +11,8 @@ from urllib.parse import urlencode, urlsplit
 
 from backend.client.errors import ClientError, Unreachable, refusal
 
-TIMEOUT_S = 30.0
+TIMEOUT_SECONDS = 30.0
+"""Without a byte."""
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -58,7 +59,7 @@ class Connection:
         }
         request = urllib.request.Request(f"{self.url}{path}", body, dict(headers), method=method)
         try:
-            with self._opener.open(request, timeout=TIMEOUT_S) as answer:
+            with self._opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
                 text = answer.read()
         except urllib.error.HTTPError as error:
             with error:

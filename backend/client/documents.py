@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+D = TypeVar("D")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,54 +84,45 @@ class Preview:
 
 
 def query(document: Mapping[str, Any]) -> Query:
-    return Query(
-        document["id"],
-        document["name"],
-        document["version"],
-        document["status"],
-        document["topology"],
-        document["owner"],
-        tuple(document["streams"]),
-    )
+    return _read(Query, document, streams=tuple(document["streams"]))
 
 
 def stream(document: Mapping[str, Any]) -> Stream:
-    return Stream(
-        document["name"],
-        tuple((column["name"], column["type"]) for column in document["columns"]),
-        document["event_time"],
-        document["lateness_ms"],
-        document["tuples_per_second"],
-        document["entries"],
-        document["query_count"],
-    )
+    columns = tuple((column["name"], column["type"]) for column in document["columns"])
+    return _read(Stream, document, columns=columns)
 
 
 def topology(document: Mapping[str, Any]) -> Topology:
-    deployment = document["deployment"]
-    return Topology(
-        document["name"],
-        document["state"],
-        document["error"],
-        tuple(one["name"] for one in document["queries"]),
-        deployment["revision"],
-        deployment["active_revision"],
-        deployment["state"],
-        deployment["error"],
+    asked = document["deployment"]
+    return _read(
+        Topology,
+        document,
+        queries=tuple(one["name"] for one in document["queries"]),
+        revision=asked["revision"],
+        active_revision=asked["active_revision"],
+        deployment=asked["state"],
+        deployment_error=asked["error"],
     )
 
 
 def deployment(document: Mapping[str, Any]) -> Deployment:
-    return Deployment(document["query"], document["version"], document["topology"], document["revision"])
+    return _read(Deployment, document)
 
 
 def preview(document: Mapping[str, Any]) -> Preview:
-    return Preview(
-        tuple(column["name"] for column in document["columns"]),
-        tuple(document["rows"]),
-        document["more"],
-        tuple(_source(one) for one in document["sources"]),
+    return _read(
+        Preview,
+        document,
+        columns=tuple(column["name"] for column in document["columns"]),
+        rows=tuple(document["rows"]),
+        sources=tuple(_source(one) for one in document["sources"]),
     )
+
+
+def _read(kind: type[D], document: Mapping[str, Any], **shaped: object) -> D:
+    """The fields as the document has them, but those that are shaped otherwise."""
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # all of them are dataclasses
+    return kind(**{name: shaped[name] if name in shaped else document[name] for name in names})
 
 
 def _source(one: Mapping[str, Any]) -> str:

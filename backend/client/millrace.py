@@ -12,8 +12,8 @@ from backend.client.documents import Deployment, Preview, Query, Result, Stream,
 from backend.client.errors import ClientError, Problem, Refused
 
 URL = "http://localhost:8000"
-_POLL_S = 1.0
-_PAGE = 500
+_POLL_SECONDS = 1.0
+_PAGE_RESULTS = 500
 
 
 class Millrace:
@@ -113,7 +113,7 @@ class Millrace:
             left = deadline - time.monotonic()
             if left <= 0:
                 return False
-            time.sleep(min(_POLL_S, left))
+            time.sleep(min(_POLL_SECONDS, left))
 
     def undeploy(self, name: str) -> Deployment:
         """Take a query out of its topology."""
@@ -144,8 +144,8 @@ class Millrace:
                 if _order(one.id) > last:
                     last = _order(one.id)
                     yield one
-            limit = _PAGE
-            time.sleep(_POLL_S)
+            limit = _PAGE_RESULTS
+            time.sleep(_POLL_SECONDS)
 
     def _results(self, number: int, limit: int) -> tuple[Result, ...]:
         found = self._connection.get(f"/api/queries/{number}/results/", limit=limit)

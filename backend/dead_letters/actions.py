@@ -13,10 +13,11 @@ from typing import cast
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from backend.accounts.queries import refuse_others
 from backend.dead_letters.queries import Letter, find
 from backend.errors import Conflict
 from backend.redis import connection
-from backend.streams.actions import refuse_connected, refuse_others
+from backend.streams.actions import refuse_connected
 from backend.streams.models import Stream
 from backend.streams.queries import to_domain
 from backend.streams.values import normalize, refuse_ahead

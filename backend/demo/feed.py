@@ -28,11 +28,13 @@ from jobs.protocol import stream_key
 
 POSITION_KEY = "millrace:demo:position"
 """Simulated seconds since `flights.START` up to which (exclusive) tuples were sent."""
-TICK_S = 0.25
+TICK_SECONDS = 0.25
+"""Of wall time between two sends: half of the trigger interval of new topologies."""
 KEPT_ENTRIES = 500_000
 """Tuples that each Redis stream keeps at least; about an hour at the default speed."""
 DEFAULT_SPEED = 3600.0
-_LAP_S = flights.LAP.total_seconds()
+"""Simulated seconds per second: an hour of flights each second."""
+_LAP_SECONDS = flights.LAP.total_seconds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +52,20 @@ class Schedule:
     def of(stream: str) -> Schedule:
         tuples = flights.table(stream)
         since = (tuples["at"].to_pandas() - flights.START).dt.total_seconds()
-        order = (since % _LAP_S).sort_values(kind="stable").index
+        order = (since % _LAP_SECONDS).sort_values(kind="stable").index
         return Schedule(
             stream,
             tuples.take(pa.array(order)),
-            (since % _LAP_S).loc[order].reset_index(drop=True),
-            (since // _LAP_S).astype(int).loc[order].reset_index(drop=True),
+            (since % _LAP_SECONDS).loc[order].reset_index(drop=True),
+            (since // _LAP_SECONDS).astype(int).loc[order].reset_index(drop=True),
         )
 
     def between(self, start_s: float, end_s: float) -> Iterator[str]:
         """JSON objects of the tuples whose simulated time is in [start_s, end_s)."""
-        for lap in range(int(start_s // _LAP_S), int(end_s // _LAP_S) + 1):
-            first, last = self.offsets_s.searchsorted([start_s - lap * _LAP_S, end_s - lap * _LAP_S])
+        for lap in range(int(start_s // _LAP_SECONDS), int(end_s // _LAP_SECONDS) + 1):
+            first, last = self.offsets_s.searchsorted(
+                [start_s - lap * _LAP_SECONDS, end_s - lap * _LAP_SECONDS]
+            )
             moved = [flights.LAP * (lap - carried) for carried in self.carried[first:last]]
             for row, shift in zip(self.tuples.slice(first, last - first).to_pylist(), moved, strict=True):
                 if shift >= pd.Timedelta(0):
@@ -88,7 +92,7 @@ def feed(client: redis.Redis, speed: float, stopped: threading.Event) -> None:
     sys.stdout.write(f"feeding from {position:.0f} s on\n")
     sys.stdout.flush()
     origin, began = position, time.monotonic()
-    while not stopped.wait(TICK_S):
+    while not stopped.wait(TICK_SECONDS):
         target = origin + (time.monotonic() - began) * speed
         with client.pipeline(transaction=True) as pipeline:
             for schedule in schedules:

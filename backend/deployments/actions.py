@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from backend.accounts.queries import is_operator, may_edit
+from backend.accounts.queries import is_operator, refuse_others
 from backend.bounded.caller import calling
 from backend.catalog.models import Query, QueryVersion
 from backend.deployments.placement import topology_of
@@ -55,10 +55,7 @@ def deploy_query(
     Raises `Conflict` when another topology answers it already, when there is no such version, when it is
     estimated to cost more than one query may, or when its maker has as many topologies as may be.
     """
-    if not may_edit(account, query.owner_id, query.team_id):
-        raise Forbidden(
-            "not-yours", f"{query.owner} owns {query.name}; only its owner or an operator deploys it"
-        )
+    refuse_others(account, query, "deploys it")
     wanted = query.current
     if version is not None:
         wanted = query.versions.filter(number=version).first()
@@ -99,10 +96,7 @@ def deploy_query(
 
 def undeploy_query(account: User, query: Query) -> Deployment:
     """Take the query out of its topology; a topology without queries stops."""
-    if not may_edit(account, query.owner_id, query.team_id):
-        raise Forbidden(
-            "not-yours", f"{query.owner} owns {query.name}; only its owner or an operator undeploys it"
-        )
+    refuse_others(account, query, "undeploys it")
     with transaction.atomic():
         present = TopologyQuery.objects.filter(query=query).select_related("topology", "version").first()
         if present is None:
@@ -122,8 +116,7 @@ def replan(account: User, topology: Topology) -> None:
     """Plan the topology's queries again, with what is known now."""
     _operators_only(account, topology)
     with transaction.atomic():
-        if not topology.answered.exists():
-            raise Conflict("no-queries", f"{topology} has no queries; deploy one first")
+        _refuse_empty(topology)
         _revise(topology)
         _note(topology, account, "optimize")
 
@@ -135,8 +128,7 @@ def start_topology(account: User, topology: Topology) -> None:
     """
     _operators_only(account, topology)
     with transaction.atomic():
-        if not topology.answered.exists():
-            raise Conflict("no-queries", f"{topology} has no queries; deploy one first")
+        _refuse_empty(topology)
         if deployment_state(topology) == "failed":
             _revise(topology)
         _start(topology)
@@ -155,8 +147,7 @@ def restart_topology(account: User, topology: Topology) -> None:
     """End the job after its running batch and launch it again, on the same checkpoint."""
     _operators_only(account, topology)
     with transaction.atomic():
-        if not topology.answered.exists():
-            raise Conflict("no-queries", f"{topology} has no queries; deploy one first")
+        _refuse_empty(topology)
         _request_stop(topology, "now")
         _start(topology)
         _note(topology, account, "restart")
@@ -165,6 +156,11 @@ def restart_topology(account: User, topology: Topology) -> None:
 def _operators_only(account: User, topology: Topology) -> None:
     if not is_operator(account):
         raise Forbidden("operators-only", f"only operators start, stop and plan {topology}")
+
+
+def _refuse_empty(topology: Topology) -> None:
+    if not topology.answered.exists():
+        raise Conflict("no-queries", f"{topology} has no queries; deploy one first")
 
 
 def _start(topology: Topology) -> None:

@@ -14,6 +14,7 @@ SMALLEST_BYTES = 64 << 20
 """256 KiB, the least that a partition works with, for each of 256: a job with more of them would need more,
 and a job whose limit is too small does not start."""
 LARGEST_BYTES = 64 << 40
+"""64 TiB."""
 
 
 def set_memory_limit(account: User, topology: Topology, limit_bytes: int | None) -> None:

@@ -12,7 +12,7 @@ from backend.catalog.models import Query
 from backend.errors import Conflict
 from backend.topologies.models import AuditEntry, Topology
 
-EMPTIED = 10
+EMPTIED_PER_USED = 10
 """Topologies without a query that an account may leave behind, in multiples of those with one."""
 
 
@@ -35,10 +35,10 @@ def claim_topology(account: User, query: Query, target: Topology, is_new: bool) 
     maker = maker_of(query)
     claim(maker, Resource.TOPOLOGIES)
     limit = quotas_of(account.pk)[Resource.TOPOLOGIES]
-    if is_new and _emptied_by(account.pk) >= EMPTIED * limit:
+    if is_new and _emptied_by(account.pk) >= EMPTIED_PER_USED * limit:
         raise Conflict(
             "too-many-topologies",
-            f"{account.get_username()} left {EMPTIED * limit} topologies without a query; "
+            f"{account.get_username()} left {EMPTIED_PER_USED * limit} topologies without a query; "
             "deploy to one of them",
         )
 

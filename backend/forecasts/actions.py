@@ -19,7 +19,7 @@ from optimizer.physical.graph import GraphStore, PhysicalGraph
 from optimizer.physical.usage import users_of
 from optimizer.planner.plan import Plan
 
-AVERAGED = 30
+AVERAGED_BATCHES = 30
 """Batches with full windows over which stores are averaged, as far as the topology's live state keeps them:
 streams have lulls and peaks."""
 
@@ -107,7 +107,7 @@ def _judge(forecast: Forecast, batch: BatchCompleted, history: Sequence[StoresPo
         if reached - forecast.began_at >= timedelta(milliseconds=forecast.full_after_ms):
             row.update(full_batch=batch.batch)
         return 0
-    if batch.batch < forecast.full_batch + AVERAGED:
+    if batch.batch < forecast.full_batch + AVERAGED_BATCHES:
         return 0
     totals = [
         sum(point.stores[store].tuples for store in stores)

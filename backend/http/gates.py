@@ -24,9 +24,10 @@ STRANGERS = 2
 """Requests at once of those who are not known to be signed in."""
 OPENING = 2
 """Streams of events that begin at once: after a restart all pages come back."""
-HELD_S = 0.1
+HELD_SECONDS = 0.1
 """What takes longer waits for something, as an explanation does; strangers do not wait for it."""
-_MOST_KNOWN = 20_000
+_MOST_CREDENTIALS = 20_000
+"""A few megabytes of them."""
 
 
 class KnownCredentials:
@@ -35,7 +36,7 @@ class KnownCredentials:
     They open no door: they only say which requests need not wait with strangers'.
     """
 
-    def __init__(self, most: int = _MOST_KNOWN) -> None:
+    def __init__(self, most: int = _MOST_CREDENTIALS) -> None:
         self._most = most
         self._known: OrderedDict[str, None] = OrderedDict()
 
@@ -79,7 +80,7 @@ def Gates(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest],
 
 @asynccontextmanager
 async def _passing(gate: asyncio.Semaphore) -> AsyncIterator[None]:
-    """A place in the gate while the block runs, but for `HELD_S` at most."""
+    """A place in the gate while the block runs, but for `HELD_SECONDS` at most."""
     await gate.acquire()
     held = True
 
@@ -89,7 +90,7 @@ async def _passing(gate: asyncio.Semaphore) -> AsyncIterator[None]:
             held = False
             gate.release()
 
-    timer = asyncio.get_running_loop().call_later(HELD_S, leave)
+    timer = asyncio.get_running_loop().call_later(HELD_SECONDS, leave)
     try:
         yield
     finally:

@@ -12,6 +12,7 @@ GONE_SECONDS = 60
 """A peer that acknowledges nothing, or reads nothing of what was sent, for so long is gone."""
 _PROBE_AFTER_SECONDS = 30
 _PROBES = 3
+"""Without an answer, after which the system closes the connection."""
 
 
 class Connection(H11Protocol):

@@ -78,14 +78,14 @@ def refuse_too_costly(caller: Caller, version: QueryVersion) -> None:
         )
 
 
-def estimates(versions: Sequence[QueryVersion], known: str) -> list[Estimated]:
+def estimates(versions: Sequence[QueryVersion], learnt: str) -> list[Estimated]:
     """What each of the queries alone is expected to do, in their order; for tasks.
 
-    `known` is what a topology has measured (`Topology.known`); it goes before what is declared, and
+    `learnt` is what a topology has measured (`Topology.learnt`); it goes before what is declared, and
     that before the least that is plausible.
     """
     keys = [version.pk for version in versions]
-    return drafting.estimates(keys, texts_of(keys), registered(load_catalog()), known)
+    return drafting.estimates(keys, texts_of(keys), registered(load_catalog()), learnt)
 
 
 def fastest_step(expected: Estimated) -> float:

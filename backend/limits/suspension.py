@@ -115,7 +115,7 @@ def _still_answered(plan: Plan, answered: dict[str, TopologyQuery]) -> bool:
 
 def _costliest(topology: Topology, rows: list[TopologyQuery]) -> str:
     """The query with the step expected to make most, of equal ones the last deployed."""
-    expected = estimates([row.version for row in rows], topology.known)
+    expected = estimates([row.version for row in rows], topology.learnt)
     costs = (
         (fastest_step(one), row.revision, row.query.name) for one, row in zip(expected, rows, strict=True)
     )

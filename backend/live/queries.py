@@ -16,7 +16,7 @@ from jobs.protocol import EVENTS, AnyEvent, EpochCompleted, entry_order, events_
 
 log = logging.getLogger(__name__)
 
-PAGE = 1000
+PAGE_EVENTS = 1000
 START = "0-0"
 
 
@@ -31,7 +31,7 @@ def parse_event(entry: str, fields: dict[str, str]) -> AnyEvent | None:
 
 def events_after(topology: str, last_id: str) -> list[tuple[str, AnyEvent | None]]:
     """The next events after an id, oldest first; None stands for an unreadable one."""
-    entries = connection().xrange(events_key(topology), min=f"({last_id}", count=PAGE)
+    entries = connection().xrange(events_key(topology), min=f"({last_id}", count=PAGE_EVENTS)
     return [(entry, parse_event(entry, fields)) for entry, fields in read_entries(entries)]
 
 

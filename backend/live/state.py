@@ -9,7 +9,7 @@ browser does the same fold; docs/design/frontend-contract.md holds its table.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from pydantic import BaseModel
 
@@ -29,13 +29,15 @@ from jobs.protocol import (
 )
 from jobs.protocol.metrics import StorePoint, values
 
-HISTORY_KEPT = 300
+BATCHES_KEPT = 300
 SWITCHES_KEPT = 50
 EPOCHS_KEPT = 50
 STORE_BATCHES_KEPT = 60
+"""Points of a sparkline."""
 STORE_BATCHES_LEAST = 5
 STORE_POINTS_KEPT = 600
 """Over all stores together: many stores are followed for fewer batches, so that a snapshot stays small."""
+Entry = TypeVar("Entry", bound=BaseModel)
 State = Literal["stopped", "starting", "running", "idle", "stopping", "failed"]
 STATES: tuple[State, ...] = get_args(State)
 LIVE_STATE_CHOICES = [(state, state) for state in STATES]
@@ -175,29 +177,30 @@ def _effect(state: LiveState, event: AnyEvent) -> dict[str, object]:
                 "batch": event,
                 "given_up": None,
                 "failed_batch": _still_told(state.failed_batch, event),
-                "history": _with_point(state.history, _point(event)),
-                "store_history": _with_stores(state.store_history, event),
+                "history": _put(state.history, "batch", _point(event), BATCHES_KEPT),
+                "store_history": _put(
+                    state.store_history, "batch", _stores_point(event), _store_batches_kept(len(event.stores))
+                ),
                 "epoch": event.epoch,
                 "plan_id": event.plan_id,
                 "state": "stopping" if state.state == "stopping" else "running",
                 "heartbeat_at": event.at,
             }
         case EpochCompleted():
-            return {"epochs": _with_epoch(state.epochs, event), "statistics": event}
-        case PlanSwitched():
-            switch = SwitchPoint(
-                at=event.at, plan_id=event.plan_id, epoch=event.epoch, batch=event.batch, cause=event.cause
-            )
             return {
-                "switches": (*state.switches, switch)[-SWITCHES_KEPT:],
+                "epochs": _put(state.epochs, "epoch", _picked(EpochPoint, event), EPOCHS_KEPT),
+                "statistics": event,
+            }
+        case PlanSwitched():
+            return {
+                "switches": (*state.switches, _picked(SwitchPoint, event))[-SWITCHES_KEPT:],
                 "plan_id": event.plan_id,
                 "epoch": event.epoch,
             }
         case BatchFailed():
-            names = FailedBatch.model_fields
-            return {"failed_batch": FailedBatch(**{name: getattr(event, name) for name in names})}
+            return {"failed_batch": _picked(FailedBatch, event)}
         case BatchGivenUp():
-            return {"given_up": GivenUp(at=event.at, plan_id=event.plan_id, batch=event.batch)}
+            return {"given_up": _picked(GivenUp, event)}
         case DeployRefused():
             return {}
         case JobStopped():
@@ -211,36 +214,29 @@ def _still_told(failed: FailedBatch | None, batch: BatchCompleted) -> FailedBatc
     return None if failed is not None and not failed.set_aside and failed.batch <= batch.batch else failed
 
 
-def _with_point(history: tuple[HistoryPoint, ...], point: HistoryPoint) -> tuple[HistoryPoint, ...]:
-    """A replayed batch takes the place of its first attempt."""
-    for index in range(len(history) - 1, -1, -1):
-        if history[index].batch == point.batch:
-            return (*history[:index], point, *history[index + 1 :])
-    return (*history, point)[-HISTORY_KEPT:]
+def _put(entries: tuple[Entry, ...], key: str, entry: Entry, kept: int) -> tuple[Entry, ...]:
+    """Add an entry, in place of the one with the same key, and keep the newest.
 
-
-def _with_stores(history: tuple[StoresPoint, ...], event: BatchCompleted) -> tuple[StoresPoint, ...]:
-    point = StoresPoint(
-        batch=event.batch,
-        stores={store: StorePoint(**values(metrics, StorePoint)) for store, metrics in event.stores.items()},
-    )
-    for index in range(len(history) - 1, -1, -1):
-        if history[index].batch == point.batch:
-            return (*history[:index], point, *history[index + 1 :])
-    kept = min(STORE_BATCHES_KEPT, max(STORE_BATCHES_LEAST, STORE_POINTS_KEPT // max(1, len(event.stores))))
-    return (*history, point)[-kept:]
-
-
-def _with_epoch(epochs: tuple[EpochPoint, ...], event: EpochCompleted) -> tuple[EpochPoint, ...]:
-    """The epochs with one more.
-
-    A continued job may tell an epoch's end again; the newer telling stands in the older one's place.
+    A replayed batch takes its first attempt's; a continued job may tell an epoch's end again.
     """
-    point = EpochPoint(**{name: getattr(event, name) for name in EpochPoint.model_fields})
-    for index in range(len(epochs) - 1, -1, -1):
-        if epochs[index].epoch == point.epoch:
-            return (*epochs[:index], point, *epochs[index + 1 :])
-    return (*epochs, point)[-EPOCHS_KEPT:]
+    for place in range(len(entries) - 1, -1, -1):
+        if getattr(entries[place], key) == getattr(entry, key):
+            return (*entries[:place], entry, *entries[place + 1 :])
+    return (*entries, entry)[-kept:]
+
+
+def _stores_point(event: BatchCompleted) -> StoresPoint:
+    stores = {store: StorePoint(**values(metrics, StorePoint)) for store, metrics in event.stores.items()}
+    return StoresPoint(batch=event.batch, stores=stores)
+
+
+def _store_batches_kept(stores: int) -> int:
+    return min(STORE_BATCHES_KEPT, max(STORE_BATCHES_LEAST, STORE_POINTS_KEPT // max(1, stores)))
+
+
+def _picked(point: type[Entry], event: AnyEvent) -> Entry:
+    """The event's fields that the point keeps."""
+    return point(**{name: getattr(event, name) for name in point.model_fields})
 
 
 def _point(event: BatchCompleted) -> HistoryPoint:

@@ -21,7 +21,8 @@ from backend.errors import Unavailable
 from backend.observation.single_flight import SingleFlight
 from backend.redis import connection
 
-KEPT_S = 1.0
+KEPT_SECONDS = 1.0
+"""Several probes may ask at once; one of them looks."""
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
@@ -83,5 +84,5 @@ def _about() -> str:
     return f"{settings.REDIS_URL} {database.settings_dict['NAME']}"
 
 
-_HEALTH = SingleFlight(_health, KEPT_S, _about)
-_READINESS = SingleFlight(_readiness, KEPT_S, _about)
+_HEALTH = SingleFlight(_health, KEPT_SECONDS, _about)
+_READINESS = SingleFlight(_readiness, KEPT_SECONDS, _about)

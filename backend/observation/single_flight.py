@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-STALE_S = 10.0
+STALE_SECONDS = 10.0
 """What is older is not given to those who come while it is computed anew."""
 
 
@@ -30,7 +30,7 @@ class SingleFlight(Generic[T]):
         age = monotonic() - found[1] if found is not None and found[0] == about else None
         if found is not None and age is not None and age < self._seconds:
             return found[2]
-        recent = age is not None and age < STALE_S
+        recent = age is not None and age < STALE_SECONDS
         if not self._computing.acquire(blocking=not recent):
             assert found is not None  # it is recent enough, so this thread did not wait
             return found[2]

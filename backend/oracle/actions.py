@@ -28,9 +28,10 @@ from optimizer.logical.catalog import Catalog
 BUDGET_SECONDS = 0.5
 """Of one round over a topology's queries; what does not fit comes first in the next round. A check that
 was begun is finished."""
-KEPT = 100
+CHECKS_KEPT = 100
 """Checks of a query."""
-_LEASE_S = 120
+_LEASE_SECONDS = 120
+"""After which a worker that began a round and is gone has lost it."""
 
 
 def due_topologies() -> list[int]:
@@ -55,9 +56,9 @@ def check_topology(topology_id: int, now: datetime) -> int:
 
 @contextmanager
 def _alone(topology: Topology) -> Iterator[bool]:
-    """True for one worker at a time; a worker that dies has it for _LEASE_S."""
+    """True for one worker at a time; a worker that dies has it for _LEASE_SECONDS."""
     key = check_key(topology.name)
-    mine = bool(connection().set(key, "1", nx=True, ex=_LEASE_S))
+    mine = bool(connection().set(key, "1", nx=True, ex=_LEASE_SECONDS))
     try:
         yield mine
     finally:
@@ -164,6 +165,8 @@ def _keep(deployment: TopologyQuery, made: Check) -> bool:
                 "differed_at": made.at if made.verdict == Verdict.DIFFERS else differed_at,
             },
         )
-        oldest = Check.objects.filter(query=made.query).values_list("pk", flat=True)[KEPT : KEPT + 1]
+        oldest = Check.objects.filter(query=made.query).values_list("pk", flat=True)[
+            CHECKS_KEPT : CHECKS_KEPT + 1
+        ]
         Check.objects.filter(query=made.query, pk__lte=max(oldest, default=0)).delete()
     return True

@@ -16,6 +16,7 @@ from backend.streams.values import shown
 from optimizer.algebra.types import ColumnType
 
 MOST_EXAMPLES = 3
+"""Rows of each side that a person is shown."""
 Row = tuple[object, ...]
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from backend.redis import connection, read_batch, read_entries
 from jobs.protocol import QueryMetrics, StreamMetrics, events_key
 
-_PAGE = 200
+_PAGE_EVENTS = 200
 
 
 class Batch(BaseModel, frozen=True, extra="ignore"):
@@ -50,7 +50,7 @@ def told_batches(topology: str) -> Iterator[Batch]:
     """
     last: int | None = None
     end = "+"
-    while entries := read_entries(connection().xrevrange(events_key(topology), max=end, count=_PAGE)):
+    while entries := read_entries(connection().xrevrange(events_key(topology), max=end, count=_PAGE_EVENTS)):
         for entry, fields in entries:
             end = f"({entry}"
             batch = read_batch(Batch, fields)

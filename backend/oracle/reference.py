@@ -25,12 +25,12 @@ from optimizer.logical.stream import Stream
 from optimizer.logical.window import union
 from optimizer.sql import null_where_it_errs, to_duckdb
 
-SECONDS = 5.0
+DUCKDB_SECONDS = 5.0
 """Of DuckDB's work; then the check compares nothing."""
-MEMORY = "256MB"
+DUCKDB_MEMORY = "256MB"
 MOST_RESULTS = 100_000
 """Of DuckDB that are taken into this process."""
-_PAGE = 10_000
+_PAGE_ENTRIES = 10_000
 _BATCH, _NEWEST, _LATE = '"millrace batch"', '"millrace newest"', '"millrace late"'
 """Columns that no registered stream has: theirs have no blanks."""
 _EARLIER = -1
@@ -172,7 +172,7 @@ def _results(
     required: dict[int, Counter[Row]] = {number: Counter() for number in span.numbers}
     possible: dict[int, Counter[Row]] = {number: Counter() for number in span.numbers}
     try:
-        with sandbox(tables, catalog.functions, SECONDS, MEMORY) as connection:
+        with sandbox(tables, catalog.functions, DUCKDB_SECONDS, DUCKDB_MEMORY) as connection:
             for *values, number, newest, is_late in _rows(connection, text):
                 row = as_published(values, types)
                 possible[number][row] += 1
@@ -180,16 +180,16 @@ def _results(
                 if not is_late and (begin is None or newest >= begin):
                     required[number][row] += 1
     except TooLong as error:
-        raise CannotCheck(f"the batch join of its windows takes longer than {SECONDS:g} s") from error
+        raise CannotCheck(f"the batch join of its windows takes longer than {DUCKDB_SECONDS:g} s") from error
     except TooLarge as error:
-        raise CannotCheck(f"the batch join of its windows needs more than {MEMORY}") from error
+        raise CannotCheck(f"the batch join of its windows needs more than {DUCKDB_MEMORY}") from error
     return {number: Expected(required[number], possible[number]) for number in span.numbers}
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, text: str) -> list[_ResultRow]:
     answer = connection.execute(text)
     rows: list[_ResultRow] = []
-    while page := answer.fetchmany(_PAGE):
+    while page := answer.fetchmany(_PAGE_ENTRIES):
         rows += page
         if len(rows) > MOST_RESULTS:
             raise CannotCheck(f"more than {MOST_RESULTS:,} results belong to its newest batch")

@@ -10,11 +10,12 @@ from backend.oracle.ledger import Batch, Ledger
 from jobs.protocol import StreamMetrics
 
 MOST_BATCHES = 64
+"""Of one check."""
 MOST_STARTS = 5_000
 """Tuples that arrive in the batches of one check; a single batch may have more."""
 MOST_RESULTS = 1_000
 """As many as the live tail keeps; a single batch may have more."""
-MOST_BACK = 7_500
+MOST_BATCHES_BACK = 7_500
 """Batches that are looked back for what lies in the windows."""
 MOST_TUPLES = 50_000
 """Tuples of one stream that are read."""
@@ -119,7 +120,7 @@ def position_before(ledger: Ledger, age: int, stream: str) -> str | None:
 
     A stream keeps its position while no plan reads it.
     """
-    for older in range(age + 1, age + 1 + MOST_BACK):
+    for older in range(age + 1, age + 1 + MOST_BATCHES_BACK):
         batch = ledger.get(older)
         if batch is None:
             return _BEGINNING if ledger.begins_with(older - 1) else None
@@ -146,7 +147,7 @@ def stretch_before(ledger: Ledger, span: Span, stream: str, oldest: datetime | N
     """
     parts: list[StreamMetrics] = []
     read = 0
-    for age in range(span.age + 1, span.age + 1 + MOST_BACK):
+    for age in range(span.age + 1, span.age + 1 + MOST_BATCHES_BACK):
         batch = ledger.get(age)
         if batch is None:
             if not ledger.begins_with(age - 1):

@@ -14,7 +14,7 @@ from optimizer.logical.query import Query
 from optimizer.physical.at_once import at_once
 from optimizer.physical.graph import PhysicalGraph
 
-_FEWEST = 100
+_FEWEST_TUPLES = 100
 """Bytes per tuple are measured in stores with at least so many tuples: files have a fixed part."""
 
 
@@ -43,4 +43,4 @@ def _measured(topology: Topology) -> dict[str, float]:
         if store.is_base and metrics is not None:
             size, tuples = totals.get(store.inputs[0].stream, (0, 0))
             totals[store.inputs[0].stream] = size + metrics.bytes, tuples + metrics.tuples
-    return {stream: size / tuples for stream, (size, tuples) in totals.items() if tuples >= _FEWEST}
+    return {stream: size / tuples for stream, (size, tuples) in totals.items() if tuples >= _FEWEST_TUPLES}

@@ -20,5 +20,5 @@ def alternatives_of(caller: Caller, record: PlanRecord) -> tuple[Alternative, ..
     keys = tuple(record.versions.order_by("query__name").values_list("pk", flat=True))
     others = Others(record.topology.name, keys, texts_of(keys), record.topology.planner_settings)
     return pool.plan(
-        caller, drafting.alternatives, others, registered(load_catalog()), record.known, COMPARED
+        caller, drafting.alternatives, others, registered(load_catalog()), record.learnt, COMPARED
     )

@@ -37,10 +37,11 @@ from optimizer.statistics.defaults import default_selectivity
 from optimizer.statistics.interval import Interval
 from optimizer.statistics.workload import SelectivityEstimate
 
-KNOWN: TypeAdapter[LearntStatistics] = TypeAdapter(LearntStatistics)
+LEARNT: TypeAdapter[LearntStatistics] = TypeAdapter(LearntStatistics)
 DRAFT_METHOD = "greedy"
 """Answers at once: an explanation is read while somebody types."""
 DRAFT_SECONDS = 1.0
+"""The solver's time limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +73,18 @@ class Others:
 
 def registered_statistics(catalog: Catalog, estimates: tuple[tuple[str, float], ...]) -> StatisticsProvider:
     """Declared rates, and selectivities but of streams that are gone."""
-    known = []
+    selectivities = []
     for predicate, value in estimates:
         try:
-            known.append(SelectivityEstimate(parse_predicate(predicate, catalog), value))
+            selectivities.append(SelectivityEstimate(parse_predicate(predicate, catalog), value))
         except InputError:
             continue
-    return statistics_of_workload(catalog, known)
+    return statistics_of_workload(catalog, selectivities)
 
 
-def read_known(document: str) -> LearntStatistics | None:
-    """Statistics as `Topology.known` and `Plan.known` keep them, or None."""
-    return KNOWN.validate_json(document) if document else None
+def read_learnt(document: str) -> LearntStatistics | None:
+    """Statistics as `Topology.learnt` and `Plan.learnt` keep them, or None."""
+    return LEARNT.validate_json(document) if document else None
 
 
 def plan_quickly(
@@ -173,6 +174,7 @@ _WIDTHS = {
 }
 """Bytes of a value in an Arrow column; texts and binaries are taken to be short."""
 _ARRIVAL_BYTES = 8
+"""Of the ordinal that every stored tuple has beside its columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,9 +260,9 @@ def alternatives(
 def _alternative(
     queries: tuple[Query, ...], registered: Registered, measured: str, planner: PlannerSettings
 ) -> Alternative:
-    known = read_known(measured)
+    learnt = read_learnt(measured)
     below = registered.statistics
-    statistics = below if known is None else LayeredStatistics((known.measured, below))
+    statistics = below if learnt is None else LayeredStatistics((learnt.measured, below))
     made = plan_quickly(queries, registered.catalog, statistics, {}, registered.tasks, planner)
     cost = made.cost
     return Alternative(
@@ -289,15 +291,15 @@ class LeastStatistics:
 
 
 def estimates(
-    keys: Sequence[int], versions: Mapping[int, VersionText], registered: Registered, known: str
+    keys: Sequence[int], versions: Mapping[int, VersionText], registered: Registered, learnt: str
 ) -> list[Estimated]:
     """What each of the queries alone is expected to do, in their order.
 
-    `known` is what a topology has measured (`Topology.known`); it goes before what is declared, and
+    `learnt` is what a topology has measured (`Topology.learnt`); it goes before what is declared, and
     that before the least that is plausible.
     """
     parsed = parse_texts(versions, registered.catalog)
-    measured = read_known(known)
+    measured = read_learnt(learnt)
     below = (registered.statistics, LeastStatistics())
     statistics = LayeredStatistics(below if measured is None else (measured.measured, *below))
     return [_estimated(parsed[key], versions[key].sql, registered, statistics) for key in keys]

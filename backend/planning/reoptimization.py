@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 LEAST_TUPLES = 1000
 """An epoch with fewer new tuples tells too little to change the number of tasks."""
-HORIZON_S = 3600.0
+HORIZON_SECONDS = 3600.0
 """Seconds over which a window without end is taken to hold tuples, as in planning."""
 
 
@@ -139,9 +139,9 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
         ),
     )
     sample = epoch_samples(topology.name, epoch)
-    known = learn(queries, registered, observed, sample, drafting.read_known(topology.known))
-    document = drafting.KNOWN.dump_json(known).decode()
-    Topology.objects.filter(pk=topology.pk).update(known=document)
+    learnt = learn(queries, registered, observed, sample, drafting.read_learnt(topology.learnt))
+    document = drafting.LEARNT.dump_json(learnt).decode()
+    Topology.objects.filter(pk=topology.pk).update(learnt=document)
     tasks = tasks_by_stream(running)
     fixed = [stream.name for stream in catalog.streams if stream.parallelism is not None]
     resized: tuple[Resized, ...] = ()
@@ -149,19 +149,19 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
         found = loads(running, epoch.edges, epoch.last_batch - epoch.first_batch + 1)
         resized = resize(tasks, found, fixed, int(settings.MILLRACE_PARALLELISM))
     tasks |= {one.stream: one.after for one in resized}
-    made = revisions.plan_deployed(topology, deployed, known, revisions.running_plan(topology.plan), tasks)
+    made = revisions.plan_deployed(topology, deployed, learnt, revisions.running_plan(topology.plan), tasks)
     if same_plan(made.graph, running):
-        _expect(topology, running, known, registered)
+        _expect(topology, running, learnt, registered)
         return False
     cause = "; ".join(map(str, resized))
     if not resized:
         options = topology.planner_settings.options(time_limit_s=settings.MILLRACE_PLAN_SECONDS)
-        weighed = weigh(running, made.graph, known, options, epoch.event_seconds, HORIZON_S)
+        weighed = weigh(running, made.graph, learnt, options, epoch.event_seconds, HORIZON_SECONDS)
         if not weighed.worthwhile:
-            _expect(topology, running, known, registered)
+            _expect(topology, running, learnt, registered)
             return False
-        before = drafting.read_known(topology.plan.known) or learn(queries, registered)
-        moved = most_moved(before, known)
+        before = drafting.read_learnt(topology.plan.learnt) or learn(queries, registered)
+        moved = most_moved(before, learnt)
         cause = str(moved) if moved is not None else "statistics became more exact"
     with transaction.atomic():
         record = revisions.record_plan(
@@ -184,10 +184,10 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
 
 
 def _expect(
-    topology: Topology, running: PhysicalGraph, known: LearntStatistics, registered: StatisticsProvider
+    topology: Topology, running: PhysicalGraph, learnt: LearntStatistics, registered: StatisticsProvider
 ) -> None:
     """Tell the job what its plan is expected to do from now on, so that pages show it."""
     assert topology.plan is not None
-    found = estimate(running, LayeredStatistics((known, registered, DefaultStatistics())), HORIZON_S)
+    found = estimate(running, LayeredStatistics((learnt, registered, DefaultStatistics())), HORIZON_SECONDS)
     rates = found.edges | found.rules
     send_control(topology.name, Expect(plan_id=topology.plan.plan_id, rates=rates, stores=found.stores))

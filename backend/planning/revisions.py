@@ -13,7 +13,7 @@ from django.utils import timezone
 from backend.catalog.language import parse_versions
 from backend.catalog.models import QueryVersion
 from backend.forecasts.actions import keep_forecasts
-from backend.planning.drafting import read_known, registered_statistics
+from backend.planning.drafting import read_learnt, registered_statistics
 from backend.streams.queries import load_catalog, selectivities
 from backend.topologies.models import Plan as PlanRecord
 from backend.topologies.models import Topology, TopologyQuery
@@ -54,7 +54,7 @@ def plan_newest(topology_id: int) -> bool:
         )
         return True
     try:
-        made = plan_deployed(topology, deployed, read_known(topology.known), _in_use(topology, deployed))
+        made = plan_deployed(topology, deployed, read_learnt(topology.learnt), _in_use(topology, deployed))
     except (InputError, Infeasible) as error:
         _refuse(topology_id, revision, str(error))
         return True
@@ -108,7 +108,7 @@ def running_plan(record: PlanRecord) -> Running | None:
 def plan_deployed(
     topology: Topology,
     deployed: Sequence[TopologyQuery],
-    known: LearntStatistics | None,
+    learnt: LearntStatistics | None,
     running: Running | None = None,
     tasks: Mapping[str, int] | None = None,
 ) -> Plan:
@@ -126,7 +126,7 @@ def plan_deployed(
     return plan(
         parse_deployed(deployed, catalog),
         with_tasks(catalog, _tasks_in_use(topology) if tasks is None else tasks),
-        declared if known is None else LayeredStatistics((known.measured, declared)),
+        declared if learnt is None else LayeredStatistics((learnt.measured, declared)),
         planner.method,
         planner.options(time_limit_s=settings.MILLRACE_PLAN_SECONDS),
         # Stores keep every column and tuple, so that a query over stored streams answers at once.
@@ -159,7 +159,7 @@ def record_plan(
     deployed: Sequence[TopologyQuery],
     made: Plan,
     cause: str,
-    known: str,
+    learnt: str,
 ) -> PlanRecord:
     """Keep a plan for good, with why it was made and what was known then."""
     cost, solution = made.cost, made.solution
@@ -169,7 +169,7 @@ def record_plan(
             "topology": topology,
             "revision": revision,
             "cause": cause,
-            "known": known,
+            "learnt": learnt,
             "running": made.running.to_json(),
             "graph": made.graph.to_json(),
             "text": to_text(explain_plan(made)),
@@ -213,7 +213,7 @@ def _store(topology: Topology, revision: int, deployed: list[TopologyQuery], mad
             record = newest
         else:
             record = record_plan(
-                topology, f"{topology.name}.{revision}", revision, deployed, made, "deployed", topology.known
+                topology, f"{topology.name}.{revision}", revision, deployed, made, "deployed", topology.learnt
             )
         # A newer revision may have been planned meanwhile: the newest wins.
         won = Topology.objects.filter(pk=topology.pk, planned_revision__lt=revision).update(

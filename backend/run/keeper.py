@@ -12,7 +12,7 @@ from pathlib import Path
 from backend.run.console import say
 from backend.run.parts import Part
 
-_LOOK_S = 0.1
+_LOOK_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Keeper(threading.Thread):
             elif ready_at is None and time.monotonic() - began > self._pace.patience_s:
                 part.end()
                 return None, f"was not ready after {self._pace.patience_s:.0f} s"
-            if self._stopping.wait(_LOOK_S):
+            if self._stopping.wait(_LOOK_SECONDS):
                 return ready_at, ""
         return ready_at, _how(code)
 

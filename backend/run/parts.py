@@ -11,9 +11,9 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-TERM_S = 12.0
+TERM_SECONDS = 12.0
 """A part that was told to end has this long before it is killed."""
-_LOOK_S = 0.05
+_LOOK_SECONDS = 0.05
 NEVER = threading.Event()
 """Nobody is in a hurry."""
 
@@ -86,9 +86,9 @@ class Part:
             self._process.terminate()
             # One that is stopped hears nothing before it goes on.
             self._process.send_signal(signal.SIGCONT)
-        give_up_at = time.monotonic() + TERM_S
+        give_up_at = time.monotonic() + TERM_SECONDS
         while self.is_running:
-            if hurry.wait(_LOOK_S) or time.monotonic() > give_up_at:
+            if hurry.wait(_LOOK_SECONDS) or time.monotonic() > give_up_at:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self.pid, signal.SIGKILL)
                 self._process.wait()

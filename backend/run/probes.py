@@ -15,7 +15,7 @@ from celery import Celery
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-_ANSWER_S = 2.0
+_ANSWER_SECONDS = 2.0
 
 
 def redis_client(url: str) -> redis.Redis:
@@ -25,7 +25,11 @@ def redis_client(url: str) -> redis.Redis:
     """
     once = Retry(NoBackoff(), 0)
     return redis.Redis.from_url(
-        url, decode_responses=True, socket_timeout=_ANSWER_S, socket_connect_timeout=_ANSWER_S, retry=once
+        url,
+        decode_responses=True,
+        socket_timeout=_ANSWER_SECONDS,
+        socket_connect_timeout=_ANSWER_SECONDS,
+        retry=once,
     )
 
 
@@ -45,10 +49,10 @@ def works(broker: str) -> bool:
     asking = Celery(broker=broker, set_as_current=False)
     # A pool would keep connections to the Redis before the last restart.
     asking.conf.broker_pool_limit = 0
-    asking.conf.broker_connection_timeout = _ANSWER_S
+    asking.conf.broker_connection_timeout = _ANSWER_SECONDS
     asking.conf.broker_transport_options = {
-        "socket_timeout": _ANSWER_S,
-        "socket_connect_timeout": _ANSWER_S,
+        "socket_timeout": _ANSWER_SECONDS,
+        "socket_connect_timeout": _ANSWER_SECONDS,
     }
     try:
         return bool(asking.control.ping(timeout=1.0))

@@ -21,11 +21,12 @@ from backend.run.probes import answers, is_healthy, redis_client, works
 from backend.run.setting import Setting, Unusable, free_port
 
 _ROOT = Path(__file__).resolve().parents[2]
-_LOOK_S = 0.1
-_REDIS_LOOK_S = 1.0
-_SLOW_S = 60.0
+_LOOK_SECONDS = 0.1
+_REDIS_LOOK_SECONDS = 1.0
+_SLOW_SECONDS = 60.0
 """Whoever waits for a part for longer is told that it only takes long."""
 _COMMAND_TRIES = 3
+"""Of a command that fails while Redis answers: else Redis is the reason."""
 DEMO_TOPOLOGY = "flights"
 _CELERY = (sys.executable, "-m", "celery", "-A", "backend.celery:app")
 
@@ -120,7 +121,7 @@ class Product:
         client = redis_client(self._redis_url)
         news = JobNews(client, DEMO_TOPOLOGY)
         is_there, look_at = True, time.monotonic()
-        while not self._stopping.wait(_LOOK_S):
+        while not self._stopping.wait(_LOOK_SECONDS):
             self._check()
             if time.monotonic() < look_at:
                 continue
@@ -130,7 +131,7 @@ class Product:
             if is_there and self._setting.demo:
                 for line in news.lines():
                     say("job", line)
-            look_at = time.monotonic() + _REDIS_LOOK_S
+            look_at = time.monotonic() + _REDIS_LOOK_SECONDS
 
     def end(self) -> None:
         """Ends everything in the opposite order; nothing is left when it returns."""
@@ -223,12 +224,12 @@ class Product:
         )
         self._keepers.append(keeper)
         keeper.start()
-        tell_at = time.monotonic() + _SLOW_S
-        while not keeper.ready.wait(_LOOK_S) and not self._stopping.is_set():
+        tell_at = time.monotonic() + _SLOW_SECONDS
+        while not keeper.ready.wait(_LOOK_SECONDS) and not self._stopping.is_set():
             self._check()
             if time.monotonic() > tell_at:
                 say(name, f"is still starting; it writes to {keeper.log}")
-                tell_at += _SLOW_S
+                tell_at += _SLOW_SECONDS
 
     def _manage(self, name: str, *words: str) -> None:
         """Run a management command to its end, again if it fails.
@@ -240,7 +241,7 @@ class Product:
             command = [sys.executable, "manage.py", *words]
             part = Part(name, command, self._environment, _ROOT, self._logs / f"{name}.log")
             while (code := part.code()) is None:
-                if self._stopping.wait(_LOOK_S):
+                if self._stopping.wait(_LOOK_SECONDS):
                     part.end(self._hurry)
                     return
                 self._check()
@@ -253,4 +254,4 @@ class Product:
                     f"{name} ended with code {code}, {tries} times", part.log, part.last_lines(15)
                 )
             say(name, f"ended with code {code}; it is done again")
-            self._stopping.wait(_REDIS_LOOK_S)
+            self._stopping.wait(_REDIS_LOOK_SECONDS)

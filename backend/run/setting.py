@@ -16,9 +16,9 @@ from backend.privacy import keep_private
 from backend.run.console import say
 
 _ROOT = Path(__file__).resolve().parents[2]
-_ENDED_WITHIN_S = 120.0
+_ENDED_WITHIN_SECONDS = 120.0
 """What an earlier run left is ended in this time, also on a busy machine."""
-_LOOK_S = 0.2
+_LOOK_SECONDS = 0.2
 
 
 class Unusable(ValueError):
@@ -82,7 +82,7 @@ def _locked(home: Path) -> IO[str]:
         lock = (home / "lock").open("a+")
     except OSError as error:
         raise Unusable(f"MILLRACE_HOME: cannot write to {home} ({error.strerror})") from None
-    wait_until = time.monotonic() + _ENDED_WITHIN_S
+    wait_until = time.monotonic() + _ENDED_WITHIN_SECONDS
     told = False
     while not _took(lock):
         lock.seek(0)
@@ -97,7 +97,7 @@ def _locked(home: Path) -> IO[str]:
         if not told:
             say("cleanup", f"waiting until all that process {owner} left behind has ended")
             told = True
-        time.sleep(_LOOK_S)
+        time.sleep(_LOOK_SECONDS)
     lock.truncate(0)
     lock.write(f"{os.getpid()}\n")
     lock.flush()

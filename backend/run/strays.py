@@ -19,10 +19,10 @@ from backend.run.parts import NEVER
 
 MARK = "MILLRACE_RUN_OF"
 """The variable. Not MILLRACE_HOME: that one a person may have exported for other commands too."""
-END_S = 20.0
+END_SECONDS = 20.0
 """A job finishes its running batch within this time, or is killed."""
-_PART_END_S = 5.0
-_LOOK_S = 0.2
+_PART_END_SECONDS = 5.0
+_LOOK_SECONDS = 0.2
 
 
 def belonging_to(home: Path) -> list[psutil.Process]:
@@ -59,7 +59,7 @@ def end_jobs(home: Path, hurry: threading.Event = NEVER) -> None:
     """Lets streaming jobs end by themselves: their leaders are asked, and waited for."""
     leaders = [p for p in belonging_to(home) if _is_job(p)]
     _ask(leaders)
-    _wait(leaders, END_S, hurry)
+    _wait(leaders, END_SECONDS, hurry)
 
 
 def end_all(home: Path, hurry: threading.Event = NEVER) -> int:
@@ -71,13 +71,13 @@ def end_all(home: Path, hurry: threading.Event = NEVER) -> int:
 
 def _end(processes: Sequence[psutil.Process], hurry: threading.Event) -> None:
     _ask(processes)
-    stubborn = _wait(processes, _PART_END_S, hurry)
+    stubborn = _wait(processes, _PART_END_SECONDS, hurry)
     for process in stubborn:
         try:
             process.kill()
         except psutil.NoSuchProcess:
             continue
-    psutil.wait_procs(stubborn, timeout=_PART_END_S)
+    psutil.wait_procs(stubborn, timeout=_PART_END_SECONDS)
 
 
 def _wait(
@@ -86,7 +86,7 @@ def _wait(
     """Processes still alive after a while, or when the supervisor is told to hurry."""
     give_up_at = time.monotonic() + seconds
     while processes and not hurry.is_set() and time.monotonic() < give_up_at:
-        _, processes = psutil.wait_procs(processes, timeout=_LOOK_S)
+        _, processes = psutil.wait_procs(processes, timeout=_LOOK_SECONDS)
     return processes
 
 

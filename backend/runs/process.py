@@ -21,6 +21,7 @@ from django.conf import settings
 from backend.topologies.models import Plan, Run
 
 TAIL_BYTES = 512 * 1024
+"""Of a log, in which the newest lines are looked for."""
 END_SECONDS = 5.0
 """A group that was told to end has this long before it is killed."""
 

@@ -32,8 +32,9 @@ STOP_SECONDS = {"now": 30, "drain": 600}
 KILL_AFTER_SECONDS = 15
 STUCK_TRIGGERS = 20
 """Tuples that wait may wait for the next trigger: a job is not stuck before so many are over."""
-_DOUBLINGS = 10
+_MOST_DOUBLINGS = 10
 TAIL_LINES = 50
+"""Of the log, kept as the reason for which a run failed."""
 
 
 def reconcile(topology_id: int, now: datetime) -> None:
@@ -127,7 +128,7 @@ def _silence(run: Run, now: datetime) -> str | None:
     if run.started_at is None:
         # Doubled by every failure in a row: where a start only takes long, one succeeds at last.
         patience = timedelta(seconds=settings.MILLRACE_START_SECONDS)
-        patience *= 2 ** min(run.topology.failures, _DOUBLINGS)
+        patience *= 2 ** min(run.topology.failures, _MOST_DOUBLINGS)
         return (
             None
             if now - run.created_at <= patience
@@ -152,7 +153,7 @@ def _stall(topology: Topology, run: Run, state: LiveState, now: datetime) -> str
         return None
     triggers = timedelta(milliseconds=STUCK_TRIGGERS * topology.job_settings.trigger_ms)
     patience = max(timedelta(seconds=settings.MILLRACE_STUCK_SECONDS), triggers)
-    patience *= 2 ** min(topology.failures, _DOUBLINGS)
+    patience *= 2 ** min(topology.failures, _MOST_DOUBLINGS)
     progress = max(run.started_at, state.history[-1].at) if state.history else run.started_at
     if state.failed_batch is not None:
         progress = max(progress, state.failed_batch.at)

@@ -16,42 +16,6 @@ from backend.privacy import is_open
 from optimizer.algebra.errors import InputError
 from optimizer.udf.reader import SETTING, allowed_functions
 
-_NUMBERS = {
-    "MILLRACE_PLAN_SECONDS": 0.1,
-    "MILLRACE_WORK_PROCESSES": 1.0,
-    "MILLRACE_WORK_SECONDS": 1.0,
-    "MILLRACE_WORK_BYTES": 1e8,
-    "MILLRACE_WORK_PER_ACCOUNT": 1.0,
-    "MILLRACE_HEARTBEAT_SECONDS": 3.0,
-    "MILLRACE_START_SECONDS": 5.0,
-    "MILLRACE_STUCK_SECONDS": 1.0,
-    "MILLRACE_TRIGGER_MS": 1.0,
-    "MILLRACE_PARALLELISM": 1.0,
-    "MILLRACE_MOST_QUERIES": 1.0,
-    "MILLRACE_QUOTA_TOPOLOGIES": 0.0,
-    "MILLRACE_QUOTA_STREAMS": 0.0,
-    "MILLRACE_QUOTA_QUERIES": 0.0,
-    "MILLRACE_QUOTA_VERSIONS": 1.0,
-    "MILLRACE_QUOTA_ALERTS": 0.0,
-    "MILLRACE_QUOTA_TOKENS": 0.0,
-    "MILLRACE_MAX_JOBS": 1.0,
-    "MILLRACE_HSTS_SECONDS": 0.0,
-    "MILLRACE_LISTENERS_ACCOUNT": 1.0,
-    "MILLRACE_LISTENERS": 1.0,
-    "MILLRACE_LOGIN_FAILURES": 1.0,
-    "MILLRACE_LOGIN_WAIT_SECONDS": 1.0,
-    "MILLRACE_MAX_STATE_TUPLES": 1.0,
-    "MILLRACE_MAX_TUPLE_RATE": 1.0,
-    "MILLRACE_STREAM_ENTRIES": 1.0,
-    "MILLRACE_MAX_STATE_BYTES": 1.0,
-    "MILLRACE_MAX_RESULT_RATE": 1.0,
-    "MILLRACE_EXCESS_BATCHES": 1.0,
-    "MILLRACE_MAX_COMBINATIONS": 1.0,
-    "MILLRACE_CHECK_SECONDS": 0.0,
-    "MILLRACE_TASK_SECONDS": 1.0,
-    "MILLRACE_METRICS_PORT": 0.0,
-}
-
 
 @register()
 def check_redis(app_configs: Sequence[AppConfig] | None, **_: object) -> list[CheckMessage]:
@@ -79,7 +43,7 @@ def check_redis(app_configs: Sequence[AppConfig] | None, **_: object) -> list[Ch
 @register()
 def check_numbers(app_configs: Sequence[AppConfig] | None, **_: object) -> list[CheckMessage]:
     faults: list[CheckMessage] = []
-    for name, least in _NUMBERS.items():
+    for name, least in settings.MILLRACE_LEAST.items():
         value = settings.MILLRACE_NOT_NUMBERS.get(name, getattr(settings, name))
         if not isinstance(value, float) or not least <= value < float("inf"):
             faults.append(

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from typing import Any
+
+from django.contrib.auth.mixins import LoginRequiredMixin
+from django.utils.decorators import method_decorator
+from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.generic import TemplateView
 
 from backend.accounts.queries import is_operator, role_of
 
 Props = dict[str, str | int | list[dict[str, str]] | None]
 
 
-def island(
-    request: HttpRequest, template: str, name: str, title: str, *, section: str, props: Props | None = None
-) -> HttpResponse:
-    """The page `template` with island `name`, its props and the signed-in account.
+@method_decorator(ensure_csrf_cookie, name="dispatch")
+class Page(LoginRequiredMixin, TemplateView):
+    """The page of one island, with its props and the signed-in account."""
 
-    Args:
-        section: the entry of the navigation that is marked as the current one.
-    """
-    account = request.user
-    me = {
-        "username": account.get_username(),
-        "is_operator": is_operator(account),
-        "is_staff": bool(getattr(account, "is_staff", False)),
-        "role": role_of(account),
-    }
-    context = {"island": name, "title": title, "section": section, "props": {**(props or {}), "me": me}}
-    return render(request, template, context)
+    template_name = "shell/page.html"
+    island = ""
+    title = ""
+    section = ""
+    """The entry of the navigation that is marked as the current one; the island's name if empty."""
+
+    def props(self) -> Props:
+        """What the island is told besides the account."""
+        return {}
+
+    def get_context_data(self, **context: Any) -> dict[str, Any]:
+        account = self.request.user
+        me = {
+            "username": account.get_username(),
+            "is_operator": is_operator(account),
+            "is_staff": bool(getattr(account, "is_staff", False)),
+            "role": role_of(account),
+        }
+        # They may find the page's title.
+        props = {**self.props(), "me": me}
+        section = self.section or self.island
+        return super().get_context_data(
+            island=self.island, title=self.title, section=section, props=props, **context
+        )

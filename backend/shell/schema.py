@@ -13,7 +13,8 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-_MAX_AGE_S = 300
+_MAX_AGE_SECONDS = 300
+"""It changes with a release only."""
 
 
 class Schema(SpectacularAPIView):
@@ -24,7 +25,7 @@ class Schema(SpectacularAPIView):
         renderer: BaseRenderer = request.accepted_renderer
         body, tag = self._document(renderer)
         kind = f"{renderer.media_type}; charset=utf-8"
-        headers = {"ETag": tag, "Cache-Control": f"private, max-age={_MAX_AGE_S}", "Vary": "Accept"}
+        headers = {"ETag": tag, "Cache-Control": f"private, max-age={_MAX_AGE_SECONDS}", "Vary": "Accept"}
         name = f'inline; filename="Millrace.{renderer.format}"'
         whole = HttpResponse(body, content_type=kind, headers={**headers, "Content-Disposition": name})
         found = get_conditional_response(request._request, etag=tag, response=whole)

@@ -6,14 +6,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import cast
+from typing import Any, cast
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from backend.accounts.models import Team
-from backend.accounts.queries import is_operator, may_edit, refuse_viewers, teams_of
+from backend.accounts.queries import is_operator, refuse_others, refuse_viewers, teams_of
 from backend.accounts.quotas import Resource, claim
 from backend.errors import Conflict, Forbidden, InputErrors
 from backend.redis import connection
@@ -44,6 +44,12 @@ class StreamSpec:
     tuples_per_second: float | None = None
     source: SourceSettings | None = None
     max_ahead_ms: int = DAY_MS
+
+    @staticmethod
+    def of(record: Stream) -> StreamSpec:
+        """As the stream is described now."""
+        present = to_domain(record)
+        return StreamSpec(name=record.name, columns=present.columns, source=present.source, **_plain(record))
 
     def check(self) -> None:
         """Raises `InputErrors` with the path of everything that cannot be."""
@@ -97,12 +103,20 @@ class StreamSpec:
         return faults
 
 
-def refuse_others(account: User, record: Stream) -> None:
-    """Raise `Forbidden` unless for owner, team authors and operators of the stream."""
-    if not may_edit(account, record.owner_id, record.team_id):
-        team = "" if record.team is None else f", the team {record.team.name}"
-        text = f"{record.owner} owns {record.name}; only its owner{team} or an operator may do that"
-        raise Forbidden("not-yours", text)
+_PLAIN = (
+    "description",
+    "event_time",
+    "lateness_ms",
+    "max_ahead_ms",
+    "late",
+    "parallelism",
+    "tuples_per_second",
+)
+"""What a description and its record call alike and keep alike."""
+
+
+def _plain(described: StreamSpec | Stream) -> dict[str, Any]:
+    return {name: getattr(described, name) for name in _PLAIN}
 
 
 def create_stream(owner: User, spec: StreamSpec) -> Stream:
@@ -116,17 +130,7 @@ def create_stream(owner: User, spec: StreamSpec) -> Stream:
     try:
         with transaction.atomic():
             claim(owner, Resource.STREAMS)
-            record = Stream.objects.create(
-                name=spec.name,
-                description=spec.description,
-                event_time=spec.event_time,
-                lateness_ms=spec.lateness_ms,
-                max_ahead_ms=spec.max_ahead_ms,
-                late=spec.late,
-                parallelism=spec.parallelism,
-                tuples_per_second=spec.tuples_per_second,
-                owner=owner,
-            )
+            record = Stream.objects.create(name=spec.name, owner=owner, **_plain(spec))
             _write_columns(record, spec)
             _write_source(record, spec.source)
     except IntegrityError as error:
@@ -138,19 +142,14 @@ def change_stream(account: User, record: Stream, spec: StreamSpec) -> Stream:
     """Make the stream as `spec` says; its columns only while no query reads it."""
     refuse_others(account, record)
     spec.check()
-    present = to_domain(record)
+    present = StreamSpec.of(record)
     with transaction.atomic():
         if (spec.columns, spec.event_time) != (present.columns, present.event_time):
             _refuse_if_used(record, "its columns cannot change")
             record.columns.all().delete()
             _write_columns(record, spec)
-        record.description = spec.description
-        record.event_time = spec.event_time
-        record.lateness_ms = spec.lateness_ms
-        record.max_ahead_ms = spec.max_ahead_ms
-        record.late = spec.late
-        record.parallelism = spec.parallelism
-        record.tuples_per_second = spec.tuples_per_second
+        for name, value in _plain(spec).items():
+            setattr(record, name, value)
         if spec.source != present.source:
             _refuse_if_used(record, "where its tuples come from cannot change")
             _write_source(record, spec.source)

@@ -23,7 +23,7 @@ from optimizer.algebra.errors import InputError
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.stream import Stream
 
-_PAGE = 2000
+_PAGE_ENTRIES = 2000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TYPES = {
     ColumnType.BIGINT: pa.int64(),
@@ -64,7 +64,7 @@ def retained(stream: Stream, most: int, client: redis.Redis) -> Retained:
     unreadable, read, end = 0, 0, "+"
     whole = False
     while read < most and not whole:
-        entries = read_binary_entries(client.xrevrange(key, max=end, count=min(_PAGE, most - read)))
+        entries = read_binary_entries(client.xrevrange(key, max=end, count=min(_PAGE_ENTRIES, most - read)))
         whole = not entries
         for entry, fields in entries:
             end = f"({entry.decode()}"
@@ -199,7 +199,7 @@ def arrived(stream: Stream, after: str, bounds: Sequence[str], most: int) -> Arr
     begin, read = f"({after}", 0
     key = stream_key(stream.name)
     while bounds and (
-        entries := read_binary_entries(client.xrange(key, min=begin, max=bounds[-1], count=_PAGE))
+        entries := read_binary_entries(client.xrange(key, min=begin, max=bounds[-1], count=_PAGE_ENTRIES))
     ):
         for entry, fields in entries:
             begin = f"({entry.decode()}"

@@ -8,8 +8,8 @@ from datetime import datetime
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from backend.accounts.queries import refuse_others
 from backend.accounts.quotas import Resource, claim
-from backend.streams.actions import refuse_others
 from backend.streams.models import Stream
 from backend.tokens.models import Token
 from backend.tokens.queries import PREFIX, digest

@@ -44,7 +44,7 @@ class Topology(models.Model):
     planned_revision = models.PositiveIntegerField(default=0)
     failed_revision = models.PositiveIntegerField(default=0)
     deployment_error = models.TextField(blank=True, default="")
-    known = models.TextField(blank=True, default="")
+    learnt = models.TextField(blank=True, default="")
     """What the running job has taught about its streams: `optimizer.adaptation.LearntStatistics`, as JSON."""
     evaluated_epoch = models.CharField(max_length=64, blank=True, default="")
     """The last epoch, `RUN:NUMBER`, from which that was learnt."""
@@ -150,8 +150,8 @@ class Plan(models.Model):
     """The explanation for people."""
     cause = models.CharField(max_length=255, default="deployed")
     """Why it was made; a switch to it repeats this."""
-    known = models.TextField(blank=True, default="")
-    """What the topology knew when it was made, see `Topology.known`."""
+    learnt = models.TextField(blank=True, default="")
+    """What the topology had learnt when it was made, see `Topology.learnt`."""
     running = models.TextField(blank=True, default="")
     """Where the next planning starts: `optimizer.planner.plan_in_use.Running`, as JSON; its queries are
     `versions`."""

@@ -24,7 +24,7 @@ from backend.accounts.queries import OPERATORS
 from backend.accounts.quotas import Resource
 from backend.catalog.actions import create_query, transfer_query
 from backend.catalog.models import Query
-from backend.deployments.topology_quota import EMPTIED
+from backend.deployments.topology_quota import EMPTIED_PER_USED
 from backend.topologies.models import Topology
 from tests.api.conftest import TWO_WAY
 
@@ -145,12 +145,12 @@ def test_nobody_leaves_emptied_topologies_without_end(
 ) -> None:
     Quota.objects.create(account=owner, topologies=1)
     answers = []
-    for number in range(EMPTIED + 1):
+    for number in range(EMPTIED_PER_USED + 1):
         answers.append(post(as_owner, f"/api/queries/{query.pk}/deploy/", {"topology": f"t{number}"}))
         post(as_owner, f"/api/queries/{query.pk}/undeploy/")
-    assert [one.status_code for one in answers] == [202] * EMPTIED + [409]
-    assert f"left {EMPTIED} topologies" in answers[-1].json()["detail"]
-    assert Topology.objects.count() == EMPTIED
+    assert [one.status_code for one in answers] == [202] * EMPTIED_PER_USED + [409]
+    assert f"left {EMPTIED_PER_USED} topologies" in answers[-1].json()["detail"]
+    assert Topology.objects.count() == EMPTIED_PER_USED
     assert post(as_owner, f"/api/queries/{query.pk}/deploy/", {"topology": "t0"}).status_code == 202
 
 

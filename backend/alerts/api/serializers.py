@@ -10,8 +10,9 @@ from backend.alerts.actions import RuleSpec
 from backend.alerts.models import AlertRule, Channel, Delivery, Kind
 from backend.http.documents import Form
 
-SHORTEST_S = 5
-LONGEST_S = 7 * 24 * 3600
+SHORTEST_SECONDS = 5
+"""What is watched for: alerts are looked at this often (`CELERY_BEAT_SCHEDULE`)."""
+LONGEST_SECONDS = 7 * 24 * 3600
 
 
 class AlertRuleWriteSerializer(Form):
@@ -21,10 +22,18 @@ class AlertRuleWriteSerializer(Form):
     target = serializers.CharField(max_length=500, help_text="a URL or an e-mail address")
     on_failed = serializers.BooleanField(default=True)
     lag_seconds = serializers.IntegerField(
-        min_value=SHORTEST_S, max_value=LONGEST_S, allow_null=True, default=None, help_text="of event time"
+        min_value=SHORTEST_SECONDS,
+        max_value=LONGEST_SECONDS,
+        allow_null=True,
+        default=None,
+        help_text="of event time",
     )
     stuck_seconds = serializers.IntegerField(
-        min_value=SHORTEST_S, max_value=LONGEST_S, allow_null=True, default=None, help_text="of wall clock"
+        min_value=SHORTEST_SECONDS,
+        max_value=LONGEST_SECONDS,
+        allow_null=True,
+        default=None,
+        help_text="of wall clock",
     )
     enabled = serializers.BooleanField(default=True)
     team = serializers.CharField(max_length=63, allow_null=True, default=None)

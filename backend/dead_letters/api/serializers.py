@@ -6,7 +6,8 @@ from backend.dead_letters.actions import Chosen
 from backend.dead_letters.queries import Letter
 from backend.http.documents import Document, Form
 
-MOST_CHOSEN = 1000
+MOST_CHOSEN_LETTERS = 1000
+"""In one request."""
 
 
 class DeadLetterSerializer(serializers.Serializer[Letter]):
@@ -45,7 +46,7 @@ class RedriveLetterSerializer(ChosenSerializer):
 
 class DiscardSerializer(Form):
     letters = ChosenSerializer(  # type: ignore[call-arg]  # `many` makes it a ListSerializer
-        many=True, allow_empty=False, max_length=MOST_CHOSEN
+        many=True, allow_empty=False, max_length=MOST_CHOSEN_LETTERS
     )
 
     def chosen(self) -> list[Chosen]:
@@ -56,7 +57,7 @@ class DiscardSerializer(Form):
 
 class RedriveSerializer(DiscardSerializer):
     letters = RedriveLetterSerializer(  # type: ignore[call-arg]  # `many` makes it a ListSerializer
-        many=True, allow_empty=False, max_length=MOST_CHOSEN
+        many=True, allow_empty=False, max_length=MOST_CHOSEN_LETTERS
     )
 
 

@@ -12,7 +12,7 @@ from backend.live.sse.replay_buffer import Framed
 from backend.redis import read_entries
 from jobs.protocol import entry_order
 
-_PAGE = 100
+_PAGE_ENTRIES = 100
 
 
 async def newest(client: redis.asyncio.Redis, key: str) -> str:
@@ -45,12 +45,12 @@ async def between(
     found: list[tuple[str, str]] = []
     last = after
     while True:
-        page = read_entries(await client.xrange(key, min=f"({last}", max=until, count=_PAGE))
+        page = read_entries(await client.xrange(key, min=f"({last}", max=until, count=_PAGE_ENTRIES))
         found += [(entry, fields.get("message", "")) for entry, fields in page]
         if len(found) > most or sum(len(message) for _, message in found) > most_bytes:
             # Nothing was decoded yet: to ask for too much costs little.
             return None
-        if len(page) < _PAGE:
+        if len(page) < _PAGE_ENTRIES:
             break
         last = page[-1][0]
     framed: list[Framed] = []

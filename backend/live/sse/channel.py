@@ -18,8 +18,9 @@ from jobs.protocol import entry_order, events_key
 
 log = logging.getLogger(__name__)
 
-PAGE = 500
+PAGE_ENTRIES = 500
 BLOCK_MS = 15_000
+"""Of one XREAD."""
 PATIENCE_SECONDS = 15.0
 """With Redis, until it counts as out of reach."""
 AGAIN_SECONDS = 1.0
@@ -109,7 +110,7 @@ class Channel:
         assert self._position is not None
         after: dict[KeyT, StreamIdT] = {self._key: self._position}
         async with asyncio.timeout(BLOCK_MS / 1000 + PATIENCE_SECONDS):
-            reply = await client.xread(after, count=PAGE, block=BLOCK_MS)
+            reply = await client.xread(after, count=PAGE_ENTRIES, block=BLOCK_MS)
         return cast(list[tuple[str, list[Entry]]], reply)[0][1] if reply else []
 
     async def _find_position(self, client: redis.asyncio.Redis) -> None:

@@ -11,7 +11,8 @@ from backend.live.sse.frames import BEAT, RESET
 from backend.live.sse.replay_buffer import Order
 
 BEAT_SECONDS = 15.0
-MOST_WAITING = 2000
+"""Of silence, after which a comment is sent: proxies close connections over which nothing comes."""
+MOST_WAITING_FRAMES = 2000
 """Frames that may wait for a slow client; then they are dropped, and it fetches a snapshot."""
 MOST_WAITING_BYTES = 8 << 20
 STALLED_SECONDS = 20.0
@@ -44,7 +45,7 @@ class Listener:
     def offer(self, order: Order, frame: bytes) -> None:
         if self._after is None or self._ended_at is not None or order <= self._after:
             return
-        if len(self._waiting) >= MOST_WAITING or self._bytes + len(frame) > MOST_WAITING_BYTES:
+        if len(self._waiting) >= MOST_WAITING_FRAMES or self._bytes + len(frame) > MOST_WAITING_BYTES:
             self.reset()
         self._put(frame)
 

@@ -9,7 +9,7 @@ Order = tuple[int, int]
 """A Redis id that compares (`jobs.protocol.entry_order`)."""
 Framed = tuple[Order, bytes]
 
-MOST_BEHIND = 500
+MOST_BEHIND_EVENTS = 500
 """Events; who missed more fetches a snapshot, which is smaller."""
 MOST_BEHIND_BYTES = 4 << 20
 
@@ -27,7 +27,7 @@ class ReplayBuffer:
     def add(self, order: Order, frame: bytes) -> None:
         self._frames.append((order, frame))
         self._bytes += len(frame)
-        while len(self._frames) > MOST_BEHIND or self._bytes > MOST_BEHIND_BYTES:
+        while len(self._frames) > MOST_BEHIND_EVENTS or self._bytes > MOST_BEHIND_BYTES:
             self.start, left = self._frames.popleft()
             self._bytes -= len(left)
             self.is_cut = True
@@ -49,4 +49,4 @@ class ReplayBuffer:
 
     def room(self) -> tuple[int, int]:
         """How many events and bytes `reach_back` may add to the buffer."""
-        return MOST_BEHIND - len(self._frames), MOST_BEHIND_BYTES - self._bytes
+        return MOST_BEHIND_EVENTS - len(self._frames), MOST_BEHIND_BYTES - self._bytes

@@ -58,24 +58,11 @@ class StreamDetail(APIView):
     def patch(self, request: AccountRequest, name: str) -> Response:
         record = get_object_or_404(queries.streams(), name=name)
         form = checked(StreamPatchSerializer(data=request.data, partial=True))
-        present = queries.to_domain(record)
-        spec = actions.StreamSpec(
-            name=record.name,
-            columns=present.columns,
-            event_time=record.event_time,
-            description=record.description,
-            lateness_ms=record.lateness_ms,
-            max_ahead_ms=record.max_ahead_ms,
-            late=present.late,
-            parallelism=record.parallelism,
-            tuples_per_second=record.tuples_per_second,
-            source=present.source,
-        )
         values = form.validated_data
         with transaction.atomic():
             if "team" in values:
                 actions.give_stream(request.user, record, values["team"])
-            actions.change_stream(request.user, record, form.spec(spec))
+            actions.change_stream(request.user, record, form.spec(actions.StreamSpec.of(record)))
         return Response(_shown(request, [queries.streams().get(pk=record.pk)], many=False))
 
     @extend_schema(responses={204: None})

@@ -1,12 +1,28 @@
 import type { JSX } from "preact";
-import type { AlertRule } from "../api/documents";
+import type { AlertDelivery, AlertRule } from "../api/documents";
 import { answered, at, client } from "../api/request";
 import { count, instant } from "../format/quantities";
-import { TableHead } from "../ui/table/TableHead";
+import { ProblemLine } from "../ui/ProblemLine";
+import { type Column, Table } from "../ui/table/Table";
 import { useLoaded } from "../ui/useLoaded";
 
 const REFRESH_MS = 5000;
 const LIMIT = 20;
+const COLUMNS: readonly Column<AlertDelivery>[] = [
+  { label: "Since (UTC)", cell: (one) => instant(one.opened_at) },
+  { label: "What", cell: (one) => `${one.topology ?? "test"}: ${one.kind} ${one.event}` },
+  { label: "Detail", cell: (one) => one.detail },
+  {
+    label: "Message",
+    cell: (one) => (
+      <>
+        {one.state}
+        {one.error !== "" && <span class="bad"> {one.error}</span>}
+      </>
+    ),
+  },
+  { label: "Attempts", kind: "number", cell: (one) => count(one.attempts) },
+];
 
 /** An alert's newest messages, and how a webhook's receiver knows them for ours. */
 export function AlertMessages({ rule }: { rule: AlertRule }): JSX.Element {
@@ -24,33 +40,11 @@ export function AlertMessages({ rule }: { rule: AlertRule }): JSX.Element {
           HMAC-SHA256 of the body.
         </p>
       )}
-      {problem !== null && <p class="problem-line">{problem}</p>}
+      <ProblemLine text={problem} />
       {value?.length === 0 && <p class="empty">No messages yet.</p>}
       {value !== null && value.length > 0 && (
         <div class="table-scroll">
-          <table class="list stack">
-            <TableHead
-              columns={["Since (UTC)", "What", "Detail", "Message", { label: "Attempts", class: "number" }]}
-            />
-            <tbody>
-              {value.map((one) => (
-                <tr key={one.id}>
-                  <td>{instant(one.opened_at)}</td>
-                  <td>
-                    {one.topology ?? "test"}: {one.kind} {one.event}
-                  </td>
-                  <td>{one.detail}</td>
-                  <td>
-                    {one.state}
-                    {one.error !== "" && <span class="bad"> {one.error}</span>}
-                  </td>
-                  <td class="number" data-label="attempts">
-                    {count(one.attempts)}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <Table columns={COLUMNS} rows={value} rowKey={({ id }) => id} />
         </div>
       )}
     </section>

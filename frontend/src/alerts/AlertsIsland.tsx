@@ -1,9 +1,12 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import type { AlertRule } from "../api/documents";
 import { answered, at, client, done, explainError } from "../api/request";
 import type { IslandProps } from "../shell/islandProps";
+import { Button } from "../ui/Button";
+import { type Notice, NoticeLine } from "../ui/Notice";
 import { ProblemLine } from "../ui/ProblemLine";
-import { TableHead } from "../ui/table/TableHead";
+import { type Column, Table } from "../ui/table/Table";
 import { useLoaded } from "../ui/useLoaded";
 import { AlertMessages } from "./AlertMessages";
 import { toldOf } from "./alertForm";
@@ -16,7 +19,7 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
   const rules = useLoaded(() => answered(client.GET("/api/alerts/")), REFRESH_MS);
   const [open, setOpen] = useState<number | null>(null);
   const [adding, setAdding] = useState(false);
-  const [notice, setNotice] = useState<{ text: string; bad: boolean } | null>(null);
+  const [notice, setNotice] = useState<Notice | null>(null);
   const attempt = (work: Promise<unknown>, done: string): void => {
     work
       .then(
@@ -25,14 +28,70 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
       )
       .finally(rules.reload);
   };
+  const columns: readonly Column<AlertRule>[] = [
+    {
+      label: "Alert",
+      cell: (rule) => (
+        <>
+          <strong>{rule.name}</strong>
+          {!rule.enabled && <span class="muted"> off</span>}
+        </>
+      ),
+    },
+    { label: "Of", cell: (rule) => rule.topology ?? "every topology" },
+    { label: "Told when", cell: toldOf },
+    { label: "To", class: "target", cell: (rule) => `${rule.channel}: ${rule.target}` },
+    {
+      label: "Owner",
+      kind: "wide",
+      cell: ({ owner, team }) => (
+        <>
+          {owner}
+          {team !== null && team !== undefined && <span class="muted"> {team}</span>}
+        </>
+      ),
+    },
+    {
+      label: "Actions",
+      hidden: true,
+      cell: ({ id, name }) => (
+        <span class="actions">
+          <Button small aria-expanded={open === id} onClick={() => setOpen(open === id ? null : id)}>
+            Messages
+          </Button>
+          <Button
+            small
+            onClick={() =>
+              attempt(
+                answered(client.POST("/api/alerts/{id}/test/", at({ id }))),
+                "A test message is on its way.",
+              )
+            }
+          >
+            Test
+          </Button>
+          <Button
+            small
+            kind="danger"
+            aria-label={`Delete ${name}`}
+            onClick={() =>
+              attempt(done(client.DELETE("/api/alerts/{id}/", at({ id }))), `${name} is deleted.`)
+            }
+          >
+            Delete
+          </Button>
+        </span>
+      ),
+    },
+  ];
   return (
     <section class="alerts">
       {me.role !== "viewer" && !adding && (
         <div class="toolbar">
           <span class="grow" />
-          <button type="button" class="button primary" onClick={() => setAdding(true)}>
+          <Button kind="primary" onClick={() => setAdding(true)}>
             New alert
-          </button>
+          </Button>
         </div>
       )}
       {adding && (
@@ -44,11 +103,7 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
           }}
         />
       )}
-      {notice !== null && (
-        <p class={notice.bad ? "problem-line" : "notice"} role={notice.bad ? "alert" : "status"}>
-          {notice.text}
-        </p>
-      )}
+      <NoticeLine notice={notice} />
       <ProblemLine text={rules.problem} />
       {rules.value?.length === 0 && !adding && (
         <p class="empty">
@@ -56,74 +111,7 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
         </p>
       )}
       {rules.value !== null && rules.value.length > 0 && (
-        <table class="list stack">
-          <TableHead
-            columns={[
-              "Alert",
-              "Of",
-              "Told when",
-              "To",
-              { label: "Owner", class: "wide" },
-              { label: "Actions", hidden: true },
-            ]}
-          />
-          <tbody>
-            {rules.value.map((rule) => (
-              <tr key={rule.id}>
-                <td>
-                  <strong>{rule.name}</strong>
-                  {!rule.enabled && <span class="muted"> off</span>}
-                </td>
-                <td>{rule.topology ?? "every topology"}</td>
-                <td>{toldOf(rule)}</td>
-                <td class="target">
-                  {rule.channel}: {rule.target}
-                </td>
-                <td class="wide">
-                  {rule.owner}
-                  {rule.team !== null && rule.team !== undefined && <span class="muted"> {rule.team}</span>}
-                </td>
-                <td>
-                  <span class="actions">
-                    <button
-                      type="button"
-                      class="button small"
-                      aria-expanded={open === rule.id}
-                      onClick={() => setOpen(open === rule.id ? null : rule.id)}
-                    >
-                      Messages
-                    </button>
-                    <button
-                      type="button"
-                      class="button small"
-                      onClick={() =>
-                        attempt(
-                          answered(client.POST("/api/alerts/{id}/test/", at({ id: rule.id }))),
-                          "A test message is on its way.",
-                        )
-                      }
-                    >
-                      Test
-                    </button>
-                    <button
-                      type="button"
-                      class="button small danger"
-                      aria-label={`Delete ${rule.name}`}
-                      onClick={() =>
-                        attempt(
-                          done(client.DELETE("/api/alerts/{id}/", at({ id: rule.id }))),
-                          `${rule.name} is deleted.`,
-                        )
-                      }
-                    >
-                      Delete
-                    </button>
-                  </span>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table columns={columns} rows={rules.value} rowKey={({ id }) => id} />
       )}
       {rules.value
         ?.filter((rule) => rule.id === open)

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { answered, client, explainProblems } from "../api/request";
+import { Button } from "../ui/Button";
 import { SelectField, submits, TextField } from "../ui/fields";
 import { TeamField } from "../ui/TeamField";
 import { useLoaded } from "../ui/useLoaded";
@@ -95,12 +96,10 @@ export function NewAlertForm({
         />
       </div>
       <div class="dialog-actions">
-        <button type="button" class="button" onClick={onCancel}>
-          Cancel
-        </button>
-        <button type="submit" class="button primary" disabled={busy}>
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button type="submit" kind="primary" disabled={busy}>
           Make it
-        </button>
+        </Button>
       </div>
     </form>
   );

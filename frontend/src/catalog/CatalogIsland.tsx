@@ -10,7 +10,7 @@ import { lightOf } from "../ui/correctness";
 import { ProblemLine } from "../ui/ProblemLine";
 import { StatusBadge } from "../ui/StatusBadge";
 import { StreamChip } from "../ui/StreamChip";
-import { TableHead } from "../ui/table/TableHead";
+import { type Column, Table } from "../ui/table/Table";
 import { useLoaded } from "../ui/useLoaded";
 import { useNow } from "../ui/useNow";
 import { FavouriteButton } from "./FavouriteButton";
@@ -19,7 +19,7 @@ import { matches, parseSearch } from "./search";
 const REFRESH_MS = 5000;
 
 /** One window for all aliases, or a range. */
-export function windowsOf(query: Pick<QueryDocument, "inputs">): string {
+function windowsOf(query: Pick<QueryDocument, "inputs">): string {
   const texts = [...new Set(query.inputs.map((input) => windowLength(input.window_ms)))];
   return texts.length === 0 ? "–" : texts.join(", ");
 }
@@ -98,90 +98,91 @@ export function CatalogIsland({ me }: IslandProps): JSX.Element {
         </p>
       )}
       {found.length > 0 && (
-        <QueryTable
-          queries={found}
-          colour={colour}
-          now={now}
-          onNarrow={(part) => search(`${text} ${part}`.trim())}
-          onChanged={queries.reload}
-        />
+        <div class="table-scroll">
+          <Table
+            columns={queryColumns(colour, now, (part) => search(`${text} ${part}`.trim()), queries.reload)}
+            rows={found}
+            rowKey={({ id }) => id}
+          />
+        </div>
       )}
     </section>
   );
 }
 
-function QueryTable(props: {
-  queries: readonly QueryDocument[];
-  colour: StreamColour;
-  now: number;
-  onNarrow: (part: string) => void;
-  onChanged: () => void;
-}): JSX.Element {
-  return (
-    <div class="table-scroll">
-      <table class="list stack">
-        <TableHead
-          columns={[
-            "Query",
-            "Streams",
-            { label: "Windows", class: "wide" },
-            "Status",
-            { label: "Topology", class: "wide" },
-            { label: "Owner", class: "wide" },
-            { label: "Changed", class: "wide" },
-          ]}
-        />
-        <tbody>
-          {props.queries.map((query) => (
-            <tr key={query.id}>
-              <td>
-                <FavouriteButton query={query} onChanged={props.onChanged} />
-                <a class="row-link" href={`/queries/${query.id}/`}>
-                  {query.name}
-                </a>
-                <span class="muted"> v{query.version}</span>
-                <div class="muted clip">{query.description}</div>
-                {query.tags.map((tag) => (
-                  <button key={tag} type="button" class="tag" onClick={() => props.onNarrow(`tag:${tag}`)}>
-                    {tag}
-                  </button>
-                ))}
-              </td>
-              <td class="chips">
-                {query.streams.map((stream) => (
-                  <StreamChip key={stream} stream={stream} colour={props.colour} />
-                ))}
-              </td>
-              <td class="wide">{windowsOf(query)}</td>
-              <td>
-                <StatusBadge state={query.status} title={query.suspended} />
-                {query.status !== "draft" && (
-                  <div class="small">
-                    <CorrectnessLight light={lightOf(query.correctness, props.now)} />
-                  </div>
-                )}
-                {query.deployed_version !== null && query.deployed_version !== query.version && (
-                  <div class="muted">runs v{query.deployed_version}</div>
-                )}
-              </td>
-              <td class="wide">
-                {query.topology === null ? (
-                  <span class="muted">–</span>
-                ) : (
-                  <a href={`/topologies/${encodeURIComponent(query.topology)}/`}>{query.topology}</a>
-                )}
-              </td>
-              <td class="wide">
-                {query.owner}
-                {query.team !== null && <div class="muted">{query.team}</div>}
-              </td>
-              <td class="wide muted" title={`${instant(query.updated_at)} UTC`}>
-                {ago(query.updated_at, props.now)}
-              </td>
-            </tr>
+function queryColumns(
+  colour: StreamColour,
+  now: number,
+  onNarrow: (part: string) => void,
+  onChanged: () => void,
+): readonly Column<QueryDocument>[] {
+  return [
+    {
+      label: "Query",
+      cell: (query) => (
+        <>
+          <FavouriteButton query={query} onChanged={onChanged} />
+          <a class="row-link" href={`/queries/${query.id}/`}>
+            {query.name}
+          </a>
+          <span class="muted"> v{query.version}</span>
+          <div class="muted clip">{query.description}</div>
+          {query.tags.map((tag) => (
+            <button key={tag} type="button" class="tag" onClick={() => onNarrow(`tag:${tag}`)}>
+              {tag}
+            </button>
           ))}
-        </tbody>
-      </table>
-    </div>
-  );
+        </>
+      ),
+    },
+    {
+      label: "Streams",
+      class: "chips",
+      cell: ({ streams }) => streams.map((name) => <StreamChip key={name} stream={name} colour={colour} />),
+    },
+    { label: "Windows", kind: "wide", cell: windowsOf },
+    {
+      label: "Status",
+      cell: (query) => (
+        <>
+          <StatusBadge state={query.status} title={query.suspended} />
+          {query.status !== "draft" && (
+            <div class="small">
+              <CorrectnessLight light={lightOf(query.correctness, now)} />
+            </div>
+          )}
+          {query.deployed_version !== null && query.deployed_version !== query.version && (
+            <div class="muted">runs v{query.deployed_version}</div>
+          )}
+        </>
+      ),
+    },
+    {
+      label: "Topology",
+      kind: "wide",
+      cell: ({ topology }) =>
+        topology === null ? (
+          <span class="muted">–</span>
+        ) : (
+          <a href={`/topologies/${encodeURIComponent(topology)}/`}>{topology}</a>
+        ),
+    },
+    {
+      label: "Owner",
+      kind: "wide",
+      cell: ({ owner, team }) => (
+        <>
+          {owner}
+          {team !== null && <div class="muted">{team}</div>}
+        </>
+      ),
+    },
+    {
+      label: "Changed",
+      kind: "wide",
+      class: "muted",
+      cellTitle: ({ updated_at }) => `${instant(updated_at)} UTC`,
+      cell: ({ updated_at }) => ago(updated_at, now),
+    },
+  ];
 }

@@ -5,6 +5,7 @@ import { answered, client, explainError, Refusal } from "../api/request";
 import { ChartHost } from "../charts/ChartHost";
 import { createOperatorTree, type OperatorTreeData } from "../charts/graphs/operatorTree";
 import { shareLink } from "../editor/text/share";
+import { Button } from "../ui/Button";
 import { submits } from "../ui/fields";
 import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
@@ -126,9 +127,9 @@ export function ConversionIsland(): JSX.Element {
           />
         </label>
         <div class="toolbar">
-          <button type="submit" class="button primary" disabled={busy || sql.trim() === ""}>
+          <Button type="submit" kind="primary" disabled={busy || sql.trim() === ""}>
             Convert
-          </button>
+          </Button>
         </div>
       </form>
       <div aria-live="polite">

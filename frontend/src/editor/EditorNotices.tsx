@@ -1,12 +1,9 @@
 import type { JSX } from "preact";
 import type { QueryDocument } from "../api/documents";
+import { Button } from "../ui/Button";
+import { type Notice, NoticeLine } from "../ui/Notice";
 import { DeploymentLine } from "./query/DeploymentLine";
 import type { Deployment } from "./query/deployment";
-
-export interface Notice {
-  readonly text: string;
-  readonly bad: boolean;
-}
 
 interface Props {
   readonly query: QueryDocument | null;
@@ -40,11 +37,7 @@ export function EditorNotices(props: Props): JSX.Element {
           </button>
         </p>
       )}
-      {notice !== null && (
-        <p class={notice.bad ? "problem-line" : "notice"} role={notice.bad ? "alert" : "status"}>
-          {notice.text}
-        </p>
-      )}
+      <NoticeLine notice={notice} />
       {link !== null && (
         <div class="toolbar">
           <label class="inline grow">
@@ -57,9 +50,9 @@ export function EditorNotices(props: Props): JSX.Element {
               onFocus={(event) => event.currentTarget.select()}
             />
           </label>
-          <button type="button" class="button small" onClick={props.onCloseLink}>
+          <Button small onClick={props.onCloseLink}>
             Close
-          </button>
+          </Button>
         </div>
       )}
       {deployment !== null && <DeploymentLine deployment={deployment} />}

@@ -1,6 +1,7 @@
 import type { JSX, RefObject } from "preact";
 import type { QueryDocument } from "../api/documents";
 import { FavouriteButton } from "../catalog/FavouriteButton";
+import { Button } from "../ui/Button";
 import { StatusBadge } from "../ui/StatusBadge";
 import { QueryLight } from "./query/QueryLight";
 import { TagList } from "./query/TagList";
@@ -54,33 +55,37 @@ export function EditorToolbar(props: Props): JSX.Element {
         />
       </label>
       {query !== null && <QueryState query={query} changed={text.changed} />}
-      <Action
-        text="History"
+      <Button
         title="Texts that you previewed, saved or deployed"
-        expanded={props.historyShown}
+        aria-expanded={props.historyShown}
         onClick={props.onHistory}
-      />
-      <Action text="Share" title="Copy a link to this text" disabled={isEmpty} onClick={props.onShare} />
-      <Action text="Format" title="Shift-Alt-F" disabled={busy} onClick={props.onFormat} />
-      <Action
-        text="Preview"
+      >
+        History
+      </Button>
+      <Button title="Copy a link to this text" disabled={isEmpty} onClick={props.onShare}>
+        Share
+      </Button>
+      <Button title="Shift-Alt-F" disabled={busy} onClick={props.onFormat}>
+        Format
+      </Button>
+      <Button
         title="Run it over recent tuples, without deploying it"
         disabled={isWrong}
         onClick={props.onPreview}
-      />
-      <Action
-        text="Save"
-        title="Ctrl-S"
-        disabled={busy || !maySave || !text.changed}
-        onClick={props.onSave}
-      />
-      <Action
-        text="Deploy"
+      >
+        Preview
+      </Button>
+      <Button title="Ctrl-S" disabled={busy || !maySave || !text.changed} onClick={props.onSave}>
+        Save
+      </Button>
+      <Button
         title="Ctrl-Enter"
-        primary
+        kind="primary"
         disabled={busy || !maySave || isWrong}
         onClick={props.onDeploy}
-      />
+      >
+        Deploy
+      </Button>
     </div>
   );
 }
@@ -100,30 +105,6 @@ function QueryState({ query, changed }: { query: QueryDocument; changed: boolean
         {changed ? " + changes" : ""}
       </span>
     </>
-  );
-}
-
-interface ActionProps {
-  readonly text: string;
-  readonly title: string;
-  readonly disabled?: boolean;
-  readonly primary?: boolean;
-  readonly expanded?: boolean;
-  readonly onClick: () => void;
-}
-
-function Action({ text, title, disabled, primary, expanded, onClick }: ActionProps): JSX.Element {
-  return (
-    <button
-      type="button"
-      class={primary === true ? "button primary" : "button"}
-      disabled={disabled}
-      title={title}
-      aria-expanded={expanded}
-      onClick={onClick}
-    >
-      {text}
-    </button>
   );
 }
 

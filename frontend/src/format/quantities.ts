@@ -37,9 +37,16 @@ export function count(value: Quantity): string {
   return unit === "" ? number : `${number} ${unit}`;
 }
 
+const WHOLE = new Intl.NumberFormat("en-US");
+
+/** Every digit: `whole(12_431)` is "12,431". */
+export function whole(value: number): string {
+  return WHOLE.format(value);
+}
+
 /** `plural(1, "task")` is "1 task"; `plural(2, "query", "queries")` is "2 queries". */
 export function plural(value: number, one: string, more = `${one}s`): string {
-  return `${value} ${value === 1 ? one : more}`;
+  return `${whole(value)} ${value === 1 ? one : more}`;
 }
 
 /**

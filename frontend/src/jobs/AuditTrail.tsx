@@ -1,12 +1,20 @@
 import type { JSX } from "preact";
+import type { AuditEntry } from "../api/documents";
 import { answered, at, client } from "../api/request";
 import { instant } from "../format/quantities";
+import { Loading } from "../ui/Loading";
 import { Opened } from "../ui/Opened";
 import { ScrollArea } from "../ui/table/ScrollArea";
-import { TableHead } from "../ui/table/TableHead";
+import { type Column, Table } from "../ui/table/Table";
 import { useLoaded } from "../ui/useLoaded";
 
 const LIMIT = 50;
+const COLUMNS: readonly Column<AuditEntry>[] = [
+  { label: "When (UTC)", cell: (entry) => instant(entry.at) },
+  { label: "Who", cell: (entry) => entry.account ?? <span class="muted">deleted account</span> },
+  { label: "What", cell: (entry) => entry.action },
+  { label: "Of what", cell: (entry) => entry.detail },
+];
 
 /** Who asked for what of a topology; loaded when somebody opens it. */
 export function AuditTrail({ topology }: { topology: string }): JSX.Element {
@@ -19,24 +27,11 @@ function Entries({ topology }: { topology: string }): JSX.Element {
     null,
     topology,
   );
-  if (value === null)
-    return problem === null ? <p class="muted">Loading…</p> : <p class="problem-line">{problem}</p>;
+  if (value === null) return <Loading problem={problem} />;
   if (value.length === 0) return <p class="empty">No actions yet.</p>;
   return (
     <ScrollArea label={`Audit trail of ${topology}`}>
-      <table class="list stack">
-        <TableHead columns={["When (UTC)", "Who", "What", "Of what"]} />
-        <tbody>
-          {value.map((entry, i) => (
-            <tr key={i}>
-              <td>{instant(entry.at)}</td>
-              <td>{entry.account ?? <span class="muted">deleted account</span>}</td>
-              <td>{entry.action}</td>
-              <td>{entry.detail}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table columns={COLUMNS} rows={value} />
     </ScrollArea>
   );
 }

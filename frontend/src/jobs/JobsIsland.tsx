@@ -4,11 +4,12 @@ import type { RunDocument, TopologyDocument } from "../api/documents";
 import { answered, client } from "../api/request";
 import { ago, count, instant, UNKNOWN } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
+import { Fact } from "../ui/Fact";
 import { Opened } from "../ui/Opened";
 import { ProblemLine } from "../ui/ProblemLine";
 import { QuotaLine } from "../ui/QuotaLine";
 import { StatusBadge } from "../ui/StatusBadge";
-import { TableHead } from "../ui/table/TableHead";
+import { type Column, Table } from "../ui/table/Table";
 import { useLoaded } from "../ui/useLoaded";
 import { useNow } from "../ui/useNow";
 import { AuditTrail } from "./AuditTrail";
@@ -70,6 +71,41 @@ function TopologyJobs({ topology, topologies, operator, onDone }: Props): JSX.El
   );
   const [open, setOpen] = useState<string | null>(null);
   const { run } = topology;
+  const columns: readonly Column<RunDocument>[] = [
+    { label: "Run", class: "mono", cell: ({ id }) => id.slice(0, 12) },
+    { label: "State", cell: ({ state }) => <StatusBadge state={state} /> },
+    {
+      label: "Started",
+      kind: "wide",
+      cellTitle: ({ started_at }) => `${instant(started_at)} UTC`,
+      cell: ({ started_at }) => ago(started_at, now),
+    },
+    {
+      label: "Ended",
+      kind: "wide",
+      cell: ({ ended_at }) => (ended_at === null ? UNKNOWN : ago(ended_at, now)),
+    },
+    { label: "Batches", kind: "number", cell: ({ batch }) => (batch === null ? UNKNOWN : count(batch)) },
+    {
+      label: "Last error",
+      class: "clip",
+      cellTitle: ({ error, error_detail }) => error_detail ?? error ?? "",
+      cell: ({ error }) => error ?? UNKNOWN,
+    },
+    {
+      label: "Log",
+      cell: ({ id }) => (
+        <button
+          type="button"
+          class="link"
+          aria-expanded={open === id}
+          onClick={() => setOpen(open === id ? null : id)}
+        >
+          {open === id ? "hide" : "show"}
+        </button>
+      ),
+    },
+  ];
   return (
     <article class="job">
       <div class="toolbar">
@@ -81,36 +117,24 @@ function TopologyJobs({ topology, topologies, operator, onDone }: Props): JSX.El
         <TopologyActions topology={topology} operator={operator} onDone={onDone} />
       </div>
       <dl class="numbers">
-        <div>
-          <dt>since</dt>
-          <dd title={run?.started_at === null || run === null ? "" : `${instant(run.started_at)} UTC`}>
-            {ago(run?.started_at, now)}
-          </dd>
-        </div>
-        <div>
-          <dt>heartbeat</dt>
-          <dd>{ago(run?.heartbeat_at, now)}</dd>
-        </div>
-        <div>
-          <dt>batch</dt>
-          <dd>{run?.batch === null || run === null ? UNKNOWN : String(run.batch)}</dd>
-        </div>
-        <div>
-          <dt>restarts</dt>
-          <dd>{count(topology.restarts)}</dd>
-        </div>
-        <div>
-          <dt>queries</dt>
-          <dd>{count(topology.queries.length)}</dd>
-        </div>
-        <div title="How much of its stores may be in memory">
-          <dt>memory limit</dt>
-          <dd>{limitText(topology.memory_limit_bytes)}</dd>
-        </div>
-        <div>
-          <dt>process</dt>
-          <dd>{run?.pid === null || run === null ? UNKNOWN : `${run.pid} on ${run.host}`}</dd>
-        </div>
+        <Fact
+          label="since"
+          value={ago(run?.started_at, now)}
+          title={run?.started_at ? `${instant(run.started_at)} UTC` : ""}
+        />
+        <Fact label="heartbeat" value={ago(run?.heartbeat_at, now)} />
+        <Fact label="batch" value={run?.batch ?? UNKNOWN} />
+        <Fact label="restarts" value={count(topology.restarts)} />
+        <Fact label="queries" value={count(topology.queries.length)} />
+        <Fact
+          label="memory limit"
+          value={limitText(topology.memory_limit_bytes)}
+          title="How much of its stores may be in memory"
+        />
+        <Fact
+          label="process"
+          value={run?.pid === null || run === null ? UNKNOWN : `${run.pid} on ${run.host}`}
+        />
       </dl>
       {topology.error !== null && (
         <p class="problem-line" role="alert">
@@ -130,36 +154,13 @@ function TopologyJobs({ topology, topologies, operator, onDone }: Props): JSX.El
           {topology.waiting}
         </p>
       )}
-      {runs.problem !== null && <p class="problem-line">{runs.problem}</p>}
+      <ProblemLine text={runs.problem} />
       {runs.value?.length === 0 && (
         <p class="empty">It has never run. Start it when its queries are ready.</p>
       )}
       {runs.value !== null && runs.value.length > 0 && (
         <div class="table-scroll">
-          <table class="list stack">
-            <TableHead
-              columns={[
-                "Run",
-                "State",
-                { label: "Started", class: "wide" },
-                { label: "Ended", class: "wide" },
-                { label: "Batches", class: "number" },
-                "Last error",
-                "Log",
-              ]}
-            />
-            <tbody>
-              {runs.value.map((entry) => (
-                <RunRow
-                  key={entry.id}
-                  run={entry}
-                  now={now}
-                  open={open === entry.id}
-                  onToggle={() => setOpen(open === entry.id ? null : entry.id)}
-                />
-              ))}
-            </tbody>
-          </table>
+          <Table columns={columns} rows={runs.value} rowKey={({ id }) => id} />
         </div>
       )}
       {open !== null && <RunLogTail key={open} id={open} />}
@@ -185,41 +186,5 @@ function TopologyJobs({ topology, topologies, operator, onDone }: Props): JSX.El
       </Opened>
       <AuditTrail topology={topology.name} />
     </article>
-  );
-}
-
-function RunRow({
-  run,
-  now,
-  open,
-  onToggle,
-}: {
-  run: RunDocument;
-  now: number;
-  open: boolean;
-  onToggle: () => void;
-}): JSX.Element {
-  return (
-    <tr>
-      <td class="mono">{run.id.slice(0, 12)}</td>
-      <td>
-        <StatusBadge state={run.state} />
-      </td>
-      <td class="wide" title={`${instant(run.started_at)} UTC`}>
-        {ago(run.started_at, now)}
-      </td>
-      <td class="wide">{run.ended_at === null ? UNKNOWN : ago(run.ended_at, now)}</td>
-      <td class="number" data-label="batches">
-        {run.batch === null ? UNKNOWN : count(run.batch)}
-      </td>
-      <td class="clip" title={run.error_detail ?? run.error ?? ""}>
-        {run.error ?? UNKNOWN}
-      </td>
-      <td>
-        <button type="button" class="link" aria-expanded={open} onClick={onToggle}>
-          {open ? "hide" : "show"}
-        </button>
-      </td>
-    </tr>
   );
 }

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
 import { answered, at, client } from "../api/request";
+import { Button } from "../ui/Button";
 import { submits } from "../ui/fields";
 import { ProblemLine } from "../ui/ProblemLine";
 import { useRequest } from "../ui/useRequest";
@@ -62,14 +63,13 @@ export function MemoryForm({ topology, operator, onDone }: Props): JSX.Element {
           }}
         />
       </label>{" "}
-      <button
+      <Button
         type="submit"
-        class="button"
         disabled={!operator || busy || found.problem !== null || found.limit === topology.memory_limit_bytes}
         title={operator ? undefined : "Only operators may do this."}
       >
         Set limit
-      </button>
+      </Button>
       <ProblemLine text={problem ?? found.problem} />
       <p class="muted" role="status">
         {kept && "Kept. "}

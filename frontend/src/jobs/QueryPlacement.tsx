@@ -2,11 +2,12 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
 import { answered, at, client } from "../api/request";
+import { Button } from "../ui/Button";
 import { ConfirmDialog } from "../ui/dialog/ConfirmDialog";
 import { submits } from "../ui/fields";
 import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
-import { TableHead } from "../ui/table/TableHead";
+import { type Column, Table } from "../ui/table/Table";
 import { useRequest } from "../ui/useRequest";
 
 interface Props {
@@ -33,6 +34,24 @@ export function QueryPlacement({ topology, topologies, operator, onDone }: Props
     else if (target === topology.name) pin(query, target);
     else setMoving({ query, target });
   };
+  const columns: readonly Column<Query>[] = [
+    { label: "Query", cell: (query) => <a href={`/queries/${query.id}/`}>{query.name}</a> },
+    { label: "Version", kind: "number", cell: (query) => query.version },
+    {
+      label: "Answered by",
+      short: "answered by",
+      cell: (query) => (
+        <TargetChoice
+          query={query}
+          topology={topology.name}
+          topologies={topologies}
+          off={busy || !operator}
+          why={operator ? undefined : "Only operators may do this."}
+          onChoose={(target) => choose(query, target)}
+        />
+      ),
+    },
+  ];
   if (topology.queries.length === 0) return <p class="empty">It runs no queries.</p>;
   return (
     <>
@@ -42,31 +61,7 @@ export function QueryPlacement({ topology, topologies, operator, onDone }: Props
       </p>
       <ProblemLine text={problem} />
       <ScrollArea label={`Queries of ${topology.name}`}>
-        <table class="list stack">
-          <TableHead columns={["Query", { label: "Version", class: "number" }, "Answered by"]} />
-          <tbody>
-            {topology.queries.map((query) => (
-              <tr key={query.id}>
-                <td>
-                  <a href={`/queries/${query.id}/`}>{query.name}</a>
-                </td>
-                <td class="number" data-label="version">
-                  {query.version}
-                </td>
-                <td data-label="answered by">
-                  <TargetChoice
-                    query={query}
-                    topology={topology.name}
-                    topologies={topologies}
-                    off={busy || !operator}
-                    why={operator ? undefined : "Only operators may do this."}
-                    onChoose={(target) => choose(query, target)}
-                  />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table columns={columns} rows={topology.queries} rowKey={(query) => query.id} />
       </ScrollArea>
       {moving !== null && (
         <ConfirmDialog
@@ -125,12 +120,12 @@ function TargetChoice({ query, topology, topologies, off, why, onChoose }: Choic
           value={name}
           onInput={(event) => setName(event.currentTarget.value)}
         />
-        <button type="submit" class="button small">
+        <Button type="submit" small>
           Pin
-        </button>
-        <button type="button" class="button small" onClick={() => setNaming(false)}>
+        </Button>
+        <Button small onClick={() => setNaming(false)}>
           Cancel
-        </button>
+        </Button>
       </form>
     );
   }

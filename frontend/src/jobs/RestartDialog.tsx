@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { TopologyDocument } from "../api/documents";
-import { NameGuard } from "../ui/dialog/NameGuard";
+import { ConfirmDialog } from "../ui/dialog/ConfirmDialog";
 
 interface Props {
   readonly topology: TopologyDocument;
@@ -12,7 +12,7 @@ interface Props {
 export function RestartDialog({ topology, onRestart, onClose }: Props): JSX.Element {
   const { length } = topology.queries;
   return (
-    <NameGuard
+    <ConfirmDialog
       title={`Restart ${topology.name}?`}
       name={topology.name}
       confirm="Restart"
@@ -25,6 +25,6 @@ export function RestartDialog({ topology, onRestart, onClose }: Props): JSX.Elem
         {length === 1 ? "Its query waits" : `Its ${length} queries wait`} while Spark starts; no result is
         lost or duplicated.
       </p>
-    </NameGuard>
+    </ConfirmDialog>
   );
 }

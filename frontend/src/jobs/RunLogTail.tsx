@@ -1,6 +1,8 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { answered, at, client } from "../api/request";
+import { SearchField } from "../ui/fields";
+import { ProblemLine } from "../ui/ProblemLine";
 import { useLoaded } from "../ui/useLoaded";
 
 const REFRESH_MS = 2500;
@@ -23,17 +25,10 @@ export function RunLogTail({ id }: { id: string }): JSX.Element {
   return (
     <div class="log">
       <div class="toolbar">
-        <input
-          type="search"
-          class="search"
-          aria-label="Search the log"
-          placeholder="Search the log"
-          value={wanted}
-          onInput={(event) => setWanted(event.currentTarget.value)}
-        />
+        <SearchField label="Search the log" value={wanted} onValue={setWanted} />
         <span class="muted">{log.value?.truncated === true ? `last ${TAIL} lines` : ""}</span>
       </div>
-      {log.problem !== null && <p class="problem-line">{log.problem}</p>}
+      <ProblemLine text={log.problem} />
       {/* biome-ignore lint/a11y/useSemanticElements: its line breaks are the log's, so it is a <pre> */}
       <pre
         ref={box}

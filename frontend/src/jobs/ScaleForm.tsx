@@ -1,11 +1,14 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import type { TopologyTasks } from "../api/documents";
 import { answered, at, client } from "../api/request";
 import { count } from "../format/quantities";
+import { Button } from "../ui/Button";
 import { submits } from "../ui/fields";
+import { Loading } from "../ui/Loading";
 import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
-import { TableHead } from "../ui/table/TableHead";
+import { type Column, Table } from "../ui/table/Table";
 import { useLoaded } from "../ui/useLoaded";
 import { useRequest } from "../ui/useRequest";
 import { changesOf, fieldsOf, MOST_TASKS, type TaskFields } from "./taskForm";
@@ -29,12 +32,7 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
   const [asked, setAsked] = useState(false);
   const { busy, problem, send } = useRequest();
   const { value } = tasks;
-  if (value === null)
-    return tasks.problem === null ? (
-      <p class="muted">Loading…</p>
-    ) : (
-      <p class="problem-line">{tasks.problem}</p>
-    );
+  if (value === null) return <Loading problem={tasks.problem} />;
   const fields = { ...fieldsOf(value), ...typed };
   const found = changesOf(value, fields);
   const scale = (): void => {
@@ -54,6 +52,28 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
       },
     );
   };
+  const columns: readonly Column<TopologyTasks["streams"][number]>[] = [
+    { label: "Stream", cell: ({ stream }) => stream },
+    { label: "Tasks now", kind: "number", cell: ({ tasks: now }) => count(now) },
+    {
+      label: "Set to",
+      short: "set to",
+      cell: ({ stream }) => (
+        <input
+          type="number"
+          class="tasks"
+          min={1}
+          max={MOST_TASKS}
+          step={1}
+          placeholder="by load"
+          aria-label={`Tasks of ${stream}`}
+          disabled={!operator || busy}
+          value={fields[stream] ?? ""}
+          onInput={(event) => setTyped({ ...typed, [stream]: event.currentTarget.value })}
+        />
+      ),
+    },
+  ];
   return (
     <form class="scale" onSubmit={submits(scale)}>
       <p class="muted small">
@@ -63,33 +83,7 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
         next planned.
       </p>
       <ScrollArea label={`Tasks of ${topology}`}>
-        <table class="list stack">
-          <TableHead columns={["Stream", { label: "Tasks now", class: "number" }, "Set to"]} />
-          <tbody>
-            {value.streams.map((one) => (
-              <tr key={one.stream}>
-                <td>{one.stream}</td>
-                <td class="number" data-label="tasks now">
-                  {count(one.tasks)}
-                </td>
-                <td data-label="set to">
-                  <input
-                    type="number"
-                    class="tasks"
-                    min={1}
-                    max={MOST_TASKS}
-                    step={1}
-                    placeholder="by load"
-                    aria-label={`Tasks of ${one.stream}`}
-                    disabled={!operator || busy}
-                    value={fields[one.stream] ?? ""}
-                    onInput={(event) => setTyped({ ...typed, [one.stream]: event.currentTarget.value })}
-                  />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table columns={columns} rows={value.streams} rowKey={(one) => one.stream} />
       </ScrollArea>
       <ProblemLine text={problem ?? found.problem ?? tasks.problem} />
       {asked && (
@@ -97,14 +91,13 @@ export function ScaleForm({ topology, operator, onDone }: Props): JSX.Element {
           Requested. The numbers above change when the new plan takes effect.
         </p>
       )}
-      <button
+      <Button
         type="submit"
-        class="button"
         disabled={!operator || busy || found.problem !== null || Object.keys(found.changes).length === 0}
         title={operator ? undefined : "Only operators may do this."}
       >
         Scale
-      </button>
+      </Button>
     </form>
   );
 }

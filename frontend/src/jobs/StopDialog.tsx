@@ -2,8 +2,8 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
 import { answered, at, client } from "../api/request";
+import { ConfirmDialog } from "../ui/dialog/ConfirmDialog";
 import { ImpactFacts } from "../ui/dialog/ImpactFacts";
-import { NameGuard } from "../ui/dialog/NameGuard";
 import { ProblemLine } from "../ui/ProblemLine";
 import { useLoaded } from "../ui/useLoaded";
 
@@ -20,7 +20,7 @@ export function StopDialog({ topology, onStop, onClose }: Props): JSX.Element {
     answered(client.GET("/api/topologies/{name}/impact/", at({ name: topology.name }))),
   );
   return (
-    <NameGuard
+    <ConfirmDialog
       title={`Stop ${topology.name}?`}
       name={topology.name}
       confirm="Stop"
@@ -47,6 +47,6 @@ export function StopDialog({ topology, onStop, onClose }: Props): JSX.Element {
           after everything that has arrived
         </label>
       </fieldset>
-    </NameGuard>
+    </ConfirmDialog>
   );
 }

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TopologyDocument } from "../api/documents";
 import { answered, at, client, type Reply } from "../api/request";
+import { Button } from "../ui/Button";
 import { useRequest } from "../ui/useRequest";
 import { RestartDialog } from "./RestartDialog";
 import { StopDialog } from "./StopDialog";
@@ -28,30 +29,25 @@ export function TopologyActions({ topology, operator, onDone }: Props): JSX.Elem
           {problem}
         </span>
       )}
-      <button
-        type="button"
-        class="button"
+      <Button
         disabled={off || topology.queries.length === 0}
         title={why}
         onClick={() => run(client.POST("/api/topologies/{name}/optimize/", where))}
       >
         Re-optimize
-      </button>
+      </Button>
       {!alive && (
-        <button
-          type="button"
-          class="button primary"
+        <Button
+          kind="primary"
           disabled={off}
           title={why}
           onClick={() => run(client.POST("/api/topologies/{name}/start/", where))}
         >
           Start
-        </button>
+        </Button>
       )}
       {(alive || topology.state === "failed") && (
-        <button
-          type="button"
-          class="button"
+        <Button
           disabled={off}
           title={why}
           onClick={() =>
@@ -59,18 +55,17 @@ export function TopologyActions({ topology, operator, onDone }: Props): JSX.Elem
           }
         >
           {alive ? "Restart…" : "Restart"}
-        </button>
+        </Button>
       )}
       {(alive || topology.desired === "running") && (
-        <button
-          type="button"
-          class="button danger"
+        <Button
+          kind="danger"
           disabled={off || topology.state === "stopping"}
           title={why}
           onClick={() => setAsking("stop")}
         >
           Stop…
-        </button>
+        </Button>
       )}
       {asking === "stop" && (
         <StopDialog

@@ -45,11 +45,10 @@ export function historyPoint(batch: BatchCompleted): HistoryPoint {
   };
 }
 
-/** The history with one more point; a replayed batch replaces its first attempt where it stands. */
-function withPoint(history: readonly HistoryPoint[], point: HistoryPoint): HistoryPoint[] {
-  const place = history.findIndex((entry) => entry.batch === point.batch);
-  if (place >= 0) return history.with(place, point);
-  return [...history, point].slice(-HISTORY_LENGTH);
+/** The list with one more entry; one that is told again stands where it stood. */
+function withEntry<Entry>(entries: readonly Entry[], key: keyof Entry, entry: Entry, most: number): Entry[] {
+  const place = entries.findIndex((one) => one[key] === entry[key]);
+  return place >= 0 ? entries.with(place, entry) : [...entries, entry].slice(-most);
 }
 
 /** Every store's point of one more batch; many stores are followed for fewer batches. */
@@ -58,22 +57,17 @@ export function withStores(history: readonly StoresPoint[], batch: BatchComplete
     Object.entries(batch.stores).map(([id, { per_task: _, ...point }]): [string, StorePoint] => [id, point]),
   );
   const point: StoresPoint = { batch: batch.batch, stores };
-  const place = history.findIndex((entry) => entry.batch === point.batch);
-  if (place >= 0) return history.with(place, point);
   const most = Math.max(
     STORE_BATCHES_LEAST,
     Math.floor(STORE_POINTS / Math.max(1, Object.keys(stores).length)),
   );
-  return [...history, point].slice(-Math.min(STORE_BATCHES_LENGTH, most));
+  return withEntry(history, "batch", point, Math.min(STORE_BATCHES_LENGTH, most));
 }
 
-/** The epochs with one more; one that is told again stands where it stood. */
-function withEpoch(epochs: readonly EpochPoint[], event: EpochCompleted): EpochPoint[] {
+/** What the list of epochs keeps of one. */
+function epochPoint(event: EpochCompleted): EpochPoint {
   const { epoch, at, plan_id, first_batch, last_batch, event_seconds, sent, q_error } = event;
-  const point: EpochPoint = { epoch, at, plan_id, first_batch, last_batch, event_seconds, sent, q_error };
-  const place = epochs.findIndex((entry) => entry.epoch === epoch);
-  if (place >= 0) return epochs.with(place, point);
-  return [...epochs, point].slice(-EPOCHS_LENGTH);
+  return { epoch, at, plan_id, first_batch, last_batch, event_seconds, sent, q_error };
 }
 
 export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot {
@@ -110,7 +104,7 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
           state.failed_batch.batch <= event.batch
             ? null
             : state.failed_batch,
-        history: withPoint(state.history, historyPoint(event)),
+        history: withEntry(state.history, "batch", historyPoint(event), HISTORY_LENGTH),
         store_history: withStores(state.store_history, event),
         epoch: event.epoch,
         plan_id: event.plan_id,
@@ -118,7 +112,11 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
         heartbeat_at: event.at,
       };
     case "epoch":
-      return { ...state, epochs: withEpoch(state.epochs, event), statistics: event };
+      return {
+        ...state,
+        epochs: withEntry(state.epochs, "epoch", epochPoint(event), EPOCHS_LENGTH),
+        statistics: event,
+      };
     case "plan_switched": {
       const { at, plan_id, epoch, batch, cause } = event;
       return {

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { answered, at, client, explainError, Refusal } from "../api/request";
 import { parseGraph } from "../plan/physicalGraph";
+import { ProblemLine } from "../ui/ProblemLine";
 import { bestEntries, type Entry } from "./match";
 
 /** An event on `window` that opens the palette. */
@@ -163,7 +164,7 @@ export function CommandPalette({ writer }: { writer: boolean }): JSX.Element | n
           ))}
         </div>
         {found.length === 0 && <p class="empty">Nothing matches. Try fewer letters.</p>}
-        {problem !== null && <p class="problem-line">{problem}</p>}
+        <ProblemLine text={problem} />
       </div>
     </div>
   );

@@ -6,6 +6,8 @@ import { ChartHost } from "../charts/ChartHost";
 import { createSeriesPlot, type SeriesPlotData } from "../charts/seriesPlot";
 import { spanTicks } from "../charts/spanTicks";
 import { count, instant, rate, span } from "../format/quantities";
+import { Fact } from "../ui/Fact";
+import { ProblemLine } from "../ui/ProblemLine";
 import { useLoaded } from "../ui/useLoaded";
 import { latenessSeries, rateSeries } from "./arrivals";
 
@@ -21,7 +23,7 @@ export function ArrivalPlots({ stream, colour }: { stream: string; colour: strin
   );
   return (
     <>
-      {problem !== null && <p class="problem-line">{problem}</p>}
+      <ProblemLine text={problem} />
       {value !== null && value.length > 0 && <h2>Accepted and turned away</h2>}
       {value?.map((arrivals) => (
         <OfTopology key={arrivals.topology} arrivals={arrivals} colour={colour} />
@@ -57,32 +59,19 @@ function OfTopology({ arrivals, colour }: { arrivals: Arrivals; colour: string }
   return (
     <section aria-label={`Arrivals in ${arrivals.topology}`}>
       <dl class="numbers compact">
-        <div>
-          <dt>topology</dt>
-          <dd>
-            <a href={`/topologies/${encodeURIComponent(arrivals.topology)}/`}>{arrivals.topology}</a>
-          </dd>
-        </div>
-        <div title="in the newest batch">
-          <dt>accepted</dt>
-          <dd>{count(newest?.accepted)}</dd>
-        </div>
-        <div title="in the newest batch, older than the watermark">
-          <dt>late</dt>
-          <dd>{count(newest?.late)}</dd>
-        </div>
-        <div title="in the newest batch">
-          <dt>undecodable</dt>
-          <dd>{count(newest?.undecodable)}</dd>
-        </div>
-        <div>
-          <dt>newest event (UTC)</dt>
-          <dd>{instant(newest?.newest)}</dd>
-        </div>
-        <div>
-          <dt>watermark (UTC)</dt>
-          <dd>{instant(newest?.watermark)}</dd>
-        </div>
+        <Fact
+          label="topology"
+          value={<a href={`/topologies/${encodeURIComponent(arrivals.topology)}/`}>{arrivals.topology}</a>}
+        />
+        <Fact label="accepted" value={count(newest?.accepted)} title="in the newest batch" />
+        <Fact
+          label="late"
+          value={count(newest?.late)}
+          title="in the newest batch, older than the watermark"
+        />
+        <Fact label="undecodable" value={count(newest?.undecodable)} title="in the newest batch" />
+        <Fact label="newest event (UTC)" value={instant(newest?.newest)} />
+        <Fact label="watermark (UTC)" value={instant(newest?.watermark)} />
       </dl>
       {arrivals.points.length < 2 ? (
         <p class="muted">Plots appear after the second batch.</p>

@@ -1,9 +1,12 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { ChosenLetter, StreamDocument } from "../api/documents";
-import { answered, at, client, explainError, Refusal } from "../api/request";
+import { answered, at, client, explainProblems } from "../api/request";
 import { count } from "../format/quantities";
+import { Button } from "../ui/Button";
 import { ConfirmDialog } from "../ui/dialog/ConfirmDialog";
+import { type Notice, NoticeLine } from "../ui/Notice";
+import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
 import { useLoaded } from "../ui/useLoaded";
 import { keyOf, reasonsOf } from "./deadLetters";
@@ -23,7 +26,7 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [asking, setAsking] = useState<"redrive" | "discard" | null>(null);
   const [correcting, setCorrecting] = useState<string | null>(null);
-  const [notice, setNotice] = useState<{ text: string; bad: boolean } | null>(null);
+  const [notice, setNotice] = useState<Notice | null>(null);
   const letters = value?.letters ?? [];
   const picked = letters.filter((letter) => chosen.has(keyOf(letter)));
   // What only an expression has no value for was accepted: sent again, it would be there twice.
@@ -35,11 +38,7 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
       setChosen(new Set());
       return true;
     } catch (error) {
-      const told =
-        error instanceof Refusal && error.problems.length > 0
-          ? error.problems.map((one) => one.message).join(" ")
-          : explainError(error);
-      setNotice({ text: told, bad: true });
+      setNotice({ text: explainProblems(error).join(" "), bad: true });
       return false;
     } finally {
       reload();
@@ -74,12 +73,8 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
           </>
         )}
       </div>
-      {problem !== null && <p class="problem-line">{problem}</p>}
-      {notice !== null && (
-        <p class={notice.bad ? "problem-line" : "notice"} role={notice.bad ? "alert" : "status"}>
-          {notice.text}
-        </p>
-      )}
+      <ProblemLine text={problem} />
+      <NoticeLine notice={notice} />
       {value !== null && letters.length === 0 && (
         <p class="empty">
           No dead letters. A tuple that is too late, too far ahead of its arrival, unreadable, or makes a
@@ -179,14 +174,9 @@ interface AskProps {
 
 function Ask({ text, letters, danger, onClick }: AskProps): JSX.Element {
   return (
-    <button
-      type="button"
-      class={danger === true ? "button danger" : "button"}
-      disabled={letters === 0}
-      onClick={onClick}
-    >
+    <Button kind={danger === true ? "danger" : undefined} disabled={letters === 0} onClick={onClick}>
       {text} {letters > 0 ? letters : ""}…
-    </button>
+    </Button>
   );
 }
 

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { DeadLetter } from "../api/documents";
 import { instant } from "../format/quantities";
+import { Button } from "../ui/Button";
 import { ProblemLine } from "../ui/ProblemLine";
 import { parseTuple } from "./deadLetters";
 
@@ -81,9 +82,9 @@ export function LetterRow({
       {editable && (
         <td>
           {correcting && (
-            <button type="button" class="button small" onClick={send}>
+            <Button small onClick={send}>
               Send it
-            </button>
+            </Button>
           )}{" "}
           {letter.expression === null && (
             <button

@@ -2,7 +2,8 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Connector, StreamChange, StreamDocument } from "../api/documents";
 import { answered, at, client, explainProblems } from "../api/request";
-import { SelectField, submits, TextField } from "../ui/fields";
+import { Button } from "../ui/Button";
+import { Select, SelectField, submits, TextField } from "../ui/fields";
 import { ProblemLine } from "../ui/ProblemLine";
 import { TeamField } from "../ui/TeamField";
 import { useLoaded } from "../ui/useLoaded";
@@ -106,39 +107,27 @@ function Fields({
               maxLength={255}
               onInput={(event) => setColumn(place, { name: event.currentTarget.value })}
             />
-            <select
+            <Select
               aria-label={`Type of column ${place + 1}`}
               value={column.type}
-              onChange={(event) =>
-                setColumn(place, {
-                  type: COLUMN_TYPES.find((type) => type === event.currentTarget.value) ?? "string",
-                })
+              options={COLUMN_TYPES}
+              onValue={(value) =>
+                setColumn(place, { type: COLUMN_TYPES.find((type) => type === value) ?? "string" })
               }
-            >
-              {COLUMN_TYPES.map((type) => (
-                <option key={type} value={type}>
-                  {type}
-                </option>
-              ))}
-            </select>
-            <button
-              type="button"
-              class="button small"
+            />
+            <Button
+              small
               aria-label={`Remove column ${place + 1}`}
               disabled={fields.columns.length === 1}
               onClick={() => set({ columns: fields.columns.filter((_, i) => i !== place) })}
             >
               ✕
-            </button>
+            </Button>
           </div>
         ))}
-        <button
-          type="button"
-          class="button small"
-          onClick={() => set({ columns: [...fields.columns, { name: "", type: "string" }] })}
-        >
+        <Button small onClick={() => set({ columns: [...fields.columns, { name: "", type: "string" }] })}>
           Add a column
-        </button>
+        </Button>
         <SelectField
           label="Event time"
           value={fields.eventTime}
@@ -198,12 +187,10 @@ function Fields({
       </div>
       <ConnectorFields connectors={connectors} fields={fields} set={set} fixed={fixed} />
       <div class="dialog-actions">
-        <button type="button" class="button" onClick={onCancel}>
-          Cancel
-        </button>
-        <button type="submit" class="button primary" disabled={busy}>
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button type="submit" kind="primary" disabled={busy}>
           {stream === null ? "Register" : "Save"}
-        </button>
+        </Button>
       </div>
     </form>
   );

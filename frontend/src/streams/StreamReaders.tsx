@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { answered, at, client } from "../api/request";
 import { ImpactFacts } from "../ui/dialog/ImpactFacts";
+import { ProblemLine } from "../ui/ProblemLine";
 import { useLoaded } from "../ui/useLoaded";
 
 const REFRESH_MS = 5000;
@@ -15,7 +16,7 @@ export function StreamReaders({ name }: { name: string }): JSX.Element {
   return (
     <>
       <h2>Readers</h2>
-      {impact.problem !== null && <p class="problem-line">{impact.problem}</p>}
+      <ProblemLine text={impact.problem} />
       {impact.value !== null && (
         <ImpactFacts
           impact={impact.value}

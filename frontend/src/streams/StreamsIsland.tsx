@@ -1,16 +1,19 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { StreamDocument } from "../api/documents";
-import { answered, at, client, done, explainError } from "../api/request";
+import { answered, at, client, done } from "../api/request";
 import { streamColours } from "../colour/streams";
 import { count, rate, span } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
+import { Button } from "../ui/Button";
 import { ConfirmDialog } from "../ui/dialog/ConfirmDialog";
+import { Fact } from "../ui/Fact";
 import { ProblemLine } from "../ui/ProblemLine";
 import { StreamChip } from "../ui/StreamChip";
 import { RowsTable } from "../ui/table/RowsTable";
-import { TableHead } from "../ui/table/TableHead";
+import { type Column, Table } from "../ui/table/Table";
 import { useLoaded } from "../ui/useLoaded";
+import { useRequest } from "../ui/useRequest";
 import { ArrivalPlots } from "./ArrivalPlots";
 import { DeadLetterList } from "./DeadLetterList";
 import { entryRate, useEntryRates } from "./entryRates";
@@ -32,6 +35,45 @@ export function StreamsIsland({ stream, me }: IslandProps): JSX.Element {
     [streams.value],
   );
   const chosen = stream === null ? null : (streams.value?.find((entry) => entry.name === stream) ?? null);
+  const columns: readonly Column<StreamDocument>[] = [
+    {
+      label: "Stream",
+      cell: ({ name, description }) => (
+        <>
+          <StreamChip stream={name} colour={colour} href={`/streams/${encodeURIComponent(name)}/`} />
+          <div class="muted clip">{description}</div>
+        </>
+      ),
+    },
+    {
+      label: "Declared rate",
+      short: "declared",
+      kind: "number",
+      title: "tuples per second of event time, as declared",
+      cell: (entry) => rate(entry.tuples_per_second),
+    },
+    {
+      label: "Arriving",
+      kind: "number",
+      title: "entries per second that reach Redis now",
+      cell: ({ name }) => rate(entryRate(rates, name)),
+    },
+    {
+      label: "Entries",
+      kind: "number",
+      title: "entries held in Redis",
+      cell: ({ entries }) => count(entries),
+    },
+    { label: "Event time", kind: "wide", class: "mono", cell: ({ event_time }) => event_time },
+    { label: "Late after", kind: "wide", cell: ({ lateness_ms }) => span(lateness_ms) },
+    {
+      label: "Queries",
+      kind: "number",
+      cell: ({ name, query_count }) => (
+        <a href={`/queries/?search=${encodeURIComponent(`stream:${name}`)}`}>{count(query_count)}</a>
+      ),
+    },
+  ];
   return (
     <section class="streams">
       <ProblemLine text={streams.problem} />
@@ -49,9 +91,9 @@ export function StreamsIsland({ stream, me }: IslandProps): JSX.Element {
       {stream === null && !registering && writer && (
         <div class="toolbar">
           <span class="grow" />
-          <button type="button" class="button primary" onClick={() => setRegistering(true)}>
+          <Button kind="primary" onClick={() => setRegistering(true)}>
             Register a stream
-          </button>
+          </Button>
         </div>
       )}
       {registering && (
@@ -72,53 +114,7 @@ export function StreamsIsland({ stream, me }: IslandProps): JSX.Element {
       )}
       {stream === null && streams.value !== null && streams.value.length > 0 && (
         <div class="table-scroll">
-          <table class="list stack">
-            <TableHead
-              columns={[
-                "Stream",
-                {
-                  label: "Declared rate",
-                  class: "number",
-                  title: "tuples per second of event time, as declared",
-                },
-                { label: "Arriving", class: "number", title: "entries per second that reach Redis now" },
-                { label: "Entries", class: "number", title: "entries held in Redis" },
-                { label: "Event time", class: "wide" },
-                { label: "Late after", class: "wide" },
-                { label: "Queries", class: "number" },
-              ]}
-            />
-            <tbody>
-              {streams.value.map((entry) => (
-                <tr key={entry.name}>
-                  <td>
-                    <StreamChip
-                      stream={entry.name}
-                      colour={colour}
-                      href={`/streams/${encodeURIComponent(entry.name)}/`}
-                    />
-                    <div class="muted clip">{entry.description}</div>
-                  </td>
-                  <td class="number" data-label="declared">
-                    {rate(entry.tuples_per_second)}
-                  </td>
-                  <td class="number" data-label="arriving">
-                    {rate(entryRate(rates, entry.name))}
-                  </td>
-                  <td class="number" data-label="entries">
-                    {count(entry.entries)}
-                  </td>
-                  <td class="wide mono">{entry.event_time}</td>
-                  <td class="wide">{span(entry.lateness_ms)}</td>
-                  <td class="number" data-label="queries">
-                    <a href={`/queries/?search=${encodeURIComponent(`stream:${entry.name}`)}`}>
-                      {count(entry.query_count)}
-                    </a>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <Table columns={columns} rows={streams.value} rowKey={({ name }) => name} />
         </div>
       )}
     </section>
@@ -138,7 +134,7 @@ function StreamDetail({
 }): JSX.Element {
   const [editing, setEditing] = useState(false);
   const [asking, setAsking] = useState(false);
-  const [problem, setProblem] = useState<string | null>(null);
+  const { problem, send } = useRequest();
   const sample = useLoaded(
     () =>
       answered(client.GET("/api/streams/{name}/sample/", at({ name: stream.name }, { limit: SAMPLE_ROWS }))),
@@ -152,20 +148,19 @@ function StreamDetail({
         <span>{stream.description}</span>
         <span class="grow" />
         {stream.can_edit && (
-          <button type="button" class="button" aria-expanded={editing} onClick={() => setEditing(!editing)}>
+          <Button aria-expanded={editing} onClick={() => setEditing(!editing)}>
             Edit
-          </button>
+          </Button>
         )}
         {stream.can_edit && (
-          <button
-            type="button"
-            class="button danger"
+          <Button
+            kind="danger"
             disabled={stream.query_count > 0}
             title={stream.query_count > 0 ? "Queries read it." : undefined}
             onClick={() => setAsking(true)}
           >
             Delete…
-          </button>
+          </Button>
         )}
         <a class="button" href="/streams/">
           All streams
@@ -190,9 +185,8 @@ function StreamDetail({
           onClose={() => setAsking(false)}
           onConfirm={() => {
             setAsking(false);
-            done(client.DELETE("/api/streams/{name}/", at({ name: stream.name }))).then(
-              () => window.location.assign("/streams/"),
-              (error: unknown) => setProblem(explainError(error)),
+            send(done(client.DELETE("/api/streams/{name}/", at({ name: stream.name }))), () =>
+              window.location.assign("/streams/"),
             );
           }}
         >
@@ -200,34 +194,17 @@ function StreamDetail({
         </ConfirmDialog>
       )}
       <dl class="numbers">
-        <div>
-          <dt>declared</dt>
-          <dd>{rate(stream.tuples_per_second)}</dd>
-        </div>
-        <div>
-          <dt>arriving</dt>
-          <dd>{rate(arriving)}</dd>
-        </div>
-        <div>
-          <dt>entries</dt>
-          <dd>{count(stream.entries)}</dd>
-        </div>
-        <div>
-          <dt>late after</dt>
-          <dd>{span(stream.lateness_ms)}</dd>
-        </div>
-        <div title="A tuple whose event time is further ahead of its arrival goes to the dead letters.">
-          <dt>ahead by at most</dt>
-          <dd>{span(stream.max_ahead_ms)}</dd>
-        </div>
-        <div>
-          <dt>late tuples</dt>
-          <dd>{stream.late === "drop" ? "dead letters" : "joined, marked"}</dd>
-        </div>
-        <div>
-          <dt>tasks</dt>
-          <dd>{stream.parallelism === null ? "auto" : count(stream.parallelism)}</dd>
-        </div>
+        <Fact label="declared" value={rate(stream.tuples_per_second)} />
+        <Fact label="arriving" value={rate(arriving)} />
+        <Fact label="entries" value={count(stream.entries)} />
+        <Fact label="late after" value={span(stream.lateness_ms)} />
+        <Fact
+          label="ahead by at most"
+          value={span(stream.max_ahead_ms)}
+          title="A tuple whose event time is further ahead of its arrival goes to the dead letters."
+        />
+        <Fact label="late tuples" value={stream.late === "drop" ? "dead letters" : "joined, marked"} />
+        <Fact label="tasks" value={stream.parallelism === null ? "auto" : count(stream.parallelism)} />
       </dl>
       <h2>Columns</h2>
       <p class="chips">
@@ -245,7 +222,7 @@ function StreamDetail({
       <ArrivalPlots stream={stream.name} colour={colour(stream.name)} />
       <DeadLetterList stream={stream} />
       <h2>Newest tuples</h2>
-      {sample.problem !== null && <p class="problem-line">{sample.problem}</p>}
+      <ProblemLine text={sample.problem} />
       {sample.value?.rows.length === 0 && (
         <p class="empty">
           No tuple has arrived.{" "}

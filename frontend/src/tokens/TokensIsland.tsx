@@ -1,12 +1,13 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { NewToken } from "../api/documents";
+import type { NewToken, Token } from "../api/documents";
 import { answered, at, client, done, explainError } from "../api/request";
 import { ago, instant } from "../format/quantities";
+import { Button } from "../ui/Button";
 import { SelectField, submits, TextField } from "../ui/fields";
 import { ProblemLine } from "../ui/ProblemLine";
 import { QuotaLine } from "../ui/QuotaLine";
-import { TableHead } from "../ui/table/TableHead";
+import { type Column, Table } from "../ui/table/Table";
 import { useLoaded } from "../ui/useLoaded";
 import { useNow } from "../ui/useNow";
 
@@ -31,6 +32,35 @@ export function TokensIsland(): JSX.Element {
     );
     setName("");
   };
+  const columns: readonly Column<Token>[] = [
+    { label: "Name", cell: (token) => token.name },
+    { label: "May", cell: (token) => (token.stream === null ? "what you may" : `send to ${token.stream}`) },
+    { label: "Made", short: "made", cell: (token) => ago(token.created_at, now) },
+    {
+      label: "Used",
+      short: "used",
+      cell: ({ used_at }) => (used_at === null ? "never" : ago(used_at, now)),
+    },
+    {
+      label: "Ends",
+      short: "ends",
+      cell: ({ expires_at }) => (expires_at === null ? "when revoked" : `${instant(expires_at)} UTC`),
+    },
+    {
+      label: "Revoke",
+      hidden: true,
+      cell: (token) => (
+        <Button
+          small
+          kind="danger"
+          aria-label={`Revoke ${token.name}`}
+          onClick={() => attempt(done(client.DELETE("/api/tokens/{id}/", at({ id: token.id }))))}
+        >
+          Revoke
+        </Button>
+      ),
+    },
+  ];
   return (
     <section class="tokens">
       <p class="muted">
@@ -59,53 +89,24 @@ export function TokensIsland(): JSX.Element {
             ]}
             onValue={setStream}
           />
-          <button type="submit" class="button primary" disabled={name.trim() === ""}>
+          <Button type="submit" kind="primary" disabled={name.trim() === ""}>
             Make a token
-          </button>
+          </Button>
         </div>
       </form>
       {made !== null && (
         <p class="notice" role="status">
           {made.name}: <code class="secret">{made.secret}</code>{" "}
-          <button
-            type="button"
-            class="button small"
-            onClick={() => attempt(navigator.clipboard.writeText(made.secret))}
-          >
+          <Button small onClick={() => attempt(navigator.clipboard.writeText(made.secret))}>
             Copy
-          </button>{" "}
+          </Button>{" "}
           It is shown only once.
         </p>
       )}
-      {tokens.problem !== null && <p class="problem-line">{tokens.problem}</p>}
+      <ProblemLine text={tokens.problem} />
       {tokens.value?.length === 0 && <p class="empty">You have no token yet.</p>}
       {tokens.value !== null && tokens.value.length > 0 && (
-        <table class="list stack">
-          <TableHead columns={["Name", "May", "Made", "Used", "Ends", { label: "Revoke", hidden: true }]} />
-          <tbody>
-            {tokens.value.map((token) => (
-              <tr key={token.id}>
-                <td>{token.name}</td>
-                <td>{token.stream === null ? "what you may" : `send to ${token.stream}`}</td>
-                <td data-label="made">{ago(token.created_at, now)}</td>
-                <td data-label="used">{token.used_at === null ? "never" : ago(token.used_at, now)}</td>
-                <td data-label="ends">
-                  {token.expires_at === null ? "when revoked" : `${instant(token.expires_at)} UTC`}
-                </td>
-                <td>
-                  <button
-                    type="button"
-                    class="button small danger"
-                    aria-label={`Revoke ${token.name}`}
-                    onClick={() => attempt(done(client.DELETE("/api/tokens/{id}/", at({ id: token.id }))))}
-                  >
-                    Revoke
-                  </button>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table columns={columns} rows={tokens.value} rowKey={({ id }) => id} />
       )}
       <QuotaLine />
     </section>

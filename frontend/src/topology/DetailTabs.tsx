@@ -6,6 +6,7 @@ import { RunLogTail } from "../jobs/RunLogTail";
 import type { Snapshot } from "../live/messages";
 import type { EpochRow } from "../plan/epochs";
 import type { PhysicalGraph } from "../plan/physicalGraph";
+import { Tabs } from "../ui/Tabs";
 import { ScrollText } from "../ui/table/ScrollText";
 import { BottleneckLine } from "./tables/BottleneckLine";
 import { EpochErrors } from "./tables/EpochErrors";
@@ -102,24 +103,9 @@ export function DetailTabs({
   const queries = props.topology?.queries ?? props.snapshot?.queries ?? [];
   return (
     <>
-      <div class="tabs" role="tablist" aria-label="Details">
-        {NAMES.map((candidate) => (
-          <button
-            key={candidate}
-            type="button"
-            role="tab"
-            id={`tab-${candidate}`}
-            aria-selected={candidate === tab}
-            aria-controls="tab-panel"
-            onClick={() => onTab(candidate)}
-          >
-            {candidate}
-          </button>
-        ))}
-      </div>
-      <div id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
+      <Tabs label="Details" prefix="tab" names={NAMES} tab={tab} onTab={onTab}>
         {TABS[tab]({ ...props, plan, planGraph, graph, queries })}
-      </div>
+      </Tabs>
       {tab === "Stores" && <ResultsTail queries={queries} />}
     </>
   );

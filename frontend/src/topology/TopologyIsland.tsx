@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
+import type { TopologyDocument } from "../api/documents";
 import { answered, client } from "../api/request";
 import { streamColours } from "../colour/streams";
 import { count } from "../format/quantities";
@@ -7,7 +8,7 @@ import type { IslandProps } from "../shell/islandProps";
 import { ProblemLine } from "../ui/ProblemLine";
 import { StatusBadge } from "../ui/StatusBadge";
 import { StreamChip } from "../ui/StreamChip";
-import { TableHead } from "../ui/table/TableHead";
+import { type Column, Table } from "../ui/table/Table";
 import { useLoaded } from "../ui/useLoaded";
 import { Topology } from "./Topology";
 
@@ -28,6 +29,24 @@ export function TopologyIsland({ topology, me }: IslandProps): JSX.Element {
 
 function TopologyList({ colour }: { colour: ReturnType<typeof streamColours> }): JSX.Element {
   const topologies = useLoaded(() => answered(client.GET("/api/topologies/")), REFRESH_MS);
+  const columns: readonly Column<TopologyDocument>[] = [
+    {
+      label: "Topology",
+      cell: ({ name }) => (
+        <a class="row-link" href={`/topologies/${encodeURIComponent(name)}/`}>
+          {name}
+        </a>
+      ),
+    },
+    { label: "State", cell: ({ state, error }) => <StatusBadge state={state} title={error} /> },
+    { label: "Queries", kind: "number", cell: ({ queries }) => count(queries.length) },
+    {
+      label: "Streams",
+      class: "chips",
+      cell: ({ streams }) => streams.map((name) => <StreamChip key={name} stream={name} colour={colour} />),
+    },
+    { label: "Plan", kind: "wide", class: "mono", cell: ({ plan_id }) => plan_id?.slice(0, 14) ?? "–" },
+  ];
   return (
     <section>
       <ProblemLine text={topologies.problem} />
@@ -38,40 +57,7 @@ function TopologyList({ colour }: { colour: ReturnType<typeof streamColours> }):
       )}
       {topologies.value !== null && topologies.value.length > 0 && (
         <div class="table-scroll">
-          <table class="list stack">
-            <TableHead
-              columns={[
-                "Topology",
-                "State",
-                { label: "Queries", class: "number" },
-                "Streams",
-                { label: "Plan", class: "wide" },
-              ]}
-            />
-            <tbody>
-              {topologies.value.map((topology) => (
-                <tr key={topology.name}>
-                  <td>
-                    <a class="row-link" href={`/topologies/${encodeURIComponent(topology.name)}/`}>
-                      {topology.name}
-                    </a>
-                  </td>
-                  <td>
-                    <StatusBadge state={topology.state} title={topology.error} />
-                  </td>
-                  <td class="number" data-label="queries">
-                    {count(topology.queries.length)}
-                  </td>
-                  <td class="chips">
-                    {topology.streams.map((stream) => (
-                      <StreamChip key={stream} stream={stream} colour={colour} />
-                    ))}
-                  </td>
-                  <td class="wide mono">{topology.plan_id?.slice(0, 14) ?? "–"}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <Table columns={columns} rows={topologies.value} rowKey={({ name }) => name} />
         </div>
       )}
     </section>

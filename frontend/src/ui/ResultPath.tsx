@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import type { Provenance } from "../api/documents";
 import { answered, at, client } from "../api/request";
 import { count, instant, UNKNOWN } from "../format/quantities";
+import { Button } from "./Button";
 import { ProblemLine } from "./ProblemLine";
 import { useLoaded } from "./useLoaded";
 
@@ -24,9 +25,9 @@ export function ResultPath({ query, result, onClose }: Props): JSX.Element {
       <div class="toolbar">
         <h3>How it came about</h3>
         <span class="grow" />
-        <button type="button" class="button small" onClick={onClose}>
+        <Button small onClick={onClose}>
           Close
-        </button>
+        </Button>
       </div>
       <ProblemLine text={problem} />
       {value === null ? problem === null && <p class="muted">Loading…</p> : <Path path={value} />}

@@ -1,6 +1,6 @@
 /** What the checks of running queries came to, in words. */
 import type { Check, Correctness } from "../api/documents";
-import { ago, clock } from "../format/quantities";
+import { ago, clock, plural, whole } from "../format/quantities";
 
 export type LightState = "equal" | "differed" | "differs" | "unknown";
 
@@ -9,13 +9,6 @@ export interface LightText {
   readonly text: string;
   /** What was compared, or why nothing was. */
   readonly detail: string;
-}
-
-const WHOLE = new Intl.NumberFormat("en-US");
-
-/** `plural(1240, "result")` is "1,240 results". */
-export function plural(value: number, noun: string): string {
-  return `${WHOLE.format(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
 /** Which results a check looked at. */
@@ -32,7 +25,7 @@ export function verdictText(check: Pick<Check, "verdict" | "results" | "missing"
     case "equal":
       return `${plural(check.results, "result")} equal`;
     case "differs":
-      return `${WHOLE.format(check.missing)} missing, ${WHOLE.format(check.extra)} extra`;
+      return `${whole(check.missing)} missing, ${whole(check.extra)} extra`;
     case "unchecked":
       return "could not be checked";
   }

@@ -58,6 +58,28 @@ export function SelectField({ label, ...select }: SelectProps & { readonly label
   );
 }
 
+/** A field that narrows what stands below it. */
+export function SearchField({
+  label,
+  placeholder = label,
+  value,
+  onValue,
+}: Valued & {
+  readonly label: string;
+  readonly placeholder?: string;
+}): JSX.Element {
+  return (
+    <input
+      type="search"
+      class="search"
+      aria-label={label}
+      placeholder={placeholder}
+      value={value}
+      onInput={(event) => onValue(event.currentTarget.value)}
+    />
+  );
+}
+
 /** What a form does on submission, staying on its page. */
 export function submits(action: () => void): (event: Event) => void {
   return (event) => {

@@ -131,7 +131,7 @@ def test_a_receiver_over_tls_is_trusted_if_its_authority_is(
 def test_a_receiver_that_drips_is_broken_off(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     """Each byte comes in time, the answer never does."""
     settings.MILLRACE_WEBHOOK_PRIVATE = True
-    monkeypatch.setattr(webhooks, "DEADLINE_S", 0.3)
+    monkeypatch.setattr(webhooks, "DEADLINE_SECONDS", 0.3)
     left = threading.Event()
 
     def drip() -> None:

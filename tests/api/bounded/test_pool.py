@@ -59,7 +59,7 @@ def test_a_worker_is_another_process_and_stays(pool: Pool) -> None:
 
 
 def test_a_worker_is_replaced_after_a_while(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pools, "USES", 3)
+    monkeypatch.setattr(pools, "MOST_USES", 3)
     pids = [pool.run(Caller(1), tasks.own_pid) for _ in range(7)]
     assert len(set(pids)) == 3
     assert is_gone(pids[0])
@@ -164,7 +164,7 @@ def test_what_is_nearly_done_is_let_be(pool: Pool, tmp_path: Path) -> None:
     pid, caller = pool.run(Caller(2), tasks.own_pid), Caller(1)
     leaving = threading.Timer(0.1, caller.gone.set)
     leaving.start()
-    assert pool.run(caller, tasks.sleep, pools.GRACE_S / 2, str(tmp_path / "pid")) == pid
+    assert pool.run(caller, tasks.sleep, pools.GRACE_SECONDS / 2, str(tmp_path / "pid")) == pid
     leaving.join()
     assert pool.pids == [pid]
 

@@ -176,7 +176,7 @@ def test_who_leaves_while_waiting_is_in_nobodys_way() -> None:
 
 def test_who_has_gone_counts_no_longer_though_it_still_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     # Those who wait look whether their client is there so rarely that none does within the test.
-    monkeypatch.setattr("backend.bounded.turns._LOOK_S", 20.0)
+    monkeypatch.setattr("backend.bounded.turns._LOOK_SECONDS", 20.0)
     places, order = turns(places=1, per_account=2), []
     working, waiting = Holder(places, 1, order), Holder(places, 1, order)
     until(lambda: places.in_use == (1, 1))

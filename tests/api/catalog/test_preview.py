@@ -117,11 +117,11 @@ def test_a_preview_is_bounded(
         "SELECT a.wind FROM weather AS a CROSS JOIN weather AS b CROSS JOIN weather AS c "
         "WHERE a.wind + b.wind + c.wind < 0"
     )
-    monkeypatch.setattr(preview, "SECONDS", 0.3)
+    monkeypatch.setattr(preview, "DUCKDB_SECONDS", 0.3)
     long = post(as_owner, "/api/sql/preview/", {"sql": sql})
     assert (long.status_code, long.json()["code"]) == (409, "preview-too-long")
-    monkeypatch.setattr(preview, "SECONDS", 60.0)
-    monkeypatch.setattr(preview, "MEMORY", "1MB")
+    monkeypatch.setattr(preview, "DUCKDB_SECONDS", 60.0)
+    monkeypatch.setattr(preview, "DUCKDB_MEMORY", "1MB")
     large = post(
         as_owner,
         "/api/sql/preview/",

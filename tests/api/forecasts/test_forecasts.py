@@ -12,7 +12,7 @@ from django.test import Client
 from backend.catalog.actions import add_version, create_query
 from backend.catalog.models import Query
 from backend.deployments.actions import deploy_query
-from backend.forecasts.actions import AVERAGED, judge
+from backend.forecasts.actions import AVERAGED_BATCHES, judge
 from backend.forecasts.intervals import kept_beyond
 from backend.forecasts.models import Forecast
 from backend.planning import revisions
@@ -71,7 +71,7 @@ def test_a_forecast_is_judged_once_its_windows_are_full(
     job.batch(arrived(60), [], stores=holding)
     assert judge(NOW) == 0
     # A peak of one batch in thirty.
-    for number in range(AVERAGED):
+    for number in range(AVERAGED_BATCHES):
         assert judge(NOW) == 0
         job.batch(
             arrived(61 + number), [], stores={store: n + 30 * (number == 0) for store, n in holding.items()}
@@ -84,7 +84,7 @@ def test_a_forecast_is_judged_once_its_windows_are_full(
     assert (one["query"], one["state"], one["observed"]) == (
         "pairs",
         state,
-        sum(holding.values()) + round(30 * len(holding) / (AVERAGED + 1)),
+        sum(holding.values()) + round(30 * len(holding) / (AVERAGED_BATCHES + 1)),
     )
     assert as_viewer.get("/api/forecasts/?topology=other").json()["judged"] == 0
     assert as_viewer.get("/api/forecasts/").json()["judged"] == 1

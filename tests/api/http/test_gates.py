@@ -57,7 +57,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 @pytest.fixture(autouse=True)
 def _held_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gates, "HELD_S", PATIENCE_S)
+    monkeypatch.setattr(gates, "HELD_SECONDS", PATIENCE_S)
 
 
 def test_who_was_signed_in_does_not_wait_with_strangers() -> None:
@@ -91,7 +91,7 @@ def test_pages_that_open_wait_for_each_other_alone() -> None:
 
 
 def test_what_takes_long_holds_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gates, "HELD_S", 0.05)
+    monkeypatch.setattr(gates, "HELD_SECONDS", 0.05)
 
     async def story(inside: Inside) -> None:
         asked = [inside.begin(f"/{number}/") for number in range(3 * gates.STRANGERS)]

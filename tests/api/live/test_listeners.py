@@ -23,8 +23,8 @@ from backend.live.sse import listener as listeners
 from backend.live.sse.connection_limits import SLOTS
 from backend.live.sse.frames import RESET, event_frame
 from backend.live.sse.hub import Hub, hub
-from backend.live.sse.listener import MOST_WAITING, Listener
-from backend.live.sse.replay_buffer import MOST_BEHIND
+from backend.live.sse.listener import MOST_WAITING_FRAMES, Listener
+from backend.live.sse.replay_buffer import MOST_BEHIND_EVENTS
 from backend.live.state import LiveState
 from backend.topologies.models import Topology
 from jobs.protocol import EVENTS, AnyEvent, entry_order
@@ -60,7 +60,7 @@ def test_without_an_id_a_stream_begins_with_the_present(past: int, teammate: Use
     asyncio.run(story())
 
 
-@pytest.mark.parametrize("behind", [MOST_BEHIND, MOST_BEHIND + 1, 20 * MOST_BEHIND])
+@pytest.mark.parametrize("behind", [MOST_BEHIND_EVENTS, MOST_BEHIND_EVENTS + 1, 20 * MOST_BEHIND_EVENTS])
 @pytest.mark.parametrize("others", [False, True], ids=["alone", "with others"])
 def test_who_is_too_far_behind_fetches_a_snapshot(
     teammate: User, bus: redis.Redis, behind: int, others: bool
@@ -72,9 +72,9 @@ def test_who_is_too_far_behind_fetches_a_snapshot(
         async with aclosing(await open_stream(client)) as other:
             if others:
                 await next_event(other)
-            for given in (last, *(["0-0"] if behind > MOST_BEHIND else [])):
+            for given in (last, *(["0-0"] if behind > MOST_BEHIND_EVENTS else [])):
                 async with aclosing(await open_stream(client, **{"Last-Event-ID": given})) as stream:
-                    if behind > MOST_BEHIND:
+                    if behind > MOST_BEHIND_EVENTS:
                         assert (await next_event(stream))["event"] == "reset"
                     else:
                         assert [(await next_event(stream))["id"] for _ in missed] == missed
@@ -158,10 +158,10 @@ def test_a_slow_listener_has_bounded_frames_and_then_a_reset() -> None:
     async def story() -> None:
         slow = Listener(NOBODY)
         slow.begin([], (0, 0))
-        offered = [f"id: {number}-0\n\n".encode() * 100 for number in range(1, 20 * MOST_WAITING)]
+        offered = [f"id: {number}-0\n\n".encode() * 100 for number in range(1, 20 * MOST_WAITING_FRAMES)]
         for number, frame in enumerate(offered, start=1):
             slow.offer((number, 0), frame)
-        assert len(slow._waiting) <= MOST_WAITING
+        assert len(slow._waiting) <= MOST_WAITING_FRAMES
         stream = slow.frames()
         assert await anext(stream) == RESET, "it is told that it missed some"
         rest = [await anext(stream) for _ in range(len(slow._waiting))]

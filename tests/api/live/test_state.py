@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.live.queries import folded
-from backend.live.state import HISTORY_KEPT, LiveState
+from backend.live.state import BATCHES_KEPT, LiveState
 from jobs.protocol import AnyEvent, Heartbeat, JobFailed, JobStarted
 from tests.api.live.events import BEGIN, RUNS, batches, epochs, event
 
@@ -47,7 +47,7 @@ def test_history_holds_each_batch_once_in_order_of_first_appearance(events: list
     state = folded(LiveState(), _numbered(events))
     numbers = [point.batch for point in state.history]
     assert numbers == list(dict.fromkeys(one.batch for one in events))  # type: ignore[union-attr]
-    assert len(numbers) <= HISTORY_KEPT
+    assert len(numbers) <= BATCHES_KEPT
     last = events[-1]
     point = next(point for point in state.history if point.batch == last.batch)  # type: ignore[union-attr]
     assert point.results == sum(query.results for query in last.queries.values())  # type: ignore[union-attr]

@@ -297,7 +297,7 @@ def test_turns(job: ToldJob, topology: Topology, bus: redis.Redis, settings: Set
 def test_only_so_many_checks_are_kept(
     job: ToldJob, checked: Callable[[], Check | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(actions, "KEPT", 2)
+    monkeypatch.setattr(actions, "CHECKS_KEPT", 2)
     for minute in range(4):
         job.batch({"weather": [wind(minute, 20)]}, [])
         checked()
@@ -314,7 +314,7 @@ def test_a_cross_product_does_not_sink_the_worker(
     deploy_query(owner, create_query(owner, "product", sql), "flights")
     topology = Topology.objects.get()
     assert revisions.plan_newest(topology.pk)
-    monkeypatch.setattr(reference, "SECONDS", 0.2)
+    monkeypatch.setattr(reference, "DUCKDB_SECONDS", 0.2)
     ToldJob(bus, Plan.objects.get().plan_id, "product", ("weather",)).batch(
         {"weather": [wind(0, speed) for speed in range(1500)]}, []
     )

@@ -102,7 +102,7 @@ def test_a_plan_for_other_data_gives_way(bus: redis.Redis, topology: Topology) -
     assert topology.plan.cause.startswith("selectivity of ")
     assert topology.revision == topology.planned_revision == topology.plan.revision
     assert list(topology.plan.versions.all()) == list(before.versions.all() if before else ())
-    learnt = revisions.read_known(topology.plan.known)
+    learnt = revisions.read_learnt(topology.plan.learnt)
     assert learnt is not None
     found = {s.name: s for s in learnt.statistics}
     for name, value in WINDY.items():
@@ -119,12 +119,12 @@ def test_an_epoch_counts_once(bus: redis.Redis, topology: Topology) -> None:
     report(bus, topology, truth(topology, {}), 1)
     assert reoptimize(topology.pk) is False
     topology.refresh_from_db()
-    known = topology.known
-    assert known
-    Topology.objects.update(known="")
+    learnt = topology.learnt
+    assert learnt
+    Topology.objects.update(learnt="")
     assert reoptimize(topology.pk) is False
     topology.refresh_from_db()
-    assert topology.known == "", "the same epoch was evaluated twice"
+    assert topology.learnt == "", "the same epoch was evaluated twice"
 
 
 def test_a_plan_that_fits_stays(bus: redis.Redis, topology: Topology) -> None:
@@ -239,7 +239,7 @@ def test_samples_tell_what_no_step_observed(bus: redis.Redis, topology: Topology
     report(bus, topology, truth(topology, {}), 1, edges={}, rules={}, held={})
     reoptimize(topology.pk)
     topology.refresh_from_db()
-    known = revisions.read_known(topology.known)
+    known = revisions.read_learnt(topology.learnt)
     assert known is not None
     found = {s.name: s for s in known.statistics}
     joined = found["arrivals.tail = departures.tail"]
@@ -254,7 +254,7 @@ def test_samples_of_another_epoch_tell_nothing(bus: redis.Redis, topology: Topol
     bus.xadd(samples_key("other"), {"message": "{"})
     reoptimize(topology.pk)
     topology.refresh_from_db()
-    known = revisions.read_known(topology.known)
+    known = revisions.read_learnt(topology.learnt)
     assert known is not None
     assert "sampled" not in {s.source for s in known.statistics}
 

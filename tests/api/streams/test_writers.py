@@ -13,9 +13,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from backend.accounts.models import Team
+from backend.accounts.queries import refuse_others
 from backend.deployments.actions import create_topology
 from backend.errors import Forbidden
-from backend.streams.actions import refuse_others
 from backend.streams.models import Stream
 from backend.tokens.actions import create_token
 from jobs.protocol import DeadLetter, dead_letters_key, stream_key

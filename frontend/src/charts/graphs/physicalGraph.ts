@@ -1,10 +1,11 @@
 /**
  * Draws the physical graph: boxes where ELK put them, lines along its routes, strokes as tuples per second.
  */
-import { curveLinear, line, select, type ZoomBehavior, zoom, zoomIdentity } from "d3";
+import { curveLinear, line, select, zoomIdentity } from "d3";
 import type { StreamColour } from "../../colour/streams";
 import { BOX_HEIGHT, BOX_WIDTH, type PlacedBoxes } from "../../plan/layout/physicalView";
 import { type Chart, heightOnScreen, writeText } from "../chart";
+import { panOf } from "./pan";
 import { strokeWidth } from "./probeForest";
 
 export interface PhysicalGraphData {
@@ -36,18 +37,7 @@ export function createPhysicalGraph(element: HTMLElement): Chart<PhysicalGraphDa
   const boxes = scene.append("g");
   let latest: PhysicalGraphData | null = null;
   let fitted = "";
-  const pan: ZoomBehavior<SVGSVGElement, unknown> = zoom<SVGSVGElement, unknown>()
-    .extent(() => [
-      [0, 0],
-      [element.clientWidth, element.clientHeight],
-    ])
-    .scaleExtent([0.1, 3])
-    .filter((event: Event) =>
-      event.type === "wheel" ? (event as WheelEvent).ctrlKey : !(event as MouseEvent).button,
-    )
-    .on("zoom", (event: { transform: { toString(): string } }) =>
-      scene.attr("transform", event.transform.toString()),
-    );
+  const pan = panOf(element, scene, [0.1, 3]);
   svg.call(pan).on("dblclick.zoom", null);
 
   const fit = (width: number, height: number): void => {

@@ -1,5 +1,5 @@
 /** Draws the probe trees: columns are levels, strokes are tuples per second, line styles the edge kinds. */
-import { type Selection, select, type ZoomBehavior, zoom, zoomIdentity, zoomTransform } from "d3";
+import { type Selection, select, zoomIdentity, zoomTransform } from "d3";
 import {
   NODE_WIDTH,
   type PlacedForest,
@@ -10,6 +10,7 @@ import { type Chart, heightOnScreen, motionMs } from "../chart";
 import type { ProbeForestData } from "./forestData";
 import { appendParts, foldsTree, lookOf, neighbourOf, writeParts } from "./forestNodes";
 import { createMinimap } from "./minimap";
+import { panOf } from "./pan";
 
 export interface ProbeForestChart extends Chart<ProbeForestData> {
   fit(): void;
@@ -58,21 +59,7 @@ export function createProbeForest(element: HTMLElement): ProbeForestChart {
   let room = { width: 0, height: 0 };
   const map = createMinimap(element, (x, y) => svg.call(pan.translateTo, x, y));
 
-  const pan: ZoomBehavior<SVGSVGElement, unknown> = zoom<SVGSVGElement, unknown>()
-    // Never empty, as of a drawing that is hidden: a motion through an empty extent leads through NaN.
-    .extent(() => [
-      [0, 0],
-      [element.clientWidth || 1, element.clientHeight || 1],
-    ])
-    .scaleExtent([0.2, 3])
-    // The wheel scrolls the page; it zooms only together with Ctrl, like a pinch.
-    .filter((event: Event) =>
-      event.type === "wheel" ? (event as WheelEvent).ctrlKey : !(event as MouseEvent).button,
-    )
-    .on("zoom", (event: { transform: { toString(): string } }) => {
-      scene.attr("transform", event.transform.toString());
-      drawView();
-    });
+  const pan = panOf(element, scene, [0.2, 3], () => drawView());
   svg.call(pan).on("dblclick.zoom", null);
 
   const drawView = (): void => {

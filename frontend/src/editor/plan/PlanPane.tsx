@@ -8,6 +8,7 @@ import { count, percent, rate, signed } from "../../format/quantities";
 import { conditionsOf, type ForestNode, forestOf, probeOrders } from "../../plan/forest";
 import { joinGraphOf, layoutJoinGraph } from "../../plan/layout/joinGraph";
 import { type PhysicalGraph, parseGraph } from "../../plan/physicalGraph";
+import { Fact } from "../../ui/Fact";
 import { ScrollText } from "../../ui/table/ScrollText";
 import { OutlookFacts } from "./OutlookFacts";
 
@@ -73,22 +74,9 @@ function Costs({ explanation }: { explanation: Explanation }): JSX.Element {
   const { cost } = explanation;
   return (
     <dl class="numbers compact">
-      <div>
-        <dt>probe</dt>
-        <dd>{count(cost.probe)}</dd>
-      </div>
-      <div>
-        <dt>storage</dt>
-        <dd>{count(cost.storage)}</dd>
-      </div>
-      <div>
-        <dt>latency</dt>
-        <dd>{count(cost.latency)}</dd>
-      </div>
-      <div>
-        <dt>total</dt>
-        <dd>{count(cost.total)}</dd>
-      </div>
+      {(["probe", "storage", "latency", "total"] as const).map((part) => (
+        <Fact label={part} value={count(cost[part])} key={part} />
+      ))}
     </dl>
   );
 }

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import type { Preview } from "../../api/documents";
 import { answered, client } from "../../api/request";
 import { count, instant, milliseconds } from "../../format/quantities";
+import { Button } from "../../ui/Button";
 import { ProblemLine } from "../../ui/ProblemLine";
 import { RowsTable } from "../../ui/table/RowsTable";
 import { useLoaded } from "../../ui/useLoaded";
@@ -40,9 +41,9 @@ export function PreviewPane({ asked, name, changed, onClose }: Props): JSX.Eleme
           </span>
         )}
         <span class="grow" />
-        <button type="button" class="button small" onClick={onClose}>
+        <Button small onClick={onClose}>
           Close
-        </button>
+        </Button>
       </div>
       <ProblemLine text={problem} />
       {value === null && problem === null && (

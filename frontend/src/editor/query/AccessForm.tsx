@@ -1,12 +1,14 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { QueryDocument } from "../../api/documents";
-import { answered, at, client, done, explainError } from "../../api/request";
+import { answered, at, client, done } from "../../api/request";
+import { Button } from "../../ui/Button";
 import { ConfirmDialog } from "../../ui/dialog/ConfirmDialog";
-import { SelectField } from "../../ui/fields";
+import { SelectField, submits } from "../../ui/fields";
 import { ProblemLine } from "../../ui/ProblemLine";
 import { TeamField } from "../../ui/TeamField";
 import { useLoaded } from "../../ui/useLoaded";
+import { useRequest } from "../../ui/useRequest";
 
 interface Props {
   readonly query: QueryDocument;
@@ -18,7 +20,7 @@ export function AccessForm({ query, onChanged }: Props): JSX.Element {
   const accounts = useLoaded(() => answered(client.GET("/api/accounts/")));
   const [owner, setOwner] = useState(query.owner);
   const [team, setTeam] = useState(query.team ?? "");
-  const [problem, setProblem] = useState<string | null>(null);
+  const { problem, send } = useRequest();
   const [asking, setAsking] = useState(false);
   if (!query.can_edit) {
     return (
@@ -29,26 +31,18 @@ export function AccessForm({ query, onChanged }: Props): JSX.Element {
       </p>
     );
   }
-  const attempt = (work: Promise<unknown>, then: (answer: unknown) => void): void => {
-    setProblem(null);
-    work.then(then, (error: unknown) => setProblem(explainError(error)));
-  };
+  const handOver = (): void =>
+    send(
+      answered(
+        client.POST("/api/queries/{id}/transfer/", {
+          ...at({ id: query.id }),
+          body: { owner, team: team === "" ? null : team },
+        }),
+      ),
+      onChanged,
+    );
   return (
-    <form
-      class="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        attempt(
-          answered(
-            client.POST("/api/queries/{id}/transfer/", {
-              ...at({ id: query.id }),
-              body: { owner, team: team === "" ? null : team },
-            }),
-          ).then(onChanged),
-          () => undefined,
-        );
-      }}
-    >
+    <form class="form" onSubmit={submits(handOver)}>
       <ProblemLine text={problem} />
       <div class="form-row">
         <SelectField
@@ -60,19 +54,18 @@ export function AccessForm({ query, onChanged }: Props): JSX.Element {
         <TeamField label="Team that may also change it" team={team} onChange={setTeam} />
       </div>
       <div class="dialog-actions">
-        <button
-          type="button"
-          class="button danger"
+        <Button
+          kind="danger"
           disabled={query.topology !== null}
           title={query.topology === null ? undefined : "Undeploy it first."}
           onClick={() => setAsking(true)}
         >
           Delete…
-        </button>
+        </Button>
         <span class="grow" />
-        <button type="submit" class="button" disabled={owner === query.owner && team === (query.team ?? "")}>
+        <Button type="submit" disabled={owner === query.owner && team === (query.team ?? "")}>
           Hand over
-        </button>
+        </Button>
       </div>
       {asking && (
         <ConfirmDialog
@@ -81,7 +74,7 @@ export function AccessForm({ query, onChanged }: Props): JSX.Element {
           onClose={() => setAsking(false)}
           onConfirm={() => {
             setAsking(false);
-            attempt(done(client.DELETE("/api/queries/{id}/", at({ id: query.id }))), () =>
+            send(done(client.DELETE("/api/queries/{id}/", at({ id: query.id }))), () =>
               window.location.assign("/queries/"),
             );
           }}

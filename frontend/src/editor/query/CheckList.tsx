@@ -1,13 +1,13 @@
 import type { JSX } from "preact";
 import type { Check, QueryDocument } from "../../api/documents";
 import { answered, at, client } from "../../api/request";
-import { count, instant, milliseconds } from "../../format/quantities";
+import { count, instant, milliseconds, plural } from "../../format/quantities";
 import { CorrectnessLight } from "../../ui/CorrectnessLight";
-import { checkedSpan, type LightState, lightOf, plural, verdictText } from "../../ui/correctness";
+import { checkedSpan, type LightState, lightOf, verdictText } from "../../ui/correctness";
 import { ProblemLine } from "../../ui/ProblemLine";
 import { RowsTable } from "../../ui/table/RowsTable";
 import { ScrollArea } from "../../ui/table/ScrollArea";
-import { TableHead } from "../../ui/table/TableHead";
+import { type Column, Table } from "../../ui/table/Table";
 import { useLoaded } from "../../ui/useLoaded";
 import { useNow } from "../../ui/useNow";
 
@@ -18,6 +18,42 @@ const STATES: Readonly<Record<Check["verdict"], LightState>> = {
   differs: "differs",
   unchecked: "unknown",
 };
+
+const COLUMNS: readonly Column<Check>[] = [
+  { label: "When (UTC)", class: "instant", cell: (check) => instant(check.at) },
+  {
+    label: "Verdict",
+    cell: (check) => (
+      <>
+        <CorrectnessLight
+          light={{ state: STATES[check.verdict], text: verdictText(check), detail: check.reason ?? "" }}
+        />
+        {check.reason !== null && <div class="muted small">{check.reason}</div>}
+      </>
+    ),
+  },
+  {
+    label: "Batches",
+    cell: (check) => (
+      <>
+        {checkedSpan(check)} <span class="muted">v{check.version}</span>
+      </>
+    ),
+  },
+  {
+    label: "Compared",
+    kind: "number",
+    title: "by their values; the others only by their number",
+    cell: ({ verdict, compared, results }) =>
+      verdict === "unchecked" ? count(null) : `${count(compared)} of ${count(results)}`,
+  },
+  {
+    label: "Tuples",
+    kind: "number",
+    cell: ({ verdict, tuples }) => count(verdict === "unchecked" ? null : tuples),
+  },
+  { label: "Took", kind: "number", cell: ({ seconds }) => milliseconds(seconds * 1000) },
+];
 
 /**
  * Every comparison of the query's results with a batch join, newest first, and what the newest difference
@@ -53,53 +89,7 @@ export function CheckList({ query }: { query: QueryDocument }): JSX.Element {
       )}
       {value !== null && value.length > 0 && (
         <ScrollArea label="Checks">
-          <table class="list stack">
-            <TableHead
-              columns={[
-                "When (UTC)",
-                "Verdict",
-                "Batches",
-                {
-                  label: "Compared",
-                  class: "number",
-                  title: "by their values; the others only by their number",
-                },
-                { label: "Tuples", class: "number" },
-                { label: "Took", class: "number" },
-              ]}
-            />
-            <tbody>
-              {value.map((check) => (
-                <tr key={check.at}>
-                  <td class="instant">{instant(check.at)}</td>
-                  <td>
-                    <CorrectnessLight
-                      light={{
-                        state: STATES[check.verdict],
-                        text: verdictText(check),
-                        detail: check.reason ?? "",
-                      }}
-                    />
-                    {check.reason !== null && <div class="muted small">{check.reason}</div>}
-                  </td>
-                  <td>
-                    {checkedSpan(check)} <span class="muted">v{check.version}</span>
-                  </td>
-                  <td class="number" data-label="compared">
-                    {check.verdict === "unchecked"
-                      ? count(null)
-                      : `${count(check.compared)} of ${count(check.results)}`}
-                  </td>
-                  <td class="number" data-label="tuples">
-                    {check.verdict === "unchecked" ? count(null) : count(check.tuples)}
-                  </td>
-                  <td class="number" data-label="took">
-                    {milliseconds(check.seconds * 1000)}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <Table columns={COLUMNS} rows={value} rowKey={({ at: when }) => when} />
         </ScrollArea>
       )}
     </>

@@ -1,13 +1,17 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Impact, QueryDocument } from "../../api/documents";
-import { answered, at, client, explainError } from "../../api/request";
+import { answered, at, client } from "../../api/request";
+import { Button } from "../../ui/Button";
 import { ConfirmDialog } from "../../ui/dialog/ConfirmDialog";
 import { ImpactFacts } from "../../ui/dialog/ImpactFacts";
+import { Loading } from "../../ui/Loading";
 import { ProblemLine } from "../../ui/ProblemLine";
 import { ResultPath } from "../../ui/ResultPath";
+import { Tabs } from "../../ui/Tabs";
 import { RowsTable } from "../../ui/table/RowsTable";
 import { useLoaded } from "../../ui/useLoaded";
+import { useRequest } from "../../ui/useRequest";
 import { AccessForm } from "./AccessForm";
 import { CheckList } from "./CheckList";
 import { VersionList } from "./VersionList";
@@ -27,22 +31,7 @@ export function QueryDrawer({ query, onQuery, onReverted }: Props): JSX.Element 
   const [tab, setTab] = useState<(typeof TABS)[number]>("Results");
   return (
     <section class="drawer" aria-label="The saved query">
-      <div class="tabs" role="tablist" aria-label="The saved query">
-        {TABS.map((candidate) => (
-          <button
-            key={candidate}
-            type="button"
-            role="tab"
-            id={`drawer-${candidate}`}
-            aria-selected={candidate === tab}
-            aria-controls="drawer-panel"
-            onClick={() => setTab(candidate)}
-          >
-            {candidate}
-          </button>
-        ))}
-      </div>
-      <div id="drawer-panel" role="tabpanel" aria-labelledby={`drawer-${tab}`}>
+      <Tabs label="The saved query" prefix="drawer" names={TABS} tab={tab} onTab={setTab}>
         {tab === "Results" && <Results query={query} />}
         {tab === "Checks" && <CheckList query={query} />}
         {tab === "Versions" && <VersionList query={query} onReverted={onReverted} />}
@@ -50,7 +39,7 @@ export function QueryDrawer({ query, onQuery, onReverted }: Props): JSX.Element 
         {tab === "Access" && (
           <AccessForm key={`${query.owner} ${query.team}`} query={query} onChanged={onQuery} />
         )}
-      </div>
+      </Tabs>
     </section>
   );
 }
@@ -77,7 +66,7 @@ function Results({ query }: { query: QueryDocument }): JSX.Element {
           JSON lines
         </a>
       </div>
-      {problem !== null && <p class="problem-line">{problem}</p>}
+      <ProblemLine text={problem} />
       {value !== null && value.rows.length === 0 && (
         <p class="empty">No results yet. They appear here with the batch that finds them.</p>
       )}
@@ -103,9 +92,8 @@ function Reach({ query }: { query: QueryDocument }): JSX.Element {
     `${query.id} ${query.version} ${query.topology}`,
   );
   const [asking, setAsking] = useState<Impact | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
-  if (impact.value === null)
-    return impact.problem === null ? <p class="muted">Loading…</p> : <ProblemLine text={impact.problem} />;
+  const { problem, send } = useRequest();
+  if (impact.value === null) return <Loading problem={impact.problem} />;
   const readers = impact.value.queries.length === 1 ? "reads it as a view" : "read it as a view";
   return (
     <>
@@ -115,14 +103,9 @@ function Reach({ query }: { query: QueryDocument }): JSX.Element {
       </p>
       <ImpactFacts impact={impact.value} queriesSay={readers} />
       {query.topology !== null && (
-        <button
-          type="button"
-          class="button danger"
-          disabled={!query.can_edit}
-          onClick={() => setAsking(impact.value)}
-        >
+        <Button kind="danger" disabled={!query.can_edit} onClick={() => setAsking(impact.value)}>
           Undeploy…
-        </button>
+        </Button>
       )}
       {asking !== null && (
         <ConfirmDialog
@@ -131,10 +114,7 @@ function Reach({ query }: { query: QueryDocument }): JSX.Element {
           onClose={() => setAsking(null)}
           onConfirm={() => {
             setAsking(null);
-            answered(client.POST("/api/queries/{id}/undeploy/", at({ id: query.id }))).then(
-              impact.reload,
-              (error: unknown) => setProblem(explainError(error)),
-            );
+            send(answered(client.POST("/api/queries/{id}/undeploy/", at({ id: query.id }))), impact.reload);
           }}
         >
           <p>{query.topology} stops answering it; other queries go on.</p>

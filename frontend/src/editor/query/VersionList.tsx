@@ -1,11 +1,14 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { QueryDocument } from "../../api/documents";
-import { answered, at, client, explainError } from "../../api/request";
+import { answered, at, client } from "../../api/request";
 import { ago, instant } from "../../format/quantities";
+import { Button } from "../../ui/Button";
+import { Loading } from "../../ui/Loading";
 import { ProblemLine } from "../../ui/ProblemLine";
 import { useLoaded } from "../../ui/useLoaded";
 import { useNow } from "../../ui/useNow";
+import { useRequest } from "../../ui/useRequest";
 import { PlanChange } from "./PlanChange";
 import { SqlDiff } from "./SqlDiff";
 
@@ -23,22 +26,15 @@ export function VersionList({ query, onReverted }: Props): JSX.Element {
     `${query.id} ${query.version}`,
   );
   const [open, setOpen] = useState<number | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
+  const { problem, send } = useRequest();
   const now = useNow();
-  if (versions.value === null)
-    return versions.problem === null ? (
-      <p class="muted">Loading…</p>
-    ) : (
-      <ProblemLine text={versions.problem} />
-    );
+  if (versions.value === null) return <Loading problem={versions.problem} />;
   const texts = new Map(versions.value.map((version) => [version.number, version.sql]));
-  const revert = (sql: string): void => {
-    setProblem(null);
-    answered(client.POST("/api/queries/{id}/versions/", { ...at({ id: query.id }), body: { sql } })).then(
+  const revert = (sql: string): void =>
+    send(
+      answered(client.POST("/api/queries/{id}/versions/", { ...at({ id: query.id }), body: { sql } })),
       onReverted,
-      (error: unknown) => setProblem(explainError(error)),
     );
-  };
   return (
     <>
       <ProblemLine text={problem} />
@@ -52,23 +48,21 @@ export function VersionList({ query, onReverted }: Props): JSX.Element {
                 {version.created_by}, {ago(version.created_at, now)}
               </span>
               <span class="grow" />
-              <button
-                type="button"
-                class="button small"
+              <Button
+                small
                 aria-expanded={open === version.number}
                 onClick={() => setOpen(open === version.number ? null : version.number)}
               >
                 {texts.has(version.number - 1) ? `Changes from v${version.number - 1}` : "Text"}
-              </button>
+              </Button>
               {version.number !== query.version && query.can_edit && (
-                <button
-                  type="button"
-                  class="button small"
+                <Button
+                  small
                   title={`Writes v${query.version + 1} with this text`}
                   onClick={() => revert(version.sql)}
                 >
                   Revert to v{version.number}
-                </button>
+                </Button>
               )}
             </div>
             {open === version.number && texts.has(version.number - 1) && (

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import type { Problem, Validation } from "../../api/documents";
+import { Button } from "../../ui/Button";
 import { readsText } from "./reads";
 
 interface Props {
@@ -25,9 +26,9 @@ export function ProblemList({ problems, validation, empty, pending, onGo, onFix 
             {problem.suggestion !== null && problem.column !== null && (
               <>
                 {" "}
-                <button type="button" class="button small" title="Ctrl-." onClick={() => onFix(problem)}>
+                <Button small title="Ctrl-." onClick={() => onFix(problem)}>
                   Replace with {problem.suggestion}
-                </button>
+                </Button>
               </>
             )}
           </li>
@@ -104,13 +105,13 @@ function Fixes({ hint, added, onFix }: Omit<HintProps, "onGo">): JSX.Element {
     <>
       {hint.found}{" "}
       {added !== undefined && (
-        <button type="button" class="button small" onClick={() => onFix(added)}>
+        <Button small onClick={() => onFix(added)}>
           Add {added.expected}
-        </button>
+        </Button>
       )}{" "}
-      <button type="button" class="button small" onClick={() => onFix(hint)}>
+      <Button small onClick={() => onFix(hint)}>
         Replace with {hint.suggestion}
-      </button>{" "}
+      </Button>{" "}
       <span class="hint">[RANGE UNBOUNDED] says that it is meant.</span>
     </>
   );

@@ -4,6 +4,8 @@ import type { QueryDocument, SampleRows, StreamDocument } from "../../api/docume
 import { answered, at, client, explainError } from "../../api/request";
 import type { StreamColour } from "../../colour/streams";
 import { rate, span } from "../../format/quantities";
+import { SearchField } from "../../ui/fields";
+import { ProblemLine } from "../../ui/ProblemLine";
 import { RowsTable } from "../../ui/table/RowsTable";
 
 interface Props {
@@ -30,15 +32,13 @@ export function SchemaPane({ streams, queries, problem, colour, onInsert }: Prop
   return (
     <aside class="pane schema" aria-label="Streams and columns">
       <h2>Streams &amp; columns</h2>
-      <input
-        type="search"
-        class="search"
-        aria-label="Filter streams and columns"
+      <SearchField
+        label="Filter streams and columns"
         placeholder="Filter"
         value={filter}
-        onInput={(event) => setFilter(event.currentTarget.value)}
+        onValue={setFilter}
       />
-      {problem !== null && <p class="problem-line">{problem}</p>}
+      <ProblemLine text={problem} />
       {streams?.length === 0 && (
         <p class="empty">
           No stream yet. <a href="/streams/">Register one</a> before writing a query.

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { instant } from "../../format/quantities";
+import { Button } from "../../ui/Button";
 import type { Entry } from "./entries";
 
 interface Props {
@@ -17,9 +18,9 @@ export function TextHistory({ entries, current, onTake, onClose }: Props): JSX.E
         <h2>History</h2>
         <span class="muted">what you previewed, saved or deployed in this browser</span>
         <span class="grow" />
-        <button type="button" class="button small" onClick={onClose}>
+        <Button small onClick={onClose}>
           Close
-        </button>
+        </Button>
       </div>
       {entries.length === 0 ? (
         <p class="empty">Nothing yet. Texts that you preview, save or deploy appear here.</p>
@@ -40,9 +41,9 @@ export function TextHistory({ entries, current, onTake, onClose }: Props): JSX.E
                   {entry.sql === current ? (
                     <span class="muted">in the editor</span>
                   ) : (
-                    <button type="button" class="button small" onClick={() => onTake(entry.sql)}>
+                    <Button small onClick={() => onTake(entry.sql)}>
                       Use this
-                    </button>
+                    </Button>
                   )}
                 </td>
               </tr>

@@ -7,6 +7,7 @@ import { headerRates, lagSeconds } from "../../live/recent";
 import type { Live } from "../../live/useFeed";
 import { CorrectnessLight } from "../../ui/CorrectnessLight";
 import { lightOfAll } from "../../ui/correctness";
+import { Fact } from "../../ui/Fact";
 import { StatusBadge } from "../../ui/StatusBadge";
 
 interface Props {
@@ -52,56 +53,41 @@ function Numbers({ live, topology }: Pick<Props, "live" | "topology">): JSX.Elem
   const limit = topology?.run?.id === snapshot?.run ? (topology?.run?.memory_limit_bytes ?? null) : null;
   return (
     <dl class="numbers">
-      <Figure
+      <Fact
         label="in"
         value={rate(tuplesIn)}
         title="Tuples per second of wall time, over the newest batches"
       />
-      <Figure
+      <Fact
         label="out"
         value={rate(results)}
         title="Results per second of wall time, over the newest batches"
       />
-      <Figure
+      <Fact
         label="p50"
         value={milliseconds(latency?.latency_ms_p50)}
         title="Median time from a tuple's arrival to the commit of its results"
       />
-      <Figure label="p99" value={milliseconds(latency?.latency_ms_p99)} title="99th percentile of the same" />
-      <Figure
+      <Fact label="p99" value={milliseconds(latency?.latency_ms_p99)} title="99th percentile of the same" />
+      <Fact
         label="state"
         value={bytes(last?.state_bytes)}
         title={`${count(last?.state_tuples)} tuples in all stores`}
       />
       {limit !== null && (
-        <Figure
+        <Fact
           label="in memory"
           value={`${bytes(snapshot?.batch?.resident_bytes)} of ${bytes(limit)}`}
           title="Peak memory of the state in the newest batch, and the limit that the job was started with"
         />
       )}
-      <Figure label="lag" value={lagText(lag)} title={`${count(last?.backlog)} tuples wait at the sources`} />
-      <Figure
+      <Fact label="lag" value={lagText(lag)} title={`${count(last?.backlog)} tuples wait at the sources`} />
+      <Fact
         label="batch"
         value={last === undefined ? count(null) : String(last.batch)}
         title={last === undefined ? "no batch yet" : `took ${milliseconds(last.seconds * 1000)}`}
       />
     </dl>
-  );
-}
-
-interface FigureProps {
-  readonly label: string;
-  readonly value: string;
-  readonly title: string;
-}
-
-function Figure({ label, value, title }: FigureProps): JSX.Element {
-  return (
-    <div title={title}>
-      <dt>{label}</dt>
-      <dd>{value}</dd>
-    </div>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import type { EpochRow } from "../../plan/epochs";
+import { Button } from "../../ui/Button";
 import type { ShownPlan } from "../useShownPlan";
 import { DiffSummary } from "./DiffSummary";
 
@@ -17,9 +18,9 @@ export function ShownPlanNotice({ shown, epochs }: Props): JSX.Element {
       {other !== null && (
         <p class="notice past" role="status">
           <strong>What if: {other.method}</strong>. This plan is not running.{" "}
-          <button type="button" class="button small" onClick={() => shown.showMethod(null)}>
+          <Button small onClick={() => shown.showMethod(null)}>
             Back to the plan
-          </button>
+          </Button>
         </p>
       )}
       {diff !== null && <DiffSummary diff={diff} against="the running plan" />}
@@ -38,9 +39,9 @@ function PastPlan({ past, shown, epochs }: Props & { readonly past: string }): J
       {shown.epoch === null
         ? "No epoch of it is kept, so its rates are unknown. "
         : (shown.epochProblem ?? `Rates and tuples held are those of epoch ${shown.epoch}. `)}
-      <button type="button" class="button small" onClick={() => shown.showPast(null)}>
+      <Button small onClick={() => shown.showPast(null)}>
         Back to now
-      </button>
+      </Button>
     </p>
   );
 }

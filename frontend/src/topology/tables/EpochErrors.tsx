@@ -4,7 +4,7 @@ import type { EpochPoint } from "../../live/messages";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
 import { elementLabel } from "../../plan/steps";
 import { ScrollArea } from "../../ui/table/ScrollArea";
-import { TableHead } from "../../ui/table/TableHead";
+import { type Column, Table } from "../../ui/table/Table";
 import { QError } from "./StepTable";
 
 interface Props {
@@ -24,6 +24,32 @@ function worstText(graph: PhysicalGraph | null, { worst, estimated, actual }: Wo
  * Every epoch that the page still knows, newest first: how far its plan's estimates were from what happened.
  */
 export function EpochErrors({ epochs, graph }: Props): JSX.Element {
+  const columns: readonly Column<EpochPoint>[] = [
+    { label: "Epoch", kind: "number", cell: (point) => point.epoch },
+    { label: "Ended (UTC)", short: "ended", class: "instant", cell: (point) => instant(point.at) },
+    { label: "Batches", kind: "number", cell: (point) => `${point.first_batch}–${point.last_batch}` },
+    { label: "Plan", short: "plan", class: "mono plan-id", cell: (point) => point.plan_id },
+    {
+      label: "Tuples sent",
+      short: "sent",
+      kind: "number",
+      title: "in order to probe, copies included",
+      cell: (point) => count(point.sent),
+    },
+    { label: "Event time", kind: "number", cell: (point) => span(point.event_seconds * 1000) },
+    {
+      label: "Off by: median",
+      short: "off by, median",
+      kind: "number",
+      title: "q-error over all steps: the larger of estimate and actual over the smaller",
+      cell: ({ q_error }) => <QError value={q_error?.median ?? null} />,
+    },
+    { label: "most", kind: "number", cell: ({ q_error }) => <QError value={q_error?.max ?? null} /> },
+    {
+      label: "Furthest off",
+      cell: ({ q_error }) => (q_error === null ? "event time did not advance" : worstText(graph, q_error)),
+    },
+  ];
   if (epochs.length === 0)
     return (
       <p class="empty">
@@ -32,56 +58,7 @@ export function EpochErrors({ epochs, graph }: Props): JSX.Element {
     );
   return (
     <ScrollArea label="Estimates by epoch">
-      <table class="list stack">
-        <TableHead
-          columns={[
-            { label: "Epoch", class: "number" },
-            "Ended (UTC)",
-            { label: "Batches", class: "number" },
-            "Plan",
-            { label: "Tuples sent", class: "number", title: "in order to probe, copies included" },
-            { label: "Event time", class: "number" },
-            {
-              label: "Off by: median",
-              class: "number",
-              title: "q-error over all steps: the larger of estimate and actual over the smaller",
-            },
-            { label: "most", class: "number" },
-            "Furthest off",
-          ]}
-        />
-        <tbody>
-          {[...epochs].reverse().map((point) => (
-            <tr key={point.epoch} data-epoch={point.epoch}>
-              <td class="number" data-label="epoch">
-                {point.epoch}
-              </td>
-              <td class="instant" data-label="ended">
-                {instant(point.at)}
-              </td>
-              <td class="number" data-label="batches">{`${point.first_batch}–${point.last_batch}`}</td>
-              <td class="mono plan-id" data-label="plan">
-                {point.plan_id}
-              </td>
-              <td class="number" data-label="sent">
-                {count(point.sent)}
-              </td>
-              <td class="number" data-label="event time">
-                {span(point.event_seconds * 1000)}
-              </td>
-              <td class="number" data-label="off by, median">
-                <QError value={point.q_error?.median ?? null} />
-              </td>
-              <td class="number" data-label="most">
-                <QError value={point.q_error?.max ?? null} />
-              </td>
-              <td>
-                {point.q_error === null ? "event time did not advance" : worstText(graph, point.q_error)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table columns={columns} rows={[...epochs].reverse()} rowKey={({ epoch }) => epoch} />
     </ScrollArea>
   );
 }

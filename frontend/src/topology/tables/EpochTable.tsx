@@ -1,8 +1,9 @@
 import type { JSX } from "preact";
 import { bytes, count, instant, milliseconds } from "../../format/quantities";
 import type { EpochRow } from "../../plan/epochs";
+import { Button } from "../../ui/Button";
 import { ScrollArea } from "../../ui/table/ScrollArea";
-import { TableHead } from "../../ui/table/TableHead";
+import { type Column, Table } from "../../ui/table/Table";
 
 interface Props {
   readonly rows: readonly EpochRow[];
@@ -14,6 +15,40 @@ interface Props {
 
 /** Every switch with its cause and what the batches under it did; any of them can be looked at again. */
 export function EpochTable({ rows, running, past, onChoose }: Props): JSX.Element {
+  const columns: readonly Column<EpochRow>[] = [
+    { label: "Since (UTC)", class: "instant", cell: (row) => instant(row.at) },
+    { label: "Cause", class: "cause", cell: (row) => row.cause },
+    { label: "Plan", class: "mono plan-id", cell: (row) => row.planId },
+    { label: "Epoch", kind: "number", cell: (row) => row.epoch },
+    { label: "From batch", kind: "number", cell: (row) => row.batch },
+    {
+      label: "Time per batch",
+      short: "per batch",
+      kind: "number",
+      title: "over the batches that the page still holds",
+      cell: (row) => milliseconds(row.secondsPerBatch === null ? null : row.secondsPerBatch * 1000),
+    },
+    { label: "Tuples in", short: "in", kind: "number", cell: (row) => count(row.tuplesIn) },
+    { label: "Results", kind: "number", cell: (row) => count(row.results) },
+    { label: "p99", kind: "number", cell: (row) => milliseconds(row.latencyP99Ms) },
+    { label: "State", kind: "number", cell: (row) => bytes(row.stateBytes) },
+    {
+      label: "Show",
+      hidden: true,
+      cell: ({ planId }) =>
+        planId === running ? (
+          <span class="muted">runs now</span>
+        ) : (
+          <Button
+            small
+            aria-pressed={planId === past}
+            onClick={() => onChoose(planId === past ? null : planId)}
+          >
+            Look at it
+          </Button>
+        ),
+    },
+  ];
   if (rows.length === 0)
     return (
       <p class="empty">
@@ -22,67 +57,11 @@ export function EpochTable({ rows, running, past, onChoose }: Props): JSX.Elemen
     );
   return (
     <ScrollArea label="Epochs">
-      <table class="list stack">
-        <TableHead
-          columns={[
-            "Since (UTC)",
-            "Cause",
-            "Plan",
-            { label: "Epoch", class: "number" },
-            { label: "From batch", class: "number" },
-            { label: "Time per batch", class: "number", title: "over the batches that the page still holds" },
-            { label: "Tuples in", class: "number" },
-            { label: "Results", class: "number" },
-            { label: "p99", class: "number" },
-            { label: "State", class: "number" },
-            { label: "Show", hidden: true },
-          ]}
-        />
-        <tbody>
-          {rows.map((row) => (
-            <tr key={`${row.epoch}-${row.batch}-${row.planId}`}>
-              <td class="instant">{instant(row.at)}</td>
-              <td class="cause">{row.cause}</td>
-              <td class="mono plan-id">{row.planId}</td>
-              <td class="number" data-label="epoch">
-                {row.epoch}
-              </td>
-              <td class="number" data-label="from batch">
-                {row.batch}
-              </td>
-              <td class="number" data-label="per batch">
-                {milliseconds(row.secondsPerBatch === null ? null : row.secondsPerBatch * 1000)}
-              </td>
-              <td class="number" data-label="in">
-                {count(row.tuplesIn)}
-              </td>
-              <td class="number" data-label="results">
-                {count(row.results)}
-              </td>
-              <td class="number" data-label="p99">
-                {milliseconds(row.latencyP99Ms)}
-              </td>
-              <td class="number" data-label="state">
-                {bytes(row.stateBytes)}
-              </td>
-              <td>
-                {row.planId === running ? (
-                  <span class="muted">runs now</span>
-                ) : (
-                  <button
-                    type="button"
-                    class="button small"
-                    aria-pressed={row.planId === past}
-                    onClick={() => onChoose(row.planId === past ? null : row.planId)}
-                  >
-                    Look at it
-                  </button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        columns={columns}
+        rows={rows}
+        rowKey={({ epoch, batch, planId }) => `${epoch}-${batch}-${planId}`}
+      />
     </ScrollArea>
   );
 }

@@ -1,11 +1,12 @@
 import type { JSX } from "preact";
+import type { Forecasts } from "../../api/documents";
 import { answered, client } from "../../api/request";
 import { between } from "../../editor/plan/outlook";
 import { count, instant } from "../../format/quantities";
 import { hitRateText } from "../../plan/hitRate";
-import { ProblemLine } from "../../ui/ProblemLine";
+import { Loading } from "../../ui/Loading";
 import { ScrollArea } from "../../ui/table/ScrollArea";
-import { TableHead } from "../../ui/table/TableHead";
+import { type Column, Table } from "../../ui/table/Table";
 import { useLoaded } from "../../ui/useLoaded";
 
 const REFRESH_MS = 10_000;
@@ -17,6 +18,31 @@ const MEANING = {
   missed: "the stores hold less or more",
   overtaken: "another plan took over before its windows were full",
 } as const;
+const LOOKS = { open: "muted", held: "good", missed: "bad", overtaken: "muted" } as const;
+
+const COLUMNS: readonly Column<Forecasts["newest"][number]>[] = [
+  {
+    label: "Query",
+    cell: ({ query, version }) => (
+      <>
+        <strong>{query}</strong> <span class="muted">v{version}</span>
+      </>
+    ),
+  },
+  { label: "Deployed (UTC)", class: "instant", cell: ({ made_at }) => instant(made_at) },
+  { label: "Forecast, tuples", short: "forecast", kind: "number", cell: (one) => between(one, count) },
+  { label: "Held, tuples", short: "held", kind: "number", cell: ({ observed }) => count(observed) },
+  {
+    label: "Verdict",
+    cellTitle: ({ state }) => MEANING[state],
+    cell: ({ state }) => (
+      <span class={LOOKS[state]}>
+        <span aria-hidden="true">{SIGNS[state]} </span>
+        {state}
+      </span>
+    ),
+  },
+];
 
 /**
  * What the state of this topology's queries was forecast to be when they were deployed, and what it came to.
@@ -27,8 +53,7 @@ export function ForecastTable({ name }: { name: string }): JSX.Element {
     REFRESH_MS,
     name,
   );
-  if (value === null)
-    return problem === null ? <p class="muted">Loading…</p> : <ProblemLine text={problem} />;
+  if (value === null) return <Loading problem={problem} />;
   return (
     <>
       <p>
@@ -41,40 +66,11 @@ export function ForecastTable({ name }: { name: string }): JSX.Element {
         <p class="empty">No forecasts yet. Deploying a query with windows records one.</p>
       ) : (
         <ScrollArea label="Forecasts">
-          <table class="list stack">
-            <TableHead
-              columns={[
-                "Query",
-                "Deployed (UTC)",
-                { label: "Forecast, tuples", class: "number" },
-                { label: "Held, tuples", class: "number" },
-                "Verdict",
-              ]}
-            />
-            <tbody>
-              {value.newest.map((one) => (
-                <tr key={`${one.query} ${one.made_at}`}>
-                  <td>
-                    <strong>{one.query}</strong> <span class="muted">v{one.version}</span>
-                  </td>
-                  <td class="instant">{instant(one.made_at)}</td>
-                  <td class="number" data-label="forecast">
-                    {between(one, count)}
-                  </td>
-                  <td class="number" data-label="held">
-                    {count(one.observed)}
-                  </td>
-                  <td
-                    title={MEANING[one.state]}
-                    class={{ open: "muted", held: "good", missed: "bad", overtaken: "muted" }[one.state]}
-                  >
-                    <span aria-hidden="true">{SIGNS[one.state]} </span>
-                    {one.state}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <Table
+            columns={COLUMNS}
+            rows={value.newest}
+            rowKey={({ query, made_at }) => `${query} ${made_at}`}
+          />
         </ScrollArea>
       )}
     </>

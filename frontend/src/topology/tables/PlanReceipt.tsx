@@ -3,9 +3,11 @@ import type { Alternative, PlanDocument } from "../../api/documents";
 import { count, instant, milliseconds, percent, signed } from "../../format/quantities";
 import { forestOf, nodesOf } from "../../plan/forest";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
+import { Button } from "../../ui/Button";
+import { Fact } from "../../ui/Fact";
 import { ProblemLine } from "../../ui/ProblemLine";
 import { ScrollArea } from "../../ui/table/ScrollArea";
-import { TableHead } from "../../ui/table/TableHead";
+import { type Column, Table } from "../../ui/table/Table";
 
 interface Props {
   readonly plan: PlanDocument;
@@ -27,6 +29,13 @@ function difference(cost: number, total: number): number | null {
   return total > 0 ? cost / total - 1 : null;
 }
 
+/** One line of the comparison: the plan itself, or what another method finds. */
+interface Way extends Omit<Alternative, "method" | "cost" | "graph"> {
+  /** Null for the plan itself. */
+  readonly method: string | null;
+  readonly cost: number;
+}
+
 /** How good the plan is, how that is known, and what other ways would cost. */
 export function PlanReceipt({ plan, graph, alternatives, problem, shown, onShow }: Props): JSX.Element {
   const { total } = plan.cost;
@@ -39,49 +48,69 @@ export function PlanReceipt({ plan, graph, alternatives, problem, shown, onShow 
         ? "proven optimal"
         : `no plan costs less than ${count(plan.bound)}`;
   const saved = plan.individual_cost > 0 ? 1 - total / plan.individual_cost : null;
+  const { build, solve } = plan.seconds;
+  const own = { cost: total, stores: graph.stores.length, steps, depth, seconds: build + solve };
+  const ways: readonly Way[] = [
+    { ...own, method: null },
+    ...(alternatives ?? []).map((other) => ({ ...other, cost: other.cost.total })),
+  ];
+  const columns: readonly Column<Way>[] = [
+    {
+      label: "Method",
+      names: true,
+      cell: ({ method }) => (
+        <>
+          {method ?? plan.method}{" "}
+          <span class="muted">{method === null ? "this plan" : (MEANING[method] ?? "")}</span>
+        </>
+      ),
+    },
+    { label: "Cost", kind: "number", cell: ({ cost }) => count(cost) },
+    {
+      label: "Against this plan",
+      kind: "number",
+      cell: ({ method, cost }) => (method === null ? "–" : signed(difference(cost, total), percent)),
+    },
+    { label: "Stores", kind: "number", cell: ({ stores }) => count(stores) },
+    { label: "Probe steps", kind: "number", cell: (way) => count(way.steps) },
+    { label: "Levels", kind: "number", cell: (way) => count(way.depth) },
+    { label: "Planned in", kind: "number", cell: ({ seconds }) => milliseconds(seconds * 1000) },
+    {
+      label: "Trees",
+      cell: ({ method }) => (
+        <Button small aria-pressed={shown === method} onClick={() => onShow(method)}>
+          Draw
+        </Button>
+      ),
+    },
+  ];
   return (
     <div class="receipt">
       <dl class="numbers compact">
-        <div>
-          <dt>method</dt>
-          <dd>{plan.method}</dd>
-        </div>
-        <div title={proof}>
-          <dt>result</dt>
-          <dd>{plan.status}</dd>
-        </div>
-        <div title="in millionths of a core, or in probe tuples per second where plans are chosen by messages">
-          <dt>cost</dt>
-          <dd>{count(total)}</dd>
-        </div>
-        <div>
-          <dt>probe · storage · latency</dt>
-          <dd>{`${count(plan.cost.probe)} · ${count(plan.cost.storage)} · ${count(plan.cost.latency)}`}</dd>
-        </div>
-        <div title={proof}>
-          <dt>bound</dt>
-          <dd>{count(plan.bound)}</dd>
-        </div>
-        <div title={proof}>
-          <dt>gap</dt>
-          <dd>{percent(plan.gap)}</dd>
-        </div>
-        <div title="the sum over the queries, each planned alone with the same options">
-          <dt>each alone</dt>
-          <dd>{count(plan.individual_cost)}</dd>
-        </div>
-        <div title="against each query alone">
-          <dt>saved by sharing</dt>
-          <dd>{percent(saved)}</dd>
-        </div>
-        <div>
-          <dt>build · solve</dt>
-          <dd>{`${milliseconds(plan.seconds.build * 1000)} · ${milliseconds(plan.seconds.solve * 1000)}`}</dd>
-        </div>
-        <div>
-          <dt>planned</dt>
-          <dd>{instant(plan.created_at)}</dd>
-        </div>
+        <Fact label="method" value={plan.method} />
+        <Fact label="result" value={plan.status} title={proof} />
+        <Fact
+          label="cost"
+          value={count(total)}
+          title="in millionths of a core, or in probe tuples per second where plans are chosen by messages"
+        />
+        <Fact
+          label="probe · storage · latency"
+          value={`${count(plan.cost.probe)} · ${count(plan.cost.storage)} · ${count(plan.cost.latency)}`}
+        />
+        <Fact label="bound" value={count(plan.bound)} title={proof} />
+        <Fact label="gap" value={percent(plan.gap)} title={proof} />
+        <Fact
+          label="each alone"
+          value={count(plan.individual_cost)}
+          title="the sum over the queries, each planned alone with the same options"
+        />
+        <Fact label="saved by sharing" value={percent(saved)} title="against each query alone" />
+        <Fact
+          label="build · solve"
+          value={`${milliseconds(plan.seconds.build * 1000)} · ${milliseconds(plan.seconds.solve * 1000)}`}
+        />
+        <Fact label="planned" value={instant(plan.created_at)} />
       </dl>
       <p class="muted">{proof}</p>
       <ProblemLine text={problem} />
@@ -90,66 +119,7 @@ export function PlanReceipt({ plan, graph, alternatives, problem, shown, onShow 
       )}
       {alternatives !== null && (
         <ScrollArea label="Other methods">
-          <table class="list">
-            <TableHead
-              columns={[
-                "Method",
-                { label: "Cost", class: "number" },
-                { label: "Against this plan", class: "number" },
-                { label: "Stores", class: "number" },
-                { label: "Probe steps", class: "number" },
-                { label: "Levels", class: "number" },
-                { label: "Planned in", class: "number" },
-                "Trees",
-              ]}
-            />
-            <tbody>
-              <tr>
-                <th scope="row">
-                  {plan.method} <span class="muted">this plan</span>
-                </th>
-                <td class="number">{count(total)}</td>
-                <td class="number">–</td>
-                <td class="number">{count(graph.stores.length)}</td>
-                <td class="number">{count(steps)}</td>
-                <td class="number">{count(depth)}</td>
-                <td class="number">{milliseconds((plan.seconds.build + plan.seconds.solve) * 1000)}</td>
-                <td>
-                  <button
-                    type="button"
-                    class="button small"
-                    aria-pressed={shown === null}
-                    onClick={() => onShow(null)}
-                  >
-                    Draw
-                  </button>
-                </td>
-              </tr>
-              {alternatives.map((other) => (
-                <tr key={other.method}>
-                  <th scope="row">
-                    {other.method} <span class="muted">{MEANING[other.method] ?? ""}</span>
-                  </th>
-                  <td class="number">{count(other.cost.total)}</td>
-                  <td class="number">{signed(difference(other.cost.total, total), percent)}</td>
-                  <td class="number">{count(other.stores)}</td>
-                  <td class="number">{count(other.steps)}</td>
-                  <td class="number">{count(other.depth)}</td>
-                  <td class="number">{milliseconds(other.seconds * 1000)}</td>
-                  <td>
-                    <button
-                      type="button"
-                      class="button small"
-                      aria-pressed={shown === other.method}
-                      onClick={() => onShow(other.method)}
-                    >
-                      Draw
-                    </button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <Table class="" columns={columns} rows={ways} rowKey={({ method }) => method ?? ""} />
           <p class="muted small">
             Other methods are priced with the measurements that this plan was made from.
           </p>

@@ -7,7 +7,7 @@ import type { PhysicalGraph } from "../../plan/physicalGraph";
 import { CorrectnessLight } from "../../ui/CorrectnessLight";
 import { lightOf } from "../../ui/correctness";
 import { StreamChip } from "../../ui/StreamChip";
-import { type Column, LongTable } from "../../ui/table/LongTable";
+import { LongTable, type SortedColumn } from "../../ui/table/LongTable";
 import { completeness } from "./completeness";
 
 interface Props {
@@ -23,109 +23,119 @@ interface Props {
 }
 
 type Row = PhysicalGraph["queries"][number];
+type Metrics = BatchCompleted["queries"][string];
 
 export function QueryTable({ graph, queries, batch, colour }: Props): JSX.Element {
-  const ids = new Map(queries.map((query) => [query.name, query]));
-  const metricsOf = (row: Row): BatchCompleted["queries"][string] | undefined => batch?.queries[row.name];
-  const columns: readonly Column<Row>[] = [
-    { key: "query", label: "Query", value: (row) => row.name },
-    { key: "inputs", label: "Inputs" },
+  const savedQueries = new Map(queries.map((query) => [query.name, query]));
+  const metricsOf = (row: Row): Metrics | undefined => batch?.queries[row.name];
+  const columns: readonly SortedColumn<Row>[] = [
     {
-      key: "results",
+      label: "Query",
+      value: (row) => row.name,
+      cell: ({ name }) => {
+        const saved = savedQueries.get(name);
+        return saved === undefined ? (
+          name
+        ) : (
+          <>
+            <a class="row-link" href={`/queries/${saved.id}/`}>
+              {name}
+            </a>{" "}
+            <span class="muted">v{saved.version}</span>
+          </>
+        );
+      },
+    },
+    {
+      label: "Inputs",
+      class: "chips",
+      cell: ({ inputs }) => (
+        <>
+          {inputs.map((input) => (
+            <StreamChip key={input.alias} stream={input.stream} colour={colour} />
+          ))}{" "}
+          <span class="muted">{windowsOf(inputs)}</span>
+        </>
+      ),
+    },
+    {
       label: "Results",
-      number: true,
+      kind: "number",
       title: "in the newest batch",
       value: (row) => metricsOf(row)?.results ?? null,
+      cell: (row) => <Results metrics={metricsOf(row)} />,
     },
     {
-      key: "p50",
       label: "p50",
-      number: true,
+      kind: "number",
       title: "from a tuple's arrival to the commit of its results, median",
       value: (row) => metricsOf(row)?.latency_ms_p50 ?? null,
+      cell: (row) => milliseconds(metricsOf(row)?.latency_ms_p50),
     },
     {
-      key: "p99",
       label: "p99",
-      number: true,
+      kind: "number",
       title: "the same, 99th percentile",
       value: (row) => metricsOf(row)?.latency_ms_p99 ?? null,
+      cell: (row) => milliseconds(metricsOf(row)?.latency_ms_p99),
     },
-    { key: "complete", label: "Complete since", value: (row) => metricsOf(row)?.complete_since ?? null },
-    { key: "checked", label: "Checked", title: "against a batch join of the same tuples" },
+    {
+      label: "Complete since",
+      short: "complete since",
+      value: (row) => metricsOf(row)?.complete_since ?? null,
+      cellTitle: (row) => completeness(row.inputs, metricsOf(row)).advice,
+      cell: (row) => {
+        const { text, advice } = completeness(row.inputs, metricsOf(row));
+        return (
+          <>
+            {text}
+            {advice !== "" && <span class="visually-hidden">. {advice}</span>}
+          </>
+        );
+      },
+    },
+    {
+      label: "Checked",
+      short: "checked",
+      title: "against a batch join of the same tuples",
+      cell: ({ name }) => {
+        const correctness = savedQueries.get(name)?.correctness;
+        return correctness === undefined ? UNKNOWN : <CorrectnessLight light={lightOf(correctness, null)} />;
+      },
+    },
   ];
   return (
     <LongTable
       caption="Queries"
-      class="stack"
       columns={columns}
       rows={graph.queries}
+      rowKey={(row) => row.name}
       text={(row) => [row.name, ...row.inputs.map((input) => input.stream)].join("\n")}
-    >
-      {(query) => {
-        const known = ids.get(query.name);
-        const metrics = metricsOf(query);
-        const complete = completeness(query.inputs, metrics);
-        return (
-          <tr key={query.name}>
-            <td>
-              {known === undefined ? (
-                query.name
-              ) : (
-                <a class="row-link" href={`/queries/${known.id}/`}>
-                  {query.name}
-                </a>
-              )}{" "}
-              {known !== undefined && <span class="muted">v{known.version}</span>}
-            </td>
-            <td class="chips">
-              {query.inputs.map((input) => (
-                <StreamChip key={input.alias} stream={input.stream} colour={colour} />
-              ))}{" "}
-              <span class="muted">
-                {[
-                  ...new Set(
-                    query.inputs.map((input) =>
-                      windowLength(input.window_us === null ? null : input.window_us / 1000),
-                    ),
-                  ),
-                ].join(", ")}
-              </span>
-            </td>
-            <td class="number" data-label="results">
-              {count(metrics?.results)}
-              {(metrics?.failed_calls ?? 0) > 0 && (
-                <div
-                  class="muted small"
-                  title={
-                    "Rows of the newest batch for which a function or an expression raised. They count as " +
-                    "NULL, so results may be missing; the dead letters show some."
-                  }
-                >
-                  {count(metrics?.failed_calls)} failed calls
-                </div>
-              )}
-            </td>
-            <td class="number" data-label="p50">
-              {milliseconds(metrics?.latency_ms_p50)}
-            </td>
-            <td class="number" data-label="p99">
-              {milliseconds(metrics?.latency_ms_p99)}
-            </td>
-            <td data-label="complete since" title={complete.advice}>
-              {complete.text}
-              {complete.advice !== "" && <span class="visually-hidden">. {complete.advice}</span>}
-            </td>
-            <td data-label="checked">
-              {known?.correctness === undefined ? (
-                UNKNOWN
-              ) : (
-                <CorrectnessLight light={lightOf(known.correctness, null)} />
-              )}
-            </td>
-          </tr>
-        );
-      }}
-    </LongTable>
+    />
+  );
+}
+
+/** One window for all inputs, or each different one. */
+function windowsOf(inputs: Row["inputs"]): string {
+  const lengths = inputs.map(({ window_us }) => windowLength(window_us === null ? null : window_us / 1000));
+  return [...new Set(lengths)].join(", ");
+}
+
+function Results({ metrics }: { readonly metrics: Metrics | undefined }): JSX.Element {
+  return (
+    <>
+      {count(metrics?.results)}
+      {(metrics?.failed_calls ?? 0) > 0 && (
+        <div
+          class="muted small"
+          title={
+            "Rows of the newest batch for which a function or an expression raised. They count as " +
+            "NULL, so results may be missing; the dead letters show some."
+          }
+        >
+          {count(metrics?.failed_calls)} failed calls
+        </div>
+      )}
+    </>
   );
 }

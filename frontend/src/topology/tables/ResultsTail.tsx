@@ -2,6 +2,8 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { answered, at, client } from "../../api/request";
 import { Select } from "../../ui/fields";
+import { Loading } from "../../ui/Loading";
+import { ProblemLine } from "../../ui/ProblemLine";
 import { ResultPath } from "../../ui/ResultPath";
 import { RowsTable } from "../../ui/table/RowsTable";
 import { useLoaded } from "../../ui/useLoaded";
@@ -48,13 +50,12 @@ function Tail({ id, name }: { id: number; name: string }): JSX.Element {
     REFRESH_MS,
     id,
   );
-  if (value === null)
-    return problem === null ? <p class="muted">Loading…</p> : <p class="problem-line">{problem}</p>;
+  if (value === null) return <Loading problem={problem} />;
   if (value.rows.length === 0)
     return <p class="empty">No result of {name} yet. It appears here with the batch that finds it.</p>;
   return (
     <>
-      {problem !== null && <p class="problem-line">{problem}</p>}
+      <ProblemLine text={problem} />
       <RowsTable
         columns={value.columns}
         rows={value.rows}

@@ -4,7 +4,7 @@ import { bytes, count, milliseconds, rate } from "../../format/quantities";
 import type { Live } from "../../live/useFeed";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
 import { type Compared, type StepRow, stepRows } from "../../plan/steps";
-import { type Column, LongTable } from "../../ui/table/LongTable";
+import { LongTable, type SortedColumn } from "../../ui/table/LongTable";
 
 interface Props {
   readonly graph: PhysicalGraph;
@@ -32,76 +32,70 @@ export function QError({ value }: { value: number | null }): JSX.Element {
   );
 }
 
-function Rates({ compared, name }: { compared: Compared; name: string }): JSX.Element {
-  return (
-    <>
-      <td class="number" data-label={`${name} estimated`}>
-        {rate(compared.estimated)}
-      </td>
-      <td class="number" data-label={`${name} actual`}>
-        {rate(compared.actual)}
-      </td>
-      <td class="number" data-label="off by">
-        <QError value={compared.qError} />
-      </td>
-    </>
-  );
-}
-
-/** The columns that `Rates` fills. */
-function comparing(key: string, label: string, of: (row: StepRow) => Compared): readonly Column<StepRow>[] {
+/** An estimate, what happened, and how far apart they are. */
+function comparing(label: string, of: (row: StepRow) => Compared): readonly SortedColumn<StepRow>[] {
   return [
     {
-      key: `${key}-estimated`,
       label: `${label}: estimated`,
-      number: true,
+      short: `${label.toLowerCase()} estimated`,
+      kind: "number",
       title: "what the plan was chosen for, per second of event time",
       value: (row) => of(row).estimated,
+      cell: (row) => rate(of(row).estimated),
     },
     {
-      key: `${key}-actual`,
       label: "actual",
-      number: true,
+      short: `${label.toLowerCase()} actual`,
+      kind: "number",
       title: "over the newest epoch, per second of event time",
       value: (row) => of(row).actual,
+      cell: (row) => rate(of(row).actual),
     },
     {
-      key: `${key}-off`,
       label: "off by",
-      number: true,
+      kind: "number",
       title: "q-error: the larger over the smaller",
       value: (row) => of(row).qError,
+      cell: (row) => <QError value={of(row).qError} />,
     },
   ];
 }
 
-const COLUMNS: readonly Column<StepRow>[] = [
-  { key: "step", label: "Step", value: (row) => `${row.from} ${row.to}` },
-  { key: "level", label: "Level", number: true, value: (row) => row.level },
-  { key: "kind", label: "Sent to", value: (row) => KINDS[row.kind] },
+const COLUMNS: readonly SortedColumn<StepRow>[] = [
   {
-    key: "tuples",
+    label: "Step",
+    value: (row) => `${row.from} ${row.to}`,
+    cell: (row) => (
+      <>
+        {row.from} <span class="muted">{row.what === "stores" ? "stored in" : "probes"}</span> {row.to}
+      </>
+    ),
+  },
+  { label: "Level", kind: "number", value: (row) => row.level, cell: (row) => row.level },
+  { label: "Sent to", short: "sent to", value: (row) => KINDS[row.kind], cell: (row) => KINDS[row.kind] },
+  {
     label: "Tuples",
-    number: true,
+    kind: "number",
     title: "in the newest batch, before copies",
     value: (row) => row.tuples,
+    cell: (row) => count(row.tuples),
   },
   {
-    key: "messages",
     label: "Messages",
-    number: true,
+    kind: "number",
     title: "in the newest batch",
     value: (row) => row.messages,
+    cell: (row) => count(row.messages),
   },
   {
-    key: "bytes",
     label: "Bytes",
-    number: true,
+    kind: "number",
     title: "in the newest batch, before copies",
     value: (row) => row.bytes,
+    cell: (row) => bytes(row.bytes),
   },
-  ...comparing("sent", "Sent", (row) => row.sent),
-  ...comparing("found", "Found", (row) => row.made),
+  ...comparing("Sent", (row) => row.sent),
+  ...comparing("Found", (row) => row.made),
 ];
 
 /**
@@ -128,34 +122,11 @@ export function StepTable({ graph, live }: Props): JSX.Element {
       </p>
       <LongTable
         caption="Steps"
-        class="stack"
         columns={COLUMNS}
         rows={rows}
+        rowKey={(row) => row.id}
         text={(row) => [row.id, row.from, row.what, row.to].join("\n")}
-      >
-        {(row) => (
-          <tr key={row.id} data-step={row.id}>
-            <td>
-              {row.from} <span class="muted">{row.what === "stores" ? "stored in" : "probes"}</span> {row.to}
-            </td>
-            <td class="number" data-label="level">
-              {row.level}
-            </td>
-            <td data-label="sent to">{KINDS[row.kind]}</td>
-            <td class="number" data-label="tuples">
-              {count(row.tuples)}
-            </td>
-            <td class="number" data-label="messages">
-              {count(row.messages)}
-            </td>
-            <td class="number" data-label="bytes">
-              {bytes(row.bytes)}
-            </td>
-            <Rates compared={row.sent} name="sent" />
-            <Rates compared={row.made} name="found" />
-          </tr>
-        )}
-      </LongTable>
+      />
     </>
   );
 }

@@ -4,13 +4,12 @@ import { ChartHost } from "../../charts/ChartHost";
 import { createSkewBars } from "../../charts/skewBars";
 import { createSparkline } from "../../charts/sparkline";
 import type { StreamColour } from "../../colour/streams";
-import { bytes, count } from "../../format/quantities";
-import type { StorePoint } from "../../live/messages";
+import { bytes, count, plural } from "../../format/quantities";
 import type { Live } from "../../live/useFeed";
 import { skewOf } from "../../plan/bottlenecks";
 import type { GraphStore, PhysicalGraph } from "../../plan/physicalGraph";
-import { storeCompared } from "../../plan/steps";
-import { type Column, LongTable } from "../../ui/table/LongTable";
+import { type Compared, storeCompared } from "../../plan/steps";
+import { LongTable, type SortedColumn } from "../../ui/table/LongTable";
 import { QError } from "./StepTable";
 
 interface Props {
@@ -44,28 +43,46 @@ const MEASURES: readonly {
 export function StoreTable({ graph, live, colour }: Props): JSX.Element {
   const batch = live.snapshot?.batch ?? null;
   const statistics = live.snapshot?.statistics ?? null;
-  const columns: readonly Column<GraphStore>[] = [
-    { key: "store", label: "Store", value: (store) => store.label },
+  const history = live.snapshot?.store_history ?? [];
+  const own = ({ inputs }: GraphStore): string =>
+    inputs.length === 1 ? colour(inputs[0]?.stream ?? "") : "var(--text)";
+  const compared = (store: GraphStore): Compared => storeCompared(graph, store.id, statistics);
+  const perTask = (store: GraphStore): readonly number[] | null => batch?.stores[store.id]?.per_task ?? null;
+  const columns: readonly SortedColumn<GraphStore>[] = [
+    {
+      label: "Store",
+      names: true,
+      value: (store) => store.label,
+      cell: (store) => <StoreName store={store} colour={colour} />,
+    },
     ...MEASURES.map(
-      (measure): Column<GraphStore> => ({
-        ...measure,
-        number: true,
-        value: (store) => batch?.stores[store.id]?.[measure.key] ?? null,
+      ({ key, format, ...heading }): SortedColumn<GraphStore> => ({
+        ...heading,
+        kind: "number",
+        value: (store) => batch?.stores[store.id]?.[key] ?? null,
+        cell: (store) => (
+          <Measured
+            label={`${heading.label} of ${store.label}`}
+            values={history.map(({ stores }) => stores[store.id]?.[key] ?? null)}
+            format={format}
+            colour={own(store)}
+          />
+        ),
       }),
     ),
     {
-      key: "estimated",
       label: "Estimated",
-      number: true,
+      kind: "number",
       title: "tuples that the plan was chosen for, and how far off the newest epoch's average is",
-      value: (store) => storeCompared(graph, store.id, statistics).estimated,
+      value: (store) => compared(store).estimated,
+      cell: (store) => <Held compared={compared(store)} />,
     },
     {
-      key: "skew",
       label: "Skew",
       title: "tuples of each task; fullest over mean",
       largestFirst: true,
-      value: (store) => skewOf(batch?.stores[store.id]?.per_task ?? []),
+      value: (store) => skewOf(perTask(store) ?? []),
+      cell: (store) => <Skew store={store} perTask={perTask(store)} colour={own(store)} />,
     },
   ];
   return (
@@ -74,81 +91,42 @@ export function StoreTable({ graph, live, colour }: Props): JSX.Element {
       class="stores"
       columns={columns}
       rows={graph.stores}
+      rowKey={(store) => store.id}
       text={(store) => [store.label, store.id, ...store.inputs.map((input) => input.stream)].join("\n")}
-    >
-      {(store) => <StoreRow key={store.id} store={store} graph={graph} live={live} colour={colour} />}
-    </LongTable>
+    />
   );
 }
 
-function StoreRow({
-  store,
-  graph,
-  live,
-  colour,
-}: {
-  store: GraphStore;
-  graph: PhysicalGraph;
-  live: Live;
-  colour: StreamColour;
-}): JSX.Element {
-  const own = store.inputs.length === 1 ? colour(store.inputs[0]?.stream ?? "") : "var(--text)";
-  const history = live.snapshot?.store_history;
-  const series = useMemo(
-    () => (history ?? []).map((point): StorePoint | null => point.stores[store.id] ?? null),
-    [history, store.id],
-  );
-  const newest = live.snapshot?.batch?.stores[store.id] ?? null;
-  const expected = storeCompared(graph, store.id, live.snapshot?.statistics ?? null);
-  const skew = newest === null ? null : skewOf(newest.per_task);
+function StoreName({ store, colour }: { store: GraphStore; colour: StreamColour }): JSX.Element {
   return (
-    <tr data-store={store.id}>
-      <th scope="row">
-        {store.inputs.map((input) => (
-          <span
-            key={input.input}
-            class="dot"
-            style={{ background: colour(input.stream) }}
-            aria-hidden="true"
-          />
-        ))}{" "}
-        {store.label}
-        <div class="muted small">
-          {store.tasks} {store.tasks === 1 ? "task" : "tasks"}
-        </div>
-      </th>
-      {MEASURES.map((measure) => (
-        <MeasureCell
-          key={measure.key}
-          label={`${measure.label} of ${store.label}`}
-          values={series.map((metrics) => metrics?.[measure.key] ?? null)}
-          format={measure.format}
-          colour={own}
-        />
-      ))}
-      <td class="number">
-        <div class="measure">{count(expected.estimated)}</div>
-        <div class="small muted">
-          {expected.actual === null ? (
-            "no epoch yet"
-          ) : (
-            <>
-              held {count(expected.actual)}, off by <QError value={expected.qError} />
-            </>
-          )}
-        </div>
-      </td>
-      <td>
-        <SkewCell perTask={newest?.per_task ?? null} colour={own} label={store.label} />
-        <div class="small muted">
-          {store.tasks === 1 ? "one task" : skew === null ? "–" : `×${skew.toFixed(2)}`}
-        </div>
-      </td>
-    </tr>
+    <>
+      {store.inputs.map((input) => (
+        <span key={input.input} class="dot" style={{ background: colour(input.stream) }} aria-hidden="true" />
+      ))}{" "}
+      {store.label}
+      <div class="muted small">{plural(store.tasks, "task")}</div>
+    </>
   );
 }
 
-function MeasureCell({
+function Held({ compared: { estimated, actual, qError } }: { compared: Compared }): JSX.Element {
+  return (
+    <>
+      <div class="measure">{count(estimated)}</div>
+      <div class="small muted">
+        {actual === null ? (
+          "no epoch yet"
+        ) : (
+          <>
+            held {count(actual)}, off by <QError value={qError} />
+          </>
+        )}
+      </div>
+    </>
+  );
+}
+
+function Measured({
   label,
   values,
   format,
@@ -165,22 +143,30 @@ function MeasureCell({
     [values.join(","), colour],
   );
   return (
-    <td class="number">
+    <>
       <div class="measure">{format(newest)}</div>
       <ChartHost create={createSparkline} data={data} class="spark-host" label={label} />
-    </td>
+    </>
   );
 }
 
-function SkewCell({
+function Skew({
+  store,
   perTask,
   colour,
-  label,
 }: {
+  store: GraphStore;
   perTask: readonly number[] | null;
   colour: string;
-  label: string;
 }): JSX.Element {
   const data = useMemo(() => ({ perTask: perTask ?? [], colour }), [perTask, colour]);
-  return <ChartHost create={createSkewBars} data={data} class="spark-host" label={`Tasks of ${label}`} />;
+  const skew = perTask === null ? null : skewOf(perTask);
+  return (
+    <>
+      <ChartHost create={createSkewBars} data={data} class="spark-host" label={`Tasks of ${store.label}`} />
+      <div class="small muted">
+        {store.tasks === 1 ? "one task" : skew === null ? "–" : `×${skew.toFixed(2)}`}
+      </div>
+    </>
+  );
 }

@@ -5,7 +5,7 @@ import type { Live } from "../../live/useFeed";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
 import { type StreamRow, streamRows } from "../../plan/steps";
 import { StreamChip } from "../../ui/StreamChip";
-import { type Column, LongTable } from "../../ui/table/LongTable";
+import { LongTable, type SortedColumn } from "../../ui/table/LongTable";
 
 interface Props {
   readonly graph: PhysicalGraph;
@@ -13,81 +13,68 @@ interface Props {
   readonly colour: StreamColour;
 }
 
-const COLUMNS: readonly Column<StreamRow>[] = [
-  { key: "stream", label: "Stream", value: (row) => row.name },
+const COLUMNS: readonly SortedColumn<StreamRow>[] = [
   {
-    key: "rate",
     label: "Rate",
-    number: true,
+    kind: "number",
     title: "over the newest epoch, per second of event time",
     value: (row) => row.rate,
+    cell: (row) => rate(row.rate),
   },
   {
-    key: "accepted",
     label: "Accepted",
-    number: true,
+    kind: "number",
     title: "in the newest batch",
     value: (row) => row.accepted,
+    cell: (row) => count(row.accepted),
   },
   {
-    key: "late",
     label: "Late",
-    number: true,
+    kind: "number",
     title: "in the newest batch: older than the watermark",
     value: (row) => row.late,
+    cell: (row) => count(row.late),
   },
   {
-    key: "undecodable",
     label: "Undecodable",
-    number: true,
+    kind: "number",
     title: "in the newest batch",
     value: (row) => row.undecodable,
+    cell: (row) => count(row.undecodable),
   },
   {
-    key: "lateness",
     label: "Allowed lateness",
-    number: true,
+    kind: "number",
     title: "how much older than the newest tuple a tuple may be",
     value: (row) => row.latenessMs,
+    cell: ({ latenessMs }) => (latenessMs === 0 ? "none" : span(latenessMs)),
   },
-  { key: "newest", label: "Newest event (UTC)", value: (row) => row.newest },
   {
-    key: "watermark",
+    label: "Newest event (UTC)",
+    short: "newest event",
+    value: (row) => row.newest,
+    cell: (row) => instant(row.newest),
+  },
+  {
     label: "Watermark (UTC)",
+    short: "watermark",
     title: "what is older is late",
     value: (row) => row.watermark,
+    cell: (row) => instant(row.watermark),
   },
 ];
 
 /** What each stream brings, and how far it is. */
 export function StreamTable({ graph, live, colour }: Props): JSX.Element {
   const rows = streamRows(graph, live.snapshot?.batch ?? null, live.snapshot?.statistics ?? null);
-  return (
-    <LongTable caption="Streams" class="stack" columns={COLUMNS} rows={rows} text={(row) => row.name}>
-      {(row) => (
-        <tr key={row.name} data-stream={row.name}>
-          <td>
-            <StreamChip stream={row.name} colour={colour} />
-          </td>
-          <td class="number" data-label="rate">
-            {rate(row.rate)}
-          </td>
-          <td class="number" data-label="accepted">
-            {count(row.accepted)}
-          </td>
-          <td class="number" data-label="late">
-            {count(row.late)}
-          </td>
-          <td class="number" data-label="undecodable">
-            {count(row.undecodable)}
-          </td>
-          <td class="number" data-label="allowed lateness">
-            {row.latenessMs === 0 ? "none" : span(row.latenessMs)}
-          </td>
-          <td data-label="newest event">{instant(row.newest)}</td>
-          <td data-label="watermark">{instant(row.watermark)}</td>
-        </tr>
-      )}
-    </LongTable>
-  );
+  const columns: readonly SortedColumn<StreamRow>[] = [
+    {
+      label: "Stream",
+      value: (row) => row.name,
+      cell: ({ name }) => <StreamChip stream={name} colour={colour} />,
+    },
+    ...COLUMNS,
+  ];
+  const nameOf = (row: StreamRow): string => row.name;
+  return <LongTable caption="Streams" columns={columns} rows={rows} rowKey={nameOf} text={nameOf} />;
 }

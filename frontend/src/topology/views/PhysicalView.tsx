@@ -9,6 +9,7 @@ import { knownRates } from "../../live/recent";
 import type { Live } from "../../live/useFeed";
 import { boxesOf, boxesOfQuery, layoutBoxes, type PlacedBoxes } from "../../plan/layout/physicalView";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
+import { Button } from "../../ui/Button";
 import { ProblemLine } from "../../ui/ProblemLine";
 import { useAddress } from "../../ui/useAddress";
 import { NodeDetail } from "../detail/NodeDetail";
@@ -77,9 +78,9 @@ export function PhysicalView({ graph, live, colour }: Props): JSX.Element {
         {tooMany && (
           <p class="empty">
             This plan has {boxes.boxes.length} boxes: choose a query to see its part.{" "}
-            <button type="button" class="button small" onClick={() => setWanted(true)}>
+            <Button small onClick={() => setWanted(true)}>
               Draw it all anyway
-            </button>
+            </Button>
           </p>
         )}
         {data === null ? (

@@ -11,6 +11,8 @@ import { isFolded, UNCHOSEN, withTree } from "../../plan/layout/folding";
 import { layoutForest } from "../../plan/layout/forestLayout";
 import { type PhysicalGraph, parseGraph } from "../../plan/physicalGraph";
 import { type PlanSize, planSize, savedBySharing } from "../../plan/sharing";
+import { Button } from "../../ui/Button";
+import { Fact } from "../../ui/Fact";
 import { ProblemLine } from "../../ui/ProblemLine";
 
 interface Props {
@@ -137,32 +139,19 @@ function PlanPicture({ title, size, graph, colour, query, onQuery }: PictureProp
       <div class="toolbar">
         <h2>{title}</h2>
         <span class="grow" />
-        <button
-          type="button"
-          class="button small"
-          aria-label={`Fit ${title.toLowerCase()}`}
-          onClick={() => chart.current?.fit()}
-        >
+        <Button small aria-label={`Fit ${title.toLowerCase()}`} onClick={() => chart.current?.fit()}>
           Fit
-        </button>
+        </Button>
       </div>
       <dl class="numbers compact">
-        <div title="in millionths of a core, or in probe tuples per second where plans are chosen by messages">
-          <dt>cost</dt>
-          <dd>{count(size.cost)}</dd>
-        </div>
-        <div>
-          <dt>steps</dt>
-          <dd>{count(size.steps)}</dd>
-        </div>
-        <div>
-          <dt>stores</dt>
-          <dd>{count(size.stores)}</dd>
-        </div>
-        <div>
-          <dt>levels</dt>
-          <dd>{count(size.depth)}</dd>
-        </div>
+        <Fact
+          label="cost"
+          value={count(size.cost)}
+          title="in millionths of a core, or in probe tuples per second where plans are chosen by messages"
+        />
+        <Fact label="steps" value={count(size.steps)} />
+        <Fact label="stores" value={count(size.stores)} />
+        <Fact label="levels" value={count(size.depth)} />
       </dl>
       <ChartHost
         create={createProbeForest}

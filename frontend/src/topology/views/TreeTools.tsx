@@ -3,6 +3,7 @@ import type { ProbeForestChart } from "../../charts/graphs/probeForest";
 import { type Forest, nodesOf } from "../../plan/forest";
 import type { Shade } from "../../plan/layout/shade";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
+import { Button } from "../../ui/Button";
 import { Select } from "../../ui/fields";
 import { QueryChoice } from "./QueryChoice";
 import type { PlacedTrees } from "./usePlacedTrees";
@@ -72,32 +73,25 @@ export function TreeTools(props: Props): JSX.Element {
           onValue={(value) => props.onShade(value as Shade)}
         />
       </label>
-      <Tool
-        text={areOpen ? "Fold" : "Unfold"}
-        title="Every tree as one row, or all of them open"
-        onClick={() => trees.foldAll(areOpen)}
-      />
-      <Tool text="SVG" title="Save the picture as SVG" onClick={() => props.onSave("svg")} />
-      <Tool text="PNG" title="Save the picture as PNG" onClick={() => props.onSave("png")} />
-      <Tool text="+" label="Zoom in" onClick={() => chart.current?.zoomBy(1.25)} />
-      <Tool text="−" label="Zoom out" onClick={() => chart.current?.zoomBy(0.8)} />
-      <Tool text="Fit" onClick={() => chart.current?.fit()} />
+      <Button small title="Every tree as one row, or all of them open" onClick={() => trees.foldAll(areOpen)}>
+        {areOpen ? "Fold" : "Unfold"}
+      </Button>
+      <Button small title="Save the picture as SVG" onClick={() => props.onSave("svg")}>
+        SVG
+      </Button>
+      <Button small title="Save the picture as PNG" onClick={() => props.onSave("png")}>
+        PNG
+      </Button>
+      <Button small aria-label="Zoom in" onClick={() => chart.current?.zoomBy(1.25)}>
+        +
+      </Button>
+      <Button small aria-label="Zoom out" onClick={() => chart.current?.zoomBy(0.8)}>
+        −
+      </Button>
+      <Button small onClick={() => chart.current?.fit()}>
+        Fit
+      </Button>
     </div>
-  );
-}
-
-interface ToolProps {
-  readonly text: string;
-  readonly title?: string;
-  readonly label?: string;
-  readonly onClick: () => void;
-}
-
-function Tool({ text, title, label, onClick }: ToolProps): JSX.Element {
-  return (
-    <button type="button" class="button small" title={title} aria-label={label} onClick={onClick}>
-      {text}
-    </button>
   );
 }
 

@@ -1,6 +1,8 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { Button } from "../Button";
 import { submits } from "../fields";
+import { Loading } from "../Loading";
 import { ProblemLine } from "../ProblemLine";
 import { useLoaded } from "../useLoaded";
 import { useRequest } from "../useRequest";
@@ -32,7 +34,7 @@ interface Props<T extends SettingsDocument> {
 export function SettingsForm<T extends SettingsDocument>(props: Props<T>): JSX.Element {
   const { value, problem } = useLoaded(props.load, null, props.label);
   if (value !== null) return <Fields {...props} loaded={value} />;
-  return problem === null ? <p class="muted">Loading…</p> : <ProblemLine text={problem} />;
+  return <Loading problem={problem} />;
 }
 
 function Fields<T extends SettingsDocument>({
@@ -88,9 +90,9 @@ function Fields<T extends SettingsDocument>({
         {done && `${kept} `}
         {note?.(document)}
       </p>
-      <button type="submit" class="button" disabled={!operator || busy || same || faults.length > 0}>
+      <Button type="submit" disabled={!operator || busy || same || faults.length > 0}>
         {submit}
-      </button>
+      </Button>
     </form>
   );
 }

@@ -2,11 +2,11 @@
 
 export type Value = string | number | null;
 
-export interface Choice {
+export interface Choice<Row> {
   /** Rows without this in their text are left out. */
   readonly sought: string;
-  /** A column's key; null keeps the given order. */
-  readonly by: string | null;
+  /** What a row is sorted by, unknown ones (null) last in both directions; null keeps the given order. */
+  readonly by: ((row: Row) => Value) | null;
   readonly falling: boolean;
   /** Rows shown at most. */
   readonly most: number;
@@ -24,28 +24,22 @@ function compare(a: Value, b: Value): number {
     : String(a).localeCompare(String(b), "en", { numeric: true });
 }
 
-/**
- * @example chooseRows([1, 3, 2], { sought: "", by: "n", falling: true, most: 2 }, { n: (row) => row },
- *   String) has the rows 3, 2 of 3 found
- * @param columns a row's value by the column's key; unknown ones (null) come last, whatever the direction
- */
+/** `chooseRows([1, 3, 2], { sought: "", by: (row) => row, falling: true, most: 2 }, String)` has 3, 2 of 3. */
 export function chooseRows<Row>(
   rows: readonly Row[],
-  choice: Choice,
-  columns: Readonly<Record<string, (row: Row) => Value>>,
+  { sought, by, falling, most }: Choice<Row>,
   text: (row: Row) => string,
 ): Chosen<Row> {
-  const word = choice.sought.trim().toLowerCase();
+  const word = sought.trim().toLowerCase();
   const found = word === "" ? rows : rows.filter((row) => text(row).toLowerCase().includes(word));
-  const value = choice.by === null ? undefined : columns[choice.by];
-  if (value === undefined) return { rows: found.slice(0, choice.most), found: found.length };
-  const direction = choice.falling ? -1 : 1;
+  if (by === null) return { rows: found.slice(0, most), found: found.length };
+  const direction = falling ? -1 : 1;
   const sorted = found
-    .map((row) => ({ row, value: value(row) }))
+    .map((row) => ({ row, value: by(row) }))
     .sort((a, b) =>
       a.value === null || b.value === null
         ? Number(a.value === null) - Number(b.value === null)
         : direction * compare(a.value, b.value),
     );
-  return { rows: sorted.slice(0, choice.most).map(({ row }) => row), found: found.length };
+  return { rows: sorted.slice(0, most).map(({ row }) => row), found: found.length };
 }
