@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from math import prod
 
 from optimizer.algebra.expression import Call, Column, Expression, columns_of, inputs_of
-from optimizer.algebra.types import ColumnType
 from optimizer.algebra.udf_names import calls_user_function
 from optimizer.logical.canonical_inputs import conjuncts, sort_key
 from optimizer.physical.at_once import at_once
@@ -221,7 +220,7 @@ class _Estimator:
             held_s = lasting_s(rule.stored_window.seconds, self.horizon_s)
         else:
             held_s = COMPACTED * self._in_one_copy(store.id) / inserted if inserted > 0 else 0.0
-        equalities = [Call("eq", (e.probe, e.stored), ColumnType.BOOLEAN) for e in rule.equalities]
+        equalities = [equality.condition for equality in rule.equalities]
         # Without keys pairs are found along the most selective condition, or all are formed.
         selecting: list[Expression] = [*equalities] or list(rule.predicates)
         shares = [self._share(condition) for condition in selecting]
@@ -276,7 +275,7 @@ class _Estimator:
 
     def _partners(self, rule: ProbeRule, without: frozenset[Expression] = frozenset()) -> float:
         """Stored tuples that one arriving tuple is joined with, some predicates left out."""
-        equalities = [Call("eq", (e.probe, e.stored), ColumnType.BOOLEAN) for e in rule.equalities]
+        equalities = [equality.condition for equality in rule.equalities]
         checked = {*equalities, *rule.predicates} - without
         store = self.stores[rule.store]
         learnt = matched_share(self.statistics, self.chains[rule.id])

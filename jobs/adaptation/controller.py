@@ -16,12 +16,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from jobs.adaptation.decision import Decision, Decisions, Kind
+from jobs.adaptation.observed_epochs import elapsed_s, epoch_counts, observed_statistics
 from jobs.adaptation.sample import Samples
 from jobs.adaptation.schedule import Schedule
 from jobs.adaptation.shapes import Shapes
 from jobs.recovery.batch_history import BatchLine
 from jobs.recovery.checkpoint import Change, Checkpoint
-from jobs.recovery.epochs import EpochCounts, sum_counts
+from jobs.recovery.epochs import EpochCounts
 from jobs.recovery.manifest import Manifest
 from jobs.sources.planner import PlannedBatch
 from optimizer.adaptation import (
@@ -44,10 +45,8 @@ from optimizer.planner.plan import Plan, plan
 from optimizer.planner.plan_in_use import Running
 from optimizer.search.problem import Options
 from optimizer.statistics import (
-    Measured,
     ObservedStatistics,
     SampleStatistics,
-    observe,
     statistics_of_workload,
 )
 from optimizer.workload import Workload
@@ -368,35 +367,6 @@ class Controller:
         there = {stream.name for stream in graph.streams}
         more = tuple(graph_stream(stream) for stream in self._workload.catalog if stream.name in used - there)
         return replace(graph, streams=tuple(sorted((*graph.streams, *more), key=lambda s: s.name)))
-
-
-def epoch_counts(lines: Sequence[BatchLine], epoch: int) -> EpochCounts | None:
-    """What happened in an epoch under its last plan; None if it has no batch."""
-    own = [line for line in lines if line.epoch == epoch]
-    if not own:
-        return None
-    own = [line for line in own if line.plan == own[-1].plan]
-    earlier = [line.figures.counts.newest_us for line in lines if line.batch < own[0].batch]
-    known = [newest for newest in earlier if newest is not None]
-    return sum_counts([line.figures.counts for line in own], max(known, default=None))
-
-
-def observed_statistics(graph: PhysicalGraph, counts: EpochCounts) -> ObservedStatistics:
-    """Statistics that the probe orders of `graph` tell, given an epoch's counts.
-
-    Its seconds must be positive.
-    """
-    return observe(
-        graph,
-        Measured(counts.seconds, counts.accepted, counts.edges, counts.held, {}, counts.rules),
-    )
-
-
-def elapsed_s(lines: Sequence[BatchLine]) -> float:
-    """Event time since the first tuple, seconds: what an unbounded window holds."""
-    oldest = [line.figures.counts.oldest_us for line in lines if line.figures.counts.oldest_us is not None]
-    newest = [line.figures.counts.newest_us for line in lines if line.figures.counts.newest_us is not None]
-    return max(1.0, (max(newest) - min(oldest)) / 1e6) if oldest and newest else 3600.0
 
 
 def _difference(before: Sequence[str], after: Sequence[str]) -> str:

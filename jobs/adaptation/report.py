@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from jobs.adaptation.controller import elapsed_s, epoch_counts, observed_statistics
 from jobs.adaptation.decision import Decision
+from jobs.adaptation.observed_epochs import elapsed_s, epoch_counts, observed_statistics
 from jobs.recovery.batch_history import BatchLine
 from jobs.recovery.epochs import q_error, sent
 from optimizer.estimate import estimate

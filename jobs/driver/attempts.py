@@ -62,30 +62,19 @@ class Worked:
     """What was set aside of it; None if nothing was."""
 
 
+@dataclass(slots=True)
 class Attempts:
-    """Works on batches.
+    """Works on batches; the fields are as for `BatchProtocol`."""
 
-    Arguments: as for `BatchProtocol`; whether tasks merge runs.
-    """
-
-    def __init__(
-        self,
-        checkpoint: Checkpoint,
-        executor: Executor,
-        coordinator: Coordinator,
-        settings: Settings,
-        share_bytes: int | None,
-        merges: bool,
-    ) -> None:
-        self._checkpoint = checkpoint
-        self._executor = executor
-        self._coordinator = coordinator
-        self._settings = settings
-        self._share_bytes = share_bytes
-        self._merges = merges
-        self._entries = RedisEntries(settings.redis_url)
-        self.given_up = False
-        """True once tasks were given up: they may have left files that nothing lists."""
+    checkpoint: Checkpoint
+    executor: Executor
+    coordinator: Coordinator
+    settings: Settings
+    share_bytes: int | None
+    merges: bool
+    """True if tasks merge runs inside their batches."""
+    given_up: bool = False
+    """True once tasks were given up: they may have left files that nothing lists."""
 
     def work_on(self, planned: PlannedBatch, last: Manifest | None, started_us: int) -> Worked:
         """Work on a batch until it can be committed.
@@ -97,7 +86,7 @@ class Attempts:
         Raises:
             Stopping: the coordinator has no plan under which the batch could be worked on.
         """
-        change = self._coordinator.plan_of(planned)
+        change = self.coordinator.plan_of(planned)
         aside: tuple[Aside, ...] = ()
         descriptors: Sequence[Descriptor] = planned.descriptors
         while True:
@@ -118,8 +107,8 @@ class Attempts:
     def _begin(
         self, planned: PlannedBatch, before: Manifest | None, change: Change, started_us: int
     ) -> Begun:
-        batch, settings = planned.batch, self._settings
-        graph = self._checkpoint.graph(change.plan)
+        batch, settings = planned.batch, self.settings
+        graph = self.checkpoint.graph(change.plan)
         base = self._switch(before, graph, change, batch) if switches(before, change) else None
         previous = base.manifest if base is not None else before
         watermarks = Watermarks.of(
@@ -128,19 +117,19 @@ class Attempts:
         layouts = layouts_of(graph, previous, batch, settings.epoch_batches)
         context = BatchContext(
             batch=batch,
-            plan=self._checkpoint.shown(self._checkpoint.plan_path(change.plan)),
-            state=self._checkpoint.state,
+            plan=self.checkpoint.shown(self.checkpoint.plan_path(change.plan)),
+            state=self.checkpoint.state,
             previous=self._path(before, base),
             output=str(settings.output) if settings.output is not None else None,
             exchange=None,
-            partitions=self._checkpoint.identity.partitions,
+            partitions=self.checkpoint.identity.partitions,
             watermark_us=watermarks.topology_us,
             late_below_us=watermarks.late_below_us,
             redis_url=settings.redis_url,
             tail=settings.tail,
             most=settings.most,
-            share_bytes=self._share_bytes,
-            merges=self._merges,
+            share_bytes=self.share_bytes,
+            merges=self.merges,
             layouts=tuple(layouts.items()),
             arrived_by_ms=planned.arrived_by_ms,
             passed_us=previous.watermark_us if previous is not None else None,
@@ -151,18 +140,18 @@ class Attempts:
     def _switch(
         self, before: Manifest | None, graph: PhysicalGraph, change: Change, batch: int
     ) -> Switched | None:
-        if self._settings.output is not None:
-            write_schemas(self._settings.output, graph.queries, DEAD_LETTERS)
+        if self.settings.output is not None:
+            write_schemas(self.settings.output, graph.queries, DEAD_LETTERS)
         if before is None:
             return None
-        old = self._checkpoint.graph(before.plan)
-        return switch(self._checkpoint, before, old, graph, change, batch, self._share_bytes)
+        old = self.checkpoint.graph(before.plan)
+        return switch(self.checkpoint, before, old, graph, change, batch, self.share_bytes)
 
     def _path(self, before: Manifest | None, base: Switched | None) -> str | None:
         """Where tasks find the manifest that they start from."""
         if base is not None:
-            return self._checkpoint.shown(Path(base.path))
-        return None if before is None else self._checkpoint.shown(self._checkpoint.commits.path(before.batch))
+            return self.checkpoint.shown(Path(base.path))
+        return None if before is None else self.checkpoint.shown(self.checkpoint.commits.path(before.batch))
 
     def _mended(self, begun: Begun, descriptors: Sequence[Descriptor]) -> Bisected[Descriptor, Gathered]:
         """Work on tuples, without those that the batch fails with.
@@ -174,9 +163,10 @@ class Attempts:
         except TaskFailed as error:
             failure = error.failure
         self.given_up = True
-        self._coordinator.batch_failed(Trouble(begun.context.batch, begun.change, str(failure), {}))
+        self.coordinator.batch_failed(Trouble(begun.context.batch, begun.change, str(failure), {}))
         attempt = partial(self._attempt, begun, once=True)
-        return bisect(descriptors, attempt, partial(halves, server=self._entries), failure)
+        cut = partial(halves, server=RedisEntries(self.settings.redis_url))
+        return bisect(descriptors, attempt, cut, failure)
 
     def _attempt(self, begun: Begun, descriptors: Sequence[Descriptor], *, once: bool) -> Gathered:
         """Work on tuples under a plan; nothing is committed.
@@ -184,7 +174,7 @@ class Attempts:
         Raises `TaskFailed` if tasks fail; unless `once`, if they fail again on the same tuples.
         """
         groups = assign(descriptors, begun.context.partitions)
-        done = self._executor.execute(begun.graph, begun.context, groups, once=once)
+        done = self.executor.execute(begun.graph, begun.context, groups, once=once)
         self.given_up |= done.given_up
         return gather(begun.graph, done.reports)
 
@@ -195,8 +185,8 @@ class Attempts:
         if begun.base is not None:
             Path(begun.base.path).unlink(missing_ok=True)
         failed = {} if failure is None else dict.fromkeys(failure.queries, str(failure))
-        excess = Excess(begun.context.batch, change, too_many, self._settings.most or 0, failed)
-        instead = self._coordinator.batch_given_up(excess)
+        excess = Excess(begun.context.batch, change, too_many, self.settings.most or 0, failed)
+        instead = self.coordinator.batch_given_up(excess)
         if instead is None:
             raise Stopping
         assert instead.number > change.number, "a batch is worked on again under a newer plan only"
@@ -206,8 +196,8 @@ class Attempts:
         """What came of a batch, with the dead letters of what was set aside."""
         if not aside:
             return Worked(begun, gathered, None)
-        batch, output, tail = begun.context.batch, self._settings.output, self._settings.tail
-        letters = self._executor.letters(Describe(begun.context.plan, self._settings.redis_url), aside)
+        batch, output, tail = begun.context.batch, self.settings.output, self.settings.tail
+        letters = self.executor.letters(Describe(begun.context.plan, self.settings.redis_url), aside)
         counted: Counter[str] = Counter(letters.column("stream").to_pylist())
         files = gathered.files
         if output is not None:

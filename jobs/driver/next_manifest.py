@@ -13,7 +13,6 @@ from jobs.plan.columns import store_filters, stored_columns
 from jobs.recovery.checkpoint import Change
 from jobs.recovery.manifest import BatchFigures, Manifest, QueryState, StoreState, StreamState
 from jobs.sources.planner import PlannedBatch
-from jobs.storage.run import RunRef
 from optimizer.physical.graph import PhysicalGraph
 
 
@@ -46,12 +45,12 @@ def successor(
     """
     known_runs = previous.runs if previous is not None else ()
     dropped = {run.path for run in gathered.dropped}
-    runs: tuple[RunRef, ...] = (*(r for r in known_runs if r.path not in dropped), *gathered.added)
+    runs = (*(r for r in known_runs if r.path not in dropped), *gathered.added)
     return Manifest(
         batch=planned.batch,
         plan=change.plan,
         epoch=epoch,
-        runs=_in_order(runs),
+        runs=tuple(sorted(runs, key=lambda r: (r.store, r.partition, r.min_arrival, r.path))),
         streams=_streams(previous, gathered, planned, started_us),
         stores=_stores(previous, graph, gathered, layouts),
         queries=_queries(previous, graph, gathered, started_us),
@@ -81,10 +80,6 @@ def successor(
         started_us=started_us,
         committed_us=committed_us,
     )
-
-
-def _in_order(runs: Sequence[RunRef]) -> tuple[RunRef, ...]:
-    return tuple(sorted(runs, key=lambda r: (r.store, r.partition, r.min_arrival, r.path)))
 
 
 def _streams(

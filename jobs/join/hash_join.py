@@ -71,13 +71,14 @@ def _without_nulls(keys: Sequence[pl.Series]) -> tuple[Positions, list[npt.NDArr
     known = [key.is_not_null().to_numpy() for key in keys if key.null_count()]
     if known:
         rows = np.flatnonzero(np.logical_and.reduce(known))
-    return rows, [_integers(key, rows if known else None) for key in keys]
+    return rows, [integers(key[rows] if known else key) for key in keys]
 
 
-def _integers(key: pl.Series, rows: Positions | None) -> npt.NDArray[np.int64]:
+def integers(column: pl.Series) -> npt.NDArray[np.int64]:
+    """Times or whole numbers without NULL, as they are."""
     # Not `to_physical`, which plans a query.
-    whole: npt.NDArray[np.int64] = (key if rows is None else key[rows]).cast(pl.Int64).to_numpy()
-    return whole
+    values: npt.NDArray[np.int64] = column.cast(pl.Int64).to_numpy()
+    return values
 
 
 def _bucket(values: Sequence[npt.NDArray[np.int64]], bits: int) -> npt.NDArray[np.uint16]:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import polars as pl
 
 from jobs.expressions.predicate_order import staged
-from jobs.join.hash_join import Buckets
+from jobs.join.hash_join import Buckets, integers
 from jobs.join.pair_counts import coincidence, counted_pairs
 from jobs.join.probe_plan import STORED_ARRIVAL, STORED_LATE, STORED_ORDINAL, ProbePlan, plan_of
 from jobs.join.range_join import Stretches, best_range, best_stretches, number_keys, pieces, stretches
@@ -72,7 +72,7 @@ class Held:
     def whole(self, name: str) -> npt.NDArray[np.int64]:
         """A column of times or whole numbers without NULL."""
         if name not in self.integers:
-            self.integers[name] = _integers(self.column(name))
+            self.integers[name] = integers(self.column(name))
         return self.integers[name]
 
 
@@ -229,7 +229,7 @@ def _meet_few(
     left, right = pairs
 
     moments = {
-        name: held.whole(names[name]) if name in names else _integers(arriving.get_column(name))
+        name: held.whole(names[name]) if name in names else integers(arriving.get_column(name))
         for window in plan.windows
         for name in window[:2]
     }
@@ -245,7 +245,7 @@ def _meet_few(
             inside = moments[older][right] >= all_earlier(moments[newer][right], window)
         left, right = left[inside], right[inside]
     if fresh:
-        before, now = held.whole(ARRIVAL)[right], _integers(arriving.get_column(ARRIVAL))[left]
+        before, now = held.whole(ARRIVAL)[right], integers(arriving.get_column(ARRIVAL))[left]
         older_ones = before < now
         if plan.ties:
             tied = before == now
@@ -267,11 +267,6 @@ def _meet_few(
     sides = (arriving[rows], _stored(index, rule, plan, held.frame)[partners])
     conditions = staged(plan.costly, plan.conditions)
     return _made(_checked(plan, pl.concat(sides, how="horizontal").lazy(), conditions))
-
-
-def _integers(column: pl.Series) -> npt.NDArray[np.int64]:
-    values: npt.NDArray[np.int64] = column.cast(pl.Int64).to_numpy()
-    return values
 
 
 def _join(

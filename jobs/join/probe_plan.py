@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -111,6 +110,7 @@ def plan_of(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
 
 def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
     store = index.stores[rule.store]
+    in_tree = dict(rule.renames)
     in_store = {tree: stored for stored, tree in rule.renames}
     bound = frozenset(rule.bound)
     kept = {column for edge in rule.out for column in index.edges[edge].columns}
@@ -124,7 +124,7 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
     for equality in rule.equalities:
         stored = equality.stored
         if not inputs_of(stored) <= in_store.keys():
-            stored = rename_inputs(stored, dict(rule.renames))
+            stored = rename_inputs(stored, in_tree)
         common = common_type(equality.probe.type, stored.type)
         if (
             isinstance(equality.probe, Column)
@@ -163,7 +163,7 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
             tuple((newer, us) for newer, older, us in between if older == times[tree] and newer in arriving),
             tuple((older, us) for newer, older, us in between if newer == times[tree] and older in arriving),
         )
-        for position, tree in enumerate(_tree_names(rule, [stored.input for stored in store.inputs]))
+        for position, tree in enumerate(in_tree[stored.input] for stored in store.inputs)
     )
     late = [(pl.col(LATE) | pl.col(STORED_LATE)).alias(LATE)] if index.marks_late else []
     return ProbePlan(
@@ -235,11 +235,6 @@ class _Keys:
         name = f"{_FURTHER}{self._side} {len(self.computed)}"
         self.computed.append(expression.alias(name))
         return name
-
-
-def _tree_names(rule: ProbeRule, inputs: Sequence[str]) -> list[str]:
-    names = dict(rule.renames)
-    return [names[name] for name in inputs]
 
 
 def _hashed(doubles: pl.Expr) -> pl.Expr:

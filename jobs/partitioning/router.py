@@ -11,7 +11,6 @@ import polars as pl
 
 from jobs.partitioning.hashing import group_tasks, split
 from jobs.partitioning.layout import NO_LAYOUTS, Layouts, partitioning_of, rescaled_stores
-from jobs.partitioning.slices import Numbers
 from jobs.partitioning.strategy import Arriving, Partitioning, Parts, Reach
 from jobs.plan.event_time import all_earlier, all_later
 from jobs.plan.index import RuleIndex, edge_columns
@@ -132,16 +131,13 @@ def _reach(index: RuleIndex, edge: Edge, rows: pl.DataFrame) -> Reach:
     assert isinstance(rule, ProbeRule)
     windows, reach_us = rule.window_of, rule.stored_window.reach_us
     assert reach_us is not None, "a sliced store has a retention, and no probe a wider window"
-    times = {name: _microseconds(rows[column_name(index.time_column(name))]) for name in rule.bound}
+    columns = {name: column_name(index.time_column(name)) for name in rule.bound}
+    times = {name: rows[column].cast(pl.Int64).to_numpy() for name, column in columns.items()}
     oldest = all_earlier(np.max(np.stack(list(times.values())), axis=0), reach_us)
     limits = [
         all_later(times[name], after) for name in rule.bound if (after := windows[name].reach_us) is not None
     ]
     return oldest, np.min(np.stack(limits), axis=0) if limits else None
-
-
-def _microseconds(times: pl.Series) -> Numbers:
-    return times.cast(pl.Int64).to_numpy()
 
 
 def sent_columns(index: RuleIndex, edge: Edge) -> list[str]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from jobs.join.index_columns import limit_of
-from jobs.partitioning.layout import Layouts, StoreLayout, partitioning_of
+from jobs.partitioning.layout import StoreLayout, partitioning_of
 from jobs.partitioning.rescaling import in_first_copy, rescaling_of
 from jobs.partitioning.strategy import Arriving, Migrated, Predecessor
 from jobs.plan.columns import store_filters, stored_columns
@@ -112,7 +112,7 @@ def switch(
         )
     intermediate = [store for store in missing if not store.is_base]
     if intermediate:
-        layouts = _layouts(states)
+        layouts = {name: state.layout for name, state in states.items() if state.layout is not None}
         wanted = [store.id for store in intermediate]
         made = rebuild(checkpoint, new, kept, wanted, batch, layouts, share_bytes)
         for store in intermediate:
@@ -242,10 +242,6 @@ def _kept_from(
     return starts
 
 
-def _layouts(states: Mapping[str, StoreState]) -> Layouts:
-    return {name: state.layout for name, state in states.items() if state.layout is not None}
-
-
 def _best_source(
     before: Manifest,
     old: PhysicalGraph,
@@ -313,7 +309,8 @@ def _bounded(frames: Iterator[pl.DataFrame], most_bytes: int | None) -> Iterator
     """
     gathered: list[pl.DataFrame] = []
     for frame in frames:
-        if gathered and most_bytes is not None and _size(gathered) + frame.estimated_size() > most_bytes:
+        size = sum(part.estimated_size() for part in (*gathered, frame))
+        if gathered and most_bytes is not None and size > most_bytes:
             yield pl.concat(gathered, how="diagonal")
             gathered = []
         gathered.append(frame)
@@ -322,10 +319,6 @@ def _bounded(frames: Iterator[pl.DataFrame], most_bytes: int | None) -> Iterator
             gathered = []
     if gathered:
         yield pl.concat(gathered, how="diagonal")
-
-
-def _size(frames: list[pl.DataFrame]) -> int:
-    return sum(int(frame.estimated_size()) for frame in frames)
 
 
 def _times(graph: PhysicalGraph, store: GraphStore) -> tuple[str, ...]:

@@ -20,14 +20,10 @@ def silence_py4j() -> None:
     """
     logging.getLogger("py4j").addHandler(logging.NullHandler())
     logging.getLogger("py4j").propagate = False
-    logging.getLogger().addFilter(_is_not_py4j)
+    logging.getLogger().addFilter(lambda record: record.module not in _MODULES)
 
 
 def silence_accumulators(session: SparkSession) -> None:
     """End the thread that waits for accumulators, which no batch uses, silently."""
     server = session.sparkContext._accumulatorServer
     server.handle_error = lambda request, client_address: None
-
-
-def _is_not_py4j(record: logging.LogRecord) -> bool:
-    return record.module not in _MODULES

@@ -179,10 +179,7 @@ def _matches(keys: pl.Series, values: pl.Series) -> Positions:
 
 def _bytes_of(table: pa.Table) -> int:
     """What the rows of a table, a slice perhaps, take once they are read."""
-    views = sum(1 for field in table.schema if _is_text(field.type))
+    kinds = pa.types
+    views = sum(kinds.is_large_string(f.type) or kinds.is_large_binary(f.type) for f in table.schema)
     size: int = table.nbytes + views * _VIEW_BYTES * table.num_rows
     return size
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_large_string(kind) or pa.types.is_large_binary(kind))

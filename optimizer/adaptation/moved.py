@@ -41,8 +41,5 @@ def most_moved(before: LearntStatistics, after: LearntStatistics) -> Moved | Non
         for now in after.statistics
         if now.name in known and known[now.name].value != now.value
     ]
-    return max(moved, key=lambda m: (_factor(m), m.statistic), default=None)
-
-
-def _factor(moved: Moved) -> float:
-    return abs(log(max(moved.after, _LEAST) / max(moved.before, _LEAST)))
+    factor = {m: abs(log(max(m.after, _LEAST) / max(m.before, _LEAST))) for m in moved}
+    return max(moved, key=lambda m: (factor[m], m.statistic), default=None)

@@ -1,4 +1,4 @@
-"""Typed expressions: types, functions, canonical form, SQL text, errors.
+"""Typed expressions: types, functions, normal form, SQL text, errors.
 
 Identifiers and digests are here too.
 """

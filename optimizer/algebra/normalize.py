@@ -1,7 +1,8 @@
-"""The canonical form of conditions: what means the same is equal, and one plan.
+"""The normal form of expressions, equal however they are written.
 
 `a = b` and `b = a`, `a < b` and `b > a`, or a chain of ANDs in any order are one expression;
-NOT stands in front of comparisons and connectives nowhere.
+NOT stands in front of comparisons and connectives nowhere. Columns stand before constants, as people
+write. Plans are made of canonical expressions (`optimizer.logical.canonical_inputs`).
 """
 
 from __future__ import annotations
@@ -48,23 +49,23 @@ def conjuncts(expression: Expression) -> tuple[Expression, ...]:
     return (expression,)
 
 
-def canonical(expression: Expression) -> Expression:
-    """The expression with every call in canonical order, as `call` makes it.
+def normal_form(expression: Expression) -> Expression:
+    """The expression with every call in normal form, as `call` makes it.
 
     Needed after renaming inputs, because the order of arguments goes by their names.
 
     >>> sides = (Column("s", "a", ColumnType.INT), Column("r", "a", ColumnType.INT))
-    >>> canonical(Call("gt", sides, ColumnType.BOOLEAN)).function
+    >>> normal_form(Call("gt", sides, ColumnType.BOOLEAN)).function
     'lt'
     """
     if not isinstance(expression, Call):
         return expression
-    arguments = tuple(canonical(argument) for argument in expression.arguments)
+    arguments = tuple(normal_form(argument) for argument in expression.arguments)
     return ordered_call(expression.function, arguments, expression.type)
 
 
-def sort_key(expression: Expression) -> tuple[int, str]:
-    """Canonical order of arguments: columns, then calls, then constants."""
+def _place(expression: Expression) -> tuple[int, str]:
+    """Order of arguments: columns, then calls, then constants."""
     rank = 0 if isinstance(expression, Column) else 1 if isinstance(expression, Call) else 2
     return rank, repr(expression)
 
@@ -74,10 +75,10 @@ def _is_call(expression: Expression, name: str) -> TypeGuard[Call]:
 
 
 def ordered_call(name: str, arguments: tuple[Expression, ...], result: ColumnType) -> Expression:
-    """A call whose arguments are already typed, in canonical order."""
+    """A call whose arguments are already typed, in normal form."""
     if name in _MIRRORED:
         first, second = arguments
-        if sort_key(second) < sort_key(first):
+        if _place(second) < _place(first):
             return Call(_MIRRORED[name], (second, first), result)
     elif name in ("and", "or"):
         return _junction(name, arguments, result)
@@ -85,9 +86,9 @@ def ordered_call(name: str, arguments: tuple[Expression, ...], result: ColumnTyp
         flat = [part for a in arguments for part in (a.arguments if _is_call(a, name) else (a,))]
         return Call(name, tuple(flat), result)
     elif (name in ("add", "multiply") and result.is_numeric) or commutes(name):
-        return Call(name, tuple(sorted(arguments, key=sort_key)), result)
+        return Call(name, tuple(sorted(arguments, key=_place)), result)
     elif name == "in":
-        members = sorted(set(arguments[1:]), key=sort_key)
+        members = sorted(set(arguments[1:]), key=_place)
         if len(members) == 1:
             return ordered_call("eq", (arguments[0], members[0]), result)
         return Call(name, (arguments[0], *members), result)
@@ -105,5 +106,5 @@ def _junction(name: str, arguments: tuple[Expression, ...], result: ColumnType) 
             if not (isinstance(part, Literal) and part.value is not None):
                 parts[part] = None
     if len(parts) > 1:
-        return Call(name, tuple(sorted(parts, key=sort_key)), result)
+        return Call(name, tuple(sorted(parts, key=_place)), result)
     return next(iter(parts), Literal(not absorbing, ColumnType.BOOLEAN))

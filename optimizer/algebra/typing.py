@@ -52,7 +52,7 @@ def _untyped(expression: Expression) -> bool:
 
 
 def call(name: str, *arguments: Expression) -> Expression:
-    """A well-typed call of `name`, in canonical form.
+    """A well-typed call of `name`, in normal form.
 
     >>> from optimizer.algebra.expression import Column
     >>> a, b = Column("r", "a", ColumnType.INT), Column("s", "a", ColumnType.INT)

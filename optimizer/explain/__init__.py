@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from optimizer.explain.document import Explanation, explain
+from optimizer.explain.document import Explanation
 from optimizer.explain.drawing import Drawing, draw, to_json
+from optimizer.explain.from_plan import explain
 from optimizer.explain.marginal import MarginalCost, marginal_cost
 from optimizer.explain.text import to_text
 

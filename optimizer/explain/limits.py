@@ -1,4 +1,4 @@
-"""Which of the options keeps a plan from being cheaper."""
+"""Which options, and which limits of the search, keep a plan from being cheaper."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from optimizer.algebra.errors import Infeasible
 from optimizer.planner.plan import Plan
-from optimizer.search.problem import Options
+from optimizer.search.join_graph import is_searched_whole
+from optimizer.search.problem import Options, Problem
 
 _NOTICEABLE = 1e-6
 
@@ -54,3 +55,19 @@ def _lifted(options: Options) -> Iterator[tuple[str, Options]]:
         yield f"--task-capacity {options.task_capacity:g}", replace(options, task_capacity=None)
     if options.task_tuples is not None:
         yield f"--task-tuples {options.task_tuples:g}", replace(options, task_tuples=None)
+
+
+def narrowed(problem: Problem, mirs: bool) -> tuple[str, ...]:
+    """The queries that have more sub-joins than are searched.
+
+    Only some of these are looked at.
+    """
+    joined = {predicate.id: predicate.relations for predicate in problem.predicates}
+    found = []
+    for query in sorted(problem.queries, key=lambda q: q.id):
+        bit = {relation: 1 << place for place, relation in enumerate(sorted(query.relations))}
+        sets = {sum(bit[relation] for relation in joined[one]) for one in query.predicates}
+        masks = tuple(sorted(mask for mask in sets if mask.bit_count() > 1))
+        if len(bit) > 1 and not is_searched_whole(len(bit), masks, mirs):
+            found.append(query.id)
+    return tuple(found)

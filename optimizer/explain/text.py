@@ -11,7 +11,7 @@ def to_text(explanation: Explanation, *, timings: bool = True) -> str:
     """The plan as readable text, the same bytes for the same plan.
 
     >>> from optimizer.algebra.types import ColumnType
-    >>> from optimizer.explain.document import explain
+    >>> from optimizer.explain import explain
     >>> from optimizer.logical.catalog import Catalog
     >>> from optimizer.logical.stream import Stream
     >>> from optimizer.planner.plan import plan

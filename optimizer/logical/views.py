@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from optimizer.algebra.expression import Expression, rename_inputs
-from optimizer.algebra.normalize import canonical
+from optimizer.algebra.normalize import normal_form
 from optimizer.logical.query import Input, Query
 from optimizer.logical.window import Window
 
@@ -45,7 +45,7 @@ def inline(view: Query, alias: str, window: Window, taken: Collection[str]) -> I
         names[item.alias] = candidate
     return Inlined(
         tuple(Input(names[i.alias], i.stream, i.window.intersection(window)) for i in view.inputs),
-        tuple(canonical(rename_inputs(predicate, names)) for predicate in view.predicates),
-        tuple((output.name, canonical(rename_inputs(output.expression, names))) for output in view.outputs),
+        tuple(normal_form(rename_inputs(predicate, names)) for predicate in view.predicates),
+        tuple((output.name, normal_form(rename_inputs(output.expression, names))) for output in view.outputs),
         view.cross_join,
     )

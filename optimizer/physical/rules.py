@@ -11,7 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from optimizer.algebra.expression import Column, Expression
+from optimizer.algebra.expression import Call, Column, Expression
+from optimizer.algebra.types import ColumnType
 from optimizer.logical.window import Window
 
 
@@ -61,6 +62,11 @@ class Equality:
 
     probe: Expression
     stored: Expression
+
+    @property
+    def condition(self) -> Call:
+        """The equality as a condition."""
+        return Call("eq", (self.probe, self.stored), ColumnType.BOOLEAN)
 
 
 @dataclass(frozen=True, slots=True)

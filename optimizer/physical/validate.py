@@ -111,9 +111,8 @@ class _Checker:
         columns = frozenset(edge.columns) | frozenset(
             Column(names[c.input], c.name, c.type) for c in stored.columns
         )
-        fresh = frozenset(
-            c for e in rule.equalities for c in conjuncts(Call("eq", (e.probe, e.stored), ColumnType.BOOLEAN))
-        ) | frozenset(c for p in rule.predicates for c in conjuncts(p))
+        checked = (*(equality.condition for equality in rule.equalities), *rule.predicates)
+        fresh = frozenset(c for condition in checked for c in conjuncts(condition))
         self._read(rule.id, fresh, columns)
         renamed = frozenset(canonical_expression(rename_inputs(c, names)) for c in stored.conditions)
         conditions = reduced(before.conditions | renamed | fresh)

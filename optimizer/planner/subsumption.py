@@ -97,17 +97,15 @@ def _joined(
     for new in (t for t in terms if t.query.name not in answered):
         for candidate in covering_relations(new, there):
             wider = {**candidate, **kept}
-            touched = [new.query, *(t.query for t in there if _meets(t, candidate))]
+            wide = set(candidate.values())
+            met = [t.query for t in there if any(variant.served_by in wide for variant in t.variants)]
+            touched = [new.query, *met]
             if len(touched) > left:
                 continue
             left -= len(touched)
             if _is_cheaper(context, touched, kept, wider):
                 kept = wider
     return kept
-
-
-def _meets(terms: QueryTerms, candidate: Subsumption) -> bool:
-    return any(variant.served_by in candidate.values() for variant in terms.variants)
 
 
 def _is_cheaper(

@@ -235,6 +235,30 @@ def shape_of(
     )
 
 
+def widest_shape(
+    masks: tuple[int, ...],
+    mirs: bool,
+    contents: Sequence[float],
+    factors: Sequence[tuple[int, float]],
+) -> Shape:
+    """The sub-joins to search, all of them if they are not too many.
+
+    Otherwise those on one sequence from each start; or these over base stores alone. For the arguments see
+    `small_sequences`.
+    """
+    size = len(contents)
+    if is_searched_whole(size, masks, mirs):
+        whole = shape_of(size, masks, mirs)
+        assert whole is not None  # `is_searched_whole` says so
+        return whole
+    allowed = small_sequences(contents, factors, (*masks, *artificial_links(size, masks)))
+    few = len(allowed) <= STATE_LIMIT
+    found = shape_of(size, masks, mirs, allowed) if few else None
+    found = found or shape_of(size, masks, False, allowed)
+    assert found is not None  # without materialized results there are never too many
+    return found
+
+
 def _splits(union: int, ordered: list[int], size: int) -> Iterable[int]:
     """The nonempty proper subsets of `union` that may be sources.
 

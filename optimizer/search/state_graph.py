@@ -12,68 +12,20 @@ Relations, predicates, states and arcs are numbered in sorted order; sets are bi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain, groupby
-from typing import TypeAlias
 
 from optimizer.search.cost_model import MOST_TUPLES, CostModel, evaluation
+from optimizer.search.equality_classes import EqualityClasses
 from optimizer.search.incumbent import Incumbent, NamedArc
 from optimizer.search.join_graph import (
-    STATE_LIMIT,
     Shape,
-    artificial_links,
     bits,
-    is_searched_whole,
-    shape_of,
-    small_sequences,
+    widest_shape,
 )
 from optimizer.search.pricing import StepLoad
 from optimizer.search.problem import Attribute, JoinQuery, Options, Problem, Solution
+from optimizer.search.states import State, Step, StoreSite, Target
 from optimizer.search.widths import POSITION_BYTES
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class State:
-    """A sub-query: relations with the predicates of some query on them."""
-
-    index: int
-    relations: int
-    predicates: int
-    members: tuple[int, ...]
-    volume: float
-    """`CostModel.volume`; divided by a start's window it is a rate."""
-
-    @property
-    def size(self) -> int:
-        return len(self.members)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StoreSite:
-    """A relation that may be stored, with its candidate partitionings (Figure 6.7)."""
-
-    state: State
-    partitionings: tuple[Attribute | None, ...]
-    tasks: int
-    tuples: float
-    """Estimated stored tuples of one copy."""
-    weights: tuple[float, ...]
-    """Objective per installed copy of each partitioning; what runs already may be discounted."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Target:
-    """A sub-query that probe orders produce: a query's result or an MIR."""
-
-    state: State
-    queries: tuple[str, ...]
-    """Queries that it answers; empty for an MIR only."""
-    latency: tuple[float, ...]
-    """Objective per hop, per member: latency weight times that start's share of the results."""
-
-
-Step: TypeAlias = tuple[int, int, int, int, int]
-"""An arc, its source state, store and target state, and what its sender knows (`StateGraph.known`)."""
 
 
 class StateGraph:
@@ -112,7 +64,7 @@ class StateGraph:
 
         self.states: list[State] = []
         self._state_of: dict[tuple[int, int], State] = {}
-        self._class_of: dict[int, dict[Attribute, tuple[Attribute, int]]] = {}
+        self._classes = EqualityClasses(self.predicates, self._bit)
         self.sites: dict[int, StoreSite] = {}
         """By state index; base relations in use and candidate MIRs."""
         self.targets: dict[int, Target] = {}
@@ -163,7 +115,7 @@ class StateGraph:
             stored += [states[m] for m in shape.materializable]
             for state in stored:
                 self._parents.setdefault(state.index, top.index)
-                self._add_candidates(candidates.setdefault(state.index, set()), state, predicates)
+                candidates.setdefault(state.index, set()).update(self._classes.leaving(state, predicates))
             shapes.append((shape, states, top))
         for index in sorted(candidates):
             state = self.states[index]
@@ -184,30 +136,9 @@ class StateGraph:
             if self._masks[p].bit_count() > 1
         ]
         masks = tuple(sorted({mask for mask, _ in local}))
-        return self._widest(members, masks, local), members, local
-
-    def _widest(
-        self, members: tuple[int, ...], masks: tuple[int, ...], local: list[tuple[int, int]]
-    ) -> Shape:
-        """The sub-joins to search, all of them if they are not too many.
-
-        Otherwise those on one sequence from each start; or these over base stores alone.
-        """
-        size = len(members)
-        if is_searched_whole(size, masks, self._mirs):
-            whole = shape_of(size, masks, self._mirs)
-            assert whole is not None  # `is_searched_whole` says so
-            return whole
-        allowed = small_sequences(
-            [self._contents[member] for member in members],
-            [(inside, self.predicates[predicate].selectivity) for inside, predicate in local],
-            (*masks, *artificial_links(size, masks)),
-        )
-        few = len(allowed) <= STATE_LIMIT
-        found = shape_of(size, masks, self._mirs, allowed) if few else None
-        found = found or shape_of(size, masks, False, allowed)
-        assert found is not None  # without materialized results there are never too many
-        return found
+        contents = [self._contents[member] for member in members]
+        factors = [(inside, self.predicates[predicate].selectivity) for inside, predicate in local]
+        return widest_shape(masks, self._mirs, contents, factors), members, local
 
     def _volume(self, mask: int, members: tuple[int, ...], local: list[tuple[int, int]]) -> float:
         volume = 1.0
@@ -243,44 +174,6 @@ class StateGraph:
         shares = [rate / total if total > 0 else 1 / len(rates) for rate in rates]
         return Target(state, tuple(q.id for q in queries), tuple(weight * share for share in shares))
 
-    def _add_candidates(self, found: set[Attribute], state: State, predicates: int) -> None:
-        """Attributes of `state` in equalities that leave it.
-
-        One per class of equal attributes.
-        """
-        if not predicates & ~state.predicates:
-            return
-        classes = self._classes(state)
-        for p in bits(predicates & ~state.predicates):
-            equality = self.predicates[p].equality
-            if equality is None:
-                continue
-            inside = [a for a in equality if state.relations >> self._bit[a.relation] & 1]
-            if len(inside) == 1:
-                found.add(classes[inside[0]][0] if inside[0] in classes else inside[0])
-
-    def _classes(self, state: State) -> dict[Attribute, tuple[Attribute, int]]:
-        """A state's equality classes: per attribute, its least member and relation mask."""
-        known = self._class_of.get(state.index)
-        if known is not None:
-            return known
-        groups: dict[Attribute, set[Attribute]] = {}
-        for p in bits(state.predicates):
-            equality = self.predicates[p].equality
-            if equality is not None:
-                left, right = equality
-                merged = groups.get(left, {left}) | groups.get(right, {right})
-                for attribute in merged:
-                    groups[attribute] = merged
-        classes: dict[Attribute, tuple[Attribute, int]] = {}
-        for attribute, group in groups.items():
-            mask = 0
-            for member in group:
-                mask |= 1 << self._bit[member.relation]
-            classes[attribute] = (min(group), mask)
-        self._class_of[state.index] = classes
-        return classes
-
     def _site(self, state: State, attributes: tuple[Attribute, ...]) -> StoreSite:
         relations, predicates = self.names(state)
         partitionings: tuple[Attribute | None, ...] = attributes or (None,)
@@ -311,7 +204,7 @@ class StateGraph:
                 arc = arcs.get(key)
                 if arc is None:
                     if known < 0:
-                        known = self._known(source, store, target)
+                        known = self._classes.known(source, self.sites[store.index], target)
                         over_window = self._step_load(source, store, target)
                     arc = arcs[key] = len(self.start)
                     self._add_arc(members[local], source, store, target, known, over_window)
@@ -345,12 +238,13 @@ class StateGraph:
 
         Nothing but messages where only these are priced.
         """
-        evaluated = self._evaluation(source, store, target)
+        left = target.predicates & ~source.predicates & ~store.predicates
+        checked = [self.predicates[p] for p in bits(left)]
+        costly = any(predicate.pair_cost for predicate in checked)
+        evaluated = evaluation(source.volume * store.volume, checked) if costly else 0.0
         if self._by_messages:
             return StepLoad(source.volume, 0.0, 1.0, evaluated, 0.0, 0.0, 1, False, 0.0, 0.0)
-        fresh = [
-            self.predicates[p].id for p in bits(target.predicates & ~source.predicates & ~store.predicates)
-        ]
+        fresh = [predicate.id for predicate in checked]
         if store.index not in self._reach:
             names = self.names(store)
             self._reach[store.index] = self.model.inserted(*names), self.model.held_s(*names)
@@ -368,27 +262,6 @@ class StateGraph:
 
     def _bytes_of(self, state: State) -> float:
         return POSITION_BYTES + sum(self.relations[i].bytes for i in state.members)
-
-    def _evaluation(self, source: State, store: State, target: State) -> float:
-        """Cost of the step's expensive predicates over a start's window, over all tasks."""
-        fresh = [self.predicates[p] for p in bits(target.predicates & ~source.predicates & ~store.predicates)]
-        if not any(predicate.pair_cost for predicate in fresh):
-            return 0.0
-        return evaluation(source.volume * store.volume, fresh)
-
-    def _known(self, source: State, store: State, target: State) -> int:
-        """P1: store partitionings by attributes equal to one that the sender carries.
-
-        The closure is that of the target's own predicates: exactly those hold between a tuple
-        that is sent and the tuples that it has to find.
-        """
-        site = self.sites[store.index]
-        classes = self._classes(target)
-        known = 0
-        for i, partitioning in enumerate(site.partitionings):
-            if partitioning in classes and classes[partitioning][1] & source.relations:
-                known |= 1 << i
-        return known
 
     # -- questions ------------------------------------------------------------------
 
@@ -504,19 +377,3 @@ class StateGraph:
     @property
     def mir_sites(self) -> list[int]:
         return [i for i, site in self.sites.items() if site.state.size > 1]
-
-
-def narrowed(problem: Problem, mirs: bool) -> tuple[str, ...]:
-    """The queries that have more sub-joins than are searched.
-
-    Only some of these are looked at.
-    """
-    joined = {predicate.id: predicate.relations for predicate in problem.predicates}
-    found = []
-    for query in sorted(problem.queries, key=lambda q: q.id):
-        bit = {relation: 1 << place for place, relation in enumerate(sorted(query.relations))}
-        sets = {sum(bit[relation] for relation in joined[one]) for one in query.predicates}
-        masks = tuple(sorted(mask for mask in sets if mask.bit_count() > 1))
-        if len(bit) > 1 and not is_searched_whole(len(bit), masks, mirs):
-            found.append(query.id)
-    return tuple(found)

@@ -10,7 +10,7 @@ from optimizer.udf.registry import UserFunction
 
 
 def user_call(function: UserFunction, arguments: tuple[Expression, ...]) -> Expression:
-    """A call of a user function, in canonical form.
+    """A call of a user function, in normal form.
 
     Narrower numbers are cast to the declared type, NULL takes it, and text that is a constant becomes the
     timestamp or date that is asked for, as in other calls.

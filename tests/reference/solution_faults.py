@@ -136,7 +136,7 @@ def _store_faults(
     if options.task_capacity is not None:
         for copy, load in task_loads(model, solution).items():
             if load > options.task_capacity * (1 + 1e-6):
-                label = copy.stream or "*".join(sorted(copy.relations))
+                label = "*".join(sorted(copy.relations))
                 found.append(f"a task of {label} receives {load} tuples per second")
     return found
 

@@ -7,7 +7,7 @@ low as they can be evaluated. Names are found by sqlglot's `qualify`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -16,15 +16,15 @@ from sqlglot.optimizer.qualify import qualify
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.identifiers import nearest
 from optimizer.conversion.binary.dialect import read_statement
-from optimizer.conversion.binary.names import Names, UniqueNames, column_of
+from optimizer.conversion.binary.names import Names, UniqueNames
 from optimizer.conversion.binary.placement import place
-from optimizer.conversion.binary.syntax import aggregates, conjuncts, is_joined, kind_of, leave_out_columns
+from optimizer.conversion.binary.subqueries import Subquery, filtered, joined
+from optimizer.conversion.binary.syntax import aggregates, conjuncts, is_joined, leave_out_columns
 from optimizer.conversion.binary.tree import (
     Aggregate,
     Apply,
     Derived,
     Distinct,
-    Filter,
     Join,
     JoinKind,
     Limit,
@@ -71,15 +71,6 @@ class _Named:
 Queries = Mapping[str, _Named]
 MOST_RELATIONS = 256
 """Streams and subqueries of one plan; an entry of WITH counts wherever it is read, and so may double."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Subquery:
-    """A subquery that an expression asks, and what stands for it there."""
-
-    name: str
-    plan: Node
-    correlated: bool
 
 
 class PlanReader:
@@ -311,46 +302,18 @@ class PlanReader:
                 plan = place(plan, self._plain(condition, names))
         read = [self._subqueries(condition, names, queries) for condition in asking]
         for condition, subqueries in read:
-            if all(_is_one_row(subquery) for subquery in subqueries):
-                plan = self._joined(condition, subqueries, plan)
+            if all(subquery.is_one_row for subquery in subqueries):
+                plan = joined(condition, subqueries, plan)
         for condition, subqueries in read:
-            if not all(_is_one_row(subquery) for subquery in subqueries):
-                plan = self._filtered(condition, subqueries, plan)
+            if not all(subquery.is_one_row for subquery in subqueries):
+                plan = filtered(condition, subqueries, plan)
         return plan
 
     def _having(self, node: exp.Expr, plan: Node, names: Names, queries: Queries) -> Node:
         for part in conjuncts(node):
             condition, subqueries = self._subqueries(part, names, queries)
-            plan = self._filtered(condition, subqueries, plan)
+            plan = filtered(condition, subqueries, plan)
         return plan
-
-    def _joined(self, condition: exp.Expr, subqueries: list[_Subquery], plan: Node) -> Node:
-        """A comparison with the one row of an aggregate: an inner join with that row."""
-        columns: dict[str, exp.Column] = {}
-        for subquery in subqueries:
-            plan = Join("cross", plan, Derived(subquery.name, subquery.plan), ())
-            (output,) = output_names(subquery.plan)
-            columns[subquery.name] = column_of(subquery.name, output)
-
-        def valued(node: exp.Expr) -> exp.Expr:
-            return columns.get(node.name, node) if isinstance(node, exp.Var) else node
-
-        return place(plan, condition.copy().transform(valued))
-
-    def _filtered(self, condition: exp.Expr, subqueries: list[_Subquery], plan: Node) -> Node:
-        """Put conditions above an `Apply` for each of their subqueries.
-
-        EXISTS and IN are one with it.
-        """
-        kind = kind_of(condition) if len(subqueries) == 1 else "scalar"
-        if kind != "scalar":
-            (subquery,) = subqueries
-            return Apply(kind, plan, subquery.name, subquery.plan, condition, subquery.correlated)
-        for subquery in subqueries:
-            plan = Apply("scalar", plan, subquery.name, subquery.plan, None, subquery.correlated)
-        if isinstance(plan, Filter):
-            return replace(plan, conditions=(*plan.conditions, condition))
-        return Filter(plan, (condition,))
 
     def _applied(self, node: exp.Expr, plan: Node, names: Names, queries: Queries) -> tuple[exp.Expr, Node]:
         expression, subqueries = self._subqueries(node, names, queries)
@@ -358,7 +321,7 @@ class PlanReader:
             plan = Apply("scalar", plan, subquery.name, subquery.plan, None, subquery.correlated)
         return expression, plan
 
-    def _subqueries(self, node: exp.Expr, names: Names, queries: Queries) -> tuple[exp.Expr, list[_Subquery]]:
+    def _subqueries(self, node: exp.Expr, names: Names, queries: Queries) -> tuple[exp.Expr, list[Subquery]]:
         """The expression with a name in the place of each subquery."""
         holder = exp.Paren(this=node.copy())
         found = [n for n in holder.walk(prune=lambda n: isinstance(n, exp.Query)) if isinstance(n, exp.Query)]
@@ -367,7 +330,7 @@ class PlanReader:
             inner = Names(self._text, names)
             plan = self._query(query, inner, queries)
             name = self._unique.make("subquery", self._streams)
-            subqueries.append(_Subquery(name, plan, inner.correlated))
+            subqueries.append(Subquery(name, plan, inner.correlated))
             query.replace(exp.Var(this=name))
         return self._plain(holder.this, names), subqueries
 
@@ -393,15 +356,3 @@ class PlanReader:
         self, node: exp.Expr, code: str, found: str, expected: str, suggestion: str | None = None
     ) -> InputError:
         return self._text.error(span_of(node), code, found, expected, suggestion)
-
-
-def _is_one_row(subquery: _Subquery) -> bool:
-    """True if a subquery aggregates everything, to one row that is always the same."""
-    plan = subquery.plan
-    return (
-        not subquery.correlated
-        and isinstance(plan, Project)
-        and isinstance(plan.input, Aggregate)
-        and plan.input.group is None
-        and len(plan.outputs) == 1
-    )

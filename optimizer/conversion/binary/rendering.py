@@ -128,17 +128,13 @@ def _join(node: Join) -> tuple[str, list[exp.Expr]]:
             if above_left or above_right:
                 raise ValueError("a condition below a full join cannot be written above it")
             on, pending = [*node.conditions], []
-    condition = " AND ".join(_bracketed(c) for c in on) or "TRUE"
+    condition = " AND ".join(f"({to_text(c)})" for c in on) or "TRUE"
     return f"{left} {_JOIN_WORDS[node.kind]} {right} ON {condition}", pending
 
 
 def _clause(word: str, conditions: Iterable[exp.Expr], texts: Mapping[str, str]) -> str:
     joined = " AND ".join(f"({_asking(condition, texts)})" for condition in conditions)
     return f" {word} {joined}" if joined else ""
-
-
-def _bracketed(condition: exp.Expr) -> str:
-    return f"({to_text(condition)})"
 
 
 def _asking(expression: exp.Expr, texts: Mapping[str, str]) -> str:

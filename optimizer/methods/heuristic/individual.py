@@ -6,7 +6,6 @@ from dataclasses import replace
 from time import perf_counter
 
 from optimizer.algebra.errors import Infeasible, hardest
-from optimizer.methods.heuristic.greedy import Greedy
 from optimizer.methods.solution.assemble import empty, store_order
 from optimizer.search.problem import (
     Cost,
@@ -42,8 +41,8 @@ class Individual:
 
     name = "individual"
 
-    def __init__(self, alone: Method | None = None) -> None:
-        self._alone: Method = alone or Greedy()
+    def __init__(self, alone: Method) -> None:
+        self._alone = alone
 
     def solve(self, problem: Problem, options: Options, running: Solution | None = None) -> Solution:
         """Every query's own plan; see `Method.solve`. The running plan plays no role."""

@@ -12,8 +12,9 @@ from random import Random
 from time import perf_counter
 
 from optimizer.methods.solution.assemble import tidy
-from optimizer.methods.solution.partial_plan import Key, PartialPlan
+from optimizer.methods.solution.partial_plan import PartialPlan
 from optimizer.methods.solution.store_copies import free_copies
+from optimizer.methods.solution.trials import Key
 from optimizer.search.state_graph import StateGraph
 
 ROUNDS = 12

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from optimizer.methods.heuristic.flat import unwind
 from optimizer.methods.ilp.program import Program
-from optimizer.methods.solution.partial_plan import Key, PartialPlan
+from optimizer.methods.solution.partial_plan import PartialPlan
 from optimizer.methods.solution.store_copies import Copy, copy_of
+from optimizer.methods.solution.trials import Key
 from optimizer.search.state_graph import StateGraph
 
 

@@ -36,8 +36,6 @@ OPEN_SHARE = 0.25
 """Part of all columns that the relaxation may leave open for it to be worth following."""
 TOLERANCE = 1e-9
 """Relative gain below which a plan is not better."""
-ROUNDS_PER_SECOND = 8
-"""Rounds for a second of the time limit: a work limit that a quiet machine reaches first."""
 
 
 class Neighbourhoods:

@@ -18,8 +18,9 @@ from optimizer.algebra.errors import Infeasible
 from optimizer.methods.heuristic.greedy import first_plan, guided_plan, search, stored_tuples
 from optimizer.methods.heuristic.local_search import improve
 from optimizer.methods.ilp.component_cache import ComponentCache, SolvedComponent
+from optimizer.methods.ilp.effort import Effort
 from optimizer.methods.ilp.flow_program import FlowProgram
-from optimizer.methods.ilp.large_neighbourhood import ROUNDS_PER_SECOND, Neighbourhoods
+from optimizer.methods.ilp.large_neighbourhood import Neighbourhoods
 from optimizer.methods.ilp.solvers import relax, solve_program
 from optimizer.methods.ilp.split_program import SplitProgram
 from optimizer.methods.solution.assemble import assemble, check_limits, empty, tidy
@@ -31,36 +32,6 @@ from optimizer.search.join_graph import bits
 from optimizer.search.problem import Options, Problem, Solution, Status
 from optimizer.search.state_graph import StateGraph
 
-SEARCH_SHARE = 0.15
-"""Part of the time limit that local search may use before the solver starts."""
-RELAX_SHARE = 0.45
-"""Part of the time limit that a component's relaxation may use."""
-REFINE_SHARE = 0.6
-"""Part of what is left after that which the first neighbourhoods may use."""
-FIRST_SHARE = 0.3
-"""Part of all neighbourhoods that are tried before branching, which needs a good plan to start from."""
-MIR_THRESHOLDS = (0.2, 0.5)
-"""How much of an MIR the relaxation must keep for the guided greedy to begin with it."""
-SPLIT_SHARE = 0.4
-"""Part of the time limit that the program over splits may use."""
-SPLIT_WORK = 5e5
-"""Nodes times nonzeros of the program over splits: 400 nodes for 30 five-way queries over 10 relations
-and 200 for 100 of them, which find what a minute finds."""
-GUIDED_ROUNDS = 2
-"""Sweeps of local search on a guided plan: neighbourhoods gain more than further sweeps do."""
-NEARLY_CLOSED = 0.005
-"""Relative gap from which the solver closes faster than another guided plan would."""
-NEARLY_OPTIMAL = 0.002
-"""Relative gap from which branching finds what is left, and neighbourhoods mostly nothing."""
-TIED_GAP = 0.01
-"""Relative gap above which branching is not worth its time where costs are multiples of a step:
-it raised the bound by 0.2 % in 10 s of CPU (30 five-way queries over 10 relations)."""
-SMALL_PROGRAM = 20_000
-"""Nonzeros up to which branching closes ties all the same."""
-BRANCHING_WORK = 1e7
-"""Nodes times nonzeros of branch and bound for a second of the time limit."""
-BRANCHING_WORTH = 4.0
-"""Times what the relaxation took that must be left after all neighbourhoods for branching to be worth it."""
 CLOSED = 1e-6
 """Relative gap below which an answer counts as proven: the solver's own tolerance."""
 
@@ -74,7 +45,8 @@ class Ilp:
 
     name = "ilp"
 
-    def __init__(self) -> None:
+    def __init__(self, effort: Effort | None = None) -> None:
+        self._effort = effort or Effort()
         self._memory = ComponentCache()
 
     def solve(self, problem: Problem, options: Options, running: Solution | None = None) -> Solution:
@@ -93,11 +65,11 @@ class Ilp:
             return empty(self.name)
         deadline = begun + options.time_limit_s
         if options.task_capacity is not None:
-            parts = [_solve_capacity(graph, deadline)]
+            parts = [_solve_capacity(graph, deadline, self._effort)]
         else:
             parts = self._solve_components(graph, deadline, running)
             if options.storage_budget is not None:
-                parts = _within_budget(graph, parts, deadline)
+                parts = _within_budget(graph, parts, deadline, self._effort)
         draft = _merge(graph, parts)
         tidy(draft)
         bound = sum(part.bound for part in parts) + fixed_storage(graph)
@@ -116,7 +88,7 @@ class Ilp:
             if part is None:
                 now = perf_counter()
                 share = max((deadline - now) * weights[i] / sum(weights[i:]), 0.0)
-                part = _solve_component(graph, group, now + share, running)
+                part = _solve_component(graph, group, now + share, running, self._effort)
                 self._memory.keep(graph, group, part)
             parts.append(part)
         return parts
@@ -168,7 +140,7 @@ def components(graph: StateGraph) -> list[tuple[int, ...]]:
 
 
 def _solve_component(
-    graph: StateGraph, group: tuple[int, ...], deadline: float, running: Solution | None
+    graph: StateGraph, group: tuple[int, ...], deadline: float, running: Solution | None, effort: Effort
 ) -> SolvedComponent:
     """Solve a component, its relaxation first.
 
@@ -184,35 +156,37 @@ def _solve_component(
     if allowed <= 0:
         return SolvedComponent(best, bound, False)
     begun = perf_counter()
-    relaxed = relax(flow.program, RELAX_SHARE * allowed)
+    relaxed = relax(flow.program, effort.relax_share * allowed)
     spent = perf_counter() - begun
     bound = max(bound, flow.program.next_objective(relaxed.bound))
     if relaxed.values is not None:
-        best = _guided(graph, flow, relaxed.values, best, bound, perf_counter() + SEARCH_SHARE * allowed)
+        until = perf_counter() + effort.search_share * allowed
+        best = _guided(graph, flow, relaxed.values, best, bound, until, effort)
     if _closed(flow, best, bound):
         return SolvedComponent(best, bound, True)
-    rounds = round(ROUNDS_PER_SECOND * options.time_limit_s)
+    rounds = round(effort.rounds_per_second * options.time_limit_s)
     near = Neighbourhoods(flow, best)
-    until = perf_counter() + REFINE_SHARE * (deadline - perf_counter())
+    until = perf_counter() + effort.refine_share * (deadline - perf_counter())
     if relaxed.finished and relaxed.values is not None:
         best = near.agree(relaxed.values, until)
-    if _gap(flow, best, bound) > NEARLY_OPTIMAL:
-        best = near.search(bound, rounds=round(FIRST_SHARE * rounds), deadline=until)
-    if _gap(flow, best, bound) > NEARLY_CLOSED and free_copies(graph):
-        best = near.best = _joined(flow, best, min(SPLIT_SHARE * allowed, deadline - perf_counter()))
+    if _gap(flow, best, bound) > effort.nearly_optimal:
+        best = near.search(bound, rounds=round(effort.first_share * rounds), deadline=until)
+    if _gap(flow, best, bound) > effort.nearly_closed and free_copies(graph):
+        split_s = min(effort.split_share * allowed, deadline - perf_counter())
+        best = near.best = _joined(flow, best, split_s, effort)
     if _closed(flow, best, bound):
         return SolvedComponent(best, bound, True)
     left = deadline - perf_counter()
     tied = (
-        len(flow.program.indices) > SMALL_PROGRAM
+        len(flow.program.indices) > effort.small_program
         and flow.program.step() is not None
-        and _gap(flow, best, bound) > TIED_GAP
+        and _gap(flow, best, bound) > effort.tied_gap
     )
     if not relaxed.finished or tied or left < spent:
         # The solver would spend what is left on the same relaxation, or on ties.
         best = near.search(bound, rounds=rounds, deadline=deadline)
         closed, left = _closed(flow, best, bound), deadline - perf_counter()
-        if closed or not relaxed.finished or left < BRANCHING_WORTH * spent:
+        if closed or not relaxed.finished or left < effort.branching_worth * spent:
             return SolvedComponent(best, bound, closed)
         # Neighbourhoods came to their end long before the time did: now ties are worth it.
     answer = solve_program(
@@ -222,7 +196,7 @@ def _solve_component(
         relative_gap=options.relative_gap,
         seed=options.seed,
         start=flow.columns.point(best),
-        nodes=round(BRANCHING_WORK * options.time_limit_s / max(len(flow.program.indices), 1)),
+        nodes=round(effort.branching_work * options.time_limit_s / max(len(flow.program.indices), 1)),
         below=flow.program.below(best.total - flow.fixed_storage()),
         relaxed=relaxed,
     )
@@ -264,14 +238,15 @@ def _guided(
     best: PartialPlan,
     bound: float,
     deadline: float,
+    effort: Effort,
 ) -> PartialPlan:
     """The best of `best` and of plans that follow the relaxation, with local search."""
     guide = list(graph.cost)
     for arc, value in flow.columns.arc_values(relaxed).items():
         guide[arc] *= max(1.0 - value, 0.0)
     weights = flow.columns.mir_values(relaxed)
-    for threshold in MIR_THRESHOLDS:
-        if _gap(flow, best, bound) <= NEARLY_CLOSED:
+    for threshold in effort.mir_thresholds:
+        if _gap(flow, best, bound) <= effort.nearly_closed:
             break
         if perf_counter() > deadline:
             break
@@ -281,20 +256,20 @@ def _guided(
             continue
         tidy(draft)
         if not _closed(flow, draft, bound):
-            improve(draft, deadline, GUIDED_ROUNDS)
+            improve(draft, deadline, effort.guided_rounds)
         if draft.total < best.total * (1 - 1e-12):
             best = draft
     return best
 
 
-def _joined(flow: FlowProgram, best: PartialPlan, time_limit_s: float) -> PartialPlan:
+def _joined(flow: FlowProgram, best: PartialPlan, time_limit_s: float, effort: Effort) -> PartialPlan:
     """The better of `best` and of the plan whose starts all join the same two parts."""
     if time_limit_s <= 0:
         return best
     graph = flow.graph
     choices = frozenset(site for site in graph.sites if flow.has_choice(site))
     split = SplitProgram(graph, flow.targets, choices)
-    nodes = 1 + round(SPLIT_WORK / len(split.program.indices))
+    nodes = 1 + round(effort.split_work / len(split.program.indices))
     answer = solve_program(split.program, "highs", time_limit_s, seed=graph.options.seed, nodes=nodes)
     if answer.values is None:
         return best
@@ -321,7 +296,9 @@ def _merge(graph: StateGraph, parts: Sequence[SolvedComponent]) -> PartialPlan:
 # -- limits -------------------------------------------------------------------------------
 
 
-def _within_budget(graph: StateGraph, parts: list[SolvedComponent], deadline: float) -> list[SolvedComponent]:
+def _within_budget(
+    graph: StateGraph, parts: list[SolvedComponent], deadline: float, effort: Effort
+) -> list[SolvedComponent]:
     """The components' plans if they fit the budget together, else a joint program's."""
     budget = graph.options.storage_budget
     least = sum(graph.sites[site].tuples for site in graph.base_sites)
@@ -334,7 +311,7 @@ def _within_budget(graph: StateGraph, parts: list[SolvedComponent], deadline: fl
     if stored_tuples(merged) <= budget:
         return parts
     flow = FlowProgram(graph, graph.required, budget=budget)
-    incumbent = search(graph, perf_counter() + SEARCH_SHARE * (deadline - perf_counter()))
+    incumbent = search(graph, perf_counter() + effort.search_share * (deadline - perf_counter()))
     answer = solve_program(
         flow.program,
         graph.options.solver,
@@ -352,13 +329,13 @@ def _within_budget(graph: StateGraph, parts: list[SolvedComponent], deadline: fl
     return [SolvedComponent(best, bound, answer.proven)]
 
 
-def _solve_capacity(graph: StateGraph, deadline: float) -> SolvedComponent:
+def _solve_capacity(graph: StateGraph, deadline: float, effort: Effort) -> SolvedComponent:
     """Solve a joint program that limits loads, as each arc goes to one copy in it."""
     options = graph.options
     capacity = options.task_capacity
     assert capacity is not None
     flow = FlowProgram(graph, graph.required, budget=options.storage_budget, capacity=capacity)
-    incumbent = search(graph, perf_counter() + SEARCH_SHARE * (deadline - perf_counter()))
+    incumbent = search(graph, perf_counter() + effort.search_share * (deadline - perf_counter()))
     incumbent.assign()
     for site, copies in sorted(incumbent.copies.items()):
         incumbent.pin(site, copies)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from optimizer.algebra.errors import Infeasible
 from optimizer.methods.solution.costs import cost_of, task_loads
-from optimizer.methods.solution.partial_plan import Key, PartialPlan
+from optimizer.methods.solution.partial_plan import PartialPlan
+from optimizer.methods.solution.trials import Key
 from optimizer.search.cost_model import CostModel
 from optimizer.search.problem import (
     Cost,

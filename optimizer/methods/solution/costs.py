@@ -94,39 +94,21 @@ def cost_of(
     return Cost(work, pricing.memory * sum(memory for _, memory in kept), latency)
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """A store as it will be kept.
+def task_loads(model: CostModel, solution: Solution) -> dict[Store, float]:
+    """Tuples per second, new and probing, that one task of each kept copy receives.
 
-    Relations of one stream share the copies with equal partitioning.
+    Relations of one stream share the copies with equal partitioning, here the first of them.
     """
-
-    stream: str | None
-    """None for a materialized result."""
-    relations: frozenset[str]
-    """Of a materialized result."""
-    predicates: frozenset[str]
-    partitioning: tuple[str, str] | None
-    """Relation and column; of a stream only the column counts."""
-
-    @classmethod
-    def of(cls, model: CostModel, store: Store) -> Copy:
-        attribute = store.partitioning
+    shared: dict[tuple[str, str | None], Store] = {}
+    copies: dict[Store, Store] = {}
+    loads: dict[Store, float] = {}
+    for store in solution.stores:
+        copies[store] = copy = store
         if store.is_base:
             stream = model.relation(next(iter(store.relations))).stream
-            column = None if attribute is None else (stream, attribute.name)
-            return cls(stream, frozenset(), frozenset(), column)
-        column = None if attribute is None else (attribute.relation, attribute.name)
-        return cls(None, store.relations, store.predicates, column)
-
-
-def task_loads(model: CostModel, solution: Solution) -> dict[Copy, float]:
-    """Tuples per second, new and probing, that one task of each kept copy receives."""
-    copies = {store: Copy.of(model, store) for store in solution.stores}
-    loads = {
-        copy: model.inserted(store.relations, store.predicates) / store.tasks
-        for store, copy in copies.items()
-    }
+            column = None if store.partitioning is None else store.partitioning.name
+            copies[store] = copy = shared.setdefault((stream, column), store)
+        loads[copy] = model.inserted(store.relations, store.predicates) / store.tasks
     seen: set[tuple[object, ...]] = set()
     for order in solution.orders:
         prefix: tuple[object, ...] = (order.start,)

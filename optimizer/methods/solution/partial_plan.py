@@ -8,7 +8,6 @@ touches only the stores on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from math import inf
 
 from optimizer.methods.solution.store_copies import (
@@ -19,35 +18,9 @@ from optimizer.methods.solution.store_copies import (
     copies_cost,
     copy_of,
 )
+from optimizer.methods.solution.trials import Key, MirChange, PathChange, Trial
 from optimizer.search.join_graph import bits
 from optimizer.search.state_graph import StateGraph
-
-Key = tuple[int, int]
-"""(target state, start relation)"""
-
-
-@dataclass(frozen=True, slots=True)
-class _PathChange:
-    key: Key
-    path: tuple[int, ...] | None
-    """What it was."""
-
-
-@dataclass(frozen=True, slots=True)
-class _MirChange:
-    mir: int
-    active: bool
-    """Whether it was."""
-
-
-@dataclass(slots=True)
-class _Trial:
-    """What it takes to go back to a moment."""
-
-    total: float
-    changes: list[_PathChange | _MirChange] = field(default_factory=list)
-    stores: dict[int, tuple[float | None, int | None]] = field(default_factory=dict)
-    """Cost and copies of each store that was settled since, as they were."""
 
 
 class PartialPlan:
@@ -86,7 +59,7 @@ class PartialPlan:
         """Changes that were kept after a trial."""
         self.changed: dict[int, int] = {}
         """By store: the last such change that reached it."""
-        self._trials: list[_Trial] = []
+        self._trials: list[Trial] = []
         self._store_cost: dict[int, float] = {}
         self._dirty: set[int] = set()
         self._price = price
@@ -108,13 +81,13 @@ class PartialPlan:
 
     def add_mir(self, mir: int) -> None:
         if self._trials:
-            self._trials[-1].changes.append(_MirChange(mir, mir in self.mirs))
+            self._trials[-1].changes.append(MirChange(mir, mir in self.mirs))
         self.mirs.add(mir)
         self._activate(mir)
 
     def drop_mir(self, mir: int) -> None:
         if self._trials:
-            self._trials[-1].changes.append(_MirChange(mir, mir in self.mirs))
+            self._trials[-1].changes.append(MirChange(mir, mir in self.mirs))
         self.mirs.discard(mir)
         self._dirty.add(mir)
 
@@ -124,7 +97,7 @@ class PartialPlan:
         Trials may nest.
         """
         self.choose_copies()
-        self._trials.append(_Trial(self.total))
+        self._trials.append(Trial(self.total))
 
     def commit(self) -> None:
         """Keep what changed since the last `begin`; a trial around it can still undo it."""
@@ -142,13 +115,13 @@ class PartialPlan:
 
     def changed_keys(self) -> list[Key]:
         """The keys whose paths were set since the last `begin`, sorted."""
-        return sorted({c.key for c in self._trials[-1].changes if isinstance(c, _PathChange)})
+        return sorted({c.key for c in self._trials[-1].changes if isinstance(c, PathChange)})
 
     def rollback(self) -> None:
         """Undo what changed since the last `begin`, to the last digit."""
         trial = self._trials.pop()
         for entry in reversed(trial.changes):
-            if isinstance(entry, _PathChange):
+            if isinstance(entry, PathChange):
                 self._replace(entry.key, self.paths.pop(entry.key, None), entry.path)
             elif entry.active:
                 self.mirs.add(entry.mir)
@@ -168,7 +141,7 @@ class PartialPlan:
         """Install, replace or remove (None) the path of a target and start."""
         old = self.paths.pop(key, None)
         if self._trials:
-            self._trials[-1].changes.append(_PathChange(key, old))
+            self._trials[-1].changes.append(PathChange(key, old))
         hop = self.graph.latency(*key) if self.graph.options.latency_weight else 0.0
         if hop:
             self.total += hop * (len(path or ()) - len(old or ()))

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from optimizer.search.join_graph import bits
-from optimizer.search.state_graph import StateGraph, StoreSite
+from optimizer.search.state_graph import StateGraph
+from optimizer.search.states import StoreSite
 
 EXHAUSTIVE_PARTITIONINGS = 6
 """Up to this many candidates of one store all sets of copies are tried."""

@@ -33,12 +33,9 @@ def partial_plan_of(graph: StateGraph, group: tuple[int, ...], running: Solution
             graph.names(graph.states[t]) for t in group if set(graph.targets[t].queries) & set(order.queries)
         }
         targets |= {(feed.relations, feed.predicates) for feed in order.feeds}
-        paths += [NamedPath(t, order.start, stores) for t in sorted(targets, key=_sorted_names)]
+        ordered = sorted(targets, key=lambda names: (sorted(names[0]), sorted(names[1])))
+        paths += [NamedPath(target, order.start, stores) for target in ordered]
     return draft_from_paths(graph, group, tuple(paths))
-
-
-def _sorted_names(names: Names) -> tuple[list[str], list[str]]:
-    return sorted(names[0]), sorted(names[1])
 
 
 def draft_from_paths(

@@ -12,7 +12,7 @@ from optimizer.algebra.aggregates import AGGREGATE_NAMES, AGGREGATES
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.expression import Call, Column, Expression, Literal, columns_of
 from optimizer.algebra.identifiers import matches
-from optimizer.algebra.normalize import canonical, conjuncts
+from optimizer.algebra.normalize import conjuncts, normal_form
 from optimizer.algebra.render import to_sql
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
@@ -312,7 +312,7 @@ class GroupReader:
                 )
             case Call():
                 arguments = tuple(self._over(node, argument, names) for argument in expression.arguments)
-                return canonical(Call(expression.function, arguments, expression.type))
+                return normal_form(Call(expression.function, arguments, expression.type))
         return expression
 
     def _refused(self, node: exp.Expr, code: str, found: str, expected: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from optimizer.algebra.expression import Expression, rename_inputs
-from optimizer.algebra.normalize import canonical
+from optimizer.algebra.normalize import normal_form
 from optimizer.algebra.types import ColumnType, common_type
 from optimizer.algebra.typing import cast
 from optimizer.logical.query import Absence, Branch, Input, Output, Query
@@ -45,7 +45,7 @@ def united(name: str, parts: Sequence[Query], selects: Sequence[exp.Select], tex
         whole = Branch(part.inputs, part.predicates, part.outputs, (), part.cross_join)
         for branch in part.branches or (whole,):
             columns = tuple(
-                Output(output.name, cast(canonical(rename_inputs(own.expression, names)), kind))
+                Output(output.name, cast(normal_form(rename_inputs(own.expression, names)), kind))
                 for output, own, kind in zip(first.outputs, branch.outputs, kinds, strict=True)
             )
             branches.append(
@@ -59,7 +59,7 @@ def united(name: str, parts: Sequence[Query], selects: Sequence[exp.Select], tex
             )
         if part is first:
             outputs = tuple(
-                Output(output.name, cast(canonical(rename_inputs(output.expression, names)), kind))
+                Output(output.name, cast(normal_form(rename_inputs(output.expression, names)), kind))
                 for output, kind in zip(first.outputs, kinds, strict=True)
             )
     return Query(
@@ -95,7 +95,7 @@ def _names(part: Query, taken: set[str]) -> dict[str, str]:
 
 
 def _renamed(expressions: Sequence[Expression], names: dict[str, str]) -> tuple[Expression, ...]:
-    return tuple(canonical(rename_inputs(expression, names)) for expression in expressions)
+    return tuple(normal_form(rename_inputs(expression, names)) for expression in expressions)
 
 
 def _absence(absence: Absence, names: dict[str, str]) -> Absence:

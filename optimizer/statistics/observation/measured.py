@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from optimizer.algebra.expression import Call, Expression, inputs_of
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.expression import Expression, inputs_of
 from optimizer.logical.canonical_inputs import conjuncts, sort_key, stream_of
 from optimizer.physical.at_once import at_once
 from optimizer.physical.graph import PhysicalGraph
@@ -107,7 +106,7 @@ def _probes(graph: PhysicalGraph, measured: Measured) -> list[ObservedStep]:
         conditions: tuple[Expression, ...] = ()
         # What a step that narrows drops of what arrives would be taken for the predicates' doing.
         if store.is_base and not _narrows(rule, senders[rule.edge]):
-            equalities = [Call("eq", (e.probe, e.stored), ColumnType.BOOLEAN) for e in rule.equalities]
+            equalities = [equality.condition for equality in rule.equalities]
             conditions = _ordered(c for p in (*equalities, *rule.predicates) for c in conjuncts(p))
         matched = _produced(rule, measured)
         step = ObservedStep(stream_of(rule.start), conditions, compared, matched or 0, chain[rule.id])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.adaptation.controller import observed_statistics
+from jobs.adaptation.observed_epochs import observed_statistics
 from jobs.recovery.epochs import q_error, sent, sum_counts
 from jobs.recovery.manifest import BatchCounts
 from optimizer.adaptation import learn

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -13,11 +14,12 @@ from hypothesis import strategies as st
 from optimizer.methods import METHODS
 from optimizer.methods.heuristic.greedy import first_plan
 from optimizer.methods.ilp import large_neighbourhood as neighbourhood
-from optimizer.methods.ilp import solve as ilp
+from optimizer.methods.ilp.effort import Effort
 from optimizer.methods.ilp.flow_program import FlowProgram
 from optimizer.methods.ilp.large_neighbourhood import Neighbourhoods
 from optimizer.methods.ilp.layout_bound import least_cost
 from optimizer.methods.ilp.program import Program
+from optimizer.methods.ilp.solve import Ilp
 from optimizer.methods.ilp.solvers import Resolver, decided, dual_bound, relax, solve_program
 from optimizer.search.problem import Options, Status
 from optimizer.search.state_graph import StateGraph
@@ -145,16 +147,13 @@ def test_better_means_a_step_better(costs: list[float], value: float, expected: 
     assert program.below(value) == (None if expected is None else pytest.approx(expected, rel=1e-12))
 
 
-def test_time_that_neighbourhoods_leave_is_used_for_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_that_neighbourhoods_leave_is_used_for_a_proof() -> None:
     """Programs with ties go to neighbourhoods before they branch; where those end, there may be time."""
     problem, options = instance(20, 5, 10, seed=2), Options(time_limit_s=200.0)
-    monkeypatch.setattr(ilp, "SMALL_PROGRAM", 0)
-    monkeypatch.setattr(ilp, "TIED_GAP", -1.0)
-    monkeypatch.setattr(ilp, "ROUNDS_PER_SECOND", 0.05)
+    effort = Effort(small_program=0, tied_gap=-1.0, rounds_per_second=0.05)
 
-    proven = ilp.Ilp().solve(problem, options)
-    monkeypatch.setattr(ilp, "BRANCHING_WORTH", 1e9)
-    open_still = ilp.Ilp().solve(problem, options)
+    proven = Ilp(effort).solve(problem, options)
+    open_still = Ilp(replace(effort, branching_worth=1e9)).solve(problem, options)
 
     assert open_still.status is Status.FEASIBLE
     assert proven.status is Status.OPTIMAL

@@ -270,9 +270,9 @@ def test_only_changed_components_are_solved_again(monkeypatch: pytest.MonkeyPatc
     solved: list[tuple[int, ...]] = []
     solve_component = module._solve_component
 
-    def counted(graph, group, deadline, running):  # type: ignore[no-untyped-def]
+    def counted(graph, group, *rest):  # type: ignore[no-untyped-def]
         solved.append(tuple(group))
-        return solve_component(graph, group, deadline, running)
+        return solve_component(graph, group, *rest)
 
     monkeypatch.setattr(module, "_solve_component", counted)
     fewer = replace(problem, queries=problem.queries[1:])
@@ -287,12 +287,13 @@ import hashlib
 from tests.reference.instances import instance
 from optimizer.methods import METHODS
 from optimizer.search.problem import Options
-from optimizer.methods.ilp import solve as ilp
+from optimizer.methods.ilp.effort import Effort
+from optimizer.methods.ilp.solve import Ilp
 from optimizer.methods.heuristic import local_search
 
 
-def show(name, problem, options):
-    solution = METHODS[name].solve(problem, options)
+def show(name, problem, options, methods=METHODS):
+    solution = methods[name].solve(problem, options)
     orders = [(o.start, o.queries, [(sorted(s.store.relations), s.store.partitioning, s.broadcast,
                s.tuples_per_second) for s in o.steps], len(o.feeds)) for o in solution.orders]
     stores = [(sorted(s.relations), sorted(s.predicates), s.partitioning, s.tuples) for s in solution.stores]
@@ -304,14 +305,13 @@ for name in sorted(METHODS):
     show(name, instance(10, 4, 12, seed=5), Options(time_limit_s=60))
 # Searches that end because their work is limited, and one that has no time at all.
 local_search.SHAKE_SEARCHES = 300
-ilp.ROUNDS_PER_SECOND = 0.05
-ilp.SPLIT_WORK = ilp.BRANCHING_WORK = 1.0
+limited = {**METHODS, "ilp": Ilp(Effort(rounds_per_second=0.05, split_work=1.0, branching_work=1.0))}
 cut_off = instance(20, 5, 10, seed=2)
 for weight in (0.0, 1.0):
     show("greedy", cut_off, Options(time_limit_s=100, storage_weight=weight))
-    show("ilp", cut_off, Options(time_limit_s=100, storage_weight=weight))
-show("ilp", cut_off, Options(time_limit_s=0.0))
-show("ilp", instance(5, 4, 8, seed=3), Options(time_limit_s=100, task_capacity=700.0))
+    show("ilp", cut_off, Options(time_limit_s=100, storage_weight=weight), limited)
+show("ilp", cut_off, Options(time_limit_s=0.0), limited)
+show("ilp", instance(5, 4, 8, seed=3), Options(time_limit_s=100, task_capacity=700.0), limited)
 """
 
 

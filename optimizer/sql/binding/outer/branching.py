@@ -15,7 +15,7 @@ from typing import TypeAlias
 from optimizer.algebra.connectivity import connected_components
 from optimizer.algebra.expression import Call, Column, Expression, Literal, inputs_of
 from optimizer.algebra.functions import FUNCTIONS
-from optimizer.algebra.normalize import canonical, conjuncts, ordered_call
+from optimizer.algebra.normalize import conjuncts, normal_form, ordered_call
 from optimizer.logical.query import Absence, Branch, Input, Output
 from optimizer.sql.binding.scalar.constants import ConstantError, fold
 
@@ -137,7 +137,7 @@ def _simplified(call: Call) -> Expression:
     nulls = [isinstance(a, Literal) and a.value is None for a in call.arguments]
     if function.rule in _STRICT and (nulls[0] if call.function == "in" else any(nulls)):
         return Literal(None, call.type)
-    return canonical(ordered_call(call.function, call.arguments, call.type))
+    return normal_form(ordered_call(call.function, call.arguments, call.type))
 
 
 def _conditions(on: Iterable[Expression], missing: frozenset[str]) -> tuple[Expression, ...] | None:

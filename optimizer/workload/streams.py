@@ -1,0 +1,239 @@
+"""streams.yaml: streams with their settings, and selectivities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal
+
+import yaml
+
+from optimizer.algebra.errors import InputError, Place
+from optimizer.algebra.identifiers import nearest
+from optimizer.algebra.settings import BadSetting
+from optimizer.algebra.types import COLUMN_TYPES, ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.source import (
+    CONNECTORS,
+    SourceSettings,
+    check_columns,
+    read_settings,
+    settings_schema,
+)
+from optimizer.logical.stream import LatePolicy, Stream
+from optimizer.sql import parse_predicate
+from optimizer.statistics.workload import SelectivityEstimate
+from optimizer.udf.registry import FunctionRegistry
+from optimizer.workload.yaml_nodes import Entries, YamlDocument
+
+_STREAM_KEYS = (
+    *("event_time", "columns", "lateness", "late", "parallelism", "rate", *CONNECTORS, "top_share"),
+    "max_ahead",
+)
+_EXAMPLES = {
+    "event_time": "a timestamp column",
+    "columns": "{at: timestamp, ...}",
+    "predicate": '"r.a = s.a"',
+    "value": "a fraction from 0 to 1",
+}
+
+
+class StreamsDocument(YamlDocument):
+    """A streams.yaml; its selectivities may call `functions`."""
+
+    def __init__(self, source: str, functions: FunctionRegistry) -> None:
+        super().__init__(source)
+        self._functions = functions
+
+    def read(self, text: str) -> tuple[Catalog, tuple[SelectivityEstimate, ...]]:
+        root = self._root(text)
+        if root is None:
+            expected = "streams: with at least one stream"
+            raise InputError("bad-streams", Place(self._source), "nothing", expected)
+        entries = self._mapping(root, "")
+        self._known(entries, ("streams", "selectivities"), "")
+        if "streams" not in entries:
+            self._fail(root, "", "no streams", "streams: with at least one stream")
+        streams_node = entries["streams"][1]
+        streams = self._mapping(streams_node, "streams")
+        if not streams:
+            self._fail(streams_node, "streams", "no stream", "at least one stream")
+        read: dict[str, Stream] = {}
+        for name, (key, node) in streams.items():
+            twin = next((other for other in read if other.casefold() == name.casefold()), None)
+            if twin is not None:
+                self._fail(key, f"streams.{name}", f"stream {name} beside {twin}", "names that differ")
+            read[name] = self._stream(name, key, node)
+        catalog = Catalog.of(read.values(), self._functions)
+        if "selectivities" not in entries:
+            return catalog, ()
+        items = entries["selectivities"][1]
+        return catalog, tuple(
+            self._selectivity(item, f"selectivities.{index}", catalog)
+            for index, item in enumerate(self._sequence(items, "selectivities"))
+        )
+
+    def _stream(self, name: str, key: yaml.Node, node: yaml.Node) -> Stream:
+        path = f"streams.{name}"
+        if not name.strip() or not name.isprintable() or "/" in name or name.startswith("."):
+            self._fail(key, path, f"stream name {name!r}", "a printable name without / and leading dot")
+        entries = self._mapping(node, path)
+        self._known(entries, _STREAM_KEYS, path)
+        for needed in ("event_time", "columns"):
+            if needed not in entries:
+                self._fail(node, path, f"no {needed}", f"{needed}: {_EXAMPLES[needed]}")
+        columns = self._columns(entries["columns"][1], f"{path}.columns")
+        event_node = entries["event_time"][1]
+        event_time = self._text(event_node, f"{path}.event_time", "the name of a timestamp column")
+        exact = next((c for c, _ in columns if c == event_time), None)
+        declared = exact or next((c for c, _ in columns if c.casefold() == event_time.casefold()), None)
+        if declared is None:
+            self._fail(
+                event_node,
+                f"{path}.event_time",
+                f"column {event_time}",
+                "one of the stream's timestamp columns",
+                nearest(event_time, [c for c, _ in columns]),
+            )
+        kind = dict(columns)[declared]
+        if kind is not ColumnType.TIMESTAMP:
+            self._fail(event_node, f"{path}.event_time", f"{kind} column {declared}", "a timestamp column")
+        parallelism = self._optional(entries, "parallelism", path)
+        rate = self._optional(entries, "rate", path)
+        lateness = self._optional(entries, "lateness", path)
+        late = self._optional(entries, "late", path)
+        max_ahead = self._optional(entries, "max_ahead", path)
+        return Stream(
+            name,
+            columns,
+            declared,
+            self._duration(lateness, f"{path}.lateness") if lateness is not None else timedelta(0),
+            self._late(late, f"{path}.late") if late is not None else "drop",
+            self._tasks(parallelism, f"{path}.parallelism") if parallelism is not None else None,
+            self._number(rate, f"{path}.rate", "a rate in tuples per second, 0 or more")
+            if rate is not None
+            else None,
+            self._source_of(entries, path, columns),
+            self._top_shares(entries, path, columns),
+            self._duration(max_ahead, f"{path}.max_ahead") if max_ahead is not None else None,
+        )
+
+    def _top_shares(
+        self,
+        entries: Entries,
+        path: str,
+        columns: Sequence[tuple[str, ColumnType]],
+    ) -> tuple[tuple[str, float], ...]:
+        node = self._optional(entries, "top_share", path)
+        if node is None:
+            return ()
+        path = f"{path}.top_share"
+        names = [name for name, _ in columns]
+        shares = []
+        for name, (key, value) in self._mapping(node, path).items():
+            if name not in names:
+                expected = "one of the stream's columns"
+                self._fail(key, f"{path}.{name}", f"column {name}", expected, nearest(name, names))
+            share = self._number(value, f"{path}.{name}", "a fraction from 0 to 1")
+            if share > 1:
+                self._fail(value, f"{path}.{name}", f"{share:g}", "a fraction from 0 to 1")
+            shares.append((name, share))
+        return tuple(sorted(shares))
+
+    def _source_of(
+        self,
+        entries: Entries,
+        path: str,
+        columns: Sequence[tuple[str, ColumnType]],
+    ) -> SourceSettings | None:
+        named = [name for name in CONNECTORS if self._optional(entries, name, path) is not None]
+        if not named:
+            return None
+        key, node = entries[named[-1]]
+        if len(named) > 1:
+            self._fail(key, f"{path}.{named[-1]}", f"{' and '.join(named)}", "one of them")
+        path = f"{path}.{named[0]}"
+        given = self._mapping(node, path)
+        fields = settings_schema(named[0])["properties"]
+        files = {f"{name}_file": name for name, field in fields.items() if "x-lines" in field}
+        self._known(given, (*fields, *files), path)
+        texts = {
+            files.get(name, name): self._beside(value, f"{path}.{name}")
+            if name in files
+            else self._text(value, f"{path}.{name}", "text")
+            for name, (_, value) in given.items()
+        }
+        try:
+            source = read_settings(named[0], texts)
+            check_columns(source, columns)
+            return source
+        except BadSetting as error:
+            wrong = next((name for name in given if error.key in (name, files.get(name))), "")
+            at = given[wrong][1] if wrong else node
+            place = f"{path}.{error.key}" if error.key else path
+            self._fail(at, place, error.found, error.expected, error.hint)
+
+    def _beside(self, node: yaml.Node, path: str) -> str:
+        """The text of a file that a setting names, from the folder of streams.yaml."""
+        name = self._text(node, path, "the name of a file")
+        try:
+            return (Path(self._source).parent / name).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            self._fail(node, path, str(error), "a readable file")
+
+    def _columns(self, node: yaml.Node, path: str) -> tuple[tuple[str, ColumnType], ...]:
+        columns: list[tuple[str, ColumnType]] = []
+        for name, (key, value) in self._mapping(node, path).items():
+            if not name.strip() or not name.isprintable():
+                self._fail(key, path, f"column name {name!r}", "a printable name")
+            twin = next((other for other, _ in columns if other.casefold() == name.casefold()), None)
+            if twin is not None:
+                self._fail(key, f"{path}.{name}", f"column {name} beside {twin}", "names that differ")
+            written = self._text(value, f"{path}.{name}", "a column type").lower()
+            kind = next((t for t in COLUMN_TYPES if t.value == written), None)
+            if kind is None:
+                types = [t.value for t in COLUMN_TYPES]
+                self._fail(
+                    value,
+                    f"{path}.{name}",
+                    f"type {written}",
+                    f"one of {', '.join(types)}",
+                    nearest(written, types),
+                )
+            columns.append((name, kind))
+        if not columns:
+            self._fail(node, path, "no column", "at least one column")
+        return tuple(columns)
+
+    def _selectivity(self, node: yaml.Node, path: str, catalog: Catalog) -> SelectivityEstimate:
+        entries = self._mapping(node, path)
+        self._known(entries, ("predicate", "value"), path)
+        for needed in ("predicate", "value"):
+            if needed not in entries:
+                self._fail(node, path, f"no {needed}", f"{needed}: {_EXAMPLES[needed]}")
+        predicate_node = entries["predicate"][1]
+        text = self._text(predicate_node, f"{path}.predicate", "a predicate over streams")
+        try:
+            predicate = parse_predicate(text, catalog, self._source)
+        except InputError as error:
+            place = self._place(predicate_node, f"{path}.predicate")
+            raise InputError(error.code, place, error.found, error.expected, error.suggestion) from None
+        value_node = entries["value"][1]
+        value = self._number(value_node, f"{path}.value", "a fraction from 0 to 1")
+        if value > 1:
+            self._fail(value_node, f"{path}.value", f"{value:g}", "a fraction from 0 to 1")
+        return SelectivityEstimate(predicate, value)
+
+    def _late(self, node: yaml.Node, path: str) -> LatePolicy:
+        text = self._text(node, path, "drop or join").lower()
+        policies: dict[str, Literal["drop", "join"]] = {"drop": "drop", "join": "join"}
+        if text not in policies:
+            self._fail(node, path, text, "drop or join", nearest(text, policies))
+        return policies[text]
+
+    def _tasks(self, node: yaml.Node, path: str) -> int:
+        number = self._number(node, path, "a whole number of tasks, 1 or more")
+        if number < 1 or number != int(number):
+            self._fail(node, path, str(node.value), "a whole number of tasks, 1 or more")
+        return int(number)
