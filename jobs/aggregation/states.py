@@ -8,6 +8,7 @@ batches and tasks either: integers are summed in 128 bits, and a sum of doubles 
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
@@ -137,30 +138,29 @@ def _mean(numbers: Sequence[float]) -> float:
     return float(_total(numbers)) / len(numbers)
 
 
-def _variance(numbers: Sequence[float], freedom: int) -> float | None:
-    """The variance, of exact numbers and rounded once; NaN of what is not finite."""
-    if len(numbers) <= freedom:
-        return None
-    if not all(map(math.isfinite, numbers)):
-        return math.nan
-    exact = [Fraction(number) for number in numbers]
-    mean = sum(exact) / len(exact)
-    try:
-        return float(sum((number - mean) ** 2 for number in exact) / (len(exact) - freedom))
-    except OverflowError:
-        return math.inf
+def _spread(
+    moment: Callable[[Sequence[float]], float], least: int
+) -> Callable[[Sequence[float]], float | None]:
+    """A moment of exact numbers, rounded once; NULL of fewer than `least`."""
 
+    def found(numbers: Sequence[float]) -> float | None:
+        if len(numbers) < least:
+            return None
+        if not all(map(math.isfinite, numbers)):
+            return math.nan
+        try:
+            return float(moment(numbers))
+        except OverflowError:
+            return math.inf
 
-def _deviation(numbers: Sequence[float], freedom: int) -> float | None:
-    found = _variance(numbers, freedom)
-    return None if found is None else math.sqrt(found)
+    return found
 
 
 _OF_NUMBERS: dict[str, Callable[[Sequence[float]], float | None]] = {
     "sum": _total,
     "avg": _mean,
-    "var_samp": lambda numbers: _variance(numbers, 1),
-    "var_pop": lambda numbers: _variance(numbers, 0),
-    "stddev_samp": lambda numbers: _deviation(numbers, 1),
-    "stddev_pop": lambda numbers: _deviation(numbers, 0),
+    "var_samp": _spread(statistics.variance, 2),
+    "var_pop": _spread(statistics.pvariance, 1),
+    "stddev_samp": _spread(statistics.stdev, 2),
+    "stddev_pop": _spread(statistics.pstdev, 1),
 }

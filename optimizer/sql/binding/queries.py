@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import TokenType
 
 from optimizer.algebra.connectivity import connected_components
 from optimizer.algebra.errors import InputError
@@ -16,6 +15,7 @@ from optimizer.algebra.typing import TypeMismatch
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.grouping import Grouping
 from optimizer.logical.query import Input, Output, Query
+from optimizer.sql.binding.clauses import refused_clauses
 from optimizer.sql.binding.conditions import conjunct_nodes, read_conjuncts
 from optimizer.sql.binding.grouping import GroupReader, GroupTranslator, is_grouped, never_final
 from optimizer.sql.binding.outer.branching import (
@@ -34,18 +34,7 @@ from optimizer.sql.binding.scope import Scope, Source
 from optimizer.sql.binding.select_list import SelectList
 from optimizer.sql.binding.tables import Entry, read_entry
 from optimizer.sql.grammar.places import SourceText, span_of
-from optimizer.sql.grammar.syntax import keyword_span, read_condition
-
-_CLAUSES: Mapping[str, tuple[str, TokenType, str]] = {
-    "distinct": ("DISTINCT", TokenType.DISTINCT, "a subquery without it: EXISTS asks once"),
-    "group": ("GROUP BY", TokenType.GROUP_BY, "a subquery of single rows"),
-    "having": ("HAVING", TokenType.HAVING, "a condition in WHERE"),
-    "qualify": ("QUALIFY", TokenType.QUALIFY, "a condition in WHERE"),
-    "order": ("ORDER BY", TokenType.ORDER_BY, "results in the order in which they are found"),
-    "limit": ("LIMIT", TokenType.LIMIT, "all results: a stream has no end"),
-    "offset": ("OFFSET", TokenType.OFFSET, "all results: a stream has no end"),
-    "windows": ("WINDOW", TokenType.WINDOW, "a window behind each stream, such as [RANGE 10 MINUTES]"),
-}
+from optimizer.sql.grammar.syntax import read_condition
 
 MOST_INPUTS = 32
 """Streams of one query with those of its views: so many are planned in seconds, twice as many in a minute."""
@@ -88,7 +77,7 @@ class Reader:
 
     def read(self, select: exp.Select, name: str) -> Query | None:
         """The query of one SELECT, or None with at least one error in `errors`."""
-        self._check_clauses(select)
+        self.errors += refused_clauses(select, self._text, asked=False)
         self._read_from(select)
         self._read_where(select)
         grouping, outputs = self._grouped(select) if is_grouped(select) else (None, self._outputs(select))
@@ -149,25 +138,6 @@ class Reader:
         if self.errors:
             raise self.errors[0]
         return tuple(self._predicates)
-
-    # Clauses
-
-    def _check_clauses(self, select: exp.Select) -> None:
-        for argument, value in select.args.items():
-            own = self._around is None
-            if not value or argument in ("expressions", "from_", "joins", "where", "with_"):
-                continue
-            grouped = own and is_grouped(select)
-            if grouped and argument in ("distinct", "group", "having", "order", "limit"):
-                continue
-            words, kind, expected = _CLAUSES.get(
-                argument, (argument.strip("_").upper().replace("_", " "), TokenType.SELECT, "a plain SELECT")
-            )
-            span = keyword_span(self._text, frozenset({kind})) if own else span_of(select)
-            self.errors.append(self._text.error(span, "unsupported", words, expected))
-        if select.args.get("from_") is None:
-            place = self._text.end()
-            self.errors.append(InputError("syntax", place, "the end of the query", "FROM with a stream"))
 
     # FROM
 
@@ -338,7 +308,7 @@ class Reader:
             self.errors.append(self._text.error(span_of(node), "subquery", found, expected))
             return
         inside = Reader(self._text, self._catalog, self._views, self)
-        inside._check_clauses(subquery.select)
+        inside.errors += refused_clauses(subquery.select, self._text, asked=True)
         inside._read_from(subquery.select)
         inside._read_where(subquery.select)
         inside._outputs(subquery.select)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import duckdb
 from sqlglot import exp
 
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.expression import Expression
 from optimizer.algebra.identifiers import matches
-from optimizer.algebra.render import to_sql
+from optimizer.algebra.render import duckdb_type, quote, to_sql
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.query import Output
-from optimizer.sql.binding.output_names import output_name
+from optimizer.sql.binding.scalar.constants import connection
 from optimizer.sql.binding.scalar.expressions import Translator
-from optimizer.sql.binding.scope import Scope
+from optimizer.sql.binding.scope import Scope, Source
 from optimizer.sql.grammar.places import SourceText, span_of
 
 
@@ -85,7 +86,7 @@ class SelectList:
         if isinstance(item, exp.Column):
             return [(self._declared(item), expression, False)]
         extent = item.meta.get("text") or span_of(item)
-        name = output_name(self._text.text[slice(*extent)], self._scope.sources) if extent else None
+        name = _output_name(self._text.text[slice(*extent)], self._scope.sources) if extent else None
         return [(name or to_sql(expression), expression, False)]
 
     def _typed(self, item: exp.Expr, expression: Expression) -> Expression:
@@ -122,3 +123,25 @@ class SelectList:
         names = [n for source in sources for n, _ in source.columns]
         exact = [n for n in names if n == column.name]
         return (exact or [n for n in names if matches(n, column.name, quoted)])[0]
+
+
+def _output_name(text: str, sources: list[Source]) -> str | None:
+    """DuckDB's name for an expression over `sources`: `(d.delay + 1)` for `d.delay+1`.
+
+    DuckDB is asked itself, over empty relations; the text has been read as one expression
+    before. None if DuckDB would not accept it.
+    """
+    relations = ", ".join(
+        f"(SELECT {_typed_nulls(source)}) AS {quote(source.alias)}" for source in sources if source.columns
+    )
+    try:
+        names = connection().cursor().sql(f"SELECT {text}\nFROM {relations}").columns
+    except (duckdb.Error, RuntimeError):
+        return None
+    return str(names[0]) if len(names) == 1 else None
+
+
+def _typed_nulls(source: Source) -> str:
+    return ", ".join(
+        f"CAST(NULL AS {duckdb_type(value.type)}) AS {quote(name)}" for name, value in source.columns
+    )

@@ -31,7 +31,7 @@ class StatementReader:
         try:
             statement = read_statement(self._text)
             selects = selects_of(self._text, statement)
-            named = statement.args.get("with_")
+            named = statement.args.pop("with_", None)
             for cte in () if named is None else named.expressions:
                 self._name(cte)
             found = [self._part(select, name) for select in selects]

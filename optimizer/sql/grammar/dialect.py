@@ -25,8 +25,6 @@ Span = tuple[int, int]
 class WindowText:
     """A window as written, still text: units and numbers are checked later."""
 
-    form: str
-    """`call` for clicks('sliding', '10', 'minutes'), `range` for [RANGE 10 MINUTES]."""
     number: str | None
     """None is [RANGE UNBOUNDED]."""
     unit: str
@@ -175,7 +173,7 @@ class WindowedParser(DuckDBParser):
         self._expect(TokenType.COMMA, "a comma")
         unit = self._argument("the window's unit, such as 'minutes'", (TokenType.STRING,))
         self._expect(TokenType.R_PAREN, ")")
-        return WindowText("call", number, unit.text, span, (unit.start, unit.end + 1))
+        return WindowText(number, unit.text, span, (unit.start, unit.end + 1))
 
     def _range_window(self) -> WindowText | None:
         """[RANGE 10 MINUTES], [RANGE '10' MINUTES] or [RANGE UNBOUNDED]."""
@@ -186,14 +184,14 @@ class WindowedParser(DuckDBParser):
         if self._match_text_seq("UNBOUNDED"):
             span = (self._prev.start, self._prev.end + 1)
             self._expect(TokenType.R_BRACKET, "]")
-            return WindowText("range", None, "", span, span)
+            return WindowText(None, "", span, span)
         number, span = self._length("the window's length, such as 10")
         unit = self._curr
         if not unit or unit.token_type in (TokenType.R_BRACKET, TokenType.NUMBER, TokenType.STRING):
             raise self._fault("the window's unit, such as MINUTES", "bad-window")
         self._advance()
         self._expect(TokenType.R_BRACKET, "]")
-        return WindowText("range", number, unit.text, span, (unit.start, unit.end + 1))
+        return WindowText(number, unit.text, span, (unit.start, unit.end + 1))
 
     def _length(self, expected: str) -> tuple[str, Span]:
         """A number, perhaps in quotes, with its sign: its text and place."""

@@ -14,6 +14,9 @@ UNUSABLE: dict[str, str] = {
     "with columns": "WITH x(y) AS (SELECT at FROM departures) SELECT y FROM x",
     "with without a query": "WITH x AS SELECT at FROM departures SELECT at FROM x",
     "with a mistake inside": "WITH x AS (SELECT ad FROM departures) SELECT at FROM x",
+    "with in a query of with": (
+        "WITH x AS (WITH y AS (SELECT at FROM weather) SELECT at FROM y) SELECT at FROM x"
+    ),
     "with itself": "WITH RECURSIVE x AS (SELECT at FROM weather UNION ALL SELECT at FROM x) SELECT at FROM x",
     "with groups": (
         "WITH x AS (SELECT at, COUNT(*) AS n FROM departures GROUP BY at) SELECT x.at FROM x, weather w "
