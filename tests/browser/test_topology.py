@@ -246,6 +246,19 @@ def test_the_trees_are_walked_by_keyboard_and_the_address_remembers(page: Page) 
     page.reload()
     expect(page.locator("svg.forest .node.selected")).to_have_attribute("data-key", str(key), timeout=SLOW_MS)
     painted(page)
+    epoch = page.get_by_text(re.compile(r"^epoch \d+"))
+    for attempt in range(3):
+        before = epoch.first.inner_text()
+        try:
+            _fold_and_unfold(page, nodes)
+            break
+        except AssertionError:
+            # An epoch may bring a plan with more nodes, or fewer, in between.
+            if attempt == 2 or epoch.first.inner_text() == before:
+                raise
+
+
+def _fold_and_unfold(page: Page, nodes: Locator) -> None:
     root = page.locator("svg.forest .node.source").first
     many = nodes.count()
     root.focus()
@@ -254,11 +267,11 @@ def test_the_trees_are_walked_by_keyboard_and_the_address_remembers(page: Page) 
     assert nodes.count() < many
     page.keyboard.press("ArrowRight")
     expect(root).to_have_attribute("aria-expanded", "true")
-    expect(nodes).to_have_count(many)
+    expect(nodes).to_have_count(many, timeout=SLOW_MS / 4)
     page.get_by_role("button", name="Fold", exact=True).click()
-    expect(nodes).to_have_count(page.locator("svg.forest .node.source").count())
+    expect(nodes).to_have_count(page.locator("svg.forest .node.source").count(), timeout=SLOW_MS / 4)
     page.get_by_role("button", name="Unfold").click()
-    expect(nodes).to_have_count(many)
+    expect(nodes).to_have_count(many, timeout=SLOW_MS / 4)
 
 
 def test_a_query_is_singled_out_steps_are_found_and_the_small_map_leads(page: Page) -> None:
