@@ -12,13 +12,17 @@ from tests.oracle.small.case import case_of, compare, usable
 from tests.oracle.small.execution import answer, planned
 from tests.oracle.small.judging import Reference
 
-# With 700032 and 700325 a store's runs were merged while results were rebuilt from them.
-SEEDS = (*range(700_020, 700_034), *range(700_035, 700_040), 700_325)
+MERGED = (700_032, 700_325)
+"""With the joins of these a store's runs were merged while results were rebuilt from them."""
+SEEDS = (*range(700_020, 700_032), 700_033, *range(700_035, 700_038), 700_039, 700_040, *MERGED)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_results_are_the_same_under_a_plan_that_changes_with_every_batch(seed: int, tmp_path: Path) -> None:
     case = case_of(seed)
+    if seed in MERGED:
+        joins = tuple(replace(query, grouped=None, also=None) for query in case.workload.queries)
+        case = replace(case, workload=replace(case.workload, queries=joins))
     assert usable(case), "a query of this seed is refused: choose another one"
     reference = Reference()
     for number, drawn in enumerate(case.setups):

@@ -93,7 +93,7 @@ def test_no_more_than_so_many_wait() -> None:
 
 
 def test_whoever_has_waited_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(throttles, "WAIT_S", 0.05)
+    monkeypatch.setattr(throttles, "WAIT_SECONDS", 0.05)
 
     async def story(inside: Inside) -> None:
         people = inside.sign_in(throttles.AT_ONCE + 1)
